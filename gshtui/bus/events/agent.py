@@ -1,0 +1,279 @@
+"""Agents and their turns: what was asked of them, what they do, what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, Literal
+
+import msgspec
+
+from gshtui.bus.event import Event
+from gshtui.bus.messages import Message, ResultStatus, Usage
+
+Status = Literal["starting", "thinking", "tool", "waiting", "idle", "done", "failed", "lost"]
+
+
+class PromptSubmitted(Event, frozen=True, kw_only=True):
+    """Intent: a prompt for an agent's inbox. Queued when the agent is at work."""
+
+    prompt: str
+    """Id of the prompt; becomes the id of its user message."""
+    agent: str
+    text: str
+    attachments: tuple[str, ...] = ()
+    """Paths of images and documents to send along."""
+    source: str = "person"
+
+
+class PromptQueued(Event, frozen=True, kw_only=True):
+    """The prompt waits behind the turn in progress."""
+
+    prompt: str
+    agent: str
+    text: str
+    position: int = 0
+
+
+class PromptEditRequested(Event, frozen=True, kw_only=True):
+    """Intent: other words for a prompt that still waits; no words withdraw it."""
+
+    prompt: str
+    agent: str
+    text: str = ""
+
+
+class PromptEdited(Event, frozen=True, kw_only=True):
+    """A waiting prompt has other words now."""
+
+    prompt: str
+    agent: str
+    text: str
+
+
+class PromptWithdrawn(Event, frozen=True, kw_only=True):
+    """A waiting prompt will not be sent."""
+
+    prompt: str
+    agent: str
+    text: str = ""
+
+
+class InterruptRequested(Event, frozen=True, kw_only=True):
+    """Intent: stop the turn in progress; what was said so far is kept."""
+
+    agent: str
+
+
+class ModelChangeRequested(Event, frozen=True, kw_only=True):
+    """Intent: use another model, perhaps of another provider, from the next iteration on."""
+
+    agent: str
+    model: str
+    provider: str = ""
+
+
+class ModelChanged(Event, frozen=True, kw_only=True):
+    """An agent uses this model from the next iteration on."""
+
+    agent: str
+    provider: str
+    model: str
+    window: int = 0
+    """The model's context window, tokens; 0 when unknown."""
+    label: str = ""
+    """What to show a person, e.g. `Claude Sonnet 4.5` or `offline (no model)`."""
+
+
+class AgentAdded(Event, frozen=True, kw_only=True):
+    """An agent is on the roster."""
+
+    agent: str
+    name: str
+    kind: str = "native"
+    runtime: str = "local"
+    session: str = ""
+    parent: str = ""
+    cwd: str = ""
+
+
+class AgentStatusChanged(Event, frozen=True, kw_only=True):
+    """What an agent is doing now, and how that is known."""
+
+    agent: str
+    status: Status
+    source: str = "event"
+    doing: str = ""
+
+    def merge_key(self) -> Hashable | None:
+        return ("AgentStatusChanged", self.agent)
+
+
+class TurnStarted(Event, frozen=True, kw_only=True):
+    """An agent took a prompt out of its inbox. Its user message is recorded."""
+
+    agent: str
+    session: str
+    turn: str
+    prompt: str
+    text: str = ""
+
+
+class IterationStarted(Event, frozen=True, kw_only=True):
+    """One model request begins."""
+
+    agent: str
+    session: str
+    turn: str
+    iteration: int
+    message: str
+    """Id that the answer's message will have."""
+
+
+class SectionSize(msgspec.Struct, frozen=True):
+    """One section of an assembly: its name and estimated tokens."""
+
+    name: str
+    tokens: int
+
+
+class ContextAssembled(Event, frozen=True, kw_only=True):
+    """What the iteration sends, by section, in order."""
+
+    agent: str
+    session: str
+    turn: str
+    iteration: int
+    sections: tuple[SectionSize, ...] = ()
+    tokens: int = 0
+    """Estimate: bytes / 4, and 4 a message."""
+    window: int = 0
+
+
+class TextDelta(Event, frozen=True, kw_only=True):
+    """A piece of an answer."""
+
+    agent: str
+    session: str
+    message: str
+    text: str
+
+    def merge_key(self) -> Hashable | None:
+        return ("TextDelta", self.message)
+
+    def merged_with(self, newer: Event) -> Event:
+        assert isinstance(newer, TextDelta)
+        return TextDelta(
+            at=self.at, agent=self.agent, session=self.session, message=self.message, text=self.text + newer.text
+        )
+
+
+class ThinkingDelta(Event, frozen=True, kw_only=True):
+    """A piece of a model's reasoning."""
+
+    agent: str
+    session: str
+    message: str
+    text: str
+
+    def merge_key(self) -> Hashable | None:
+        return ("ThinkingDelta", self.message)
+
+    def merged_with(self, newer: Event) -> Event:
+        assert isinstance(newer, ThinkingDelta)
+        return ThinkingDelta(
+            at=self.at, agent=self.agent, session=self.session, message=self.message, text=self.text + newer.text
+        )
+
+
+class ToolStarted(Event, frozen=True, kw_only=True):
+    """A tool call arrived whole; it may still have to wait for an answer to its approval."""
+
+    agent: str
+    session: str
+    message: str
+    call: str
+    tool: str
+    arguments: dict[str, Any] = {}
+    subject: str = ""
+    """The argument to show beside the name: a path, a command."""
+
+
+class ToolOutput(Event, frozen=True, kw_only=True):
+    """More of what a running tool prints, sanitised."""
+
+    agent: str
+    session: str
+    call: str
+    text: str
+
+    def merge_key(self) -> Hashable | None:
+        return ("ToolOutput", self.call)
+
+    def merged_with(self, newer: Event) -> Event:
+        assert isinstance(newer, ToolOutput)
+        kept = (self.text + newer.text)[-8_000:]  # a tail for the eye; the whole goes to the store
+        return msgspec.structs.replace(self, text=kept)
+
+
+class ToolFinished(Event, frozen=True, kw_only=True):
+    """The one result of a tool call."""
+
+    agent: str
+    session: str
+    call: str
+    tool: str
+    status: ResultStatus
+    content: str = ""
+    duration: float = 0.0
+    bytes: int = 0
+    output: str = ""
+    diff: str = ""
+
+
+class MessageAppended(Event, frozen=True, kw_only=True):
+    """A message is in the conversation's log, and on disk."""
+
+    agent: str
+    session: str
+    message: Message
+
+
+class ProviderRetried(Event, frozen=True, kw_only=True):
+    """A provider could not answer; the request is sent again after `wait` seconds."""
+
+    agent: str
+    provider: str
+    attempt: int
+    wait: float
+    why: str
+
+
+class UsageReported(Event, frozen=True, kw_only=True):
+    """What one model request used, by its provider's count."""
+
+    agent: str
+    session: str
+    turn: str
+    iteration: int
+    provider: str
+    model: str
+    usage: Usage
+    cost: float | None = None
+    """US dollars by the catalog's prices; `None` when the price is unknown."""
+
+
+class TurnFinished(Event, frozen=True, kw_only=True):
+    """The turn is over, and everything it said is on disk."""
+
+    agent: str
+    session: str
+    turn: str
+    stop: str
+    text: str = ""
+    usage: Usage = Usage()
+    cost: float | None = None
+    error: str = ""
+    error_kind: str = ""
+    """`ProviderError.kind` where a provider failed."""
+    hint: str = ""
+    duration: float = 0.0

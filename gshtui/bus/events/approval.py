@@ -1,0 +1,48 @@
+"""Approvals: a question and its answer, two events joined by an id. The asking side owns the time-out."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from gshtui.bus.event import Event
+
+Decision = Literal["once", "session", "always", "deny"]
+
+
+class ApprovalRequested(Event, frozen=True, kw_only=True):
+    """An agent wants to write, execute or reach something, and needs a person's word."""
+
+    approval: str
+    agent: str
+    session: str
+    call: str
+    tool: str
+    effect: str
+    subject: str
+    """One line: the command or the real path that is touched, escapes shown."""
+    detail: str = ""
+    """All of it: the whole command, the whole argument list, escapes shown."""
+    diff: str = ""
+    pattern: str = ""
+    """What `always` would allow from now on, in words a person can judge; empty: `always` is not offered."""
+    warnings: tuple[str, ...] = ()
+    arguments: dict[str, Any] = {}
+
+
+class ApprovalAnswered(Event, frozen=True, kw_only=True):
+    """Intent: a person's word on a question."""
+
+    approval: str
+    decision: Decision
+    reason: str = ""
+
+
+class ApprovalSettled(Event, frozen=True, kw_only=True):
+    """The question is closed: answered, timed out, withdrawn with its turn, or answered by policy."""
+
+    approval: str
+    agent: str
+    call: str
+    decision: Literal["once", "session", "always", "deny", "withdrawn", "timeout", "nobody"]
+    reason: str = ""
+    by: str = "person"

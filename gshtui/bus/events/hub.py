@@ -1,0 +1,85 @@
+"""The hub itself: its parts, its subscribers, and what a person should be told."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from gshtui.bus.event import Event
+
+
+class PartStarted(Event, frozen=True, kw_only=True):
+    """A part of the hub runs."""
+
+    part: str
+    seconds: float = 0.0
+
+
+class PartFailed(Event, frozen=True, kw_only=True):
+    """A part of the hub did not start, or died; the rest goes on without it."""
+
+    part: str
+    why: str
+    hint: str = ""
+
+
+class HubStarted(Event, frozen=True, kw_only=True):
+    """Every part has started or failed."""
+
+    cwd: str = ""
+    project: str = ""
+    branch: str = ""
+    seconds: float = 0.0
+
+
+class HubStopped(Event, frozen=True, kw_only=True):
+    """Every part has stopped; what was accepted is on disk."""
+
+
+class SubscriberFailed(Event, frozen=True, kw_only=True):
+    """A subscriber raised while it handled an event; it goes on with the next one."""
+
+    subscriber: str
+    event: str
+    why: str
+
+
+class SubscriberLagged(Event, frozen=True, kw_only=True):
+    """A subscriber's queue was full; `dropped` events of a kind that may be dropped were."""
+
+    subscriber: str
+    dropped: int = 0
+    merged: int = 0
+
+
+class BranchChanged(Event, frozen=True, kw_only=True):
+    """The project's git branch is another one."""
+
+    branch: str
+
+
+class Noticed(Event, frozen=True, kw_only=True):
+    """Something that a person should know: one clear sentence, and what to do."""
+
+    level: Literal["info", "warning", "error"] = "info"
+    text: str
+    hint: str = ""
+    about: str = ""
+    """The part or agent that it is about."""
+
+
+class CommandFinished(Event, frozen=True, kw_only=True):
+    """A command of the language ran."""
+
+    line: str
+    name: str
+    caller: str
+    ok: bool = True
+    text: str = ""
+    data: Any = None
+
+
+class SettingChanged(Event, frozen=True, kw_only=True):
+    """A setting has another value from now on."""
+
+    key: str
+    value: Any = None

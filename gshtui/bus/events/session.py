@@ -1,0 +1,33 @@
+"""Conversations: opened, named, held elsewhere, closed."""
+
+from __future__ import annotations
+
+from gshtui.bus.event import Event
+
+
+class SessionOpened(Event, frozen=True, kw_only=True):
+    """A conversation is open here. Its messages come from the store, not over the bus."""
+
+    session: str
+    agent: str
+    title: str = ""
+    cwd: str = ""
+    messages: int = 0
+    resumed: bool = False
+    writable: bool = True
+    held_by: str = ""
+    """Where it is open for writing, when it is open here for reading only."""
+
+
+class SessionTitled(Event, frozen=True, kw_only=True):
+    """A conversation has a (new) title."""
+
+    session: str
+    title: str
+
+
+class SessionClosed(Event, frozen=True, kw_only=True):
+    """A conversation is no longer open here."""
+
+    session: str
+    agent: str

@@ -1,0 +1,157 @@
+"""The conversation's vocabulary: messages made of typed blocks, independent of any provider.
+
+Provider adapters translate to and from these; the store keeps them as JSON; panes render them. A block that only its
+own provider can read again (a signed thought, an encrypted reasoning item) carries that in `opaque`, keyed by the
+provider's name, and every other provider ignores it: so a conversation can change providers in the middle.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Literal
+
+import msgspec
+
+Role = Literal["user", "assistant", "tool"]
+ResultStatus = Literal["ok", "error", "denied", "cancelled", "timeout", "lost"]
+"""How a tool call ended. `lost`: the process died while it ran, and a resume closed the call."""
+Stop = Literal["end", "tool_use", "max_tokens", "refusal", "context", "interrupted", "error", "max_iterations"]
+
+
+class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Tokens of one model request. `input` excludes what came from or went into the prompt cache."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    reasoning: int = 0
+    """The part of `output` spent on thinking, where the provider says it."""
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input + other.input,
+            self.output + other.output,
+            self.cache_read + other.cache_read,
+            self.cache_write + other.cache_write,
+            self.reasoning + other.reasoning,
+        )
+
+    @property
+    def context(self) -> int:
+        """Tokens that this request put into the model's window: everything sent and everything answered."""
+        return self.input + self.cache_read + self.cache_write + self.output
+
+
+class Text(msgspec.Struct, frozen=True, tag="text"):
+    """Words: a prompt or an answer, as Markdown."""
+
+    text: str
+
+
+class Thinking(msgspec.Struct, frozen=True, tag="thinking", omit_defaults=True):
+    """A model's reasoning, as far as its provider shows it."""
+
+    text: str
+    opaque: dict[str, Any] = {}
+    """Provider name → what that provider needs back unchanged (signature, encrypted content)."""
+
+
+class Image(msgspec.Struct, frozen=True, tag="image", omit_defaults=True):
+    """A picture, base64-encoded."""
+
+    media_type: str
+    data: str
+    name: str = ""
+
+
+class Document(msgspec.Struct, frozen=True, tag="document", omit_defaults=True):
+    """A document such as a PDF, base64-encoded."""
+
+    media_type: str
+    data: str
+    name: str = ""
+
+
+class ToolCall(msgspec.Struct, frozen=True, tag="tool_call", omit_defaults=True):
+    """A model asks for a command. Never run when `broken` is set: its arguments did not arrive whole."""
+
+    id: str
+    name: str
+    arguments: dict[str, Any] = {}
+    broken: str = ""
+    """The raw argument text, when it was cut off or is not a JSON object."""
+    opaque: dict[str, Any] = {}
+
+
+class ToolResult(msgspec.Struct, frozen=True, tag="tool_result", omit_defaults=True):
+    """The one answer that every tool call gets."""
+
+    call_id: str
+    name: str
+    content: str
+    status: ResultStatus = "ok"
+    duration: float = 0.0
+    """Seconds."""
+    bytes: int = 0
+    """Size of the full output, also where `content` is shortened."""
+    output: str = ""
+    """Key of the full output in the store, when `content` is shortened."""
+    diff: str = ""
+    """Unified diff of what the call changed, for people; not sent to the model."""
+
+
+Block = Text | Thinking | Image | Document | ToolCall | ToolResult
+
+
+class Message(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One entry of the append-only conversation. `tool` messages hold the results of the assistant message before."""
+
+    id: str
+    role: Role
+    blocks: tuple[Block, ...]
+    at: float = 0.0
+    """Seconds since the epoch; for display only. Order is the log's own."""
+    agent: str = ""
+    turn: str = ""
+    iteration: int = 0
+    provider: str = ""
+    model: str = ""
+    stop: str = ""
+    usage: Usage | None = None
+
+    @property
+    def text(self) -> str:
+        """The words of the message, without thinking and tools."""
+        return "\n\n".join(block.text for block in self.blocks if isinstance(block, Text))
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        return tuple(block for block in self.blocks if isinstance(block, ToolCall))
+
+    @property
+    def results(self) -> tuple[ToolResult, ...]:
+        return tuple(block for block in self.blocks if isinstance(block, ToolResult))
+
+
+_encoder = msgspec.json.Encoder()
+_blocks_decoder = msgspec.json.Decoder(tuple[Block, ...])
+
+
+def encode_blocks(blocks: tuple[Block, ...]) -> bytes:
+    """Blocks as a JSON array."""
+    return _encoder.encode(blocks)
+
+
+def decode_blocks(data: bytes | str) -> tuple[Block, ...]:
+    """Blocks from `encode_blocks`.
+
+    Raises:
+        msgspec.DecodeError: the data is not JSON, or not blocks (`msgspec.ValidationError`).
+    """
+    return _blocks_decoder.decode(data)
+
+
+def user_message(text: str, *, id: str, turn: str = "", extra: tuple[Block, ...] = ()) -> Message:
+    """A person's prompt, with attachments after the words."""
+    return Message(id=id, role="user", blocks=(Text(text), *extra), at=time.time(), turn=turn)

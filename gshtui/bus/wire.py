@@ -1,0 +1,92 @@
+"""Events as JSON lines: one vocabulary between hub, agents in tmux, the shell plugin and scripts.
+
+A line is one JSON object with `v` (version of the wire form), `type` and the event's fields. A reader passes on what
+it does not know: an unknown type becomes `Unknown`, an unknown field lands in `beyond`. A line that is not such an
+object is an error of that line alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import msgspec
+
+from gshtui.bus.event import Event, Unknown
+from gshtui.bus.events import agent, approval, hub, session
+
+VERSION = 1
+MAX_LINE = 4 * 1024 * 1024
+"""Bytes; a longer line is refused before it is parsed."""
+
+
+class WireError(ValueError):
+    """The line is no event; the text says why."""
+
+
+def _family(module: object) -> dict[str, type[Event]]:
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if isinstance(value, type) and issubclass(value, Event) and value is not Event
+    }
+
+
+EVENT_TYPES: dict[str, type[Event]] = {
+    k: v for module in (agent, approval, hub, session) for k, v in _family(module).items()
+}
+"""Every event that goes over the wire, by name."""
+
+_encoder = msgspec.json.Encoder(enc_hook=str)
+_known_fields = {
+    name: {field.encode_name for field in msgspec.structs.fields(kind)} | {"type"} for name, kind in EVENT_TYPES.items()
+}
+
+
+def to_plain(event: Event) -> dict[str, Any]:
+    """The event as plain JSON data, `v` and `type` first."""
+    if isinstance(event, Unknown):
+        return {"v": VERSION, "type": event.name, **event.fields}
+    fields = cast("dict[str, Any]", msgspec.to_builtins(event, enc_hook=str))
+    beyond = fields.pop("beyond", {})
+    return {"v": VERSION, **fields, **beyond}
+
+
+def encode(event: Event) -> bytes:
+    """The event as one line, with its newline."""
+    return _encoder.encode(to_plain(event)) + b"\n"
+
+
+def decode(line: bytes) -> Event:
+    """The event of one line.
+
+    Raises:
+        WireError: too long, not JSON, not an object with a `type`, or a known type with a wrong or missing field.
+    """
+    if len(line) > MAX_LINE:
+        raise WireError(f"a line of {len(line)} bytes; the limit is {MAX_LINE}")
+    try:
+        fields = msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise WireError(f"not JSON: {error}") from error
+    if not isinstance(fields, dict):
+        raise WireError("not a JSON object")
+    return from_plain(cast("dict[str, Any]", fields))
+
+
+def from_plain(fields: dict[str, Any]) -> Event:
+    """The event of `to_plain`'s data. Raises `WireError` as `decode` does."""
+    fields = dict(fields)
+    fields.pop("v", None)
+    name = fields.get("type")
+    if not isinstance(name, str):
+        raise WireError("no `type`")
+    kind = EVENT_TYPES.get(name)
+    if kind is None:
+        del fields["type"]
+        return Unknown(name=name, fields=fields)
+    beyond = {key: fields.pop(key) for key in list(fields) if key not in _known_fields[name]}
+    try:
+        event = msgspec.convert(fields, kind)
+    except msgspec.ValidationError as error:
+        raise WireError(f"{name}: {error}") from error
+    return msgspec.structs.replace(event, beyond=beyond) if beyond else event

@@ -1,0 +1,159 @@
+"""How a command is declared, once: name, summary, typed parameters, access, effect, handler, rendering.
+
+From this one declaration come the command language, slash completion, the palette, the model's tool schema,
+`gsh-tui run` and the reference. People get the rendering, agents and scripts the data.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Access(enum.Enum):
+    """Who may run it (`seeds/partyline`: the toolset is asymmetric by design)."""
+
+    SHARED = "shared"
+    AGENT_PRIMARY = "agent-primary"
+    """For agents first; a person may."""
+    HUMAN_ONLY = "human-only"
+
+
+class Effect(enum.Enum):
+    """The strongest thing that a run can do; decides whether it needs approval."""
+
+    READ = "read"
+    WRITE = "write"
+    EXECUTE = "execute"
+    NETWORK = "network"
+
+
+class Parameters(BaseModel):
+    """Base of every command's parameters: unknown names are refused, text is taken for numbers and booleans."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+P = TypeVar("P", bound=BaseModel)
+
+
+class CommandError(Exception):
+    """The command could not do it. `message` is one clear sentence, `hint` says what to do."""
+
+    def __init__(self, message: str, *, hint: str = "", data: Any = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.data = data
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.hint}".rstrip()
+
+
+class UsageError(CommandError):
+    """The line was no valid use of a command: unknown name, wrong or missing parameter."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """On whose behalf a command runs."""
+
+    name: str = "person"
+    is_agent: bool = False
+
+
+def _silent(_: str) -> None:
+    """The default for output as it comes: nobody watches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """What a handler knows about the run it is part of."""
+
+    caller: Caller
+    cwd: Path
+    """Folder that relative paths start from."""
+    project: Path
+    """Root that is the agent's own ground: reads inside need no question."""
+    session: str = ""
+    agent: str = ""
+    """The agent that the command is about when it names none: the one in front."""
+    call: str = ""
+    """Id of the tool call, when an agent runs it."""
+    output: Callable[[str], None] = _silent
+    """Takes output as it comes, already sanitised."""
+    cancelled: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a command came to.
+
+    `data` is for scripts (plain JSON data), `text` for people and models. `full` is the whole text where `text` was
+    shortened; it goes to the store. `diff` is what changed, for people.
+    """
+
+    data: Any = None
+    text: str = ""
+    is_error: bool = False
+    full: str = ""
+    diff: str = ""
+    bytes: int = 0
+    """Size of the whole output in bytes; 0: that of `text`."""
+    timed_out: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """What one particular run would do, worked out without doing it; the guard decides on this.
+
+    `inside` says that all it touches is inside the project. `key` identifies this exact run, for `allow this exact
+    call for the session`. `pattern` is what `always allow` would let through, empty when that must not be offered;
+    `pattern_matches` of later runs is by equality of `pattern`.
+    """
+
+    effect: Effect
+    subject: str
+    inside: bool = True
+    detail: str = ""
+    diff: str = ""
+    key: str = ""
+    pattern: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+Handler = Callable[[Invocation, P], Awaitable[Outcome]]
+Assess = Callable[[Invocation, P], Awaitable[Assessment]]
+Complete = Callable[[Invocation, str, str], Awaitable[list[str]]]
+"""(invocation, parameter, typed so far) → values that fit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command(Generic[P]):
+    """One named operation. Declared in a package's `commands.py`, registered by the hub."""
+
+    name: str
+    summary: str
+    """One line, for menus and help."""
+    parameters: type[P]
+    handler: Handler[P]
+    access: Access = Access.SHARED
+    effect: Effect = Effect.READ
+    positions: tuple[str, ...] = ()
+    """Parameters that may be given by place, in order; the last one takes the rest of the line when it is text."""
+    description: str = ""
+    """For models and the reference, where `summary` is not enough."""
+    aliases: tuple[str, ...] = ()
+    family: str = ""
+    """Heading in help and palette; empty: the name itself."""
+    tool: bool = False
+    """Offered to agents as a tool (where access allows)."""
+    assess: Assess[P] | None = None
+    """Works out what a run would do; without it the declared effect and the arguments stand."""
+    complete: Complete | None = None

@@ -1,0 +1,188 @@
+"""The port that every provider implements: capabilities, a stream of typed deltas, a count of tokens.
+
+A request is plain data made of the conversation's messages; an adapter turns it into its API's form and back. An
+adapter retries before the first byte of the answer only, says so by `Retrying`, and raises nothing but
+`ProviderError` (and `asyncio.CancelledError`, on which it closes the connection).
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from gshtui.bus.messages import Message, Stop, Usage
+
+ErrorKind = Literal[
+    "auth", "bad_request", "context", "unknown_model", "rate_limit", "quota", "overloaded", "server", "network", "timeout",
+    "truncated", "garbage", "refusal", "missing",
+]  # fmt: skip
+
+
+class ProviderError(Exception):
+    """A provider could not answer.
+
+    Args:
+        kind: what sort of failure; `truncated` and `network` may come after part of the answer.
+        message: one clear sentence that names the provider.
+        hint: what to do about it.
+        retryable: whether the same request may succeed later.
+        retry_after: seconds that the provider asked to wait, if it did.
+        started: whether part of the answer was already delivered; then nobody may repeat the request silently.
+    """
+
+    def __init__(
+        self,
+        kind: ErrorKind,
+        message: str,
+        *,
+        hint: str = "",
+        retryable: bool = False,
+        retry_after: float | None = None,
+        started: bool = False,
+    ) -> None:
+        super().__init__(message)
+        self.kind: ErrorKind = kind
+        self.message = message
+        self.hint = hint
+        self.retryable = retryable
+        self.retry_after = retry_after
+        self.started = started
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a model can do and costs. Windows in tokens, prices in US dollars per million tokens, `None`: unknown."""
+
+    window: int = 100_000
+    max_output: int = 8_192
+    tools: bool = True
+    images: bool = False
+    documents: bool = False
+    thinking: bool = False
+    caching: bool = False
+    price_input: float | None = None
+    price_output: float | None = None
+    price_cache_read: float | None = None
+    price_cache_write: float | None = None
+    known: bool = False
+    """From the catalog or the provider, not a guess."""
+
+    def cost(self, usage: Usage) -> float | None:
+        """US dollars for the usage; `None` when a price is unknown."""
+        if self.price_input is None or self.price_output is None:
+            return None
+        read = self.price_input if self.price_cache_read is None else self.price_cache_read
+        write = self.price_input if self.price_cache_write is None else self.price_cache_write
+        return (
+            usage.input * self.price_input
+            + usage.output * self.price_output
+            + usage.cache_read * read
+            + usage.cache_write * write
+        ) / 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool as a model is told of it. `schema` is a JSON schema of an object."""
+
+    name: str
+    description: str
+    schema: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One model request, independent of any API. Messages are already valid: every call has its result."""
+
+    model: str
+    system: tuple[str, ...]
+    """System blocks in order: the stable ones first, so that a cache breakpoint can go behind them."""
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...] = ()
+    max_output: int = 0
+    """Tokens; 0: as much as the model gives."""
+    temperature: float | None = None
+    effort: Literal["", "low", "medium", "high"] = ""
+    """Reasoning effort, where the model has such a thing; empty: the provider's default."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextPart:
+    """A piece of the answer's words."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingPart:
+    """A piece of the model's reasoning."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallPart:
+    """A tool call begins (`name` is set) or goes on (`arguments` is more of its JSON text). For display only."""
+
+    index: int
+    name: str = ""
+    arguments: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Retrying:
+    """The request failed before the first byte and is sent again after `wait` seconds; `attempt` counts from 1."""
+
+    attempt: int
+    wait: float
+    error: ProviderError
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """The whole answer; always the last delta of a stream that did not raise.
+
+    `message.blocks` hold everything in order. A call whose arguments did not arrive as a JSON object has `broken` set.
+    """
+
+    message: Message
+    stop: Stop
+    usage: Usage = field(default_factory=Usage)
+
+
+Delta = TextPart | ThinkingPart | CallPart | Retrying | Completed
+
+
+class Provider(Protocol):
+    """One provider's API. Created without network; the SDK is imported on first use."""
+
+    @property
+    def name(self) -> str:
+        """The name in settings and catalog: anthropic, openai, gemini, ollama, offline."""
+        ...
+
+    def capabilities(self, model: str) -> Capabilities:
+        """What is known of the model now, without asking the network."""
+        ...
+
+    def stream(self, request: Request) -> AsyncIterator[Delta]:
+        """Send the request. See the module's text for the failure contract."""
+        ...
+
+    async def count(self, request: Request) -> int:
+        """Tokens of the request by the provider's own count, or the estimate where it has none."""
+        ...
+
+    async def models(self) -> list[str]:
+        """Models that this account or server offers. Raises `ProviderError`."""
+        ...
+
+    async def close(self) -> None:
+        """Close the connections."""
+        ...
+
+
+def estimate(text_bytes: int, messages: int = 0) -> int:
+    """The house's estimate of tokens: bytes / 4, and 4 a message (DESIGN §6)."""
+    return (text_bytes + 3) // 4 + 4 * messages
