@@ -14,9 +14,21 @@ from typing import Any, Literal, Protocol
 from gshtui.bus.messages import Message, Stop, Usage
 
 ErrorKind = Literal[
-    "auth", "bad_request", "context", "unknown_model", "rate_limit", "quota", "overloaded", "server", "network", "timeout",
-    "truncated", "garbage", "refusal", "missing",
-]  # fmt: skip
+    "auth",
+    "bad_request",
+    "context",
+    "unknown_model",
+    "rate_limit",
+    "quota",
+    "overloaded",
+    "server",
+    "network",
+    "timeout",
+    "truncated",
+    "garbage",
+    "refusal",
+    "missing",
+]
 
 
 class ProviderError(Exception):

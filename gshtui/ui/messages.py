@@ -1,0 +1,26 @@
+"""What widgets say upwards: an intent for the bus, or a line for the command language. The app hands both to the bridge.
+
+So a widget never holds the hub, and a test can look at what a widget would have done.
+"""
+
+from __future__ import annotations
+
+from textual.message import Message
+
+from gshtui.bus.event import Event
+
+
+class Intent(Message):
+    """Publish this intent on the bus."""
+
+    def __init__(self, event: Event) -> None:
+        super().__init__()
+        self.event = event
+
+
+class CommandLine(Message):
+    """Run this line of the command language as the person, and show its outcome."""
+
+    def __init__(self, line: str) -> None:
+        super().__init__()
+        self.line = line
