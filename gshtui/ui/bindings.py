@@ -13,7 +13,7 @@ from textual.binding import Binding
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One row of the table. `keys`: Textual's names, comma-separated. `label`: what the footer says, one word or two."""
+    """One row of the table. `keys`: Textual's names, comma-separated. `label`: the footer's word."""
 
     keys: str
     label: str

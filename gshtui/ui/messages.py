@@ -1,4 +1,4 @@
-"""What widgets say upwards: an intent for the bus, or a line for the command language. The app hands both to the bridge.
+"""What widgets say upwards: an intent for the bus, or a line for the command language; the app tells the bridge.
 
 So a widget never holds the hub, and a test can look at what a widget would have done.
 """
