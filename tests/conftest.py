@@ -1,0 +1,46 @@
+"""What holds for every test: a made-up home, a pinned environment, no network, reproducible examples.
+
+A test that wants the folders asks for the fixture `home`. Nothing here imports the program under test.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+# Textual reads these once, when it is imported.
+os.environ["TEXTUAL_ANIMATIONS"] = "none"
+os.environ["COLORTERM"] = "truecolor"
+os.environ["TERM"] = "xterm-256color"
+os.environ.pop("NO_COLOR", None)
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from tests.kit.home import Home, made_up_home
+from tests.kit.loopback_only import loopback_only
+
+settings.register_profile(
+    "house",
+    deadline=None,  # how long an example takes says more about the machine than about the code
+    derandomize=True,  # the same examples in every run: a failure is never a matter of luck
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("house")
+
+
+@pytest.fixture(autouse=True)
+def home() -> Iterator[Home]:
+    """A fresh home, XDG folders and environment; nothing of the machine's own."""
+    with made_up_home() as made:
+        yield made
+
+
+@pytest.fixture(autouse=True)
+def no_network() -> Iterator[list[str]]:
+    """Sockets reach this machine only; an attempt to reach further fails the test, even where it was swallowed."""
+    with loopback_only() as refused:
+        yield refused
+    if refused:
+        pytest.fail("this test tried to reach the network: " + "; ".join(refused))

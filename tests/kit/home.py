@@ -1,0 +1,116 @@
+"""A person's surroundings, made up for one test: home, XDG folders, environment, time zone, language.
+
+Nothing of the machine that runs the tests reaches the program under test: no key, no configuration, no tmux server, no
+git identity. Used by the autouse fixture in `tests/conftest.py`; a test that needs a variable sets it itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+DEAD = "127.0.0.1:9"
+"""An address of this machine where nothing listens (the discard port)."""
+
+_SCRUBBED_PREFIXES = (
+    "GSH_",
+    "TMUX",
+    "XDG_",
+    "GIT_",
+    "TEXTUAL",
+    "GOOGLE_",
+    "CLAUDE",
+    "ANTHROPIC_",
+    "OPENAI_",
+    "GEMINI_",
+)
+_SCRUBBED_SUFFIXES = ("_API_KEY", "_AUTH_TOKEN", "_ACCESS_TOKEN", "_BASE_URL", "_PROXY", "_proxy")
+_SCRUBBED = frozenset(
+    {
+        *("OLLAMA_HOST", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "EDITOR", "VISUAL", "PAGER", "COLUMNS", "LINES"),
+        *("ZDOTDIR", "CDPATH", "LANGUAGE", "PYTHONPATH", "PYTHONSTARTUP", "SSH_CONNECTION", "SSH_TTY", "STY"),
+        *("TERM_PROGRAM", "TERM_PROGRAM_VERSION", "KITTY_WINDOW_ID", "VIRTUAL_ENV", "CI"),
+    }
+)
+_PINNED = {
+    "TZ": "UTC",
+    "LANG": "C.UTF-8",
+    "LC_ALL": "C.UTF-8",
+    "TERM": "xterm-256color",
+    "COLORTERM": "truecolor",
+    "OLLAMA_HOST": DEAD,
+    "TEXTUAL_ANIMATIONS": "none",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_AUTHOR_NAME": "gsh-tui tests",
+    "GIT_AUTHOR_EMAIL": "tests@localhost",
+    "GIT_COMMITTER_NAME": "gsh-tui tests",
+    "GIT_COMMITTER_EMAIL": "tests@localhost",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Where a test's person lives. `runtime` has a short path: a Unix socket's name may have 104 bytes."""
+
+    path: Path
+    config: Path
+    data: Path
+    state: Path
+    cache: Path
+    runtime: Path
+
+
+def surroundings(environ: dict[str, str], home: Home) -> dict[str, str]:
+    """`environ` without anything personal, pointed at `home`."""
+    kept = {
+        name: value
+        for name, value in environ.items()
+        if name not in _SCRUBBED and not name.startswith(_SCRUBBED_PREFIXES) and not name.endswith(_SCRUBBED_SUFFIXES)
+    }
+    return (
+        kept
+        | _PINNED
+        | {
+            "HOME": str(home.path),
+            "XDG_CONFIG_HOME": str(home.config),
+            "XDG_DATA_HOME": str(home.data),
+            "XDG_STATE_HOME": str(home.state),
+            "XDG_CACHE_HOME": str(home.cache),
+            "XDG_RUNTIME_DIR": str(home.runtime),
+            "TMUX_TMPDIR": str(home.runtime),
+        }
+    )
+
+
+@contextlib.contextmanager
+def made_up_home() -> Iterator[Home]:
+    """A fresh home and environment for this process and its children; everything is put back and removed after."""
+    base = "/tmp" if Path("/tmp").is_dir() else None  # short, also where the system's own temporary folder is long
+    root = Path(tempfile.mkdtemp(prefix="gsh-", dir=base)).resolve()
+    home = Home(root / "home", root / "config", root / "data", root / "state", root / "cache", root / "run")
+    for folder in (home.path, home.config, home.data, home.state, home.cache, home.runtime):
+        folder.mkdir(mode=0o700)
+    before = dict(os.environ)
+    _become(surroundings(before, home))
+    try:
+        yield home
+    finally:
+        _become(before)
+        shutil.rmtree(root, ignore_errors=True)
+
+
+def _become(environ: dict[str, str]) -> None:
+    """Make the process's environment this one, variable by variable, and tell the C library the time zone."""
+    for name in [name for name in os.environ if name not in environ]:
+        del os.environ[name]
+    for name, value in environ.items():
+        if os.environ.get(name) != value:
+            os.environ[name] = value
+    time.tzset()
