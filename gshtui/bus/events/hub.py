@@ -83,3 +83,9 @@ class SettingChanged(Event, frozen=True, kw_only=True):
 
     key: str
     value: Any = None
+
+
+class QuitRequested(Event, frozen=True, kw_only=True):
+    """Intent: leave the face that this was asked in."""
+
+    who: str = "person"

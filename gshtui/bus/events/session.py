@@ -31,3 +31,18 @@ class SessionClosed(Event, frozen=True, kw_only=True):
 
     session: str
     agent: str
+
+
+class SessionChangeRequested(Event, frozen=True, kw_only=True):
+    """Intent: the agent's conversation shall be another one. The one so far is kept."""
+
+    agent: str
+    session: str = "new"
+    """`new`, `latest` (of this folder), an id, or a prefix of one."""
+
+
+class SessionFollowed(Event, frozen=True, kw_only=True):
+    """A conversation that is written elsewhere has grown; what is new was published as `MessageAppended`."""
+
+    session: str
+    messages: int
