@@ -1,0 +1,178 @@
+"""The command language: one table of lines and what they bind to, and every way a line can be wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gshtui.commands.completion import complete
+from gshtui.commands.declaration import (
+    Access,
+    Caller,
+    Command,
+    CommandError,
+    Invocation,
+    Outcome,
+    Parameters,
+    UsageError,
+)
+from gshtui.commands.execute import run_call, run_line
+from gshtui.commands.help import commands as help_commands
+from gshtui.commands.language import parse
+from gshtui.commands.lexer import quote, tokens
+from gshtui.commands.registry import Registry
+from gshtui.commands.schema import tool_schema
+
+
+class ReadLike(Parameters):
+    path: str
+    start_line: int | None = None
+    paths: list[str] = []
+    deep: bool = False
+
+
+class BashLike(Parameters):
+    command: str
+    timeout_ms: int = 1000
+
+
+class ActionLike(Parameters):
+    action: Literal["list", "remove"] = "list"
+    target: str = ""
+
+
+async def _echo(_: Invocation, parameters: Parameters) -> Outcome:
+    return Outcome(parameters.model_dump())
+
+
+async def _broken(_: Invocation, __: Parameters) -> Outcome:
+    raise RuntimeError("boom")
+
+
+@pytest.fixture
+def registry() -> Registry:
+    registry = Registry(
+        [
+            Command("read", "Read a file", ReadLike, _echo, positions=("path", "start_line"), tool=True),
+            Command("bash", "Run", BashLike, _echo, positions=("command",), tool=True),
+            Command("item", "Act", ActionLike, _echo, positions=("action", "target"), access=Access.HUMAN_ONLY),
+            Command("boom", "Fail", Parameters, _broken),
+        ]
+    )
+    for command in help_commands(registry):
+        registry.register(command)
+    return registry
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Invocation:
+    return Invocation(Caller(), tmp_path, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("read a.txt", {"path": "a.txt"}),
+        ("/read a.txt 3", {"path": "a.txt", "start_line": 3}),
+        ("read path='a b.txt' deep=yes", {"path": "a b.txt", "deep": True}),
+        ('read "a\\"b" start_line=2', {"path": 'a"b', "start_line": 2}),
+        ("read x paths=[a,b]", {"path": "x", "paths": ["a", "b"]}),
+        ("bash ls -la | grep 'a b' > out", {"command": "ls -la | grep 'a b' > out"}),
+        ("bash FOO=1 env", {"command": "FOO=1 env"}),
+        ("bash echo it's fine", {"command": "echo it's fine"}),
+        ("bash 'ls -la' timeout_ms=5", {"command": "ls -la", "timeout_ms": 5}),
+        ("bash timeout_ms=5 ls -la", {"command": "ls -la", "timeout_ms": 5}),
+        ("item", {"action": "list"}),
+        ("item remove the whole rest", {"action": "remove", "target": "the whole rest"}),
+    ],
+)
+def test_lines_bind(registry: Registry, line: str, expected: dict[str, object]) -> None:
+    assert parse(registry, line).parameters.model_dump(exclude_defaults=True) == {
+        k: v for k, v in expected.items() if (k, v) != ("action", "list")
+    }
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("", "empty"),
+        ("   ", "empty"),
+        ("raed x", "Did you mean read"),
+        ("read", "path is missing"),
+        ("read a start_line=two", "start_line"),
+        ("read a pth=b", "did you mean 'path'"),
+        ("read a path=b path=c", "given twice"),
+        ("read a 1 extra", "too much"),
+        ("read 'a", "not closed"),
+        ("item destroy", "action"),
+    ],
+)
+def test_wrong_lines_say_what_is_wrong(registry: Registry, line: str, said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse(registry, line)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@given(st.text(min_size=1).filter(lambda t: not any(c.isspace() and c not in " \n\t" for c in t)))
+def test_quote_makes_one_word_of_anything(text: str) -> None:
+    found = tokens(quote(text))
+    assert [(t.text, t.key) for t in found] == [(text, "")]
+
+
+@given(st.text())
+def test_any_text_is_bound_or_refused(text: str) -> None:
+    registry = Registry([Command("read", "Read", ReadLike, _echo, positions=("path",))])
+    try:
+        parse(registry, "read " + text)
+    except UsageError as error:
+        assert str(error)
+
+
+async def test_access_and_failures(registry: Registry, here: Invocation, tmp_path: Path) -> None:
+    agent = Invocation(Caller("main", is_agent=True), tmp_path, tmp_path)
+    with pytest.raises(UsageError, match="people only"):
+        await run_line(registry, "item", agent)
+    with pytest.raises(CommandError, match="RuntimeError: boom"):
+        await run_line(registry, "boom", here)
+    with pytest.raises(UsageError, match="start_line"):
+        await run_call(registry.get("read"), {"path": "a", "start_line": {}}, here)
+    assert (await run_call(registry.get("read"), {"path": "a"}, here)).data["path"] == "a"
+
+
+async def test_completion(registry: Registry, here: Invocation) -> None:
+    async def values(line: str) -> list[str]:
+        return [c.value for c in await complete(registry, here, line, len(line))]
+
+    assert await values("/re") == ["read"]
+    assert await values("item ") == ["list", "remove", "action=", "target="]
+    assert await values("item re") == ["remove"]
+    assert await values("read deep=") == ["deep=true", "deep=false"]
+    assert await values("read 'unclosed st") == []
+    assert await values("nothing ") == []
+    assert await values("help it") == ["item"]
+
+
+def test_schema_has_no_titles_or_references(registry: Registry) -> None:
+    schema = tool_schema(registry.get("read"))
+    assert schema["required"] == ["path"]
+    assert schema["additionalProperties"] is False
+    assert "title" not in str(schema)
+    assert "$ref" not in str(schema)
+
+
+async def test_help_reads_the_declarations(registry: Registry, here: Invocation) -> None:
+    listed = (await run_line(registry, "help", here)).data
+    assert [c["name"] for c in listed] == ["read", "bash", "item", "boom", "help"]
+    assert "start_line" in (await run_line(registry, "help command=read", here)).text
+
+
+def test_a_name_is_registered_once(registry: Registry) -> None:
+    with pytest.raises(ValueError, match="two commands"):
+        registry.register(Command("?", "again", Parameters, _echo))
+    with pytest.raises(ValueError, match="no parameters"):
+        registry.register(Command("new", "positions", Parameters, _echo, positions=("x",)))
