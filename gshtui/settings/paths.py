@@ -1,0 +1,130 @@
+"""Where things are kept: the XDG folders of `gsh`, the project's root, and the care that folders need.
+
+Standard library only and cheap to import. Refuses a folder that another user owns or that is a link where it must be
+private. Called by settings, store, logs, listeners and the command line.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+NAME = "gsh"
+PRIVATE = 0o700
+
+
+class FolderError(OSError):
+    """A folder cannot be made or must not be used; the text is one sentence with what to do."""
+
+
+def home() -> Path:
+    """The user's home folder, also where `$HOME` is not set."""
+    return Path.home()
+
+
+def _xdg(variable: str, *fallback: str) -> Path:
+    value = os.environ.get(variable, "")
+    # The XDG specification: a relative path is invalid and to be ignored.
+    base = Path(value) if value.startswith("/") else home().joinpath(*fallback)
+    return base / NAME
+
+
+def config_dir(*, create: bool = False) -> Path:
+    """`$XDG_CONFIG_HOME/gsh`. Its mode is the user's own affair; it is made 0700. Raises `FolderError`."""
+    folder = _xdg("XDG_CONFIG_HOME", ".config")
+    return _made(folder, tighten=False) if create else folder
+
+
+def data_dir(*, create: bool = True) -> Path:
+    """`$XDG_DATA_HOME/gsh`, the record's folder, 0700. Raises `FolderError`."""
+    folder = _xdg("XDG_DATA_HOME", ".local", "share")
+    return _made(folder, tighten=True) if create else folder
+
+
+def state_dir(*, create: bool = True) -> Path:
+    """`$XDG_STATE_HOME/gsh`: logs, crash reports, drafts; 0700. Raises `FolderError`."""
+    folder = _xdg("XDG_STATE_HOME", ".local", "state")
+    return _made(folder, tighten=True) if create else folder
+
+
+def runtime_dir(*, create: bool = True) -> Path:
+    """`$XDG_RUNTIME_DIR/gsh` for sockets; without that variable `$TMPDIR/gsh-<uid>`. 0700, ours, no link.
+
+    Raises:
+        FolderError: it cannot be made, is a link, or belongs to someone else; then nothing may be put there.
+    """
+    base = os.environ.get("XDG_RUNTIME_DIR", "")
+    if base.startswith("/") and Path(base).is_dir():
+        folder = Path(base) / NAME
+    else:
+        temporary = os.environ.get("TMPDIR", "")
+        folder = Path(temporary if temporary.startswith("/") else "/tmp") / f"{NAME}-{os.getuid()}"
+    return _private(folder) if create else folder
+
+
+def config_file() -> Path:
+    """The user's configuration file; it need not exist."""
+    return config_dir() / "config.toml"
+
+
+def logs_dir(*, create: bool = True) -> Path:
+    """Folder of logs and crash reports. Raises `FolderError`."""
+    folder = state_dir(create=create) / "logs"
+    return _made(folder, tighten=True) if create else folder
+
+
+def project_root(cwd: Path) -> Path:
+    """The project that a folder belongs to: the nearest one upwards with `.git` or `.gsh`, else the folder itself.
+
+    The search ends at the home folder, whose own `.gsh` or `.git` does not make everything below it one project.
+    """
+    start = cwd.resolve()
+    ends = home().resolve()
+    for folder in (start, *start.parents):
+        if folder == ends and folder != start:
+            break
+        if (folder / ".git").exists() or (folder / ".gsh").is_dir():
+            return folder
+        if folder == ends:
+            break
+    return start
+
+
+def project_config_file(root: Path) -> Path:
+    """The project layer of the configuration; it need not exist, and counts only once the folder is trusted."""
+    return root / ".gsh" / "config.toml"
+
+
+def _made(folder: Path, *, tighten: bool) -> Path:
+    """Make the folder with its parents, 0700; with `tighten`, take the rights of others away from an old one."""
+    try:
+        folder.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
+        mode = stat.S_IMODE(folder.stat().st_mode)
+        if tighten and mode & 0o077:
+            folder.chmod(mode & PRIVATE)
+    except FileExistsError as error:
+        raise FolderError(f"{folder} is not a folder; move that file away.") from error
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise FolderError(f"{folder} cannot be made or used: {why}. Check its owner and rights.") from error
+    return folder
+
+
+def _private(folder: Path) -> Path:
+    """Make or accept a folder that is ours alone; never follows a link and never takes over a stranger's folder."""
+    try:
+        folder.mkdir(mode=PRIVATE)
+    except FileExistsError:
+        pass
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise FolderError(f"{folder} cannot be made: {why}. Set XDG_RUNTIME_DIR to a folder of yours.") from error
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode):
+        raise FolderError(f"{folder} is a link or a file, not a folder; remove it, or set XDG_RUNTIME_DIR.")
+    if found.st_uid != os.getuid():
+        raise FolderError(f"{folder} belongs to user {found.st_uid}, not to you; set XDG_RUNTIME_DIR to your own folder.")
+    if stat.S_IMODE(found.st_mode) & 0o077:
+        folder.chmod(PRIVATE)
+    return folder
