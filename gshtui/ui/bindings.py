@@ -23,12 +23,52 @@ class Key:
     priority: bool = False
 
 
+ANYWHERE, PANES, IN_PANE, LISTS, TURN = "Anywhere", "Panes", "In a side pane", "Lists and viewers", "Conversation"
+
 KEYS: dict[str, Key] = {
-    "app.palette": Key("ctrl+p", "Palette", "Open the command palette", "Anywhere", show=True, priority=True),
-    "app.help": Key("f1", "Help", "Show the keys that work here", "Anywhere", show=True),
-    "app.quit": Key(
-        "ctrl+q", "Quit", "Leave the workbench; agents in tmux go on", "Anywhere", show=True, priority=True
+    "app.palette": Key("ctrl+p", "Palette", "Open the command palette", ANYWHERE, show=True, priority=True),
+    "app.help": Key("f1", "Help", "Show the keys that work here", ANYWHERE, show=True),
+    "app.help_here": Key("question_mark", "Help", "Show the keys that work here (where you are not typing)", ANYWHERE),
+    "app.quit": Key("ctrl+q", "Quit", "Leave the workbench; agents in tmux go on", ANYWHERE, show=True, priority=True),
+    "app.copy": Key(
+        "ctrl+c,super+c", "Copy", "Copy what is selected; with nothing selected, interrupt", ANYWHERE, priority=True
     ),
+    "app.back": Key("escape", "Back", "Go back to the input; from there, interrupt the turn", ANYWHERE),
+    "app.suspend": Key("ctrl+z", "Suspend", "Put the workbench to sleep; `fg` brings it back", ANYWHERE),
+    "app.models": Key("f2", "Model", "Choose another model", ANYWHERE),
+    "app.sessions": Key("f3", "Conversations", "Continue another conversation", ANYWHERE),
+    "app.theme": Key("f4", "Theme", "Choose another theme", ANYWHERE),
+    "session.continue": Key("alt+c", "Continue last", "Continue the last conversation of this folder", TURN),
+    "panes.next": Key("f6", "Next pane", "Move to the next pane", PANES, show=True),
+    "panes.previous": Key("shift+f6", "Previous pane", "Move to the previous pane", PANES),
+    "panes.chat": Key("alt+1", "Chat", "Move to the input", PANES),
+    "panes.agents": Key("alt+2", "Agents", "Show and move to the agents; again: hide them", PANES),
+    "panes.shell": Key("alt+3", "Shell log", "Show and move to the shell log; again: hide it", PANES),
+    "panes.context": Key("alt+4", "Context", "Show and move to the context; again: hide it", PANES),
+    "panes.timeline": Key("alt+5", "Timeline", "Show and move to the timeline; again: hide it", PANES),
+    "panes.sides": Key("alt+0", "Side panes", "Hide all side panes, or bring them back", PANES),
+    "panes.left": Key("alt+left", "Left", "Move to the pane on the left", PANES),
+    "panes.right": Key("alt+right", "Right", "Move to the pane on the right", PANES),
+    "panes.up": Key("alt+up", "Up", "Move to the pane above", PANES),
+    "panes.down": Key("alt+down", "Down", "Move to the pane below", PANES),
+    "panes.zoom": Key("alt+z,f11", "Zoom", "Give the pane in front the whole screen, or take it back", PANES),
+    "panes.narrower": Key("alt+shift+left", "Narrower", "Move the nearest edge to the left", PANES),
+    "panes.wider": Key("alt+shift+right", "Wider", "Move the nearest edge to the right", PANES),
+    "panes.reset": Key("alt+shift+z", "Reset layout", "All panes as they were at first", PANES),
+    "tabs.next": Key("ctrl+pagedown", "Next tab", "Show the next tab", PANES),
+    "tabs.previous": Key("ctrl+pageup", "Previous tab", "Show the previous tab", PANES),
+    "pane.zoom": Key("z", "Zoom", "Give this pane the whole screen, or take it back", IN_PANE, show=True),
+    "pane.hide": Key("x", "Hide", "Hide this pane", IN_PANE, show=True),
+    "pane.narrower": Key("less_than_sign", "Narrower", "Make this pane narrower", IN_PANE),
+    "pane.wider": Key("greater_than_sign", "Wider", "Make this pane wider", IN_PANE),
+    "pane.shorter": Key("minus", "Shorter", "Make this pane shorter", IN_PANE),
+    "pane.taller": Key("plus", "Taller", "Make this pane taller", IN_PANE),
+    "list.choose": Key("enter", "Choose", "Take the highlighted entry", LISTS, show=True),
+    "list.close": Key("escape", "Close", "Close without choosing", LISTS, show=True),
+    "text.close": Key("escape,q", "Close", "Close the viewer", LISTS, show=True),
+    "text.copy": Key("y", "Copy", "Copy all of the text", LISTS, show=True),
+    "text.top": Key("g,home", "Top", "Go to the beginning", LISTS),
+    "text.bottom": Key("G,end", "End", "Go to the end", LISTS),
 }
 
 

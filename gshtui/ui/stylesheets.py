@@ -1,0 +1,18 @@
+"""Where the styles are: beside the package in a checkout, inside it in an installed wheel.
+
+Owns the list of style sheets; refuses to read them (Textual does). Called by the app class when it is defined.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+SHEETS = ("workbench.tcss", "panes.tcss", "screens.tcss")
+
+
+def style_paths() -> list[Path]:
+    """The workbench's style sheets, in the order in which they apply."""
+    package = Path(__file__).parent.parent
+    shipped = package / "styles"
+    folder = shipped if shipped.is_dir() else package.parent / "styles"
+    return [folder / name for name in SHEETS]

@@ -1,0 +1,112 @@
+"""What every side pane has: a title line that can be dragged and clicked twice, a scrolling body, an empty state.
+
+Owns the frame around a pane's content; refuses to know the content. Base of the panes in `panes/`, which fill it by
+`show`.
+"""
+
+from __future__ import annotations
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Static
+
+from gshtui.ui.bindings import bind
+from gshtui.ui.widgets.drag import Drag
+
+
+class Pane(VerticalScroll):
+    """A side pane: `number` is the digit of its key, `name` its place in the layout."""
+
+    BINDINGS = [
+        bind("pane.zoom", "zoom"),
+        bind("pane.hide", "hide"),
+        bind("pane.narrower", "resize(-2, 0)"),
+        bind("pane.wider", "resize(2, 0)"),
+        bind("pane.shorter", "resize(0, -1)"),
+        bind("pane.taller", "resize(0, 1)"),
+    ]
+
+    class Zoomed(Message):
+        """The pane shall fill the screen, or stop doing so."""
+
+        def __init__(self, pane: str) -> None:
+            super().__init__()
+            self.pane = pane
+
+    class Hidden(Message):
+        """The pane shall go."""
+
+        def __init__(self, pane: str) -> None:
+            super().__init__()
+            self.pane = pane
+
+    class Resized(Message):
+        """The pane shall have another size, by some columns and rows."""
+
+        def __init__(self, pane: str, columns: int, rows: int) -> None:
+            super().__init__()
+            self.pane = pane
+            self.columns = columns
+            self.rows = rows
+
+    def __init__(self, pane: str, title: str, number: int) -> None:
+        super().__init__(id=pane, classes="pane")
+        self.pane = pane
+        self._title = title
+        self._number = number
+        self._body = Static(markup=False, classes="pane-body")
+        self._drag = Drag(self, pane)
+        self._shown: Content | None = None
+        self.label("")
+
+    def compose(self) -> ComposeResult:
+        yield self._body
+
+    def show(self, content: Content, *, empty: bool = False) -> None:
+        """Show this; `empty` marks it as words about what will appear here."""
+        if content == self._shown:
+            return
+        self._shown = content
+        self._body.set_class(empty, "-empty")
+        self._body.update(content)
+
+    def label(self, extra: str) -> None:
+        """What the title line says beside the name."""
+        words = Content.assemble((f"{self._number} ", "$text-muted"), self._title)
+        self.border_title = words + Content.styled(f"  {extra}", "$text-muted") if extra else words
+
+    @property
+    def columns(self) -> int:
+        """Width of the body in cells; a guess before the first layout."""
+        return self.scrollable_content_region.width or 30
+
+    @property
+    def rows(self) -> int:
+        """Height of the body in cells; a guess before the first layout."""
+        return self.scrollable_content_region.height or 8
+
+    def action_zoom(self) -> None:
+        self.post_message(self.Zoomed(self.pane))
+
+    def action_hide(self) -> None:
+        self.post_message(self.Hidden(self.pane))
+
+    def action_resize(self, columns: int, rows: int) -> None:
+        self.post_message(self.Resized(self.pane, columns, rows))
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        if event.y == 0:
+            self._drag.press(event)
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        self._drag.move(event)
+
+    def on_mouse_up(self, event: events.MouseUp) -> None:
+        self._drag.release(event)
+
+    def on_click(self, event: events.Click) -> None:
+        if event.y == 0 and event.chain == 2:
+            self.action_zoom()
