@@ -43,10 +43,12 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
         return self.input + self.cache_read + self.cache_write + self.output
 
 
-class Text(msgspec.Struct, frozen=True, tag="text"):
+class Text(msgspec.Struct, frozen=True, tag="text", omit_defaults=True):
     """Words: a prompt or an answer, as Markdown."""
 
     text: str
+    opaque: dict[str, Any] = {}
+    """Provider name → what that provider needs back unchanged (a signature, the phase of the answer)."""
 
 
 class Thinking(msgspec.Struct, frozen=True, tag="thinking", omit_defaults=True):
