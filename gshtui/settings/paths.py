@@ -19,8 +19,11 @@ class FolderError(OSError):
 
 
 def home() -> Path:
-    """The user's home folder, also where `$HOME` is not set."""
-    return Path.home()
+    """The user's home folder, also where `$HOME` is not set. Raises `FolderError`."""
+    try:
+        return Path.home()
+    except RuntimeError as error:
+        raise FolderError("There is no home folder for this user; set HOME.") from error
 
 
 def _xdg(variable: str, *fallback: str) -> Path:
@@ -55,7 +58,7 @@ def runtime_dir(*, create: bool = True) -> Path:
         FolderError: it cannot be made, is a link, or belongs to someone else; then nothing may be put there.
     """
     base = os.environ.get("XDG_RUNTIME_DIR", "")
-    if base.startswith("/") and Path(base).is_dir():
+    if base.startswith("/") and _is_folder(Path(base)):
         folder = Path(base) / NAME
     else:
         temporary = os.environ.get("TMPDIR", "")
@@ -84,7 +87,7 @@ def project_root(cwd: Path) -> Path:
     for folder in (start, *start.parents):
         if folder == ends and folder != start:
             break
-        if (folder / ".git").exists() or (folder / ".gsh").is_dir():
+        if _is_there(folder / ".git") or _is_folder(folder / ".gsh"):
             return folder
         if folder == ends:
             break
@@ -94,6 +97,21 @@ def project_root(cwd: Path) -> Path:
 def project_config_file(root: Path) -> Path:
     """The project layer of the configuration; it need not exist, and counts only once the folder is trusted."""
     return root / ".gsh" / "config.toml"
+
+
+def _is_there(path: Path) -> bool:
+    """Whether something is at this path; what may not be looked at is not there."""
+    try:
+        return path.exists()
+    except OSError:
+        return False
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
 
 
 def _made(folder: Path, *, tighten: bool) -> Path:
@@ -124,7 +142,7 @@ def _private(folder: Path) -> Path:
     if not stat.S_ISDIR(found.st_mode):
         raise FolderError(f"{folder} is a link or a file, not a folder; remove it, or set XDG_RUNTIME_DIR.")
     if found.st_uid != os.getuid():
-        raise FolderError(f"{folder} belongs to user {found.st_uid}, not to you; set XDG_RUNTIME_DIR to your own folder.")
+        raise FolderError(f"{folder} belongs to user {found.st_uid}, not to you; set XDG_RUNTIME_DIR to one of yours.")
     if stat.S_IMODE(found.st_mode) & 0o077:
         folder.chmod(PRIVATE)
     return folder

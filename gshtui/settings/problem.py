@@ -34,6 +34,8 @@ class Problem:
     """What to do."""
     origin: Origin = Origin("default")
     key: str = ""
+    level: Literal["warning", "info"] = "warning"
+    """`info`: nothing is wrong, but something is not used, and the person may want to know."""
 
     def __str__(self) -> str:
         place = f"{self.origin.where}:{self.origin.line}" if self.origin.line else self.origin.where

@@ -1,0 +1,119 @@
+"""The keys that exist: by table and dotted, with their fields, and the nearest one to a key that does not.
+
+Reads the model; knows no file. Called by the check of layers, the editor and `config`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, cast, get_origin
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from gshtui.settings.model import Settings
+from gshtui.settings.tables import Provider, Table
+
+FREE_TABLES = ("providers", "keybindings")
+"""Tables whose entries have names of the user's choice."""
+
+TABLES: dict[str, type[Table]] = {
+    name: info.annotation
+    for name, info in Settings.model_fields.items()
+    if isinstance(info.annotation, type) and issubclass(info.annotation, Table)
+}
+"""The tables with fixed keys, by name."""
+
+
+def split(key: str) -> tuple[str, ...]:
+    """A dotted key as a path; an id under `keybindings` keeps its dots."""
+    table, _, rest = key.partition(".")
+    if table == "keybindings":
+        return (table, rest) if rest else (table,)
+    return tuple(key.split("."))
+
+
+def field_of(path: tuple[str, ...]) -> FieldInfo | None:
+    """The field that a path names; `None` when there is none (or it is an entry of `keybindings`, which are text)."""
+    if len(path) == 2 and path[0] in TABLES:
+        return TABLES[path[0]].model_fields.get(path[1])
+    if len(path) == 3 and path[0] == "providers":
+        return Provider.model_fields.get(path[2])
+    return None
+
+
+def is_known(path: tuple[str, ...]) -> bool:
+    """Whether a value can be set at this path."""
+    return field_of(path) is not None or (len(path) == 2 and path[0] == "keybindings" and bool(path[1]))
+
+
+def is_list(info: FieldInfo | None) -> bool:
+    return info is not None and get_origin(info.annotation) is list
+
+
+def from_text(path: tuple[str, ...], text: str) -> Any:
+    """A value as a variable, a flag or a command gives it: text, or JSON where the setting is a list.
+
+    Raises:
+        ValueError: the setting is a list and the text is not JSON; the words say so.
+    """
+    if not is_list(field_of(path)):
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise ValueError(f'{spelled(path)} is a list and must be JSON, like ["read", "glob"].') from None
+
+
+def nested(path: tuple[str, ...], value: Any) -> dict[str, Any]:
+    """A layer of this one value."""
+    for part in reversed(path):
+        value = {part: value}
+    return cast("dict[str, Any]", value)
+
+
+def flat(value: Mapping[str, Any] | BaseModel) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every leaf of settings or of a checked layer, with its path."""
+    top = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
+    for table, fields in top.items():
+        for name, entry in cast("dict[str, Any]", fields).items():
+            if table == "providers":
+                yield from (((table, name, key), leaf) for key, leaf in cast("dict[str, Any]", entry).items())
+            else:
+                yield (table, name), entry
+
+
+def known_keys(providers: tuple[str, ...] = ("anthropic",)) -> list[str]:
+    """Every dotted key that can be set, with those of these providers."""
+    fixed = [f"{table}.{key}" for table, model in TABLES.items() for key in model.model_fields]
+    return fixed + [f"providers.{name}.{key}" for name in providers for key in Provider.model_fields]
+
+
+def nearest(path: tuple[str, ...]) -> str:
+    """The dotted key most like this path, or an empty string when none is like it."""
+    provider = (path[1],) if len(path) == 3 and path[0] in ("providers", "provider") else ("anthropic",)
+    keys = known_keys(provider)
+    wanted = ".".join(path)
+    if close := difflib.get_close_matches(wanted, keys, n=1, cutoff=0.75):
+        return close[0]
+    by_last = {key.rpartition(".")[2]: key for key in reversed(keys)}
+    close = difflib.get_close_matches(path[-1], list(by_last), n=1, cutoff=0.75)
+    return by_last[close[0]] if close else ""
+
+
+def nearest_table(name: str) -> str:
+    """The table most like this name, or an empty string."""
+    return next(iter(difflib.get_close_matches(name, [*TABLES, *FREE_TABLES], n=1, cutoff=0.6)), "")
+
+
+def shown(value: object) -> str:
+    """A value for a sentence: JSON in ASCII, so nothing in it can steer a terminal; long ones are cut."""
+    text = json.dumps(value, default=str, ensure_ascii=True)
+    return text if len(text) <= 60 else text[:56] + " …"
+
+
+def spelled(path: tuple[str, ...]) -> str:
+    """A dotted key for a sentence, in ASCII without control characters."""
+    return "`" + json.dumps(".".join(path), ensure_ascii=True)[1:-1] + "`"

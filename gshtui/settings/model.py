@@ -1,0 +1,74 @@
+"""The settings: all tables together, as pydantic-settings builds them from layers.
+
+`Settings()` alone is the defaults, whatever the environment says; `gshtui.settings.load` is what reads the layers.
+Immutable. The keys are those of the configuration file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from gshtui.settings.tables import Agent, Context, General, Provider, Python, Sandbox, Store, Tmux, Ui
+
+DEFAULT_PROVIDERS: dict[str, dict[str, object]] = {
+    "anthropic": {"api_key_env": "ANTHROPIC_API_KEY", "default_model": "claude-sonnet-4-20250514"},
+    "openai": {"api_key_env": "OPENAI_API_KEY", "default_model": "gpt-4o"},
+    "gemini": {"api_key_env": "GEMINI_API_KEY"},
+    "local": {"type": "ollama", "default_model": "llama3.2"},
+}
+"""A table of the same name in a file changes only the keys that it names."""
+
+DEFAULT_KEYS = {"invoke_llm": "^G", "attach_agent": "^X^A", "list_agents": "^X^L", "cancel_agent": "^X^C"}
+
+
+def _providers() -> dict[str, Provider]:
+    return {name: Provider.model_validate(fields) for name, fields in DEFAULT_PROVIDERS.items()}
+
+
+class Settings(BaseSettings):
+    """Every setting of gsh-tui, by table."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="GSH_",
+        env_nested_delimiter="__",
+        extra="forbid",
+        frozen=True,
+        validate_default=True,
+        title="Settings of gsh-tui",
+    )
+
+    general: General = Field(default_factory=General, description="Where files and sockets are kept.")
+    providers: dict[str, Provider] = Field(default_factory=_providers, description="Providers of models, by name.")
+    agent: Agent = Field(default_factory=Agent, description="How agents work.")
+    sandbox: Sandbox = Field(default_factory=Sandbox, description="What agents' commands may reach.")
+    tmux: Tmux = Field(default_factory=Tmux, description="Agents' terminals.")
+    python: Python = Field(default_factory=Python, description="The Python runtime of agents.")
+    keybindings: dict[str, str] = Field(
+        default_factory=lambda: dict(DEFAULT_KEYS),
+        description="Keys by id: invoke_llm … of the shell, as zsh writes them; app.palette … of the workbench.",
+    )
+    context: Context = Field(default_factory=Context, description="What is sent to a model, and how it is cut.")
+    ui: Ui = Field(default_factory=Ui, description="The workbench's looks and manners.")
+    store: Store = Field(default_factory=Store, description="The record on disk.")
+
+    @classmethod
+    def of_layers(cls, *sources: PydanticBaseSettingsSource) -> Settings:
+        """The settings that these sources give together, the first one winning over the next."""
+        build = cast("Callable[..., Settings]", cls)  # the parameter is public, but not in the type that pydantic makes
+        return build(_build_sources=(sources, {}))
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Only what is given: the other layers are checked, one value at a time, before they may count."""
+        return (init_settings,)

@@ -1,0 +1,88 @@
+"""Reads one configuration file: bounded, regular files only, with a line for each key and a Problem for each fault.
+
+Never raises for what is in a file or for a file that cannot be read. Called by `load` and `edit`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gshtui.settings.lines import key_lines, line_of
+from gshtui.settings.problem import Layer, Origin, Problem
+
+MAX_BYTES = 1024 * 1024
+_PLACE = re.compile(r"\(at line (\d+), column (\d+)\)")
+
+
+@dataclass(frozen=True, slots=True)
+class TomlFile:
+    """What a file said. `exists` also when it could not be read; then `data` is empty and `problems` says why."""
+
+    path: Path
+    layer: Layer
+    exists: bool = False
+    raw: bytes = b""
+    data: dict[str, Any] = field(default_factory=dict[str, Any])
+    lines: dict[tuple[str, ...], int] = field(default_factory=dict[tuple[str, ...], int])
+    problems: tuple[Problem, ...] = ()
+
+    def origin(self, *path: str) -> Origin:
+        """Where a key of this file stands."""
+        return Origin(self.layer, str(self.path), line_of(self.lines, path))
+
+
+def read_bytes(path: Path) -> bytes | None:
+    """The file's bytes; `None` when there is no such file.
+
+    Raises:
+        OSError: it cannot be read, is no regular file, or is over `MAX_BYTES`.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(0, "it is not a regular file")
+        raw = file.read(MAX_BYTES + 1)
+    if len(raw) > MAX_BYTES:
+        raise OSError(0, f"it is larger than {MAX_BYTES // 1024} KB")
+    return raw
+
+
+def read_toml(path: Path, layer: Layer) -> TomlFile:
+    """Read and parse a file; a missing one is an empty layer."""
+    try:
+        raw = read_bytes(path)
+    except OSError as error:
+        why = error.strerror or str(error)
+        said = Problem(f"this file cannot be read: {why}.", "It is not used.", Origin(layer, str(path)))
+        return TomlFile(path, layer, exists=True, problems=(said,))
+    return TomlFile(path, layer) if raw is None else parse_toml(raw, path, layer)
+
+
+def parse_toml(raw: bytes, path: Path, layer: Layer) -> TomlFile:
+    """The file of these bytes; one that is not TOML is empty and says where it stops being TOML."""
+    try:
+        text = raw.decode("utf-8-sig").replace("\r\n", "\n")
+        data = tomllib.loads(text)
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        what = "this is not UTF-8 text."
+    except tomllib.TOMLDecodeError as error:
+        place = _PLACE.search(str(error))
+        line = int(place[1]) if place else raw.count(b"\n") + 1
+        column = f" (column {place[2]})" if place else ""
+        what = f"this is not valid TOML: {_PLACE.sub('', str(error)).strip().rstrip('.')}{column}."
+    except RecursionError:
+        line, what = 0, "this is nested too deeply."
+    else:
+        return TomlFile(path, layer, True, raw, data, key_lines(text))
+    said = Problem(what, "None of this file is used until that is corrected.", Origin(layer, str(path), line))
+    return TomlFile(path, layer, True, raw, problems=(said,))

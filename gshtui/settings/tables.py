@@ -1,0 +1,177 @@
+"""The tables of the configuration file, one class each: every key with its type, default, unit and meaning.
+
+Data only. A field's description is its help, its line in the JSON schema and in the reference. A key without one of
+the marks below cannot be set by the project layer at all; with one, only to something stricter.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from gshtui.settings import paths
+from gshtui.settings.values import address, expanded, variable_name
+
+LOWER: dict[str, Any] = {"project": "lower"}
+"""The project layer may lower it."""
+LOWER_BUT_ZERO: dict[str, Any] = {"project": "lower", "zero_is_unlimited": True}
+FEWER: dict[str, Any] = {"project": "fewer"}
+"""The project layer may take items out."""
+TRUE: dict[str, Any] = {"project": "true"}
+"""The project layer may switch it on."""
+FALSE: dict[str, Any] = {"project": "false"}
+"""The project layer may switch it off."""
+
+Folder = Annotated[Path, BeforeValidator(expanded)]
+"""A path; `~` and `$VARIABLES` are expanded."""
+VariableName = Annotated[str, AfterValidator(variable_name)]
+Address = Annotated[str, AfterValidator(address)]
+Count = Annotated[int, Field(ge=0, le=1_000_000_000)]
+Positive = Annotated[int, Field(ge=1, le=1_000_000_000)]
+ProviderType = Literal["anthropic", "openai", "gemini", "ollama", "offline", ""]
+
+
+class Table(BaseModel):
+    """Base of all tables: unknown keys are refused, defaults are checked, values do not change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+
+
+class General(Table):
+    """Where files and sockets are kept."""
+
+    log_dir: Folder = Field(
+        default_factory=lambda: paths.logs_dir(create=False), description="Folder of the redacted logs (*.jsonl)."
+    )
+    session_dir: Folder = Field(
+        default_factory=lambda: paths.data_dir(create=False), description="Folder of the record, gsh.db."
+    )
+    socket_path: Folder = Field(
+        default_factory=lambda: paths.runtime_dir(create=False) / "gsh.sock",
+        description="Unix socket that shells report to. Its folder must be yours alone.",
+    )
+
+
+class Provider(Table):
+    """One provider of models. The table's name is yours to choose when `type` says what it is."""
+
+    type: ProviderType = Field(default="", description="Which API it speaks; empty: the table's name says it.")
+    api_key_env: VariableName = Field(
+        default="", description="Environment variable that holds the API key. Never the key."
+    )
+    base_url: Address = Field(
+        default="", description="Where the API is; empty: the provider's own or its SDK's variable."
+    )
+    default_model: str = Field(
+        default="", description="Model to use when none is named; empty: the catalog's first choice."
+    )
+    max_tokens: Count = Field(
+        default=4096, description="Longest answer of one request, tokens; 0: as much as the model gives."
+    )
+
+
+class Agent(Table):
+    """How agents work."""
+
+    default_provider: str = Field(default="anthropic", description="Provider to prefer among those that can be used.")
+    max_steps: Positive = Field(
+        default=50, description="Tool calls that one turn may make before it stops.", json_schema_extra=LOWER
+    )
+    auto_approve: list[str] = Field(
+        default=["read", "glob", "grep"],
+        description="Tools that run without a question, inside the project.",
+        json_schema_extra=FEWER,
+    )
+
+
+class Sandbox(Table):
+    """What a command that an agent runs may reach."""
+
+    enabled: bool = Field(default=True, description="Run agents' commands in a sandbox.", json_schema_extra=TRUE)
+    allow_network: bool = Field(
+        default=False, description="Let sandboxed commands reach the network.", json_schema_extra=FALSE
+    )
+    writable_paths: list[str] = Field(
+        default=[".", "./build", "./dist", "./target"],
+        description="Folders that sandboxed commands may write to; relative ones start from the project.",
+        json_schema_extra=FEWER,
+    )
+
+
+class Tmux(Table):
+    """Agents' terminals."""
+
+    session_prefix: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,31}$")] = Field(
+        default="gsh", description="Start of the names of our tmux sessions: a-z, 0-9 and -."
+    )
+    default_shell: Folder = Field(default=Path("/bin/zsh"), description="Shell of a new tmux session.")
+
+
+class Python(Table):
+    """The persistent Python runtime of agents."""
+
+    enabled: bool = Field(default=True, description="Offer the Python runtime to agents.", json_schema_extra=FALSE)
+    venv_path: Folder = Field(
+        default_factory=lambda: paths.data_dir(create=False) / "python-venv",
+        description="Folder of its virtual environment.",
+    )
+    pre_install: list[str] = Field(
+        default=["requests", "beautifulsoup4", "pandas", "pyyaml"], description="Packages to install into it."
+    )
+
+
+class Context(Table):
+    """What is sent to a model, and how it is cut to fit."""
+
+    max_events: Count = Field(default=100, description="Shell events to keep in context.", json_schema_extra=LOWER)
+    max_tokens: Positive = Field(
+        default=8000, description="Tokens of shell events in context.", json_schema_extra=LOWER
+    )
+    include_stdout: bool = Field(default=True, description="Include commands' output.", json_schema_extra=FALSE)
+    stdout_max_lines: Count = Field(
+        default=50, description="Lines of output for each command.", json_schema_extra=LOWER
+    )
+    max_tool_output_bytes: Count = Field(
+        default=30_000,
+        description="Bytes of a tool's output; more is cut in the middle. 0: no cut.",
+        json_schema_extra=LOWER_BUT_ZERO,
+    )
+    prune_protect_tokens: Count = Field(
+        default=40_000, description="Tokens of recent tool output that pruning leaves alone."
+    )
+    compact_threshold: Annotated[float, Field(ge=0.1, le=1.0)] = Field(
+        default=0.85, description="Compact when the context is this full, as a fraction of the model's window."
+    )
+    max_iterations: Positive = Field(default=25, description="Model requests of one turn.", json_schema_extra=LOWER)
+    ambient_commands: Count = Field(
+        default=5, description="Recent shell commands that are always told; 0: none.", json_schema_extra=LOWER
+    )
+    max_history_lines: Count = Field(default=10_000, description="Shell history events kept on disk.")
+
+
+class Ui(Table):
+    """The workbench's looks and manners."""
+
+    theme: str = Field(default="gsh-dark", description="Theme: gsh-dark, gsh-light or one of Textual's.")
+    notifications: list[Literal["badge", "bell", "desktop"]] = Field(
+        default=["badge", "bell"], description="How work that ends while you look elsewhere says so; empty: not at all."
+    )
+    fps: Annotated[int, Field(ge=5, le=120)] = Field(
+        default=30, description="Frames a second at which panes are redrawn."
+    )
+    sidebar: bool = Field(default=True, description="Show the sidebar of agents when a new layout starts.")
+    editor: str = Field(
+        default="", description="Command of the external editor; empty: $VISUAL, then $EDITOR, then vi."
+    )
+    fold_paste_lines: Count = Field(default=20, description="A paste of more lines is folded in the input; 0: never.")
+
+
+class Store(Table):
+    """The record on disk."""
+
+    synchronous: Literal["normal", "full"] = Field(
+        default="normal",
+        description="normal: what was acknowledged survives a crash of the program; full: also a power cut, slower.",
+    )
