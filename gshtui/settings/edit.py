@@ -55,6 +55,14 @@ def set_value(key: str, text: str) -> Any:
     return value
 
 
+def make_ready() -> Path:
+    """The user's file, made with a few words of help when there is none. Raises `EditError`."""
+    file = paths.config_file()
+    if not file.exists():
+        write(file, STARTER)
+    return file
+
+
 def write(file: Path, text: str) -> None:
     """Replace the file whole; a link is followed, and the file behind it is replaced. Raises `EditError`."""
     target = file.resolve()

@@ -38,6 +38,12 @@ class Loaded:
     """Root of the project that `cwd` belongs to."""
     trust: trust.State = "untrusted"
     """Whether the project's configuration (and AGENTS.md) may count."""
+    flags: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """The flags it was loaded with, so that it can be loaded again."""
+
+    def again(self) -> Loaded:
+        """The same layers, read anew."""
+        return load(self.cwd, flags=self.flags)
 
 
 class CheckedFile(TomlConfigSettingsSource):
@@ -73,7 +79,7 @@ def load(cwd: Path, *, flags: Mapping[str, Any] | None = None, environ: Mapping[
         *flagged.problems,
         *_nameless_providers(settings, origins),
     ]
-    return Loaded(settings, origins, tuple(problems), cwd, root, trusted)
+    return Loaded(settings, origins, tuple(problems), cwd, root, trusted, flags or {})
 
 
 def _defaults() -> InitSettingsSource:

@@ -1,0 +1,158 @@
+"""The `config` command: where the configuration is, what counts and why, set a value, trust a folder's own.
+
+Agents may look; only a person may change anything. Given the layers as loaded; reads them anew in each run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any, Literal
+
+from pydantic import Field
+
+from gshtui.bus.event import Event
+from gshtui.bus.events.hub import SettingChanged
+from gshtui.commands.config_report import report, report_text
+from gshtui.commands.declaration import (
+    Assessment,
+    Command,
+    CommandError,
+    Effect,
+    Invocation,
+    Outcome,
+    Parameters,
+    UsageError,
+)
+from gshtui.commands.registry import AnyCommand
+from gshtui.settings import edit, paths, trust
+from gshtui.settings.keys import known_keys
+from gshtui.settings.load import Loaded
+from gshtui.settings.reading import read_bytes
+from gshtui.settings.schema import schema
+
+Action = Literal["show", "path", "schema", "set", "edit", "trust", "untrust"]
+_LOOKING = frozenset({"show", "path", "schema"})
+
+
+class ConfigParameters(Parameters):
+    """Parameters of `config`."""
+
+    action: Action = Field(
+        default="show",
+        description="show: every value and its origin. path: the files. schema: every key. set: change a value. "
+        "edit: make the file ready to edit. trust, untrust: whether this folder's .gsh/config.toml counts.",
+    )
+    key: str = Field(default="", description="A setting or table, such as agent.max_steps (show, set).")
+    value: str = Field(default="", description="The new value (set); lists are JSON.")
+
+
+def commands(loaded: Loaded, *, publish: Callable[[Event], None] | None = None) -> list[AnyCommand]:
+    """The config family, about these layers. `publish` is told of changes (`SettingChanged`)."""
+
+    async def run(invocation: Invocation, parameters: ConfigParameters) -> Outcome:
+        if invocation.caller.is_agent and parameters.action not in _LOOKING:
+            raise UsageError(
+                "Only a person can change the configuration.", hint="Agents can use show, path and schema."
+            )
+        outcome = await asyncio.to_thread(_run, loaded, parameters)
+        if parameters.action == "set" and publish is not None:
+            publish(SettingChanged(key=parameters.key, value=outcome.data["value"]))
+        return outcome
+
+    async def assess(_invocation: Invocation, parameters: ConfigParameters) -> Assessment:
+        effect = Effect.READ if parameters.action in _LOOKING else Effect.WRITE
+        return Assessment(effect, f"config {parameters.action} {parameters.key}".strip(), inside=effect is Effect.READ)
+
+    async def complete(_invocation: Invocation, parameter: str, prefix: str) -> list[str]:
+        options = known_keys(tuple(loaded.settings.providers)) if parameter == "key" else []
+        return [option for option in options if option.startswith(prefix)]
+
+    return [
+        Command(
+            "config",
+            "Show or change the configuration",
+            ConfigParameters,
+            run,
+            effect=Effect.WRITE,
+            positions=("action", "key", "value"),
+            family="workbench",
+            assess=assess,
+            complete=complete,
+        )
+    ]
+
+
+def _run(loaded: Loaded, parameters: ConfigParameters) -> Outcome:
+    match parameters.action:
+        case "show":
+            return _show(loaded.again(), parameters.key)
+        case "path":
+            return _paths(loaded)
+        case "schema":
+            made = schema()
+            return Outcome(made, json.dumps(made, indent=2, ensure_ascii=False))
+        case "set":
+            return _set(parameters.key, parameters.value)
+        case "edit":
+            return _edit()
+        case "trust" | "untrust":
+            return _trust(loaded, parameters.action == "trust")
+
+
+def _show(loaded: Loaded, key: str) -> Outcome:
+    data = report(loaded, key)
+    if key and not data["values"]:
+        raise CommandError(f"There is no setting {key!r}.", hint="`config show` lists them all.")
+    return Outcome(data, report_text(data))
+
+
+def _paths(loaded: Loaded) -> Outcome:
+    data: dict[str, Any] = {
+        "config": str(paths.config_file()),
+        "project": str(paths.project_config_file(loaded.project)),
+        "data": str(paths.data_dir(create=False)),
+        "state": str(paths.state_dir(create=False)),
+        "logs": str(loaded.settings.general.log_dir),
+        "runtime": str(paths.runtime_dir(create=False)),
+    }
+    return Outcome(data, "\n".join(f"{name:8} {path}" for name, path in data.items()))
+
+
+def _set(key: str, value: str) -> Outcome:
+    if not key:
+        raise UsageError("Name the setting and its value.", hint="For example: config set agent.max_steps 30")
+    try:
+        written = edit.set_value(key, value)
+    except edit.EditError as error:
+        raise CommandError(str(error)) from error
+    data = {"key": key, "value": written, "file": str(paths.config_file())}
+    return Outcome(data, f"{key} = {json.dumps(written, ensure_ascii=False)} is in {paths.config_file()}.")
+
+
+def _edit() -> Outcome:
+    try:
+        file = edit.make_ready()
+    except edit.EditError as error:
+        raise CommandError(str(error)) from error
+    return Outcome({"file": str(file)}, f"Edit {file}; `config show` then says what counts.")
+
+
+def _trust(loaded: Loaded, wanted: bool) -> Outcome:
+    root = loaded.project
+    file = paths.project_config_file(root)
+    try:
+        if wanted:
+            trust.trust(root, read_bytes(file))
+        else:
+            trust.revoke(root)
+    except OSError as error:
+        raise CommandError(f"{file}: {error}") from error
+    fresh = loaded.again()
+    refused = [str(problem) for problem in fresh.problems if problem.origin.layer == "project"]
+    data = {"project": str(root), "trust": fresh.trust, "problems": refused}
+    said = [f"{root} is trusted; starting from now its configuration counts as far as it makes things stricter."]
+    if not wanted:
+        said = [f"{root} is not trusted."]
+    return Outcome(data, "\n".join(said + refused))
