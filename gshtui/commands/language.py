@@ -84,7 +84,7 @@ def _named(command: AnyCommand, text: str, start: int) -> dict[str, Any]:
 
 
 def tokens_of_rest(command: AnyCommand, text: str, start: int, *, lenient: bool = False) -> list[Token]:
-    """Tokens behind the name, with offsets into the text. What a text parameter will take raw may hold any quotes, so those are not refused."""
+    """Tokens behind the name, with offsets into the text; quotes in what a parameter takes raw need not close."""
     takes_rest = bool(command.positions) and _takes_text(command, command.positions[-1])
     shifted = " " * start + text[start:]
     return tokens(shifted, lenient=lenient or takes_rest)

@@ -1,0 +1,244 @@
+"""A native agent: an inbox, one turn at a time, and the intents that it listens to.
+
+It knows the bus and its own conversation, never a widget. A prompt sent while it works waits in the inbox, where it
+can be edited or withdrawn. It survives whatever a turn runs into.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+
+from gshtui.agents.assembly import Meter
+from gshtui.agents.conversation import Conversation
+from gshtui.agents.loop import Turn
+from gshtui.agents.ports import Mind, Prompt
+from gshtui.agents.toolbox import Toolbox
+from gshtui.bus.bus import Bus
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent import (
+    AgentStatusChanged,
+    InterruptRequested,
+    ModelChanged,
+    ModelChangeRequested,
+    PromptEdited,
+    PromptEditRequested,
+    PromptQueued,
+    PromptSubmitted,
+    PromptWithdrawn,
+    Status,
+    TurnFinished,
+)
+from gshtui.bus.events.hub import Noticed
+from gshtui.providers.port import ProviderError
+
+ChooseMind = Callable[[str, str], Awaitable[Mind]]
+"""(provider, model) → mind; either may be empty. Raises `ProviderError`."""
+
+
+class Agent:
+    """One peer. Made by the roster; `start` and `stop` bracket its life."""
+
+    def __init__(
+        self,
+        bus: Bus,
+        name: str,
+        toolbox: Toolbox,
+        system: Callable[[], tuple[str, ...]],
+        choose: ChooseMind,
+        max_iterations: int,
+        max_steps: int,
+    ) -> None:
+        """`max_iterations`: model requests a turn; `max_steps`: tool calls a turn."""
+        self.name = name
+        self.status: Status = "starting"
+        self._bus = bus
+        self._toolbox = toolbox
+        self._system = system
+        self._choose = choose
+        self._max_iterations = max_iterations
+        self._max_steps = max_steps
+        self._conversation: Conversation | None = None
+        self._mind: Mind | None = None
+        self._meter = Meter()
+        self._inbox: deque[Prompt] = deque()
+        self._wake = asyncio.Event()
+        self._turn: asyncio.Task[TurnFinished] | None = None
+        self._life: asyncio.Task[None] | None = None
+        self._subscription = bus.subscribe(
+            self._listen,
+            PromptSubmitted,
+            PromptEditRequested,
+            InterruptRequested,
+            ModelChangeRequested,
+            name=f"agent {name}",
+        )
+
+    @property
+    def session(self) -> str:
+        """Id of the conversation in hand; empty before there is one."""
+        return self._conversation.session if self._conversation else ""
+
+    @property
+    def mind(self) -> Mind | None:
+        """What it thinks with now."""
+        return self._mind
+
+    @property
+    def working(self) -> bool:
+        """Whether a turn is in progress."""
+        return self._turn is not None
+
+    def start(self) -> None:
+        """Begin to answer prompts."""
+        self._life = asyncio.get_running_loop().create_task(self._live(), name=f"agent:{self.name}")
+
+    async def stop(self, timeout: float = 5.0) -> None:
+        """Interrupt the turn in progress, let it record what it has, and end. Waits `timeout` seconds at most."""
+        self._subscription.unsubscribe()
+        if (turn := self._turn) is not None:
+            turn.cancel()
+            await asyncio.wait([turn], timeout=timeout)
+        if self._life is not None:
+            self._life.cancel()
+            await asyncio.wait([self._life], timeout=timeout)
+
+    def converse(self, conversation: Conversation | None) -> None:
+        """Take this conversation in hand; `None`: it is open for reading only, and prompts are refused.
+
+        Raises:
+            RuntimeError: a turn is in progress.
+        """
+        if self.working:
+            raise RuntimeError(f"{self.name} is at work")
+        self._conversation = conversation
+        self._meter = Meter()
+        self._say("idle")
+        self._wake.set()
+
+    async def think_with(self, provider: str, model: str) -> None:
+        """Use another model from the next iteration on.
+
+        Raises:
+            ProviderError: there is no such provider or model, or its key is missing; the old one stays.
+        """
+        mind = await self._choose(provider, model)
+        self._mind = mind
+        window = mind.provider.capabilities(mind.model).window
+        self._bus.publish(
+            ModelChanged(
+                agent=self.name, provider=mind.provider.name, model=mind.model, window=window, label=mind.label
+            )
+        )
+
+    async def _listen(self, batch: Sequence[Event]) -> None:
+        for event in batch:
+            if getattr(event, "agent", "") != self.name:
+                continue
+            match event:
+                case PromptSubmitted():
+                    self._take(Prompt(event.prompt, event.text, event.attachments, event.source))
+                case PromptEditRequested():
+                    self._edit(event)
+                case InterruptRequested():
+                    if self._turn is not None:
+                        self._turn.cancel()
+                case ModelChangeRequested():
+                    await self._change_model(event)
+                case _:
+                    pass
+
+    def _take(self, prompt: Prompt) -> None:
+        if any(waiting.id == prompt.id for waiting in self._inbox):
+            return
+        self._inbox.append(prompt)
+        if self.working or len(self._inbox) > 1:
+            self._bus.publish(
+                PromptQueued(prompt=prompt.id, agent=self.name, text=prompt.text, position=len(self._inbox))
+            )
+        self._wake.set()
+
+    def _edit(self, event: PromptEditRequested) -> None:
+        at = next((i for i, prompt in enumerate(self._inbox) if prompt.id == event.prompt), None)
+        if at is None:
+            text = "That prompt is no longer waiting: the agent has it already."
+            self._bus.publish(Noticed(level="warning", text=text, about=self.name))
+            return
+        old = self._inbox[at]
+        if event.text.strip():
+            self._inbox[at] = Prompt(old.id, event.text, old.attachments, old.source)
+            self._bus.publish(PromptEdited(prompt=old.id, agent=self.name, text=event.text))
+        else:
+            del self._inbox[at]
+            self._bus.publish(PromptWithdrawn(prompt=old.id, agent=self.name, text=old.text))
+
+    async def _change_model(self, event: ModelChangeRequested) -> None:
+        try:
+            await self.think_with(event.provider, event.model)
+        except ProviderError as error:
+            self._bus.publish(Noticed(level="error", text=error.message, hint=error.hint, about=self.name))
+
+    async def _live(self) -> None:
+        while True:
+            while self._inbox and self._conversation is not None:
+                await self._answer(self._inbox.popleft(), self._conversation)
+            if self._inbox:
+                self._refuse()
+            await self._wake.wait()
+            self._wake.clear()
+
+    def _refuse(self) -> None:
+        for prompt in self._inbox:
+            self._bus.publish(PromptWithdrawn(prompt=prompt.id, agent=self.name, text=prompt.text))
+        self._inbox.clear()
+        self._bus.publish(
+            Noticed(
+                level="warning",
+                text="This conversation is open for reading only, so the prompt was not sent.",
+                hint="`/clear` starts a conversation of your own.",
+                about=self.name,
+            )
+        )
+
+    async def _answer(self, prompt: Prompt, conversation: Conversation) -> None:
+        try:
+            if self._mind is None:
+                await self.think_with("", "")
+        except ProviderError as error:
+            self._bus.publish(Noticed(level="error", text=error.message, hint=error.hint, about=self.name))
+            return
+        turn = Turn(
+            self._bus,
+            self.name,
+            conversation,
+            self._toolbox,
+            self._current_mind,
+            self._system,
+            self._meter,
+            self._max_iterations,
+            self._max_steps,
+        )
+        self._turn = asyncio.get_running_loop().create_task(turn.run(prompt), name=f"turn:{self.name}")
+        try:
+            finished = await self._turn
+            self._say("failed" if finished.stop == "error" else "idle", finished.error)
+        except Exception as error:  # a fault of ours: the agent says so and stays
+            why = f"The turn failed inside gsh-tui: {type(error).__name__}: {error}."
+            self._bus.publish(Noticed(level="error", text=why, about=self.name))
+            self._bus.publish(
+                TurnFinished(
+                    agent=self.name, session=conversation.session, turn="", stop="error", error=why, error_kind="bug"
+                )
+            )
+            self._say("failed", why)
+        finally:
+            self._turn = None
+
+    def _current_mind(self) -> Mind:
+        assert self._mind is not None
+        return self._mind
+
+    def _say(self, status: Status, doing: str = "") -> None:
+        self.status = status
+        self._bus.publish(AgentStatusChanged(agent=self.name, status=status, doing=doing))

@@ -1,0 +1,265 @@
+"""The agent loop: one turn answers one prompt, iteration by iteration (DESIGN §5).
+
+prune → compact → assemble → publish `ContextAssembled` → stream from the provider → guard → run tools → truncate each
+result → next iteration, until the model stops or `max_iterations`. Whatever happens, the log stays valid: an answer
+is recorded before its tools run, every call gets one result, and the turn ends with one `TurnFinished`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import msgspec
+
+from gshtui.agents.answer import Answer, AnswerFailed, Interrupted
+from gshtui.agents.assembly import Assembly, Meter, assemble
+from gshtui.agents.attachments import attached
+from gshtui.agents.conversation import Conversation
+from gshtui.agents.ports import Mind, Prompt, RecordError
+from gshtui.agents.toolbox import Toolbox
+from gshtui.bus.bus import Bus
+from gshtui.bus.events.agent import (
+    AgentStatusChanged,
+    ContextAssembled,
+    IterationStarted,
+    Status,
+    TurnFinished,
+    TurnStarted,
+    UsageReported,
+)
+from gshtui.bus.ids import new_id
+from gshtui.bus.messages import Message, Stop, Usage, user_message
+from gshtui.providers.port import Completed, ProviderError
+
+
+@dataclass(slots=True)
+class Progress:
+    """What a turn has come to so far."""
+
+    text: str = ""
+    usage: Usage = field(default_factory=Usage)
+    cost: float | None = 0.0
+    stop: Stop = "end"
+    error: str = ""
+    error_kind: str = ""
+    hint: str = ""
+
+
+class Turn:
+    """One turn of one agent. `run` is called once."""
+
+    def __init__(
+        self,
+        bus: Bus,
+        agent: str,
+        conversation: Conversation,
+        toolbox: Toolbox,
+        mind: Callable[[], Mind],
+        system: Callable[[], tuple[str, ...]],
+        meter: Meter,
+        max_iterations: int,
+        max_steps: int,
+    ) -> None:
+        """`mind` is asked before each iteration, so that a model can be changed in the middle of a turn."""
+        self._bus = bus
+        self._agent = agent
+        self._conversation = conversation
+        self._toolbox = toolbox
+        self._mind = mind
+        self._system = system
+        self._meter = meter
+        self._max_iterations = max_iterations
+        self._steps_left = max_steps
+        self._id = new_id()
+        self._progress = Progress()
+
+    async def run(self, prompt: Prompt) -> TurnFinished:
+        """Answer the prompt. Returns what it published last; cancellation ends the turn as interrupted."""
+        started = time.monotonic()
+        try:
+            await self._record_prompt(prompt)
+            await self._iterate()
+        except AnswerFailed as failed:
+            await self._keep(failed.partial)
+            self._fail(failed.error.message, failed.error.kind, failed.error.hint)
+        except Interrupted as cut:
+            await self._keep(cut.partial)
+            self._progress.stop = "interrupted"
+        except asyncio.CancelledError:
+            self._progress.stop = "interrupted"
+        except RecordError as error:
+            self._fail(
+                str(error), "record", "What was said so far is in the window; free some space and send it again."
+            )
+        except ProviderError as error:
+            self._fail(error.message, error.kind, error.hint)
+        p = self._progress
+        finished = TurnFinished(
+            agent=self._agent,
+            session=self._conversation.session,
+            turn=self._id,
+            stop=p.stop,
+            text=p.text,
+            usage=p.usage,
+            cost=p.cost,
+            error=p.error,
+            error_kind=p.error_kind,
+            hint=p.hint,
+            duration=time.monotonic() - started,
+        )
+        self._bus.publish(finished)
+        return finished
+
+    async def _record_prompt(self, prompt: Prompt) -> None:
+        blocks = await asyncio.to_thread(attached, prompt.attachments)
+        message = user_message(prompt.text, id=prompt.id, turn=self._id, extra=blocks)
+        await self._conversation.append(msgspec.structs.replace(message, agent=prompt.source))
+        if not self._conversation.titled:
+            await self._conversation.set_title(title_of(prompt.text))
+        self._bus.publish(
+            TurnStarted(
+                agent=self._agent,
+                session=self._conversation.session,
+                turn=self._id,
+                prompt=prompt.id,
+                text=prompt.text,
+            )
+        )
+
+    async def _iterate(self) -> None:
+        for iteration in range(1, self._max_iterations + 1):
+            self._say("thinking")
+            mind = self._mind()
+            assembly = await self._assemble(mind, iteration)
+            completed = await self._ask(mind, assembly, iteration)
+            answer = completed.message
+            if not answer.blocks:
+                raise ProviderError(
+                    "garbage", f"{mind.provider.name} answered with nothing.", hint="Send it again, or change /model."
+                )
+            self._progress.text = answer.text or self._progress.text
+            await self._conversation.append(answer)
+            if not answer.calls:
+                self._progress.stop = completed.stop
+                return
+            if not await self._run_tools(answer):
+                self._progress.stop = "interrupted"
+                return
+            self._steps_left -= len(answer.calls)
+            if self._steps_left <= 0:
+                self._stop_at("[agent] max_steps")
+                return
+        self._stop_at("[context] max_iterations")
+
+    def _stop_at(self, limit: str) -> None:
+        self._progress.stop = "max_iterations"
+        self._progress.hint = f"Say `continue` to let it go on, or raise `{limit}`."
+
+    async def _assemble(self, mind: Mind, iteration: int) -> Assembly:
+        assembly = assemble(
+            model=mind.model,
+            system=self._system(),
+            tools=self._toolbox.specs() if mind.provider.capabilities(mind.model).tools else (),
+            messages=await self._conversation.messages(),
+            turn=self._id,
+            meter=self._meter,
+        )
+        self._bus.publish(
+            ContextAssembled(
+                agent=self._agent,
+                session=self._conversation.session,
+                turn=self._id,
+                iteration=iteration,
+                sections=assembly.sections,
+                tokens=assembly.tokens,
+                window=mind.provider.capabilities(mind.model).window,
+            )
+        )
+        return assembly
+
+    async def _ask(self, mind: Mind, assembly: Assembly, iteration: int) -> Completed:
+        blank = Message(
+            id=new_id(),
+            role="assistant",
+            blocks=(),
+            at=time.time(),
+            agent=self._agent,
+            turn=self._id,
+            iteration=iteration,
+            provider=mind.provider.name,
+            model=mind.model,
+        )
+        self._bus.publish(
+            IterationStarted(
+                agent=self._agent,
+                session=self._conversation.session,
+                turn=self._id,
+                iteration=iteration,
+                message=blank.id,
+            )
+        )
+        completed = await Answer(self._bus, self._conversation, self._agent, blank).stream(
+            mind.provider, assembly.request
+        )
+        self._count(mind, completed.usage, iteration)
+        message = msgspec.structs.replace(
+            blank, blocks=completed.message.blocks, stop=completed.stop, usage=completed.usage
+        )
+        return Completed(message, completed.stop, completed.usage)
+
+    def _count(self, mind: Mind, usage: Usage, iteration: int) -> None:
+        cost = mind.provider.capabilities(mind.model).cost(usage)
+        p = self._progress
+        p.usage = p.usage + usage
+        p.cost = None if p.cost is None or cost is None else p.cost + cost
+        self._bus.publish(
+            UsageReported(
+                agent=self._agent,
+                session=self._conversation.session,
+                turn=self._id,
+                iteration=iteration,
+                provider=mind.provider.name,
+                model=mind.model,
+                usage=usage,
+                cost=cost,
+            )
+        )
+
+    async def _run_tools(self, answer: Message) -> bool:
+        """Run the answer's calls and record their results; False when the person interrupted."""
+        results, interrupted = await self._toolbox.run(answer.calls, self._conversation.session, answer.id)
+        message = Message(
+            id=f"{answer.id}-results",
+            role="tool",
+            blocks=results,
+            at=time.time(),
+            agent=self._agent,
+            turn=self._id,
+            iteration=answer.iteration,
+        )
+        await self._conversation.append(message)
+        return not interrupted
+
+    async def _keep(self, partial: Message) -> None:
+        if partial.blocks:
+            self._progress.text = partial.text or self._progress.text
+            try:
+                await self._conversation.append(partial)
+            except RecordError as error:
+                self._fail(str(error), "record", "")
+
+    def _fail(self, error: str, kind: str, hint: str) -> None:
+        p = self._progress
+        p.stop, p.error, p.error_kind, p.hint = "error", error, kind, hint
+
+    def _say(self, status: Status, doing: str = "") -> None:
+        self._bus.publish(AgentStatusChanged(agent=self._agent, status=status, doing=doing))
+
+
+def title_of(prompt: str) -> str:
+    """A conversation's title from its first prompt: its first line, 80 characters at most."""
+    first = " ".join(prompt.strip().split("\n", 1)[0].split())
+    return first if len(first) <= 80 else first[:79] + "…"

@@ -1,0 +1,41 @@
+"""Minds for agents: which provider and model, made once each and closed together.
+
+The choice itself is the providers' (`gshtui.providers.select`); this room keeps what was chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gshtui.agents.ports import Mind
+from gshtui.providers.catalog import Catalog
+from gshtui.providers.port import Provider
+from gshtui.providers.select import choose
+from gshtui.settings.model import Settings
+
+
+class Minds:
+    """The providers in use in this hub."""
+
+    def __init__(self, settings: Settings, environ: Mapping[str, str]) -> None:
+        self._settings = settings
+        self._environ = environ
+        self._providers: dict[str, Provider] = {}
+        self.catalog = Catalog.load()
+
+    async def choose(self, provider: str, model: str) -> Mind:
+        """A provider and a model by name; either may be empty.
+
+        Raises:
+            ProviderError: unknown, or its key is missing.
+        """
+        choice = await choose(self._settings, self._environ, provider=provider, model=model)
+        kept = self._providers.setdefault(choice.provider.name, choice.provider)
+        if kept is not choice.provider:
+            await choice.provider.close()
+        return Mind(kept, choice.model, choice.label)
+
+    async def close(self) -> None:
+        """Close every connection."""
+        for provider in self._providers.values():
+            await provider.close()

@@ -1,0 +1,66 @@
+"""The pairing rule, pure: every tool call has exactly one result, right behind the message that made it.
+
+Providers refuse a request that breaks it. `missing_results` closes what a crash or an interrupt left open; `paired`
+makes any log sendable without changing it. Ids of results are those of the calls, so both are deterministic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from gshtui.bus.messages import Block, Message, ToolCall, ToolResult
+
+LOST = "The process ended while this call was running. It may have had an effect; look before running it again."
+
+
+def missing_results(messages: Sequence[Message], reason: str = LOST) -> Message | None:
+    """The message that closes the calls of the log's last answer, or `None` when none is open."""
+    last_answer = next((i for i in range(len(messages) - 1, -1, -1) if messages[i].role == "assistant"), None)
+    if last_answer is None:
+        return None
+    answer = messages[last_answer]
+    closed = {r.call_id for message in messages[last_answer + 1 :] for r in message.results}
+    open_calls = [call for call in answer.calls if call.id not in closed]
+    if not open_calls:
+        return None
+    results = tuple(ToolResult(call.id, call.name, reason, status="lost") for call in open_calls)
+    return Message(id=f"{answer.id}-closed", role="tool", blocks=results, agent=answer.agent, turn=answer.turn)
+
+
+def paired(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The messages as any provider takes them: each call with one result, no result without its call, none empty.
+
+    Results are moved right behind their answer; a doubled result is dropped, a missing one added as lost.
+    """
+    by_call = {r.call_id: r for message in reversed(messages) for r in message.results}
+    out: list[Message] = []
+    for message in messages:
+        if message.role == "tool":
+            continue
+        if not message.blocks:
+            continue
+        out.append(message)
+        if message.role == "assistant" and (calls := _distinct(message.calls)):
+            if len(calls) < len(message.calls):
+                out[-1] = _without_doubles(message)
+            results = tuple(by_call.get(c.id) or ToolResult(c.id, c.name, LOST, status="lost") for c in calls)
+            out.append(Message(id=f"{message.id}-results", role="tool", blocks=results, at=message.at))
+    return tuple(out)
+
+
+def _distinct(calls: Sequence[ToolCall]) -> list[ToolCall]:
+    return list({call.id: call for call in reversed(calls)}.values())[::-1]
+
+
+def _without_doubles(message: Message) -> Message:
+    seen: set[str] = set()
+    blocks: list[Block] = []
+    for block in message.blocks:
+        if isinstance(block, ToolCall):
+            if block.id in seen:
+                continue
+            seen.add(block.id)
+        blocks.append(block)
+    return msgspec.structs.replace(message, blocks=tuple(blocks))

@@ -1,0 +1,60 @@
+"""What the loop needs from others, as small protocols: a record that keeps, and the word that a prompt is here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from gshtui.bus.messages import Message
+from gshtui.providers.port import Provider
+
+
+class Record(Protocol):
+    """Where a conversation is kept. Every call returns when the data is safe. Raises `RecordError`."""
+
+    async def append(self, session: str, message: Message) -> None:
+        """Add a message; adding one of the same id again does nothing."""
+        ...
+
+    async def load(self, session: str) -> list[Message]:
+        """All messages, in order."""
+        ...
+
+    async def save_partial(self, session: str, message: Message) -> None:
+        """Keep an answer that still streams; `append` of the same id replaces it."""
+        ...
+
+    async def partials(self, session: str) -> list[Message]:
+        """Answers whose stream was cut off by a crash."""
+        ...
+
+    async def put_output(self, session: str, call: str, text: str) -> str:
+        """Keep a tool's full output; returns its key."""
+        ...
+
+    async def set_title(self, session: str, title: str) -> None:
+        """Name the conversation."""
+        ...
+
+
+class RecordError(Exception):
+    """The record could not keep or give it; the text is one clear sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A prompt in an inbox."""
+
+    id: str
+    text: str
+    attachments: tuple[str, ...] = ()
+    source: str = "person"
+
+
+@dataclass(frozen=True, slots=True)
+class Mind:
+    """What an agent thinks with: a provider and one of its models. `label` is for people."""
+
+    provider: Provider
+    model: str
+    label: str = ""

@@ -1,0 +1,159 @@
+"""Opening conversations: which one, by whom it is written, and reading along when that is somewhere else.
+
+A conversation is open for writing in one place at a time, by a hold in the store. Without a store, conversations live
+in memory alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from gshtui.agents.conversation import Conversation
+from gshtui.agents.ports import Record
+from gshtui.agents.record import MemoryRecord, StoreRecord
+from gshtui.bus.bus import Bus
+from gshtui.bus.events.agent import MessageAppended
+from gshtui.bus.events.hub import Noticed
+from gshtui.bus.events.session import SessionClosed, SessionFollowed, SessionOpened
+from gshtui.bus.ids import new_id
+from gshtui.store.errors import SessionHeld, StoreError
+from gshtui.store.holds import Hold
+from gshtui.store.store import SessionInfo, Store
+
+_FOLLOW_EVERY = 1.0
+"""Seconds between two looks at a conversation that is written elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A conversation that was opened. `conversation` is `None` when it is open for reading only."""
+
+    info: SessionInfo
+    conversation: Conversation | None
+
+
+class Sessions:
+    """The conversations that are open in this hub, one an agent."""
+
+    def __init__(self, bus: Bus, store: Store | None, where: str) -> None:
+        """`where` tells another window where this one is."""
+        self._bus = bus
+        self._store = store
+        self._where = where
+        self._record: Record = StoreRecord(store) if store is not None else MemoryRecord()
+        self._holds: dict[str, Hold] = {}
+        self._followers: dict[str, asyncio.Task[None]] = {}
+        self._open: dict[str, str] = {}
+
+    @property
+    def record(self) -> Record:
+        """Where the conversations are kept."""
+        return self._record
+
+    async def open(self, wanted: str, *, agent: str, cwd: str, provider: str = "", model: str = "") -> Opened:
+        """Open a conversation for an agent, in place of the one that it has.
+
+        Args:
+            wanted: `new`, `latest` (of this folder; a new one when there is none), an id, or a prefix of one.
+            agent: whose conversation it becomes here.
+            cwd: the folder; part of a new conversation.
+            provider: for a new conversation's entry.
+            model: likewise.
+
+        Raises:
+            StoreError: there is no such conversation, or the store failed. What is open stays open.
+        """
+        info, fresh = await self._find(wanted, agent, cwd, provider, model)
+        held_by = ""
+        if self._store is not None and self._open.get(agent) != info.id:
+            try:
+                hold = await self._store.hold(info.id, self._where)
+            except SessionHeld as held:
+                held_by = f"{held.where} (process {held.pid})"
+            else:
+                await self.close(agent)
+                self._holds[agent] = hold
+        if held_by:
+            await self.close(agent)
+        self._open[agent] = info.id
+        conversation = None if held_by else Conversation(self._bus, self._record, info.id, agent, fresh=fresh)
+        if conversation is not None and info.title:
+            conversation.titled = True
+        self._bus.publish(
+            SessionOpened(
+                session=info.id,
+                agent=agent,
+                title=info.title,
+                cwd=info.cwd,
+                messages=info.messages,
+                resumed=not fresh,
+                writable=not held_by,
+                held_by=held_by,
+            )
+        )
+        if held_by:
+            self._follow(agent, info)
+        return Opened(info, conversation)
+
+    async def close(self, agent: str) -> None:
+        """Let go of the agent's conversation."""
+        if (session := self._open.pop(agent, None)) is None:
+            return
+        if (follower := self._followers.pop(agent, None)) is not None:
+            follower.cancel()
+        if (hold := self._holds.pop(agent, None)) is not None:
+            await hold.release()
+        self._bus.publish(SessionClosed(session=session, agent=agent))
+
+    async def close_all(self) -> None:
+        """Let go of every conversation."""
+        for agent in list(self._open):
+            await self.close(agent)
+
+    async def _find(self, wanted: str, agent: str, cwd: str, provider: str, model: str) -> tuple[SessionInfo, bool]:
+        if self._store is None:
+            info = SessionInfo(
+                id=new_id(), title="", cwd=cwd, agent=agent, provider=provider, model=model,
+                created=0.0, updated=0.0, messages=0,
+            )  # fmt: skip
+            return info, True
+        if wanted == "latest":
+            latest = await self._store.latest_session(cwd)
+            if latest is not None:
+                return latest, False
+        elif wanted != "new":
+            return await self._store.session(wanted), False
+        return await self._store.create_session(cwd=cwd, agent=agent, provider=provider, model=model), True
+
+    def _follow(self, agent: str, info: SessionInfo) -> None:
+        self._bus.publish(
+            Noticed(
+                level="warning",
+                text=f"This conversation is open for writing in {self._held(info)}; here it is read along.",
+                hint="`/clear` starts one of your own.",
+                about=agent,
+            )
+        )
+        task = asyncio.get_running_loop().create_task(self._read_along(agent, info), name=f"follow:{info.id}")
+        self._followers[agent] = task
+
+    @staticmethod
+    def _held(info: SessionInfo) -> str:
+        return info.held_by or "another window"
+
+    async def _read_along(self, agent: str, info: SessionInfo) -> None:
+        assert self._store is not None
+        known = info.messages
+        while True:
+            await asyncio.sleep(_FOLLOW_EVERY)
+            try:
+                now = (await self._store.session(info.id)).messages
+                fresh = await self._store.messages(info.id, limit=now - known) if now > known else []
+            except StoreError:
+                continue  # busy for the moment, or being deleted; the next look tells
+            for stored in fresh:
+                self._bus.publish(MessageAppended(agent=agent, session=info.id, message=stored.message))
+            if fresh:
+                known = now
+                self._bus.publish(SessionFollowed(session=info.id, messages=now))

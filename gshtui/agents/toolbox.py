@@ -1,0 +1,222 @@
+"""Running the tool calls of one answer: each is checked, reviewed by the gate, run and shortened, and gets one result.
+
+Consecutive reads run in parallel, everything else one after the other in the model's order. Nothing here raises but
+cancellation, and that only after every call has its result.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from gshtui.agents.shorten import shorten
+from gshtui.bus.bus import Bus
+from gshtui.bus.events.agent import AgentStatusChanged, ToolFinished, ToolOutput, ToolStarted
+from gshtui.bus.messages import ResultStatus, ToolCall, ToolResult
+from gshtui.commands.declaration import Assessment, Caller, CommandError, Effect, Invocation, Outcome
+from gshtui.commands.execute import run_parsed
+from gshtui.commands.language import validate
+from gshtui.commands.registry import AnyCommand, Registry, may_run
+from gshtui.commands.schema import tool_description, tool_schema
+from gshtui.guard.approval import Call, Gate
+from gshtui.providers.port import ToolSpec
+
+_CANCELLED = "The person interrupted the turn; this call was not finished."
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """Where an agent works: its folder and the project's root."""
+
+    cwd: Path
+    project: Path
+
+
+class Toolbox:
+    """The tools of one agent, and how they are run."""
+
+    def __init__(
+        self,
+        bus: Bus,
+        registry: Registry,
+        gate: Gate,
+        agent: str,
+        ground: Ground,
+        keep_output: Callable[[str, str, str], Awaitable[str]],
+        max_output_bytes: int,
+    ) -> None:
+        """`keep_output(session, call, text)` keeps a full output and returns its key."""
+        self._bus = bus
+        self._registry = registry
+        self._gate = gate
+        self._agent = agent
+        self._ground = ground
+        self._keep_output = keep_output
+        self._max_output_bytes = max_output_bytes
+
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """The tools as a model is told of them, in a stable order."""
+        return tuple(ToolSpec(c.name, tool_description(c), tool_schema(c)) for c in self._registry.tools())
+
+    async def run(self, calls: Sequence[ToolCall], session: str, message: str) -> tuple[tuple[ToolResult, ...], bool]:
+        """Run the calls of an answer; its results in order, and whether the person interrupted."""
+        results: dict[str, ToolResult] = {}
+        interrupted = False
+        try:
+            for group in self._groups(calls):
+                async with asyncio.TaskGroup() as tasks:
+                    for call in group:
+                        tasks.create_task(self._run_one(call, session, message, results))
+        except asyncio.CancelledError:
+            interrupted = True
+        for call in calls:
+            if call.id not in results:
+                self._finish(ToolResult(call.id, call.name, _CANCELLED, status="cancelled"), session, results)
+        return tuple(results[call.id] for call in calls), interrupted
+
+    def _groups(self, calls: Sequence[ToolCall]) -> Iterator[list[ToolCall]]:
+        group: list[ToolCall] = []
+        for call in calls:
+            if self._is_read(call):
+                group.append(call)
+                continue
+            if group:
+                yield group
+            yield [call]
+            group = []
+        if group:
+            yield group
+
+    def _is_read(self, call: ToolCall) -> bool:
+        return call.name in self._registry and self._registry.get(call.name).effect is Effect.READ
+
+    async def _run_one(self, call: ToolCall, session: str, message: str, results: dict[str, ToolResult]) -> None:
+        started = time.monotonic()
+        try:
+            result = await self._result(call, session, message)
+        except asyncio.CancelledError:
+            spent = time.monotonic() - started
+            result = ToolResult(call.id, call.name, _CANCELLED, status="cancelled", duration=spent)
+            self._finish(result, session, results)
+            raise
+        except Exception as error:  # a fault of ours, or a guard that can't decide: nothing runs, and the model is told
+            result = ToolResult(
+                call.id, call.name, f"{call.name} failed: {type(error).__name__}: {error}", status="error"
+            )
+        self._finish(result, session, results)
+
+    def _finish(self, result: ToolResult, session: str, results: dict[str, ToolResult]) -> None:
+        results[result.call_id] = result
+        self._bus.publish(
+            ToolFinished(
+                agent=self._agent,
+                session=session,
+                call=result.call_id,
+                tool=result.name,
+                status=result.status,
+                content=result.content,
+                duration=result.duration,
+                bytes=result.bytes,
+                output=result.output,
+                diff=result.diff,
+            )
+        )
+
+    def _announce(self, call: ToolCall, session: str, message: str, subject: str) -> None:
+        self._bus.publish(
+            ToolStarted(
+                agent=self._agent,
+                session=session,
+                message=message,
+                call=call.id,
+                tool=call.name,
+                arguments=call.arguments,
+                subject=subject,
+            )
+        )
+
+    async def _result(self, call: ToolCall, session: str, message: str) -> ToolResult:
+        invocation = Invocation(
+            caller=Caller(self._agent, is_agent=True),
+            cwd=self._ground.cwd,
+            project=self._ground.project,
+            session=session,
+            agent=self._agent,
+            call=call.id,
+            output=lambda text: self._bus.publish(
+                ToolOutput(agent=self._agent, session=session, call=call.id, text=text)
+            ),
+        )
+        try:
+            command, parameters = self._check(call)
+            assessment = await assess(command, invocation, parameters, call.arguments)
+        except CommandError as error:
+            self._announce(call, session, message, "")
+            return ToolResult(call.id, call.name, str(error), status="error")
+        self._announce(call, session, message, assessment.subject)
+        verdict = await self._gate.review(Call(self._agent, session, call.id, call.name, call.arguments), assessment)
+        if not verdict.allowed:
+            return ToolResult(call.id, call.name, verdict.reason, status="denied")
+        self._bus.publish(
+            AgentStatusChanged(agent=self._agent, status="tool", doing=f"{call.name} {assessment.subject}".strip())
+        )
+        started = time.monotonic()
+        try:
+            outcome = await run_parsed(command, parameters, invocation)
+            status: ResultStatus = "timeout" if outcome.timed_out else "error" if outcome.is_error else "ok"
+        except CommandError as error:
+            outcome, status = Outcome(error.data, str(error), is_error=True), "error"
+        return await self._shortened(call, session, outcome, status, time.monotonic() - started)
+
+    def _check(self, call: ToolCall) -> tuple[AnyCommand, Any]:
+        if call.broken:
+            raise CommandError(
+                f"The arguments of {call.name} did not arrive as one JSON object, so nothing was run.",
+                hint="Send the call again with complete arguments.",
+            )
+        command = self._registry.get(call.name)
+        if not command.tool or not may_run(command, Caller(self._agent, is_agent=True)):
+            raise CommandError(f"{call.name} is not among your tools.")
+        return command, validate(command, call.arguments)
+
+    async def _shortened(
+        self, call: ToolCall, session: str, outcome: Outcome, status: ResultStatus, duration: float
+    ) -> ToolResult:
+        text = outcome.text or (json.dumps(outcome.data, default=str) if outcome.data is not None else "(no output)")
+        content = shorten(text, self._max_output_bytes)
+        full = outcome.full or (text if content != text else "")
+        key = await self._keep_output(session, call.id, full) if full else ""
+        return ToolResult(
+            call.id,
+            call.name,
+            content,
+            status=status,
+            duration=duration,
+            bytes=outcome.bytes or len(text.encode(errors="replace")),
+            output=key,
+            diff=outcome.diff,
+        )
+
+
+async def assess(command: AnyCommand, invocation: Invocation, parameters: Any, arguments: dict[str, Any]) -> Assessment:
+    """What the run would do: the command's own word, or its declared effect and its arguments.
+
+    Raises:
+        CommandError: it can't be worked out, so it must not run.
+    """
+    exact = json.dumps(arguments, sort_keys=True, default=str)
+    if command.assess is None:
+        subject = " ".join(str(value) for value in arguments.values())[:200]
+        return Assessment(command.effect, subject, detail=exact, key=exact)
+    try:
+        assessment: Assessment = await command.assess(invocation, parameters)
+    except CommandError:
+        raise
+    except (OSError, ValueError) as error:
+        raise CommandError(f"{command.name}: {error}.") from error
+    return assessment if assessment.key else replace(assessment, key=exact)

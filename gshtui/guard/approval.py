@@ -1,0 +1,183 @@
+"""The gate that every tool call passes: allowed by what is known, asked of a person, or denied. Denies when in doubt.
+
+A question is two events joined by an id: `ApprovalRequested` and `ApprovalAnswered`; this side owns the time-out. The
+gate never reads approval out of anything but a person's answer, a grant that a person gave, or the settings.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from gshtui.bus.bus import Bus
+from gshtui.bus.event import Event
+from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested, ApprovalSettled
+from gshtui.bus.ids import new_id
+from gshtui.commands.declaration import Assessment, Effect
+from gshtui.guard.catastrophe import catastrophe
+
+Mode = Literal["ask", "policy", "refuse"]
+"""ask: a person at the window answers. policy: `--yes`, what stays inside the project runs. refuse: nobody is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether the call may run. `reason` is for the model, when it may not; `nobody`: it was never asked of anyone."""
+
+    allowed: bool
+    reason: str = ""
+    nobody: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The call in question."""
+
+    agent: str
+    session: str
+    id: str
+    tool: str
+    arguments: dict[str, Any]
+
+
+class Grants(Protocol):
+    """Where patterns that a person allowed for good are kept, by project."""
+
+    async def allowed(self, tool: str, pattern: str) -> bool:
+        """Whether the pattern was allowed in this project."""
+        ...
+
+    async def allow(self, tool: str, pattern: str) -> None:
+        """Keep the pattern as allowed in this project."""
+        ...
+
+
+class Gate:
+    """Reviews calls, one question each. Made and closed by the hub."""
+
+    def __init__(
+        self, bus: Bus, grants: Grants, *, mode: Mode, auto_approve: frozenset[str], timeout: float | None = None
+    ) -> None:
+        """`auto_approve`: tools that need no question inside the project. `timeout`: seconds to wait for an answer."""
+        self._bus = bus
+        self._grants = grants
+        self._mode = mode
+        self._auto_approve = auto_approve
+        self._timeout = timeout
+        self._exact: set[tuple[str, str, str]] = set()
+        self._waiting: dict[str, asyncio.Future[ApprovalAnswered]] = {}
+        self._subscription = bus.subscribe(self._answered, ApprovalAnswered, name="guard")
+
+    async def close(self) -> None:
+        """Stop listening; questions still open end as withdrawn with their turns."""
+        self._subscription.unsubscribe()
+
+    async def review(self, call: Call, assessment: Assessment) -> Verdict:
+        """Decide on one call; waits for a person's answer if it takes one.
+
+        Cancelling the wait withdraws the question.
+        """
+        if refused := self._refused(call, assessment):
+            return Verdict(False, refused)
+        if await self._known(call, assessment):
+            return Verdict(True)
+        if self._mode == "policy":
+            return self._by_policy(call, assessment)
+        if self._mode == "refuse":
+            reason = "It needs a person's approval, and nobody is there to ask."
+            return self._settle(self._request(call, assessment), "nobody", reason, by="guard")
+        return await self._ask(call, assessment)
+
+    def _refused(self, call: Call, assessment: Assessment) -> str:
+        command = call.arguments.get("command")
+        if assessment.effect is Effect.EXECUTE and isinstance(command, str) and (why := catastrophe(command)):
+            return f"Refused, whoever asks: {why}."
+        return ""
+
+    async def _known(self, call: Call, assessment: Assessment) -> bool:
+        if assessment.inside and (assessment.effect is Effect.READ or call.tool in self._auto_approve):
+            return True
+        if assessment.key and (call.session, call.tool, assessment.key) in self._exact:
+            return True
+        return bool(assessment.pattern) and await self._grants.allowed(call.tool, assessment.pattern)
+
+    def _by_policy(self, call: Call, assessment: Assessment) -> Verdict:
+        request = self._request(call, assessment)
+        if assessment.inside:
+            self._bus.publish(
+                ApprovalSettled(approval=request.approval, agent=call.agent, call=call.id, decision="once", by="policy")
+            )
+            return Verdict(True)
+        reason = f"Policy denies what reaches outside the project: {assessment.subject}."
+        return self._settle(request, "deny", reason, by="policy")
+
+    def _request(self, call: Call, assessment: Assessment) -> ApprovalRequested:
+        return ApprovalRequested(
+            approval=new_id(),
+            agent=call.agent,
+            session=call.session,
+            call=call.id,
+            tool=call.tool,
+            effect=assessment.effect.value,
+            subject=assessment.subject,
+            detail=assessment.detail,
+            diff=assessment.diff,
+            pattern=assessment.pattern,
+            warnings=assessment.warnings,
+            arguments=call.arguments,
+        )
+
+    async def _ask(self, call: Call, assessment: Assessment) -> Verdict:
+        request = self._request(call, assessment)
+        answer_to_come: asyncio.Future[ApprovalAnswered] = asyncio.get_running_loop().create_future()
+        self._waiting[request.approval] = answer_to_come
+        self._bus.publish(request)
+        try:
+            async with asyncio.timeout(self._timeout):
+                answer = await answer_to_come
+        except TimeoutError:
+            return self._settle(request, "timeout", f"Nobody answered within {self._timeout:g} s.", by="guard")
+        except asyncio.CancelledError:
+            self._settle(request, "withdrawn", "", by="guard")
+            raise
+        finally:
+            del self._waiting[request.approval]
+        if answer.decision == "deny":
+            why = f" They say: {answer.reason}" if answer.reason else ""
+            return self._settle(request, "deny", f"The person denied this call.{why}", said=answer.reason)
+        if answer.decision == "session" and assessment.key:
+            self._exact.add((call.session, call.tool, assessment.key))
+        if answer.decision == "always" and assessment.pattern:
+            await self._grants.allow(call.tool, assessment.pattern)
+        self._settle(request, answer.decision, "")
+        return Verdict(True)
+
+    def _settle(
+        self,
+        request: ApprovalRequested,
+        decision: Literal["once", "session", "always", "deny", "withdrawn", "timeout", "nobody"],
+        reason: str,
+        *,
+        by: str = "person",
+        said: str = "",
+    ) -> Verdict:
+        self._bus.publish(
+            ApprovalSettled(
+                approval=request.approval,
+                agent=request.agent,
+                call=request.call,
+                decision=decision,
+                reason=said or reason,
+                by=by,
+            )
+        )
+        return Verdict(False, reason, nobody=decision in {"nobody", "timeout"})
+
+    def _answered(self, batch: Sequence[Event]) -> None:
+        for event in batch:
+            if isinstance(event, ApprovalAnswered):
+                waiting = self._waiting.get(event.approval)
+                if waiting is not None and not waiting.done():
+                    waiting.set_result(event)

@@ -1,0 +1,281 @@
+"""The hub: composition root of everything but the faces. Builds the parts in order and stops them.
+
+A part that fails to start is reported as `PartFailed` and the rest runs: without a store conversations live in memory,
+without a provider the offline one answers. Faces make one hub each, with the parts that they need.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+from gshtui.agents import commands as agent_commands
+from gshtui.agents.agent import Agent
+from gshtui.agents.ledger import Ledger
+from gshtui.agents.minds import Minds
+from gshtui.agents.roster import Roster
+from gshtui.agents.sessions import Sessions
+from gshtui.agents.system import system_sections
+from gshtui.agents.toolbox import Ground, Toolbox
+from gshtui.agents.tools import commands as tool_commands
+from gshtui.agents.tools.project import current_branch
+from gshtui.agents.tools.workspace import ToolConfig
+from gshtui.bus.bus import Bus
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent import ModelChangeRequested, TurnFinished
+from gshtui.bus.events.hub import BranchChanged, HubStarted, HubStopped, Noticed, PartFailed, PartStarted
+from gshtui.commands import config as config_commands
+from gshtui.commands import help as help_commands
+from gshtui.commands.declaration import Caller, Invocation, Outcome
+from gshtui.commands.execute import run_line
+from gshtui.commands.registry import Registry
+from gshtui.guard.approval import Gate, Mode
+from gshtui.guard.grants import NoGrants, ProjectGrants
+from gshtui.providers import commands as model_commands
+from gshtui.providers.port import ProviderError
+from gshtui.settings.load import Loaded
+from gshtui.store import commands as session_commands
+from gshtui.store.errors import StoreError
+from gshtui.store.store import Store, StoredMessage
+
+ALL_PARTS = frozenset({"store", "guard", "providers", "agents"})
+_START_WITHIN = 20.0
+"""Seconds that one part may take to start."""
+_STOP_WITHIN = 8.0
+
+
+@dataclass(frozen=True, slots=True)
+class HubOptions:
+    """What a face asks of its hub."""
+
+    cwd: Path
+    loaded: Loaded
+    """Settings with their origins and problems."""
+    session: str = "new"
+    """`new`, `latest` (of this folder), an id or a unique prefix of one."""
+    agent: str = "main"
+    provider: str = ""
+    model: str = ""
+    approvals: Mode = "ask"
+    max_iterations: int = 0
+    """Model requests a turn; 0: as the settings say."""
+    parts: frozenset[str] = ALL_PARTS
+    where: str = ""
+    """Where this is, for another window that wants the same conversation."""
+
+
+class Hub:
+    """Made inside a running event loop; `start` and `stop` bracket its life."""
+
+    def __init__(self, options: HubOptions) -> None:
+        self.options = options
+        self.settings = options.loaded.settings
+        self.bus = Bus()
+        self.registry = Registry()
+        self.failed: dict[str, PartFailed] = {}
+        self.project = options.loaded.project
+        self.branch = ""
+        self.store: Store | None = None
+        self.ledger = Ledger(self.bus)
+        self._gate: Gate | None = None
+        self._minds: Minds | None = None
+        self._sessions: Sessions | None = None
+        self._roster: Roster | None = None
+
+    async def start(self) -> None:
+        """Start the parts that the options name, in order. Never raises: what fails is in `failed` and on the bus."""
+        started = time.monotonic()
+        self.bus.subscribe(self._watch_branch, TurnFinished, name="branch")
+        self.branch = await asyncio.to_thread(current_branch, self.options.cwd)
+        for problem in self.options.loaded.problems:
+            self.bus.publish(Noticed(level="warning", text=str(problem), about="settings"))
+        steps: tuple[tuple[str, Callable[[], Awaitable[None]]], ...] = (
+            ("store", self._start_store),
+            ("guard", self._start_guard),
+            ("providers", self._start_providers),
+            ("agents", self._start_agents),
+        )
+        self._register_commands()
+        for part, start in steps:
+            if part in self.options.parts:
+                await self._start_part(part, start)
+        self.bus.publish(
+            HubStarted(
+                cwd=str(self.options.cwd),
+                project=str(self.project),
+                branch=self.branch,
+                seconds=time.monotonic() - started,
+            )
+        )
+
+    async def stop(self) -> None:
+        """Stop the parts in reverse. Turns in progress end as interrupted, and what was said is on disk."""
+        for stop in (self._stop_roster, self._stop_gate, self._stop_minds):
+            try:
+                async with asyncio.timeout(_STOP_WITHIN):
+                    await stop()
+            except TimeoutError:
+                self._fail(stop.__name__.removeprefix("_stop_"), "it did not stop in time", "")
+            except (StoreError, ProviderError, OSError) as error:
+                self._fail(stop.__name__.removeprefix("_stop_"), str(error), "")
+        self.bus.publish(HubStopped())
+        await self.ledger.close()
+        await self.bus.close()
+        if self.store is not None:
+            await self.store.close()
+
+    async def run(
+        self, line: str, caller: Caller | None = None, *, output: Callable[[str], None] | None = None
+    ) -> Outcome:
+        """Run one line of the command language.
+
+        Args:
+            line: with or without a leading slash.
+            caller: on whose behalf; a person's by default.
+            output: takes output as it comes, sanitised.
+
+        Raises:
+            UsageError: the line is no valid use of a command.
+            CommandError: the command could not do it.
+        """
+        return await run_line(self.registry, line, self.invocation(caller or Caller(), output))
+
+    def invocation(self, caller: Caller, output: Callable[[str], None] | None = None) -> Invocation:
+        """The surroundings of a command that runs here now."""
+        agent = self._roster.get(self.options.agent) if self._roster else None
+        return Invocation(
+            caller=caller,
+            cwd=self.options.cwd,
+            project=self.project,
+            session=agent.session if agent else "",
+            agent=self.options.agent,
+            output=output or (lambda _: None),
+        )
+
+    async def messages(self, session: str, *, before: int | None = None, limit: int = 200) -> list[StoredMessage]:
+        """The newest `limit` messages older than `before` (a log position), oldest first.
+
+        Raises:
+            StoreError: the store can't give them.
+        """
+        return [] if self.store is None else await self.store.messages(session, before=before, limit=limit)
+
+    async def _start_part(self, part: str, start: Callable[[], Awaitable[None]]) -> None:
+        began = time.monotonic()
+        try:
+            async with asyncio.timeout(_START_WITHIN):
+                await start()
+        except TimeoutError:
+            self._fail(part, f"it did not start within {_START_WITHIN:g} s", "")
+        except (StoreError, ProviderError) as error:
+            self._fail(part, error.message, error.hint)
+        except Exception as error:  # one part's fault must not take the window down
+            self._fail(part, f"{type(error).__name__}: {error}", "`gsh-tui doctor` says more.")
+        else:
+            self.bus.publish(PartStarted(part=part, seconds=time.monotonic() - began))
+
+    def _fail(self, part: str, why: str, hint: str) -> None:
+        self.failed[part] = PartFailed(part=part, why=why, hint=hint)
+        self.bus.publish(self.failed[part])
+
+    async def _start_store(self) -> None:
+        self.store = await Store.open(
+            self.settings.general.session_dir / "gsh.db",
+            synchronous=self.settings.store.synchronous,
+            on_notice=lambda text, hint: self.bus.publish(
+                Noticed(level="warning", text=text, hint=hint, about="store")
+            ),
+        )
+        store = self.store
+        self.bus.subscribe(lambda batch: _record(store, batch), name="journal")
+        for command in session_commands.commands(store):
+            self.registry.register(command)
+
+    async def _start_guard(self) -> None:
+        grants = NoGrants() if self.store is None else ProjectGrants(self.store, str(self.project))
+        self._gate = Gate(
+            self.bus,
+            grants,
+            mode=self.options.approvals,
+            auto_approve=frozenset(self.settings.agent.auto_approve),
+        )
+
+    async def _start_providers(self) -> None:
+        self._minds = Minds(self.settings, os.environ)
+        for command in model_commands.commands(self._minds.catalog, self._change_model):
+            self.registry.register(command)
+
+    async def _start_agents(self) -> None:
+        if self._gate is None or self._minds is None:
+            raise ProviderError("missing", "Agents need the guard and the providers.")
+        self._sessions = Sessions(self.bus, self.store, self.options.where or f"process {os.getpid()}")
+        self._roster = Roster(self.bus, self._sessions, str(self.options.cwd))
+        agent = await self._roster.add(self.options.agent, self._make_agent, self.options.session)
+        try:
+            await agent.think_with(self.options.provider, self.options.model)
+        except ProviderError as error:
+            self._fail("providers", error.message, error.hint)
+
+    def _make_agent(self) -> Agent:
+        assert self._gate is not None and self._minds is not None and self._sessions is not None
+        name, options = self.options.agent, self.options
+        record = self._sessions.record
+        toolbox = Toolbox(
+            self.bus,
+            self.registry,
+            self._gate,
+            name,
+            Ground(options.cwd, self.project),
+            record.put_output,
+            self.settings.context.max_tool_output_bytes,
+        )
+        return Agent(
+            self.bus,
+            name,
+            toolbox,
+            lambda: system_sections(name, options.cwd, self.branch, date.today()),
+            self._minds.choose,
+            options.max_iterations or self.settings.context.max_iterations,
+            self.settings.agent.max_steps,
+        )
+
+    def _register_commands(self) -> None:
+        tools = ToolConfig(project=self.project, max_output_bytes=self.settings.context.max_tool_output_bytes)
+        for command in (
+            *tool_commands.commands(tools),
+            *agent_commands.commands(self.bus, self.ledger),
+            *help_commands.commands(self.registry),
+            *config_commands.commands(self.options.loaded),
+        ):
+            self.registry.register(command)
+
+    def _change_model(self, provider: str, model: str) -> None:
+        self.bus.publish(ModelChangeRequested(agent=self.options.agent, provider=provider, model=model))
+
+    async def _watch_branch(self, _batch: Sequence[Event]) -> None:
+        branch = await asyncio.to_thread(current_branch, self.options.cwd)
+        if branch != self.branch:
+            self.branch = branch
+            self.bus.publish(BranchChanged(branch=branch))
+
+    async def _stop_roster(self) -> None:
+        if self._roster is not None:
+            await self._roster.stop()
+
+    async def _stop_gate(self) -> None:
+        if self._gate is not None:
+            await self._gate.close()
+
+    async def _stop_minds(self) -> None:
+        if self._minds is not None:
+            await self._minds.close()
+
+
+def _record(store: Store, batch: Sequence[Event]) -> None:
+    for event in batch:
+        store.record(event)

@@ -1,0 +1,227 @@
+"""The `offline` provider: no model, and it says so, but real tool calls behind the same loop (DESIGN §11).
+
+A small fixed grammar becomes tool calls; answers are extracted from their results. It is what runs without a key, and
+what the tests use. It is never presented as intelligence: whatever it does not know, it says it does not know.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any
+
+from gshtui.bus.messages import Block, Message, Text, ToolCall, ToolResult, Usage
+from gshtui.providers.port import CallPart, Capabilities, Completed, Delta, Request, TextPart, estimate
+
+MODEL = "offline"
+LABEL = "offline (no model)"
+
+GRAMMAR = """\
+| say | and it |
+| --- | --- |
+| `run <command>` or `$ <command>` | runs it in bash |
+| `read <file> [from-to]` | reads a file, or lines of it |
+| `find <text> [in <path>]` | searches the project's files |
+| `files <pattern>` | lists files, e.g. `files **/*.py` |
+| `write <file>: <text>` | writes a file |
+| `edit <file>: <old> => <new>` | replaces text in a file |
+| `worktree list` | lists git worktrees |
+| `spawn <prompt>` | spawns a sub-agent, where that is offered |
+| `what failed?` | names the calls that failed here |
+
+Several lines are several calls at once."""
+
+_UNKNOWN = f"""\
+**No model is connected**, so I can't think about that. I am the `offline` provider: a fixed grammar in front of the \
+real tools. I understand:
+
+{GRAMMAR}
+
+To talk to a model, set `ANTHROPIC_API_KEY`, `OPENAI_API_KEY` or `GEMINI_API_KEY`, or start Ollama; then `/model`."""
+
+_EXCERPT_LINES = 30
+
+
+def _bash(match: re.Match[str]) -> dict[str, Any]:
+    return {"command": match["rest"].strip()}
+
+
+def _read(match: re.Match[str]) -> dict[str, Any]:
+    arguments: dict[str, Any] = {"path": _unquoted(match["path"])}
+    if match["first"]:
+        arguments |= {"start_line": int(match["first"]), "end_line": int(match["last"] or match["first"])}
+    return arguments
+
+
+def _grep(match: re.Match[str]) -> dict[str, Any]:
+    arguments: dict[str, Any] = {"pattern": re.escape(_unquoted(match["text"]))}
+    return arguments | {"path": _unquoted(match["path"])} if match["path"] else arguments
+
+
+def _glob(match: re.Match[str]) -> dict[str, Any]:
+    return {"pattern": _unquoted(match["rest"])}
+
+
+def _write(match: re.Match[str]) -> dict[str, Any]:
+    return {"path": _unquoted(match["path"]), "content": match["text"].replace("\\n", "\n") + "\n"}
+
+
+def _edit(match: re.Match[str]) -> dict[str, Any]:
+    return {"path": _unquoted(match["path"]), "old_text": match["old"], "new_text": match["new"]}
+
+
+def _worktree(match: re.Match[str]) -> dict[str, Any]:
+    return {"action": match["action"].lower()}
+
+
+def _spawn(match: re.Match[str]) -> dict[str, Any]:
+    return {"prompt": match["rest"].strip()}
+
+
+_RULES: tuple[tuple[re.Pattern[str], str, Callable[[re.Match[str]], dict[str, Any]]], ...] = tuple(
+    (re.compile(pattern, re.IGNORECASE | re.DOTALL), tool, arguments)
+    for pattern, tool, arguments in (
+        (r"(?:run|\$)\s+(?P<rest>.+)", "bash", _bash),
+        (
+            r"read\s+(?P<path>'[^']+'|\"[^\"]+\"|\S+)(?:\s+(?:lines?\s+)?(?P<first>\d+)(?:\s*-\s*(?P<last>\d+))?)?",
+            "read",
+            _read,
+        ),
+        (r"find\s+(?P<text>'[^']+'|\"[^\"]+\"|.+?)(?:\s+in\s+(?P<path>\S+))?", "grep", _grep),
+        (r"(?:files|list)\s+(?P<rest>\S.*)", "glob", _glob),
+        (r"write\s+(?P<path>\S+):\s?(?P<text>.*)", "write", _write),
+        (r"edit\s+(?P<path>\S+):\s?(?P<old>.+?)\s=>\s(?P<new>.*)", "edit", _edit),
+        (r"worktree\s+(?P<action>list)", "git_worktree", _worktree),
+        (r"spawn\s+(?P<rest>.+)", "spawn_agent", _spawn),
+    )
+)
+
+
+def _unquoted(text: str) -> str:
+    text = text.strip()
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"" else text
+
+
+class OfflineProvider:
+    """A provider without a model. See the module's text."""
+
+    name = "offline"
+
+    def capabilities(self, model: str) -> Capabilities:
+        """A window of 100,000 tokens, tools, and no price."""
+        return Capabilities(price_input=0.0, price_output=0.0, known=True)
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        """Answer by the grammar. Raises nothing."""
+        blocks = answer(request)
+        for index, block in enumerate(blocks):
+            if isinstance(block, Text):
+                for piece in re.findall(r"\S+\s*|\s+", block.text):
+                    yield TextPart(piece)
+            elif isinstance(block, ToolCall):
+                yield CallPart(index, block.name)
+        size = sum(len(block.text) if isinstance(block, Text) else len(str(block)) for block in blocks)
+        usage = Usage(input=await self.count(request), output=estimate(size))
+        stop = "tool_use" if any(isinstance(block, ToolCall) for block in blocks) else "end"
+        yield Completed(Message(id="", role="assistant", blocks=blocks), stop, usage)
+
+    async def count(self, request: Request) -> int:
+        """The house's estimate."""
+        size = sum(len(block) for block in request.system)
+        for message in request.messages:
+            size += sum(len(b.text) if isinstance(b, Text) else len(str(b)) for b in message.blocks)
+        return estimate(size, len(request.messages))
+
+    async def models(self) -> list[str]:
+        """The one that is no model."""
+        return [MODEL]
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+def answer(request: Request) -> tuple[Block, ...]:
+    """What the grammar makes of a request, pure."""
+    if not request.messages:
+        return (Text(_UNKNOWN),)
+    last = request.messages[-1]
+    if last.role == "tool":
+        calls = {call.id: call for message in request.messages[-2:] for call in message.calls}
+        return (Text("\n\n".join(_report(calls.get(r.call_id), r) for r in last.results)),)
+    text = last.text.strip()
+    if re.fullmatch(r"what\s+failed\s*\??", text, re.IGNORECASE):
+        return (Text(_what_failed(request.messages)),)
+    offered = {tool.name for tool in request.tools}
+    calls_made = _calls(text, len(request.messages))
+    if not calls_made:
+        return (Text(_UNKNOWN),)
+    if missing := sorted({call.name for call in calls_made} - offered):
+        return (Text(f"That needs the tool `{missing[0]}`, which is not offered here."),)
+    return tuple(calls_made)
+
+
+def _calls(text: str, position: int) -> list[ToolCall]:
+    """The calls of a prompt: of the whole text, or of each of its lines; nothing unless every line is understood."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    found = [_call(line, f"offline-{position}-{index}") for index, line in enumerate(lines)]
+    whole = [call for call in found if call is not None]
+    if len(whole) == len(found):
+        return whole
+    first = _call(text, f"offline-{position}-0")
+    return [first] if first is not None else []
+
+
+def _call(text: str, id: str) -> ToolCall | None:
+    for pattern, tool, arguments in _RULES:
+        if (match := pattern.fullmatch(text)) is not None:
+            return ToolCall(id, tool, arguments(match))
+    return None
+
+
+def _report(call: ToolCall | None, result: ToolResult) -> str:
+    subject = _subject(call)
+    if result.status == "denied":
+        return f"{subject} was **not run**. {result.content}"
+    if result.status in {"cancelled", "lost"}:
+        return f"{subject} was **not finished**. {result.content}"
+    lines = result.content.splitlines()
+    excerpt = "\n".join(lines[:_EXCERPT_LINES])
+    more = (
+        f"\n\n… and {len(lines) - _EXCERPT_LINES} more lines; open the call to see them."
+        if len(lines) > _EXCERPT_LINES
+        else ""
+    )
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", excerpt)), default=0))
+    state = {"ok": "is done", "error": "**failed**", "timeout": "**took too long and was stopped**"}[result.status]
+    return f"{subject} {state}:\n\n{fence}\n{excerpt}\n{fence}{more}"
+
+
+def _subject(call: ToolCall | None) -> str:
+    if call is None:
+        return "A call"
+    value = next(iter(call.arguments.values()), "")
+    return f"`{call.name}` {_code(str(value))}"
+
+
+def _code(text: str) -> str:
+    first = text.splitlines()[0] if text else ""
+    return f"`{first[:80]}`" if first and "`" not in first else first[:80]
+
+
+def _what_failed(messages: Sequence[Message]) -> str:
+    calls = {call.id: call for message in messages for call in message.calls}
+    failed = [
+        (calls.get(result.call_id), result)
+        for message in messages
+        for result in message.results
+        if result.status not in {"ok", "denied"} or "[exit code:" in result.content
+    ]
+    if not failed:
+        return "No call of this conversation failed."
+    rows = [f"- {_subject(call)}: {result.status}. {_last_line(result.content)}" for call, result in failed[-10:]]
+    return "\n".join([f"{len(failed)} call(s) of this conversation failed:", "", *rows])
+
+
+def _last_line(text: str) -> str:
+    lines = [line for line in text.splitlines() if line.strip()]
+    return _code(lines[-1].strip()) if lines else ""
