@@ -41,14 +41,21 @@ class SubscriberFailed(Event, frozen=True, kw_only=True):
     subscriber: str
     event: str
     why: str
+    lost: int = 1
+    """Events that it has not, or not wholly, handled because of this."""
 
 
 class SubscriberLagged(Event, frozen=True, kw_only=True):
-    """A subscriber's queue was full; `dropped` events of a kind that may be dropped were."""
+    """A subscriber's queue was full, or it has caught up again after that.
+
+    The numbers count since its last such report: added up they are all that it lost.
+    """
 
     subscriber: str
     dropped: int = 0
+    """Events that it will not get."""
     merged: int = 0
+    """Events that became part of another one."""
 
 
 class BranchChanged(Event, frozen=True, kw_only=True):

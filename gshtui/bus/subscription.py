@@ -1,0 +1,228 @@
+"""One subscriber of the bus: its queue, its rule for a full one, and the task that feeds its handler.
+
+A handler that fails, hangs or stops itself costs nobody else anything, and itself the failing event only. Nothing is
+given up without an event that says how much. Made by `Bus.subscribe` alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+
+from gshtui.bus.event import Event
+from gshtui.bus.events.hub import SubscriberFailed, SubscriberLagged
+from gshtui.bus.merge import merged
+
+Handler = Callable[[Sequence[Event]], Awaitable[None] | None]
+"""Takes events in order, at least one. May be a coroutine function."""
+
+
+class WhenFull(enum.Enum):
+    """What happens to a subscriber that is `limit` events behind."""
+
+    MERGE = "merge"
+    """Events of the same `merge_key` become one; those that have no key are kept. For rendering."""
+    SPILL = "spill"
+    """Nothing is given up: the queue grows, and the hub is told once. For records."""
+    DROP_OLDEST = "drop"
+    """The oldest go, counted and reported. For those who only want to know what is going on now."""
+
+
+class Batch(list[Event]):
+    """What a handler gets. Remembers how far it was read, so that a failure costs one event and not all of them."""
+
+    passes = 0
+    read = 0
+
+    def __iter__(self) -> Iterator[Event]:
+        self.passes += 1
+        self.read = 0
+        for event in super().__iter__():
+            self.read += 1
+            yield event
+        self.read = len(self) + 1
+
+    def after_failure(self) -> tuple[Batch, Batch]:
+        """The events that the failure cost, and those that the handler has not seen.
+
+        One that was read from front to back, once, failed at the event it had just taken. Of any other handler it
+        is not known what it has done already, and handling an event twice is worse than losing it with a report.
+        """
+        if self.passes == 1 and self.read <= len(self):
+            return Batch(self[self.read - 1 : self.read]), Batch(self[self.read :])
+        return self, Batch()
+
+
+class Subscription:
+    """A place on the bus. See `Bus.subscribe` for the arguments."""
+
+    def __init__(
+        self,
+        name: str,
+        handler: Handler,
+        *,
+        limit: int,
+        when_full: WhenFull,
+        report: Callable[[Event], None],
+        discard: Callable[[Subscription], None],
+    ) -> None:
+        if limit < 1:
+            raise ValueError(f"the queue of {name!r} must hold at least one event, not {limit}")
+        self.name = name
+        self._handler = handler
+        self._limit = limit
+        self._when_full = when_full
+        self._report = report
+        self._discard = discard
+        self._queue: deque[Event] = deque()
+        self._wake = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._stopped = False
+        self._full_at = limit
+        self._lagging = False
+        self._dropped = 0
+        self._merged = 0
+        self._task = asyncio.get_running_loop().create_task(self._serve(), name=f"bus:{name}")
+
+    def unsubscribe(self) -> None:
+        """Stop at once: what is queued is not handled, and a handler at work is cancelled.
+
+        A handler may unsubscribe itself; then it runs to its end, and is not called again.
+        """
+        self._discard(self)
+        self._stopped = True
+        self._queue.clear()
+        if not self._is_current():
+            self._task.cancel()
+
+    async def close(self) -> None:
+        """Take nothing new, handle what is queued, then stop."""
+        self._discard(self)
+        await self.drained()
+        self.unsubscribe()
+
+    async def stopped(self, *, timeout: float) -> None:
+        """After `unsubscribe`: wait until the handler has ended, or for `timeout` seconds."""
+        if not self._is_current():
+            await asyncio.wait([self._task], timeout=timeout)
+
+    async def drained(self) -> None:
+        """Wait until everything published so far has been handled. Inside the own handler: do not wait."""
+        if not self._is_current():
+            await self._idle.wait()
+
+    @property
+    def busy(self) -> bool:
+        """Something waits or is being handled, other than the call of the handler that asks."""
+        return not self._idle.is_set() and not self._is_current()
+
+    @property
+    def behind(self) -> int:
+        """Events that wait."""
+        return len(self._queue)
+
+    def offer(self, event: Event) -> None:
+        """Take an event into the queue. Called by the bus alone; never raises."""
+        if self._stopped:
+            return
+        queue = self._queue
+        if not queue:
+            self._idle.clear()
+            self._wake.set()
+        queue.append(event)
+        # Reports never count as the last straw: those of several full queues would call forth each other for ever.
+        if len(queue) > self._full_at and type(event) is not SubscriberLagged:
+            self._make_room()
+
+    def _make_room(self) -> None:
+        if self._when_full is WhenFull.MERGE:
+            self._merge()
+        elif self._when_full is WhenFull.DROP_OLDEST:
+            while len(self._queue) > self._limit:
+                self._queue.popleft()
+                self._dropped += 1
+        else:
+            self._full_at = len(self._queue) * 2
+        if not self._lagging:
+            self._lagging = True
+            self._report_lag()
+
+    def _merge(self) -> None:
+        before = len(self._queue)
+        try:
+            self._queue = merged(self._queue)
+        except Exception as error:  # an event's own rule for merging is at fault; its subscriber still gets them all
+            self._report_failure(error, type(self._queue[-1]).__name__, 0)
+        self._merged += before - len(self._queue)
+        # What cannot be merged stays. Look again when there is half as much again, so that looking costs little.
+        self._full_at = max(self._limit, len(self._queue) * 3 // 2 + 1)
+
+    async def _serve(self) -> None:
+        try:
+            while not self._stopped:
+                await self._wake.wait()
+                self._wake.clear()
+                while self._queue:
+                    batch, self._queue = Batch(self._queue), deque[Event]()
+                    await self._handle(batch)
+                    if self._queue:
+                        await asyncio.sleep(0)  # others get their turn, also when a handler feeds its own queue
+                    else:
+                        self._caught_up()
+                self._idle.set()
+        finally:
+            self._idle.set()
+
+    def _caught_up(self) -> None:
+        self._full_at = self._limit
+        if self._lagging:
+            self._lagging = False
+            if self._dropped or self._merged:
+                self._report_lag()
+
+    async def _handle(self, batch: Batch) -> None:
+        """Call the handler until all of the batch is handled or known to be lost."""
+        repeated: dict[tuple[str, str], int] = {}
+        while batch and not self._stopped:
+            try:
+                result = self._handler(batch)
+                if result is not None:
+                    await result
+                break
+            except asyncio.CancelledError as error:
+                if (task := asyncio.current_task()) is None or task.cancelling():
+                    raise
+                failure: BaseException = error  # something that the handler waited for was cancelled, not the handler
+            except Exception as error:
+                failure = error
+            lost, batch = batch.after_failure()
+            about = [event for event in lost if type(event) is not SubscriberFailed]
+            if about:  # one that cannot handle the report of its own failure is not told about it for ever
+                key = (type(about[0]).__name__, f"{type(failure).__name__}: {failure}")
+                if key in repeated:
+                    repeated[key] += len(about)
+                else:
+                    repeated[key] = 0
+                    self._report_failure(failure, key[0], len(about))
+        for (event, why), lost_later in repeated.items():
+            if lost_later:
+                self._report(SubscriberFailed(subscriber=self.name, event=event, why=why, lost=lost_later))
+
+    def _report_failure(self, error: BaseException, event: str, lost: int) -> None:
+        why = f"{type(error).__name__}: {error}"
+        self._report(SubscriberFailed(subscriber=self.name, event=event, why=why, lost=lost))
+
+    def _report_lag(self) -> None:
+        dropped, self._dropped = self._dropped, 0
+        merged_, self._merged = self._merged, 0
+        self._report(SubscriberLagged(subscriber=self.name, dropped=dropped, merged=merged_))
+
+    def _is_current(self) -> bool:
+        """Whether this is called by the own handler."""
+        try:
+            return asyncio.current_task() is self._task
+        except RuntimeError:  # no loop runs any more
+            return False
