@@ -38,7 +38,8 @@ EVENT_TYPES: dict[str, type[Event]] = {
 
 _encoder = msgspec.json.Encoder(enc_hook=str)
 _known_fields = {
-    name: {field.encode_name for field in msgspec.structs.fields(kind)} | {"type"} for name, kind in EVENT_TYPES.items()
+    name: {field.encode_name for field in msgspec.structs.fields(kind)} - {"beyond"} | {"type"}
+    for name, kind in EVENT_TYPES.items()
 }
 
 
@@ -47,13 +48,33 @@ def to_plain(event: Event) -> dict[str, Any]:
     if isinstance(event, Unknown):
         return {"v": VERSION, "type": event.name, **event.fields}
     fields = cast("dict[str, Any]", msgspec.to_builtins(event, enc_hook=str))
-    beyond = fields.pop("beyond", {})
-    return {"v": VERSION, **fields, **beyond}
+    beyond = fields.pop("beyond", None)
+    plain = {"v": VERSION, **fields}
+    if beyond:
+        known = _known_fields.get(fields["type"], frozenset[str]())
+        plain.update((key, value) for key, value in beyond.items() if key not in known)
+    return plain
 
 
 def encode(event: Event) -> bytes:
-    """The event as one line, with its newline."""
-    return _encoder.encode(to_plain(event)) + b"\n"
+    """The event as one line, with its newline. Half a surrogate pair (a file name's odd byte) becomes `?`."""
+    plain = to_plain(event)
+    try:
+        return _encoder.encode(plain) + b"\n"
+    except UnicodeEncodeError:
+        return _encoder.encode(_encodable(plain)) + b"\n"
+
+
+def _encodable(value: Any) -> Any:
+    """The same data with nothing in its texts that UTF-8 cannot say."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        items = cast("dict[Any, Any]", value).items()
+        return {_encodable(key): _encodable(item) for key, item in items}
+    if isinstance(value, list | tuple):
+        return [_encodable(item) for item in cast("list[Any]", value)]
+    return value
 
 
 def decode(line: bytes) -> Event:
@@ -76,14 +97,16 @@ def decode(line: bytes) -> Event:
 def from_plain(fields: dict[str, Any]) -> Event:
     """The event of `to_plain`'s data. Raises `WireError` as `decode` does."""
     fields = dict(fields)
-    fields.pop("v", None)
+    if fields.get("v") == VERSION:
+        del fields["v"]  # another version's number is passed on with what else is not known here
     name = fields.get("type")
     if not isinstance(name, str):
         raise WireError("no `type`")
     kind = EVENT_TYPES.get(name)
     if kind is None:
         del fields["type"]
-        return Unknown(name=name, fields=fields)
+        at = fields.get("at")
+        return Unknown(name=name, fields=fields, at=float(at) if isinstance(at, int | float) else 0.0)
     beyond = {key: fields.pop(key) for key in list(fields) if key not in _known_fields[name]}
     try:
         event = msgspec.convert(fields, kind)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gshtui.bus.bus import Bus, Handler, WhenFull
@@ -161,7 +161,11 @@ def test_everyone_sees_one_order(schedule: list[Step]) -> None:
         assert listener.got == first
 
 
+_D, _S = WhenFull.DROP_OLDEST, WhenFull.SPILL
+
+
 @given(st.lists(st.tuples(st.integers(0, 9), st.sampled_from(list(WhenFull))), min_size=3, max_size=8))
+@example([(0, _S), (4, _D), (0, _D), (0, _D), (9, _D), (1, _S)])
 def test_full_queues_do_not_call_forth_each_others_reports(spec: list[tuple[int, WhenFull]]) -> None:
     """One burst: at most a report when a queue is full and one when it has caught up, however many are full."""
 
