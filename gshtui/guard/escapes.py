@@ -1,0 +1,115 @@
+"""Which characters and sequences of a text are not plain words, and what stands in their place.
+
+Pure tables and one substitution each; every pattern is linear, because no two of its parts can match the same
+character. Used by `gshtui.guard.sanitise` alone.
+"""
+
+from __future__ import annotations
+
+import re
+
+STRING_LIMIT = 65_536
+"""Characters of an escape string (title, clipboard, picture) that are dropped whole; a longer one is shown as text."""
+MARKS_KEPT = 8
+"""Combining marks in a row that are kept; real scripts need four."""
+
+# The body of an escape string ends at any control character, so a string that is never ended hides nothing: its
+# introducer is shown and the rest is ordinary text.
+_STRING = (
+    rf"(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])(?P<body>[^\x00-\x08\x0a-\x1f\x80-\x9f]{{0,{STRING_LIMIT}}})"
+    r"(?:\x07|\x1b\\|\x9c)"
+)
+_CSI = r"(?:\x1b\[|\x9b)(?P<csi>[0-?]{0,256})[ -/]{0,16}(?P<final>[@-~])?"
+_ESCAPE = r"\x1b[ -/]{0,16}[0-OQ-WYZ\\`-~]"
+_CHARSET = r"[\x0e\x0f]"
+# A run of controls is one match; of escapes all but the last, which may begin a sequence.
+_CONTROL = r"(?P<control>[\x00-\x07\x0b\x0c\x10-\x1a\x1c-\x1f\x7f]+|\x1b+(?=\x1b)|\x1b)"
+_ANY_CONTROL = r"(?P<control>[\x00-\x08\x0b-\x1f\x7f]+)"
+# Controls of writing direction, zero width, soft hyphen, fillers, line separators, tags, the other C1 controls.
+_UNSEEN_CLASS = (
+    r"\x80-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
+    r"\u3164\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff"
+)
+_UNSEEN = rf"(?P<unseen>[\u200c\u200d{_UNSEEN_CLASS}]+|[\ufe00-\ufe0f]{{2,}})"
+# A joiner between letters of a script that needs it, or between pictures, is spelling; elsewhere it hides something.
+_SPELLING = r"\u0600-\u0dff\u1000-\u109f"
+_PICTURE_BEFORE = r"\u2600-\u27bf\ufe0f\U0001f000-\U0001faff"
+_PICTURE = r"\u2600-\u27bf\u2190-\u21ff\U0001f000-\U0001faff"
+_JOINED = rf"(?:(?<=[{_SPELLING}])[\u200c\u200d](?=[{_SPELLING}])|(?<=[{_PICTURE_BEFORE}])\u200d(?=[{_PICTURE}]))"
+_SURROGATE = r"(?P<surrogate>[\ud800-\udfff]+)"
+_MARK_CLASS = (
+    r"\u0300-\u034e\u0350-\u036f\u0483-\u0489\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4"
+    r"\u0730-\u074a\u07eb-\u07f3\u081b-\u0823\u0898-\u089f\u08ca-\u0902\u0941-\u0948\u0951-\u0957\u0e31\u0e34-\u0e3a"
+    r"\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0f71-\u0f7e\u0f8d-\u0fbc\u17b7-\u17bd\u17c9-\u17d3\u1a58-\u1a7c\u1ab0-\u1ace"
+    r"\u1cd4-\u1ce8\u1dc0-\u1dff\u20d0-\u20f0\u2de0-\u2dff\ua674-\ua67d\ua8e0-\ua8f1\ufe20-\ufe2f"
+    r"\U0001d165-\U0001d182\U0001e000-\U0001e02a"
+)
+_MARKS = rf"(?P<marks>[{_MARK_CLASS}]{{{MARKS_KEPT + 1},}})"
+
+_PICTURES = {code: 0x2400 + code for code in range(32)} | {0x7F: 0x2421}
+
+RISKY = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f\u200c\u200d\ufe00-\ufe0f\ud800-\udfff{_UNSEEN_CLASS}{_MARK_CLASS}]")
+"""Some character that may need a second look. Text without one is plain already."""
+
+_SEQUENCES = "|".join((_STRING, _CSI, _ESCAPE, _CHARSET))
+_CHARACTERS = "|".join((_JOINED, _UNSEEN, _SURROGATE, _MARKS))
+_PLAIN = re.compile("|".join((_SEQUENCES, _CONTROL, _CHARACTERS)))
+_LITERAL = re.compile("|".join((_ANY_CONTROL, _CHARACTERS)))
+SEQUENCE = re.compile("|".join((_STRING, _CSI, _ESCAPE, _CHARSET)))
+"""One escape sequence; a colour has `final` = m and its numbers in `csi`, an escape string its `body`."""
+UNFINISHED = re.compile(
+    r"(?:\x1b[ -/]{0,16}|(?:\x1b\[|\x9b)[0-?]{0,256}[ -/]{0,16}"
+    rf"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x00-\x08\x0a-\x1f\x80-\x9f]{{0,{STRING_LIMIT}}}\x1b?)\Z"
+)
+"""The beginning of a sequence at the end of a text."""
+
+
+def plainly(text: str) -> str:
+    """Escape sequences dropped, other unseen characters shown. Carriage return and backspace are left as they are."""
+    return _PLAIN.sub(_replace, text)
+
+
+def literally(text: str) -> str:
+    """Every control character shown as a symbol, nothing dropped and nothing interpreted."""
+    return _LITERAL.sub(_replace, text)
+
+
+def named(characters: str) -> str:
+    """A run of characters that cannot be seen, in words: `⟨U+202E⟩`."""
+    if len(characters) > 1 and characters == characters[0] * len(characters):
+        return f"⟨U+{ord(characters[0]):04X} ×{len(characters)}⟩"
+    if len(characters) > 64:
+        return f"⟨{len(characters)} unseen characters⟩"
+    return "".join([f"⟨U+{ord(character):04X}⟩" for character in characters])
+
+
+def symbols(controls: str) -> str:
+    """A run of control characters as their pictures: `␛`; many of one kind as one picture and how many."""
+    if len(controls) > 4 and controls == controls[0] * len(controls):
+        return f"{controls[0].translate(_PICTURES)}⟨×{len(controls)}⟩"
+    return controls.translate(_PICTURES)
+
+
+def link_target(body: str) -> str:
+    """Where the link of an escape string (`8;…;address`) leads, for web and mail addresses; else empty."""
+    if not body.startswith("8;"):
+        return ""
+    address = body[2:].partition(";")[2]
+    return address if address.startswith(("http://", "https://", "mailto:", "ftp://")) else ""
+
+
+def _replace(match: re.Match[str]) -> str:
+    kind = match.lastgroup
+    if kind == "control":
+        return symbols(match.group())
+    if kind == "unseen":
+        return named(match.group())
+    if kind == "body":
+        target = link_target(match.group(kind))
+        return f"⟨{literally(target)}⟩" if target else ""
+    whole = match.group()
+    if kind == "surrogate":
+        return "\ufffd" * len(whole)
+    if kind == "marks":
+        return f"{whole[:MARKS_KEPT]}⟨{len(whole) - MARKS_KEPT} more marks⟩"
+    return whole if whole in ("\u200c", "\u200d") else ""
