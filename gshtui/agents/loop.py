@@ -18,6 +18,7 @@ from gshtui.agents.answer import Answer, AnswerFailed, Interrupted
 from gshtui.agents.assembly import Assembly, Meter, assemble
 from gshtui.agents.attachments import attached
 from gshtui.agents.conversation import Conversation
+from gshtui.agents.pairing import distinct
 from gshtui.agents.ports import Mind, Prompt, RecordError
 from gshtui.agents.toolbox import Toolbox
 from gshtui.bus.bus import Bus
@@ -230,7 +231,7 @@ class Turn:
 
     async def _run_tools(self, answer: Message) -> bool:
         """Run the answer's calls and record their results; False when the person interrupted."""
-        results, interrupted = await self._toolbox.run(answer.calls, self._conversation.session, answer.id)
+        results, interrupted = await self._toolbox.run(distinct(answer.calls), self._conversation.session, answer.id)
         message = Message(
             id=f"{answer.id}-results",
             role="tool",

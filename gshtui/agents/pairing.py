@@ -42,7 +42,7 @@ def paired(messages: Sequence[Message]) -> tuple[Message, ...]:
         if not message.blocks:
             continue
         out.append(message)
-        if message.role == "assistant" and (calls := _distinct(message.calls)):
+        if message.role == "assistant" and (calls := distinct(message.calls)):
             if len(calls) < len(message.calls):
                 out[-1] = _without_doubles(message)
             results = tuple(by_call.get(c.id) or ToolResult(c.id, c.name, LOST, status="lost") for c in calls)
@@ -50,8 +50,12 @@ def paired(messages: Sequence[Message]) -> tuple[Message, ...]:
     return tuple(out)
 
 
-def _distinct(calls: Sequence[ToolCall]) -> list[ToolCall]:
-    return list({call.id: call for call in reversed(calls)}.values())[::-1]
+def distinct(calls: Sequence[ToolCall]) -> list[ToolCall]:
+    """The calls without those whose id an earlier one has: such a call could not be answered, so it is not run."""
+    found: dict[str, ToolCall] = {}
+    for call in calls:
+        found.setdefault(call.id, call)
+    return list(found.values())
 
 
 def _without_doubles(message: Message) -> Message:
