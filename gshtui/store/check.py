@@ -1,0 +1,98 @@
+"""Whether the record is sound.
+
+Owns the two checks: the short one of a large file after it was opened, and the whole one that `doctor` asks for;
+refuses to repair, which is done at the next opening. Called by `Store`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sqlite3
+from urllib.parse import quote
+
+from gshtui.store import recovery
+from gshtui.store.connection import CHECK_AT_OPEN, Database, Notice
+from gshtui.store.errors import StoreError, from_sqlite
+from gshtui.store.writer import Writer
+
+_SHOWN = 20
+"""Faults of one kind that are listed at most."""
+
+
+class Checker:
+    """Checks on a connection of their own, so that reading and writing go on meanwhile."""
+
+    def __init__(self, database: Database, writer: Writer, on_notice: Notice) -> None:
+        self._database = database
+        self._writer = writer
+        self._on_notice = on_notice
+        self._task: asyncio.Task[None] | None = None
+        self._connection: sqlite3.Connection | None = None
+
+    def start(self) -> None:
+        """Check a file in the background that was too large to be checked before it was opened."""
+        if not self._database.opened.readonly and self._database.path.stat().st_size > CHECK_AT_OPEN:
+            self._task = asyncio.get_running_loop().create_task(self._background(), name="store:check")
+
+    async def stop(self) -> None:
+        """End a check that is under way."""
+        if self._task is None:
+            return
+        if self._connection is not None:
+            self._connection.interrupt()
+        self._task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._task
+
+    async def full(self) -> list[str]:
+        """All faults: of the file's structure, of references between tables, of the word index."""
+        faults = await asyncio.to_thread(self._structure)
+        if not self._database.opened.readonly:
+            try:
+                await self._writer.submit(_check_index)
+            except StoreError as error:
+                text = "The word index does not fit the messages." if error.kind == "corrupt" else error.message
+                faults.append(f"{text} The next search makes it anew.")
+        return faults
+
+    async def _background(self) -> None:
+        if faults := await asyncio.to_thread(self._quick):
+            recovery.mark(self._database.path)
+            self._on_notice(
+                f"The record {self._database.path} is damaged: {faults[0]}.",
+                "Close every gsh-tui and start it again: it keeps the damaged file and recovers what can be read.",
+            )
+
+    def _quick(self) -> list[str]:
+        with contextlib.closing(self._open()) as connection:
+            self._connection = connection
+            try:
+                return recovery.quick_check(connection)
+            except sqlite3.OperationalError:
+                return []  # interrupted, or out of reach at the moment: not known to be damaged
+            except sqlite3.DatabaseError as error:
+                return [str(error)]
+            finally:
+                self._connection = None
+
+    def _structure(self) -> list[str]:
+        try:
+            with contextlib.closing(self._open()) as connection:
+                found = [str(row[0]) for row in connection.execute(f"PRAGMA integrity_check({_SHOWN})")]
+                faults = [] if found == ["ok"] else found
+                for table, rowid, parent, _ in connection.execute("PRAGMA foreign_key_check").fetchmany(_SHOWN):
+                    faults.append(f"Row {rowid} of {table} belongs to a row of {parent} that does not exist.")
+                return faults
+        except sqlite3.Error as error:
+            return [from_sqlite(error, self._database.path).message]
+
+    def _open(self) -> sqlite3.Connection:
+        mode = "mode=ro&immutable=1" if self._database.opened.readonly else "mode=ro"
+        return sqlite3.connect(
+            f"file:{quote(str(self._database.path))}?{mode}", uri=True, isolation_level=None, check_same_thread=False
+        )
+
+
+def _check_index(connection: sqlite3.Connection) -> None:
+    connection.execute("INSERT INTO messages_fts (messages_fts, rank) VALUES ('integrity-check', 1)")

@@ -1,0 +1,112 @@
+"""The ways in which the record can fail, each as one sentence and what to do about it.
+
+Owns the translation of SQLite's and the system's errors; refuses to let any of those out of the package. Raised by
+every room of the store; faces print `message` and `hint`.
+"""
+
+from __future__ import annotations
+
+import errno
+import sqlite3
+from pathlib import Path
+from typing import Literal
+
+Kind = Literal[
+    "unknown",
+    "ambiguous",
+    "held",
+    "full",
+    "readonly",
+    "busy",
+    "corrupt",
+    "newer",
+    "unsafe",
+    "invalid",
+    "closed",
+]
+
+
+class StoreError(Exception):
+    """The record could not do it.
+
+    Args:
+        kind: what sort of failure. `full` and `readonly` end by themselves once the folder can be written again.
+        message: one clear sentence.
+        hint: what to do about it.
+    """
+
+    def __init__(self, kind: Kind, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.kind: Kind = kind
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.hint}".rstrip()
+
+
+class SessionHeld(StoreError):
+    """The conversation is open for writing elsewhere: `where` says in which window, `since` in epoch seconds."""
+
+    def __init__(self, where: str, pid: int, since: float) -> None:
+        super().__init__(
+            "held",
+            f"This conversation is open in {where or 'another window'} (process {pid}).",
+            hint="Read along here, or close it there first.",
+        )
+        self.where = where
+        self.pid = pid
+        self.since = since
+
+
+def missing(session: str) -> StoreError:
+    """The error for a conversation that is not in the record."""
+    return StoreError(
+        "unknown", f"The conversation {session!r} is not in the record.", hint="Was it removed elsewhere?"
+    )
+
+
+BUSY_CODES = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+CORRUPT_CODES = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+_FULL_CODES = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR})
+_READONLY_CODES = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM})
+
+
+def code_of(error: BaseException) -> int:
+    """SQLite's primary result code of an error, 0 when it has none."""
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
+
+
+def is_busy(error: BaseException) -> bool:
+    """Another process is writing at the moment."""
+    return code_of(error) in BUSY_CODES
+
+
+def is_corrupt(error: BaseException) -> bool:
+    """The file is damaged, or no database."""
+    return code_of(error) in CORRUPT_CODES
+
+
+def spoils_all(error: BaseException) -> bool:
+    """The failure is the file's or the disk's, not that of one operation: nothing of its batch can be committed."""
+    return code_of(error) in BUSY_CODES | CORRUPT_CODES | _FULL_CODES | _READONLY_CODES
+
+
+def from_sqlite(error: BaseException, path: Path) -> StoreError:
+    """The house's error for one of SQLite's or the system's."""
+    if isinstance(error, StoreError):
+        return error
+    code = code_of(error)
+    if code in BUSY_CODES:
+        return StoreError("busy", f"The record {path} is being written by another process.", hint="Try again.")
+    if code in CORRUPT_CODES:
+        hint = "Close every gsh-tui and start it again: it keeps the damaged file and recovers what can be read."
+        return StoreError("corrupt", f"The record {path} is damaged.", hint=hint)
+    full_errno = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    if code in _FULL_CODES or full_errno:
+        hint = "Free some space; recording goes on by itself."
+        return StoreError("full", f"The record {path} cannot grow: the disk or the quota is full.", hint=hint)
+    if code in _READONLY_CODES or isinstance(error, PermissionError | OSError):
+        hint = f"Make the folder {path.parent} writable, or set XDG_DATA_HOME to one that is."
+        return StoreError("readonly", f"The record {path} cannot be written.", hint=hint)
+    return StoreError("invalid", f"The record refused the entry: {error}.")

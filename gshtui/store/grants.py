@@ -1,0 +1,47 @@
+"""What a person has always allowed, per project.
+
+Owns the table `grants`; refuses to judge whether a call matches one, which is the guard's. Called by `Store`.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+
+import msgspec
+
+from gshtui.store.plain import clean_text
+
+
+class Grant(msgspec.Struct, frozen=True):
+    """A tool may do what the pattern says, in this project. `created` in epoch seconds."""
+
+    project: str
+    tool: str
+    pattern: str
+    created: float
+
+
+def listed(connection: sqlite3.Connection, project: str) -> list[Grant]:
+    """The project's grants, oldest first."""
+    found = connection.execute(
+        "SELECT project, tool, pattern, created FROM grants WHERE project = ? ORDER BY rowid", (clean_text(project),)
+    )
+    return [Grant(*row) for row in found]
+
+
+def add(connection: sqlite3.Connection, project: str, tool: str, pattern: str) -> None:
+    """Allow it from now on; allowing it twice changes nothing."""
+    connection.execute(
+        "INSERT INTO grants (project, tool, pattern, created) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        (clean_text(project), clean_text(tool), clean_text(pattern), time.time()),
+    )
+
+
+def remove(connection: sqlite3.Connection, project: str, tool: str, pattern: str) -> bool:
+    """Allow it no more. Returns whether it was allowed."""
+    done = connection.execute(
+        "DELETE FROM grants WHERE project = ? AND tool = ? AND pattern = ?",
+        (clean_text(project), clean_text(tool), clean_text(pattern)),
+    )
+    return done.rowcount > 0

@@ -1,0 +1,98 @@
+"""Full outputs of tools, kept once each under the hash of their text.
+
+Owns packing and the count of uses; refuses to keep what no conversation uses any more. Called by `Store`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+import zlib
+from dataclasses import dataclass
+
+from gshtui.store.errors import StoreError, missing
+from gshtui.store.plain import clean_text
+
+PACK_FROM = 512
+"""Bytes; anything smaller is kept as it is."""
+PackError = zlib.error
+
+
+def key_of(raw: bytes) -> str:
+    """The name of an output: 32 hexadecimal digits of its hash."""
+    return hashlib.blake2b(raw, digest_size=16).hexdigest()
+
+
+def packed(raw: bytes) -> tuple[bytes, bool]:
+    """The bytes to keep, and whether they are packed: only where that makes them smaller."""
+    if len(raw) >= PACK_FROM:
+        small = zlib.compress(raw, 3)
+        if len(small) < len(raw):
+            return small, True
+    return raw, False
+
+
+def unpacked(data: bytes, is_packed: bool) -> bytes:
+    """What `packed` was given. Raises `PackError` when the data is damaged."""
+    return zlib.decompress(data) if is_packed else data
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """An output ready to be written."""
+
+    key: str
+    bytes: int
+    data: bytes
+    packed: bool
+
+
+def prepared(text: str) -> Kept:
+    """Hash and pack an output; seconds for hundreds of megabytes, and fit for any thread."""
+    raw = clean_text(text).encode()
+    data, is_packed = packed(raw)
+    return Kept(key_of(raw), len(raw), data, is_packed)
+
+
+def put(connection: sqlite3.Connection, session: str, call: str, kept: Kept) -> None:
+    """Keep an output for a call of a conversation; the same text is kept once."""
+    if not connection.execute("SELECT 1 FROM sessions WHERE id = ?", (session,)).fetchone():
+        raise missing(session)
+    connection.execute(
+        "INSERT INTO outputs (key, bytes, packed, data) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        (kept.key, kept.bytes, int(kept.packed), kept.data),
+    )
+    connection.execute(
+        "INSERT INTO output_uses (session, call, key) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+        (session, clean_text(call), kept.key),
+    )
+
+
+def get(connection: sqlite3.Connection, key: str) -> tuple[bytes, bool]:
+    """The kept bytes and whether they are packed. Raises `StoreError` (`unknown`)."""
+    row = connection.execute("SELECT data, packed FROM outputs WHERE key = ?", (key,)).fetchone()
+    if row is None:
+        raise StoreError("unknown", f"There is no output {key!r} in the record.", hint="Its conversation was removed.")
+    return bytes(row[0]), bool(row[1])
+
+
+def text_of(key: str, data: bytes, is_packed: bool) -> str:
+    """The output's text. Raises `StoreError` (`corrupt`) when it is not what was kept."""
+    try:
+        raw = unpacked(data, is_packed)
+    except PackError:
+        raw = b""
+    if key_of(raw) != key:
+        raise StoreError("corrupt", f"The output {key!r} in the record is damaged.", hint="`gsh-tui doctor` says more.")
+    return raw.decode()
+
+
+def of_session(connection: sqlite3.Connection, session: str) -> list[tuple[str, str]]:
+    """(call, key) of every output that the conversation uses."""
+    found = connection.execute("SELECT call, key FROM output_uses WHERE session = ? ORDER BY rowid", (session,))
+    return [(str(call), str(key)) for call, key in found]
+
+
+def drop_unused(connection: sqlite3.Connection) -> None:
+    """Forget outputs that no conversation uses."""
+    connection.execute("DELETE FROM outputs WHERE key NOT IN (SELECT key FROM output_uses)")

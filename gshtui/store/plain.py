@@ -1,0 +1,97 @@
+"""What may go into the record: JSON data that every reader can read again.
+
+Owns the repair of what JSON or UTF-8 cannot hold (lone surrogates, NaN, huge integers, foreign objects, bottomless
+nesting); refuses nothing, so that no append fails for the shape of a tool's arguments. Called on every way in.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, cast
+
+import msgspec
+
+from gshtui.bus.messages import Message, ToolResult
+
+MAX_DEPTH = 100
+"""Levels of lists and objects inside one value; what lies deeper is replaced by a sentence."""
+MAX_INTEGER_BITS = 8192
+TOO_DEEP = "(nested too deeply to be kept)"
+
+_encoder = msgspec.json.Encoder()
+_message_decoder = msgspec.json.Decoder(Message)
+_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
+
+
+def clean_text(text: str) -> str:
+    """The text with each lone surrogate as U+FFFD, which is what a strict UTF-8 reader would show."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def clean(value: Any, depth: int = 0) -> Any:
+    """Plain JSON data: text without lone surrogates, NaN and infinities as words, keys as text.
+
+    Integers of any size are kept up to 8,192 bits; what is no JSON data at all becomes its `str`.
+    """
+    if isinstance(value, str):
+        return clean_text(value)
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, int):
+        bits = value.bit_length()
+        return value if bits <= MAX_INTEGER_BITS else f"(an integer of {bits} bits)"
+    if depth >= MAX_DEPTH:
+        return TOO_DEEP
+    if isinstance(value, dict):
+        items = cast("dict[Any, Any]", value).items()
+        return {clean_text(str(key)): clean(item, depth + 1) for key, item in items}
+    if isinstance(value, list | tuple):
+        return [clean(item, depth + 1) for item in cast("list[Any]", value)]
+    return clean_text(str(value))
+
+
+def clean_message(message: Message) -> Message:
+    """The message as it will be read again: `clean` applied to all it holds."""
+    return _message_decoder.decode(encode_message(message))
+
+
+def encode_message(message: Message) -> bytes:
+    """The message as one JSON object that `decode_message` reads again."""
+    fields = {name: getattr(message, name) for name in message.__struct_fields__}
+    fields["blocks"] = [_block(block) for block in message.blocks]
+    fields["usage"] = None if message.usage is None else msgspec.to_builtins(message.usage)
+    fields["at"] = _finite(message.at)
+    return _encoder.encode(clean({name: value for name, value in fields.items() if value not in ("", None)}))
+
+
+def _block(block: msgspec.Struct) -> dict[str, Any]:
+    """The block as its own fields: arguments are not walked into here, they may be bottomless."""
+    fields = {name: getattr(block, name) for name in block.__struct_fields__}
+    if isinstance(block, ToolResult):
+        fields["duration"] = _finite(block.duration)
+    return {"type": block.__struct_config__.tag, **fields}
+
+
+def decode_message(data: bytes | str) -> Message:
+    """A message of `encode_message`. Raises `msgspec.DecodeError` when the data is none."""
+    return _message_decoder.decode(data)
+
+
+def encode_plain(value: Any) -> bytes:
+    """Any value as JSON, repaired where it must be."""
+    return _encoder.encode(clean(value))
+
+
+def visible(text: str) -> str:
+    """The text with control characters written out, so that printing it cannot drive a terminal."""
+    return clean_text(text).translate(_CONTROLS)
+
+
+def _finite(seconds: float) -> float:
+    return seconds if math.isfinite(seconds) else 0.0

@@ -1,0 +1,125 @@
+"""Reading a damaged database: every row that can still be read, whatever lies between.
+
+Owns the repair of a copy (its first page, its length) and the way round damaged pages; refuses to touch the damaged
+file itself. Called by `recovery` with a copy that may be spoilt.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+PAGE = 4096
+_LARGEST = 2**62
+
+
+def open_copy(copy: Path, template: Path) -> sqlite3.Connection:
+    """A connection to a damaged file that is ours to change, with its tables in sight.
+
+    Args:
+        copy: the damaged file's copy.
+        template: a sound, empty record; its first page (header and list of tables) stands in for a lost one.
+
+    Raises:
+        sqlite3.Error: no table can be seen even so.
+    """
+    _fill_up(copy)
+    connection = _connect(copy)
+    try:
+        _tables(connection)
+        return connection
+    except sqlite3.Error:
+        connection.close()
+    _replace_first_page(copy, template)
+    connection = _connect(copy)
+    try:
+        _tables(connection)
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def columns_of(connection: sqlite3.Connection, table: str) -> list[str]:
+    """Names of the table's columns; none when there is no such table."""
+    return [str(row[1]) for row in connection.execute(f"PRAGMA table_info({table})")]
+
+
+def readable_rows(connection: sqlite3.Connection, table: str, columns: list[str]) -> Iterator[tuple[Any, ...]]:
+    """The rows that can be read, in order of their row ids; damaged stretches are stepped over."""
+    select = f"SELECT rowid, {', '.join(columns)} FROM {table} WHERE rowid >= ? ORDER BY rowid"
+    start = -1
+    while start is not None:
+        last = start - 1
+        try:
+            for row in connection.execute(select, (start,)):
+                last = int(row[0])
+                yield row[1:]
+            return
+        except sqlite3.Error:
+            start = _after_damage(connection, select + " LIMIT 1", last + 1)
+
+
+def _after_damage(connection: sqlite3.Connection, probe: str, damaged: int) -> int | None:
+    """The smallest row id found from which reading goes on; `None` when nothing behind the damage can be read."""
+    step = 1
+    while not _reads(connection, probe, damaged + step):
+        step *= 2
+        if step > _LARGEST:
+            return None
+    low, high = damaged + step // 2, damaged + step
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _reads(connection, probe, middle):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _reads(connection: sqlite3.Connection, probe: str, rowid: int) -> bool:
+    try:
+        connection.execute(probe, (rowid,)).fetchall()
+    except sqlite3.Error:
+        return False
+    return True
+
+
+def _connect(copy: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(copy, isolation_level=None)
+    connection.text_factory = _lenient
+    connection.execute("PRAGMA writable_schema = ON")  # reads a schema with faults as far as it goes
+    return connection
+
+
+def _lenient(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
+
+
+def _tables(connection: sqlite3.Connection) -> None:
+    if not connection.execute("SELECT name FROM sqlite_master WHERE name = 'sessions'").fetchall():
+        raise sqlite3.DatabaseError("no table can be seen")
+
+
+def _fill_up(copy: Path) -> None:
+    """A file that was cut off gets the pages that its header promises, empty ones."""
+    with copy.open("r+b") as file:
+        header = file.read(100)
+        size = os.fstat(file.fileno()).st_size
+        promised = int.from_bytes(header[28:32], "big") * PAGE
+        if header.startswith(b"SQLite format 3\0") and size < promised < size + 2**34:
+            file.truncate(promised)
+
+
+def _replace_first_page(copy: Path, template: Path) -> None:
+    page = bytearray(template.read_bytes()[:PAGE])
+    with copy.open("r+b") as file:
+        pages = -(-os.fstat(file.fileno()).st_size // PAGE)
+        page[28:32] = pages.to_bytes(4, "big")
+        page[32:40] = bytes(8)  # no list of free pages: nothing is written here any more
+        page[92:96] = page[24:28]  # the number of pages is to be believed
+        file.write(page)
+        file.truncate(max(pages, 1) * PAGE)

@@ -1,0 +1,107 @@
+"""The record's tables, one constant for each version of the format.
+
+Owns the SQL; refuses edits to what was released (a change is a new version at the end). Read by `migrations`.
+"""
+
+from __future__ import annotations
+
+RECORD = """
+CREATE TABLE sessions (
+    id TEXT PRIMARY KEY,
+    title TEXT NOT NULL DEFAULT '',
+    cwd TEXT NOT NULL DEFAULT '',
+    agent TEXT NOT NULL DEFAULT '',
+    provider TEXT NOT NULL DEFAULT '',
+    model TEXT NOT NULL DEFAULT '',
+    parent TEXT NOT NULL DEFAULT '',
+    created REAL NOT NULL,
+    updated REAL NOT NULL,
+    touched INTEGER NOT NULL,          -- order of last use, independent of the clock
+    messages INTEGER NOT NULL DEFAULT 0,
+    last_seq INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX sessions_touched ON sessions (touched);
+CREATE INDEX sessions_cwd ON sessions (cwd, touched);
+
+CREATE TABLE messages (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    session TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+    seq INTEGER NOT NULL,
+    message TEXT NOT NULL,             -- the message's own id
+    role TEXT NOT NULL,
+    at REAL NOT NULL,
+    data TEXT NOT NULL,                -- all of it, as JSON
+    body TEXT NOT NULL,                -- its words, for the search
+    UNIQUE (session, seq),
+    UNIQUE (session, message)
+);
+
+CREATE TABLE partials (
+    session TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+    message TEXT NOT NULL,
+    data TEXT NOT NULL,
+    PRIMARY KEY (session, message)
+);
+
+CREATE TABLE outputs (
+    key TEXT PRIMARY KEY,              -- hash of the text
+    bytes INTEGER NOT NULL,
+    packed INTEGER NOT NULL,           -- 1: zlib
+    data BLOB NOT NULL
+);
+CREATE TABLE output_uses (
+    session TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+    call TEXT NOT NULL,
+    key TEXT NOT NULL,
+    PRIMARY KEY (session, call, key)
+);
+CREATE INDEX output_uses_key ON output_uses (key);
+
+CREATE TABLE journal (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    session TEXT NOT NULL,
+    type TEXT NOT NULL,
+    at REAL NOT NULL,
+    data TEXT NOT NULL                 -- the event's line, as on the wire
+);
+CREATE INDEX journal_session ON journal (session, seq);
+
+CREATE TABLE holds (
+    session TEXT PRIMARY KEY,
+    token TEXT NOT NULL,
+    place TEXT NOT NULL,
+    machine TEXT NOT NULL,             -- boot and process-id space, in which pid and started mean something
+    pid INTEGER NOT NULL,
+    started TEXT NOT NULL,
+    since REAL NOT NULL
+);
+
+CREATE TABLE grants (
+    project TEXT NOT NULL,
+    tool TEXT NOT NULL,
+    pattern TEXT NOT NULL,
+    created REAL NOT NULL,
+    PRIMARY KEY (project, tool, pattern)
+);
+
+CREATE TABLE prompts (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    cwd TEXT NOT NULL,
+    text TEXT NOT NULL,
+    at REAL NOT NULL
+);
+CREATE INDEX prompts_cwd ON prompts (cwd, id);
+"""
+
+SEARCH = """
+CREATE VIRTUAL TABLE messages_fts USING fts5 (
+    body, content='messages', content_rowid='id', tokenize='unicode61 remove_diacritics 2', prefix='3'
+);
+CREATE TRIGGER messages_fts_insert AFTER INSERT ON messages BEGIN
+    INSERT INTO messages_fts (rowid, body) VALUES (new.id, new.body);
+END;
+CREATE TRIGGER messages_fts_delete AFTER DELETE ON messages BEGIN
+    INSERT INTO messages_fts (messages_fts, rowid, body) VALUES ('delete', old.id, old.body);
+END;
+INSERT INTO messages_fts (messages_fts) VALUES ('rebuild');
+"""

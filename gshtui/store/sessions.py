@@ -1,0 +1,162 @@
+"""Conversations as such: their rows, names and order of use.
+
+Owns the table `sessions`; refuses an id that fits none or several. Every function works inside the caller's
+transaction. Called by `Store`.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from typing import Any
+
+import msgspec
+
+from gshtui.bus.ids import new_id
+from gshtui.store import holds, outputs
+from gshtui.store.errors import SessionHeld, StoreError, missing
+from gshtui.store.plain import clean_text
+
+TITLE_LENGTH = 80
+EMPTY_KEPT = 7 * 86_400.0
+"""Seconds after which a conversation without a single message is forgotten."""
+_FIELDS = "id, title, cwd, agent, provider, model, parent, created, updated, messages"
+_NEXT_TOUCH = "(SELECT coalesce(max(touched), 0) + 1 FROM sessions)"
+
+
+class SessionInfo(msgspec.Struct, frozen=True):
+    """What is known of a conversation without opening it. Times are epoch seconds."""
+
+    id: str
+    title: str
+    cwd: str
+    agent: str
+    provider: str
+    model: str
+    created: float
+    updated: float
+    messages: int
+    parent: str = ""
+    held_by: str = ""
+    """Where it is open for writing, empty when nowhere."""
+
+
+def create(
+    connection: sqlite3.Connection, *, cwd: str, agent: str, provider: str, model: str, title: str, parent: str
+) -> SessionInfo:
+    """A new, empty conversation."""
+    now = time.time()
+    connection.execute(
+        "DELETE FROM sessions WHERE messages = 0 AND updated < ? AND id NOT IN (SELECT session FROM holds)"
+        " AND id NOT IN (SELECT session FROM partials)",
+        (now - EMPTY_KEPT,),
+    )
+    values = [clean_text(value) for value in (new_id(), title, cwd, agent, provider, model, parent)]
+    connection.execute(
+        "INSERT INTO sessions (id, title, cwd, agent, provider, model, parent, created, updated, touched)"
+        f" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, {_NEXT_TOUCH})",
+        (*values, now, now),
+    )
+    return find(connection, values[0])
+
+
+def find(connection: sqlite3.Connection, name: str) -> SessionInfo:
+    """The conversation of this id, or the only one whose id begins or ends with it.
+
+    Raises:
+        StoreError: there is none (`unknown`), or there are several (`ambiguous`).
+    """
+    name = clean_text(name).strip()
+    for condition, value in (
+        ("id = ?", name),
+        ("id >= ?1 AND id < ?1 || 'zz'", name),  # ids begin with the time: those of a day look alike in front
+        ("substr(id, -length(?1)) = ?1", name),
+    ):
+        if not name:
+            break
+        found = connection.execute(
+            f"SELECT {_FIELDS} FROM sessions WHERE {condition} ORDER BY touched DESC LIMIT 4", (value,)
+        ).fetchall()
+        if len(found) == 1:
+            return _info(connection, found[0])
+        if found:
+            some = ", ".join(str(row[0]) for row in found[:3]) + (" …" if len(found) > 3 else "")
+            raise StoreError("ambiguous", f"Several conversations fit {name!r}: {some}.", hint="Give more of the id.")
+    raise StoreError("unknown", f"There is no conversation {name!r}.", hint="`session ls` lists them.")
+
+
+def listed(connection: sqlite3.Connection, *, cwd: str | None, limit: int, empty: bool) -> list[SessionInfo]:
+    """Conversations, the last used first."""
+    conditions = ["1"] if empty else ["messages > 0"]
+    parameters: list[Any] = []
+    if cwd is not None:
+        conditions.append("cwd = ?")
+        parameters.append(cwd)
+    found = connection.execute(
+        f"SELECT {_FIELDS} FROM sessions WHERE {' AND '.join(conditions)} ORDER BY touched DESC LIMIT ?",
+        (*parameters, limit),
+    ).fetchall()
+    return [_info(connection, row) for row in found]
+
+
+def latest(connection: sqlite3.Connection, cwd: str) -> SessionInfo | None:
+    """The folder's last used conversation, sub-agents' left out."""
+    row = connection.execute(
+        f"SELECT {_FIELDS} FROM sessions WHERE cwd = ? AND messages > 0 AND parent = '' ORDER BY touched DESC LIMIT 1",
+        (clean_text(cwd),),
+    ).fetchone()
+    return _info(connection, row) if row else None
+
+
+def update(connection: sqlite3.Connection, session: str, changes: dict[str, str | None]) -> None:
+    """Set the fields that are not `None`. Raises `StoreError` (`unknown`)."""
+    given = {name: clean_text(value) for name, value in changes.items() if value is not None}
+    if "title" in given:
+        given["title"] = title_of(given["title"])
+    sets = ", ".join([*(f"{name} = ?" for name in given), "updated = ?"])
+    done = connection.execute(f"UPDATE sessions SET {sets} WHERE id = ?", (*given.values(), time.time(), session))
+    if not done.rowcount:
+        raise missing(session)
+
+
+def delete(connection: sqlite3.Connection, session: str) -> None:
+    """Forget a conversation: messages, outputs that no other one uses, journal.
+
+    Raises:
+        StoreError: there is none (`unknown`), or it is open for writing somewhere (`held`).
+    """
+    if holder := holds.holder(connection, session):
+        raise SessionHeld(holder.place, holder.pid, holder.since)
+    if not connection.execute("DELETE FROM sessions WHERE id = ?", (session,)).rowcount:
+        raise missing(session)
+    connection.execute("DELETE FROM journal WHERE session = ?", (session,))
+    connection.execute("DELETE FROM holds WHERE session = ?", (session,))
+    outputs.drop_unused(connection)
+
+
+def next_seq(connection: sqlite3.Connection, session: str, title: str) -> int:
+    """The place of the next message; the conversation counts it, and takes the title if it has none."""
+    row = connection.execute(
+        "UPDATE sessions SET last_seq = last_seq + 1, messages = messages + 1, updated = ?,"
+        f" touched = {_NEXT_TOUCH}, title = CASE title WHEN '' THEN ? ELSE title END WHERE id = ? RETURNING last_seq",
+        (time.time(), title, session),
+    ).fetchall()
+    if not row:
+        raise missing(session)
+    return int(row[0][0])
+
+
+def title_of(text: str) -> str:
+    """The first line with words in it, shortened, fit for one line of a list."""
+    for line in text.splitlines():
+        words = " ".join("".join(char if char.isprintable() else " " for char in line[:2_000]).split())
+        if words:
+            return words if len(words) <= TITLE_LENGTH else words[: TITLE_LENGTH - 1].rstrip() + "…"
+    return ""
+
+
+def _info(connection: sqlite3.Connection, row: tuple[Any, ...]) -> SessionInfo:
+    session, title, cwd, agent, provider, model, parent, created, updated, messages = row
+    holder = holds.holder(connection, session)
+    place = (holder.place or f"process {holder.pid}") if holder else ""
+    return SessionInfo(session, title, cwd, agent, provider, model, created, updated, messages, parent, place)

@@ -1,0 +1,204 @@
+"""The one writer of a process: operations queue up, and each batch of them is one transaction.
+
+Owns batching, the answer after the commit, waiting for other processes, and what happens while the disk is full;
+refuses to answer for anything that is not committed. Fed by `Store`; nothing else writes to the record.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sqlite3
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+from gshtui.store.connection import Database, Notice, Work
+from gshtui.store.errors import StoreError, from_sqlite, is_busy, spoils_all
+from gshtui.store.journal import Entry, insert
+from gshtui.store.spill import Spill
+
+T = TypeVar("T")
+
+BATCH = 256
+"""Operations in one transaction at most; journal entries are counted apart."""
+JOURNAL_BATCH = 2_000
+BUSY_DEADLINE = 10.0
+"""Seconds that an operation waits for other processes' transactions."""
+RETRY_EVERY = 2.0
+"""Seconds between two attempts to write what is spilled."""
+
+
+@dataclass(slots=True)
+class _Operation:
+    work: Work[Any]
+    answer: asyncio.Future[Any]
+
+
+@dataclass(slots=True)
+class _Result:
+    value: Any = None
+    error: Exception | None = None
+
+
+class Writer:
+    """Group commit. `submit` waits for the commit, `record` does not."""
+
+    def __init__(self, database: Database, on_notice: Notice, *, retry_every: float = RETRY_EVERY) -> None:
+        self._database = database
+        self._on_notice = on_notice
+        self._retry_every = retry_every
+        self._operations: deque[_Operation] = deque()
+        self._journal = Spill()
+        self._wake = asyncio.Event()
+        self._closing = False
+        self._failing: StoreError | None = None
+        self._task = asyncio.get_running_loop().create_task(self._serve(), name="store:writer")
+
+    async def submit(self, work: Work[T]) -> T:
+        """Have `work` done in a transaction; returns when that is committed.
+
+        A caller that is cancelled meanwhile leaves the operation in the queue: it is committed or not, as a whole.
+
+        Raises:
+            StoreError: it could not be committed, and was not.
+        """
+        if self._closing:
+            raise StoreError("closed", "The record is closed.")
+        if self._database.opened.readonly:
+            path = self._database.path
+            hint = f"Make {path.parent} writable and start again."
+            raise StoreError("readonly", f"The record {path} is open for reading only.", hint=hint)
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._operations.append(_Operation(work, answer))
+        self._wake.set()
+        return cast("T", await answer)
+
+    def record(self, entry: Entry) -> None:
+        """Queue a journal entry. While nothing can be written, entries wait in memory."""
+        if not (self._closing or self._database.opened.readonly):
+            self._journal.add(entry)
+            self._wake.set()
+
+    async def close(self, deadline: float) -> None:
+        """Commit what is queued within `deadline` seconds, then stop; what is left is reported and given up."""
+        self._closing = True
+        self._wake.set()
+        try:
+            async with asyncio.timeout(deadline):
+                await asyncio.shield(self._task)
+        except TimeoutError:
+            self._task.cancel()
+        self._fail_all(StoreError("closed", "The record was closed before this was written."))
+        if lost := len(self._journal) + self._journal.lost:
+            self._on_notice(f"{lost} events of this window could not be recorded.", "The conversation is not affected.")
+
+    async def _serve(self) -> None:
+        while not (self._closing and not self._operations and not self._owes_journal()):
+            await self._wait()
+            while self._operations or self._journal:
+                if not await self._write_once():
+                    break
+
+    def _owes_journal(self) -> bool:
+        """On closing, entries are not waited for once the disk has refused them."""
+        return bool(self._journal) and self._failing is None
+
+    async def _wait(self) -> None:
+        """Until there is something to do, or it is time to try again."""
+        try:
+            async with asyncio.timeout(self._retry_every if self._failing else None):
+                await self._wake.wait()
+        except TimeoutError:
+            pass
+        self._wake.clear()
+
+    async def _write_once(self) -> bool:
+        """One transaction. Returns whether it is worth going on at once."""
+        operations = [self._operations.popleft() for _ in range(min(BATCH, len(self._operations)))]
+        # While the disk refuses, callers' entries go alone: they are small, and may fit where the backlog does not.
+        entries = [] if self._failing and operations else self._journal.peek(JOURNAL_BATCH)
+        try:
+            results = await self._transact([operation.work for operation in operations], entries)
+        except StoreError as error:
+            self._failed(error)
+            self._answer(operations, [_Result(error=error)] * len(operations))
+            return bool(self._operations)
+        except BaseException:
+            self._answer(operations, [_Result(error=StoreError("closed", "The record was closed."))] * len(operations))
+            raise
+        self._journal.drop(len(entries))
+        self._answer(operations, results)
+        self._succeeded()
+        return True
+
+    async def _transact(self, works: Sequence[Work[Any]], entries: Sequence[Entry]) -> list[_Result]:
+        """Commit, asking again while another process is writing."""
+        deadline = time.monotonic() + BUSY_DEADLINE
+        while True:
+            try:
+                return await self._database.run(lambda connection: _commit(connection, works, entries))
+            except StoreError as error:
+                if error.kind != "busy" or time.monotonic() > deadline:
+                    raise
+            # The thread is free meanwhile, for readers.
+            await asyncio.sleep(random.uniform(0.002, 0.02))
+
+    def _answer(self, operations: Sequence[_Operation], results: Sequence[_Result]) -> None:
+        for operation, result in zip(operations, results, strict=True):
+            if operation.answer.done():
+                continue
+            if result.error is None:
+                operation.answer.set_result(result.value)
+            else:
+                operation.answer.set_exception(from_sqlite(result.error, self._database.path))
+
+    def _fail_all(self, error: StoreError) -> None:
+        while self._operations:
+            operation = self._operations.popleft()
+            if not operation.answer.done():
+                operation.answer.set_exception(error)
+
+    def _failed(self, error: StoreError) -> None:
+        if self._failing is None or self._failing.kind != error.kind:
+            self._on_notice(error.message + " Events wait in memory.", error.hint)
+        self._failing = error
+
+    def _succeeded(self) -> None:
+        if self._failing is None or self._journal:
+            return
+        self._failing = None
+        lost = self._journal.take_lost()
+        text = f"Recording goes on; {lost} events were lost meanwhile." if lost else "Recording goes on."
+        self._on_notice(text, "")
+
+
+def _commit(connection: sqlite3.Connection, works: Sequence[Work[Any]], entries: Sequence[Entry]) -> list[_Result]:
+    """One transaction with all of it; an operation that fails by its own fault is undone alone."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        results = [_one(connection, work) for work in works]
+        if entries:
+            insert(connection, entries)
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+    return results
+
+
+def _one(connection: sqlite3.Connection, work: Work[Any]) -> _Result:
+    connection.execute("SAVEPOINT operation")
+    try:
+        value = work(connection)
+    except Exception as error:
+        if spoils_all(error) or is_busy(error) or not connection.in_transaction:
+            raise
+        connection.execute("ROLLBACK TO operation")
+        connection.execute("RELEASE operation")
+        return _Result(error=error)
+    connection.execute("RELEASE operation")
+    return _Result(value)
