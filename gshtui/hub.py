@@ -41,7 +41,8 @@ from gshtui.providers.port import ProviderError
 from gshtui.settings.load import Loaded
 from gshtui.store import commands as session_commands
 from gshtui.store.errors import StoreError
-from gshtui.store.store import Store, StoredMessage
+from gshtui.store.messages import StoredMessage
+from gshtui.store.store import Store
 
 ALL_PARTS = frozenset({"store", "guard", "providers", "agents"})
 _START_WITHIN = 20.0

@@ -18,8 +18,8 @@ from gshtui.bus.events.hub import Noticed
 from gshtui.bus.events.session import SessionClosed, SessionFollowed, SessionOpened
 from gshtui.bus.ids import new_id
 from gshtui.store.errors import SessionHeld, StoreError
-from gshtui.store.holds import Hold
-from gshtui.store.store import SessionInfo, Store
+from gshtui.store.sessions import SessionInfo
+from gshtui.store.store import Hold, Store
 
 _FOLLOW_EVERY = 1.0
 """Seconds between two looks at a conversation that is written elsewhere."""

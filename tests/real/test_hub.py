@@ -1,0 +1,178 @@
+"""The hub with its real parts and the offline provider: order, isolation of failing parts, sharing, resuming."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gshtui.bus.events.agent import ModelChanged, PromptSubmitted, ToolFinished, TurnFinished
+from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested
+from gshtui.bus.events.hub import HubStarted, Noticed, PartFailed, PartStarted
+from gshtui.bus.events.session import SessionChangeRequested, SessionOpened
+from gshtui.bus.ids import new_id
+from gshtui.commands.declaration import Caller, CommandError, UsageError
+from gshtui.hub import Hub, HubOptions
+from gshtui.settings.load import load
+from tests.kit.scripted import Recorder
+
+
+class Opened:
+    """A started hub and what it published."""
+
+    def __init__(self, hub: Hub) -> None:
+        self.hub = hub
+        self.recorder = Recorder(hub.bus)
+
+    async def ask(self, text: str, timeout: float = 15) -> TurnFinished:
+        """Send a prompt and wait for the end of its turn."""
+        waiting = asyncio.create_task(self.hub.bus.wait_for(TurnFinished, timeout=timeout))
+        await asyncio.sleep(0)
+        self.hub.bus.publish(PromptSubmitted(prompt=new_id(), agent="main", text=text))
+        finished = await waiting
+        await self.hub.bus.drained()
+        return finished
+
+    @property
+    def session(self) -> str:
+        return self.recorder.of(SessionOpened)[-1].session
+
+
+Open = Callable[..., Awaitable[Opened]]
+
+
+@pytest.fixture
+async def opened(tmp_path: Path) -> AsyncIterator[Open]:
+    hubs: list[Hub] = []
+
+    async def make(folder: str = "project", **options: Any) -> Opened:
+        cwd = tmp_path / folder
+        cwd.mkdir(exist_ok=True)
+        hub = Hub(HubOptions(cwd=cwd, loaded=load(cwd), **options))
+        hubs.append(hub)
+        here = Opened(hub)
+        await hub.start()
+        await hub.bus.drained()
+        return here
+
+    yield make
+    for hub in hubs:
+        await hub.stop()
+
+
+async def test_every_part_starts_in_order(opened: Open) -> None:
+    here = await opened()
+    assert here.hub.failed == {}
+    assert [e.part for e in here.recorder.of(PartStarted)] == ["store", "guard", "providers", "agents"]
+    assert len(here.recorder.of(HubStarted)) == 1
+    (model,) = here.recorder.of(ModelChanged)
+    assert model.provider == "offline"
+    assert "no model" in model.label
+
+
+async def test_a_turn_with_a_tool_is_recorded_and_resumed(opened: Open, tmp_path: Path) -> None:
+    here = await opened()
+    (tmp_path / "project" / "notes.txt").write_text("the answer is 42\n")
+    finished = await here.ask("read notes.txt")
+    assert finished.stop == "end"
+    assert "the answer is 42" in finished.text
+    await here.hub.stop()
+    again = await opened(session="latest")
+    assert again.session == here.session
+    assert [e.resumed for e in again.recorder.of(SessionOpened)] == [True]
+    stored = await again.hub.messages(again.session)
+    assert [s.message.role for s in stored] == ["user", "assistant", "tool", "assistant"]
+    assert (await again.ask("what failed?")).text == "No call of this conversation failed."
+
+
+async def test_writing_needs_an_answer(opened: Open, tmp_path: Path) -> None:
+    here = await opened()
+
+    async def allow() -> None:
+        asked = await here.hub.bus.wait_for(ApprovalRequested, timeout=10)
+        assert asked.diff
+        here.hub.bus.publish(ApprovalAnswered(approval=asked.approval, decision="once"))
+
+    allowing = asyncio.create_task(allow())
+    await asyncio.sleep(0)
+    await here.ask("write hello.txt: hello there")
+    await allowing
+    assert (tmp_path / "project" / "hello.txt").read_text() == "hello there\n"
+    (result,) = here.recorder.of(ToolFinished)
+    assert "+hello there" in result.diff
+
+
+async def test_a_damaged_folder_costs_the_record_not_the_window(opened: Open, monkeypatch: Any, tmp_path: Path) -> None:
+    blocked = tmp_path / "not-a-folder"
+    blocked.write_text("in the way")
+    monkeypatch.setenv("XDG_DATA_HOME", str(blocked))
+    here = await opened()
+    assert "store" in here.hub.failed
+    (failed,) = [e for e in here.recorder.of(PartFailed) if e.part == "store"]
+    assert failed.why
+    (tmp_path / "project" / "a.txt").write_text("still here\n")
+    assert "still here" in (await here.ask("read a.txt")).text
+
+
+async def test_a_second_place_reads_along(opened: Open) -> None:
+    first = await opened()
+    await first.ask("run true")
+    second = await opened(session=first.session)
+    (event,) = second.recorder.of(SessionOpened)
+    assert not event.writable
+    assert str(os.getpid()) in event.held_by
+    second.hub.bus.publish(PromptSubmitted(prompt=new_id(), agent="main", text="run true"))
+    refused = await second.hub.bus.wait_for(Noticed, lambda e: "reading only" in e.text, timeout=10)
+    assert "/clear" in refused.hint
+
+
+async def test_a_conversation_can_be_changed_and_left(opened: Open) -> None:
+    here = await opened()
+    await here.ask("what failed?")
+    first = here.session
+    here.hub.bus.publish(SessionChangeRequested(agent="main", session="new"))
+    changed = await here.hub.bus.wait_for(SessionOpened, timeout=10)
+    assert changed.session != first
+    here.hub.bus.publish(SessionChangeRequested(agent="main", session="no-such"))
+    told = await here.hub.bus.wait_for(Noticed, timeout=10)
+    assert "no-such" in told.text
+    other = await opened(session=first)
+    assert other.recorder.of(SessionOpened)[0].writable
+
+
+async def test_three_windows_in_three_folders_and_two_in_one(opened: Open, tmp_path: Path) -> None:
+    windows = [await opened(folder) for folder in ("one", "two", "three", "three")]
+    turns = await asyncio.gather(*(w.ask(f"find needle-{n}") for n, w in enumerate(windows)))
+    assert [t.stop for t in turns] == ["end"] * 4
+    assert len({w.session for w in windows}) == 4
+    for n, window in enumerate(windows):
+        stored = await window.hub.messages(window.session)
+        assert stored[0].message.text == f"find needle-{n}"
+    with sqlite3.connect(windows[0].hub.settings.general.session_dir / "gsh.db") as db:
+        assert db.execute("pragma integrity_check").fetchone() == ("ok",)
+
+
+async def test_commands_run_and_refuse(opened: Open) -> None:
+    here = await opened()
+    agents = (await here.hub.run("agents")).data
+    assert [(a["id"], a["runtime"], a["model"]) for a in agents] == [("main", "local", "offline")]
+    assert "main" in (await here.hub.run("/who")).text
+    assert "offline" in (await here.hub.run("info")).text
+    names = {c["name"] for c in (await here.hub.run("help")).data}
+    wanted = "read write edit glob grep bash git_worktree help model config session agents who clear quit info status"
+    assert names >= set(wanted.split())
+    with pytest.raises(UsageError):
+        await here.hub.run("quit", Caller("main", is_agent=True))
+    with pytest.raises(CommandError):
+        await here.hub.run("read nothing-here.txt")
+
+
+async def test_headless_parts_only(opened: Open) -> None:
+    here = await opened(parts=frozenset({"store"}))
+    assert [e.part for e in here.recorder.of(PartStarted)] == ["store"]
+    assert (await here.hub.run("session ls")).data == []
