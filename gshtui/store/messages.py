@@ -91,11 +91,6 @@ def partials(connection: sqlite3.Connection, session: str) -> list[Message]:
     return [stored.message for stored in _decoded(found.fetchall())[0]]
 
 
-def discard_partial(connection: sqlite3.Connection, session: str, message: str) -> None:
-    """Forget an answer that was cut off."""
-    connection.execute("DELETE FROM partials WHERE session = ? AND message = ?", (session, plain.clean_text(message)))
-
-
 def body_of(message: Message) -> str:
     """The message's words for the search: what was said, thought, called and answered; no pictures."""
     parts: list[str] = []

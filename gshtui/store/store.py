@@ -174,10 +174,6 @@ class Store:
         """Answers that were cut off by a crash, in the order in which they began."""
         return await self._database.run(lambda connection: messages.partials(connection, session))
 
-    async def discard_partial(self, session: str, message: str) -> None:
-        """Forget an answer that was cut off and will not be continued."""
-        await self._writer.submit(lambda connection: messages.discard_partial(connection, session, message))
-
     # Full outputs
 
     async def put_output(self, session: str, call: str, text: str) -> str:
