@@ -79,6 +79,8 @@ KEYS: dict[str, Key] = {
     "prompt.word_left": Key("alt+b,ctrl+left", "Word left", "Go one word to the left", "Input line"),
     "prompt.delete_word_right": Key("alt+d,alt+delete", "Delete word", "Delete up to the word's end", "Input line"),
     "queue.focus": Key("alt+q", "Queue", "Go to the prompts that wait", "Input line"),
+    "queue.up": Key("up,k", "Up", "The prompt before", "Waiting prompts"),
+    "queue.down": Key("down,j", "Down", "The next prompt", "Waiting prompts"),
     "queue.edit": Key("enter,e", "Edit", "Change the prompt that waits", "Waiting prompts", show=True),
     "queue.withdraw": Key("delete,backspace,d", "Withdraw", "Take the prompt back", "Waiting prompts", show=True),
     "queue.back": Key("escape", "Back", "Back to the input line", "Waiting prompts", show=True),
@@ -90,6 +92,10 @@ KEYS: dict[str, Key] = {
     "approval.reason": Key("5", "Deny, why", "Refuse, with a reason that the agent reads", "Approvals", show=True),
     "approval.next": Key("right,right_square_bracket", "Next", "Show the next question", "Approvals"),
     "approval.previous": Key("left,left_square_bracket", "Previous", "Show the question before", "Approvals"),
+    "approval.up": Key("up,k", "Up", "Scroll the question up", "Approvals"),
+    "approval.down": Key("down,j", "Down", "Scroll the question down", "Approvals"),
+    "approval.page_up": Key("pageup", "Page up", "Scroll the question up by a page", "Approvals"),
+    "approval.page_down": Key("pagedown,space", "Page down", "Scroll the question down by a page", "Approvals"),
     "approval.back": Key("escape", "Back", "Leave the question waiting", "Approvals", show=True),
 }
 

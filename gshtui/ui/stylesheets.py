@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-SHEETS = ("workbench.tcss", "panes.tcss", "screens.tcss")
-
 
 def style_paths() -> list[Path]:
-    """The workbench's style sheets, in the order in which they apply."""
+    """The workbench's style sheets, in the order in which they apply: by name, the frame's own last."""
     package = Path(__file__).parent.parent
     shipped = package / "styles"
     folder = shipped if shipped.is_dir() else package.parent / "styles"
-    return [folder / name for name in SHEETS]
+    return sorted(folder.glob("*.tcss"))

@@ -1,0 +1,64 @@
+"""A question in lines: what is asked, in the order in which a person needs it, every hidden character shown.
+
+Pure; nothing is left out and nothing is shortened, because what is approved must be what was read. Called by
+`ApprovalsPane`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from rich.cells import cell_len, chop_cells
+
+from gshtui.bus.events.approval import ApprovalRequested
+from gshtui.guard.sanitise import literal, one_line, visible
+
+EFFECTS = {"write": "write", "execute": "execute", "network": "reach the network", "read": "read"}
+
+
+class Line(NamedTuple):
+    """A line and what it is: subject, warning, label, detail, add, remove, hunk, context, pattern."""
+
+    kind: str
+    text: str
+
+
+def title(request: ApprovalRequested, place: int, count: int) -> str:
+    """Who asks, with which tool, to what effect, and which of how many questions this is."""
+    effect = EFFECTS.get(request.effect, one_line(request.effect, 40))
+    of = f" · {place} of {count}" if count > 1 else ""
+    return f"{one_line(request.agent, 40)} asks to {effect} · {one_line(request.tool, 40)}{of}"
+
+
+def lines(request: ApprovalRequested) -> list[Line]:
+    """The whole question."""
+    found = [Line("subject", text) for text in visible(request.subject).split("\n")]
+    found += [Line("warning", f"⚠ {text}") for warning in request.warnings for text in visible(warning).split("\n")]
+    if request.pattern:
+        found += [Line("pattern", f"3 would always allow: {' '.join(visible(request.pattern).split())}")]
+    if request.detail and request.detail.strip() != request.subject.strip():
+        found += [Line("label", ""), *(Line("detail", text) for text in visible(request.detail).split("\n"))]
+    if request.diff:
+        found += [Line("label", ""), *_diff(request.diff)]
+    return found
+
+
+def _diff(diff: str) -> Iterator[Line]:
+    for text in literal(diff).removesuffix("\n").split("\n"):
+        if text.startswith(("+++", "---", "@@", "diff ", "index ")):
+            yield Line("hunk", text)
+        else:
+            yield Line({"+": "add", "-": "remove"}.get(text[:1], "context"), text)
+
+
+def wrapped(question: Sequence[Line], width: int) -> list[Line]:
+    """The lines broken to a width in cells, anywhere: no part of a command may lie outside the window."""
+    found: list[Line] = []
+    for kind, text in question:
+        shown = text.expandtabs(4)
+        if cell_len(shown) <= width:
+            found.append(Line(kind, shown))
+        else:
+            found += [Line(kind, piece) for piece in chop_cells(shown, max(2, width))]
+    return found

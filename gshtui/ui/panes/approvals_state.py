@@ -1,0 +1,70 @@
+"""What the approvals inbox shows: the questions that wait, the one in front, and since when it has stood there.
+
+Pure: `(state, event) → state`. Fed by `ApprovalsPane`, and tested without a terminal. The one in front stays in front
+while it waits, whatever else comes or goes, so that an answer is always to the question that was read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from gshtui.bus.event import Event
+from gshtui.bus.events.approval import ApprovalRequested, ApprovalSettled
+
+CONSUMED: tuple[type[Event], ...] = (ApprovalRequested, ApprovalSettled)
+REMEMBERED = 200
+"""Ids of answered questions that are kept, so that a late copy of one does not come back."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalsState:
+    """Questions in the order in which they came; `front` is the id of the one that is shown."""
+
+    waiting: tuple[ApprovalRequested, ...] = ()
+    front: str = ""
+    closed: tuple[str, ...] = ()
+
+    @property
+    def shown(self) -> ApprovalRequested | None:
+        """The question in front."""
+        return next((r for r in self.waiting if r.approval == self.front), None)
+
+    @property
+    def place(self) -> int:
+        """Number of the question in front, from 1; 0: none waits."""
+        return next((n for n, r in enumerate(self.waiting, 1) if r.approval == self.front), 0)
+
+
+def reduce(state: ApprovalsState, event: Event) -> ApprovalsState:
+    """The state after the event; the same object when nothing changed."""
+    match event:
+        case ApprovalRequested():
+            known = any(r.approval == event.approval for r in state.waiting)
+            if known or event.approval in state.closed:
+                return state
+            return replace(state, waiting=(*state.waiting, event), front=state.front or event.approval)
+        case ApprovalSettled():
+            return without(state, event.approval)
+        case _:
+            return state
+
+
+def without(state: ApprovalsState, approval: str) -> ApprovalsState:
+    """A question is closed: the one behind it comes to the front, or the last one where it was the last."""
+    place = next((n for n, r in enumerate(state.waiting) if r.approval == approval), None)
+    closed = state.closed if approval in state.closed else (*state.closed, approval)[-REMEMBERED:]
+    if place is None:
+        return state if closed is state.closed else replace(state, closed=closed)
+    waiting = state.waiting[:place] + state.waiting[place + 1 :]
+    front = state.front
+    if front == approval:
+        front = waiting[min(place, len(waiting) - 1)].approval if waiting else ""
+    return ApprovalsState(waiting, front, closed)
+
+
+def turned(state: ApprovalsState, by: int) -> ApprovalsState:
+    """Another question in front, `by` places on, round the ends."""
+    if len(state.waiting) < 2:
+        return state
+    place = (state.place - 1 + by) % len(state.waiting)
+    return replace(state, front=state.waiting[place].approval)

@@ -1,0 +1,176 @@
+"""Drafts: what is being written outlives a crash of the window.
+
+One slot for each window of a project, held by a file lock that dies with its process, so two windows never share a
+draft and the next window finds that of a dead one. Files are 0600 and replaced whole. Everything here blocks and is
+called in threads, by `DraftKeeper`; every failure is an `OSError`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+SLOTS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A text with labels for its folded parts, and those parts."""
+
+    text: str = ""
+    folds: dict[int, str] = field(default_factory=dict[int, str])
+
+
+class DraftFile:
+    """A window's draft on disk. `open` takes a free slot; `close` gives it back."""
+
+    def __init__(self, path: Path, lock: int) -> None:
+        self.path = path
+        self._lock = lock
+        self._folded: dict[int, str] | None = None
+
+    @classmethod
+    def open(cls, folder: Path, project: Path) -> DraftFile:
+        """The first slot of this project that no living window holds.
+
+        Raises:
+            OSError: the folder cannot be used, or there are more windows than slots.
+        """
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        key = hashlib.sha256(os.fsencode(project)).hexdigest()[:16]
+        for slot in range(SLOTS):
+            path = folder / f"{key}-{slot}.json"
+            lock = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return cls(path, lock)
+            except BlockingIOError:
+                os.close(lock)
+        raise OSError(f"{SLOTS} windows are open in this project")
+
+    @property
+    def _folds_path(self) -> Path:
+        return self.path.with_suffix(".folds")
+
+    def read(self) -> Draft | None:
+        """The draft that is kept; `None` where there is none, or it cannot be read (then it is set aside)."""
+        try:
+            kept = _object(self.path)
+            text = kept.get("text")
+            folds = _object(self._folds_path) if kept.get("folds") else {}
+            if not isinstance(text, str):
+                raise ValueError("no text")
+            return Draft(text, {int(number): str(folded) for number, folded in folds.items()})
+        except FileNotFoundError:
+            return None
+        except ValueError:
+            self.path.replace(self.path.with_suffix(".corrupt"))
+            return None
+
+    def write(self, draft: Draft) -> None:
+        """Keep the draft in place of the one before. Folded parts are written only when they are others now."""
+        if draft.folds and draft.folds != self._folded:
+            _replace(self._folds_path, {str(number): text for number, text in draft.folds.items()})
+            self._folded = dict(draft.folds)
+        _replace(self.path, {"text": draft.text, "folds": bool(draft.folds)})
+
+    def remove(self) -> None:
+        """There is no draft any more."""
+        self.path.unlink(missing_ok=True)
+        self._folds_path.unlink(missing_ok=True)
+        self._folded = None
+
+    def close(self) -> None:
+        """Give the slot back; the draft stays for the next window."""
+        os.close(self._lock)
+
+
+def _object(path: Path) -> dict[str, Any]:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        read: Any = json.loads(file.read())
+    if not isinstance(read, dict):
+        raise ValueError("not an object")
+    return cast("dict[str, Any]", read)
+
+
+def _replace(path: Path, what: dict[str, Any]) -> None:
+    fresh = path.with_suffix(path.suffix + ".new")
+    fresh.unlink(missing_ok=True)
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(json.dumps(what).encode())  # escapes everything beyond ASCII, lone surrogates too
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.replace(path)
+
+
+class DraftKeeper:
+    """Keeps the newest draft on disk, one write at a time, in threads. A failure is told once and then given up."""
+
+    def __init__(self, project: Path, failed: Callable[[str], None]) -> None:
+        self._project = project
+        self._failed = failed
+        self._file: DraftFile | None = None
+        self._wanted: Draft | None = None
+        self._pending = False
+        self._task: asyncio.Task[None] | None = None
+        self._broken = False
+
+    async def restore(self) -> Draft | None:
+        """Take a slot, and what a dead window left in it."""
+        try:
+            self._file = await asyncio.to_thread(self._open)
+            found = await asyncio.to_thread(self._file.read)
+        except OSError as error:
+            self._fail(error)
+            return None
+        self._start()
+        return found
+
+    def keep(self, draft: Draft) -> None:
+        """This is what is being written now; an empty draft is removed."""
+        self._wanted = draft if draft.text else None
+        self._pending = True
+        self._start()
+
+    def _start(self) -> None:
+        idle = self._task is None or self._task.done()
+        if self._pending and idle and self._file is not None and not self._broken:
+            self._task = asyncio.get_running_loop().create_task(self._sync(self._file))
+
+    async def close(self) -> None:
+        """Wait for the last write, then give the slot back."""
+        if self._task is not None:
+            await asyncio.gather(self._task, return_exceptions=True)
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _open(self) -> DraftFile:
+        from gshtui.settings import paths
+
+        return DraftFile.open(paths.state_dir() / "drafts", self._project)
+
+    async def _sync(self, file: DraftFile) -> None:
+        while self._pending and not self._broken:
+            self._pending = False
+            draft = self._wanted
+            try:
+                if draft is None:
+                    await asyncio.to_thread(file.remove)
+                else:
+                    await asyncio.to_thread(file.write, draft)
+            except OSError as error:
+                self._fail(error)
+
+    def _fail(self, error: OSError) -> None:
+        self._broken = True
+        self._failed(f"What you write is not kept should this window die: {error.strerror or error}.")

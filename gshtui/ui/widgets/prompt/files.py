@@ -1,0 +1,163 @@
+"""The project's files for `@file`: an index built in a thread, bounded, without what `.gitignore` leaves out.
+
+It follows no links and never leaves the project. It refuses to hold up anyone: a search answers from the index as far
+as it has come, and an old index serves while a new one is built. Asked by `Completer`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gshtui.ui.widgets.prompt.completion import Candidate
+from gshtui.ui.widgets.prompt.fuzzy import best
+from gshtui.ui.widgets.prompt.sources import LIMIT, mention_start
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+MOST_FILES = 100_000
+FRESH_FOR = 20.0
+"""Seconds after which a new mention has the index built again."""
+FIRST_ANSWER = 0.25
+"""Seconds that the first search waits for an index that is not finished, before it answers from what is there."""
+_NEVER = frozenset({".git", ".hg", ".svn", ".jj"})
+
+
+class FileIndex:
+    """Paths of a project's files and folders (these end in `/`), relative to it."""
+
+    def __init__(self, root: Path, most: int = MOST_FILES) -> None:
+        self.root = root
+        self.paths: list[str] = []
+        self.complete = False
+        """Whether the last walk came to its end within the bound."""
+        self._most = most
+        self._built = 0.0
+        self._stop = threading.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    def refresh(self) -> asyncio.Task[None]:
+        """See to it that the index is fresh; the task ends when it is."""
+        stale = time.monotonic() - self._built > FRESH_FOR
+        if self._task is None or (self._task.done() and stale):
+            self._stop = threading.Event()
+            self._task = asyncio.get_running_loop().create_task(asyncio.to_thread(self._build, self._stop))
+        return self._task
+
+    def close(self) -> None:
+        """Stop a walk that is on."""
+        self._stop.set()
+
+    def _build(self, stop: threading.Event) -> None:
+        paths: list[str] = []
+        first = not self.paths
+        for path in walk(self.root, stop):
+            paths.append(path)
+            if len(paths) >= self._most:
+                break
+            if first and len(paths) == 1_000:
+                self.paths = paths  # the same list grows on: searches copy what they look at
+        else:
+            self.complete = not stop.is_set()
+        if not stop.is_set():
+            self.paths = paths
+            self._built = time.monotonic()
+
+
+def walk(root: Path, stop: threading.Event) -> Iterator[str]:
+    """Relative paths below the root, near ones first; unreadable folders and links to folders are passed over."""
+    level: list[tuple[str, tuple[tuple[str, GitIgnoreSpec], ...]]] = [("", ())]
+    while level:
+        below: list[tuple[str, tuple[tuple[str, GitIgnoreSpec], ...]]] = []
+        for folder, rules in level:
+            if stop.is_set():
+                return
+            rules = _with_rules_of(root, folder, rules)
+            for name, is_folder in _entries(root / folder):
+                path = f"{folder}{name}/" if is_folder else f"{folder}{name}"
+                if name in _NEVER or _ignored(path, rules):
+                    continue
+                yield path
+                if is_folder:
+                    below.append((path, rules))
+        level = below
+
+
+def _entries(folder: Path) -> list[tuple[str, bool]]:
+    try:
+        with os.scandir(folder) as found:
+            return sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in found)
+    except OSError:
+        return []
+
+
+def _with_rules_of(
+    root: Path, folder: str, rules: tuple[tuple[str, GitIgnoreSpec], ...]
+) -> tuple[tuple[str, GitIgnoreSpec], ...]:
+    """The rules that hold in a folder: those from above and its own `.gitignore` (at the root `info/exclude` too)."""
+    lines = _lines(root / folder / ".gitignore")
+    if not folder:
+        lines = _lines(root / ".git" / "info" / "exclude") + lines
+    if not any(line.strip() and not line.startswith("#") for line in lines):
+        return rules
+    from pathspec import GitIgnoreSpec
+
+    try:
+        return (*rules, (folder, GitIgnoreSpec.from_lines(lines)))
+    except ValueError:  # a pattern that git would not take either
+        return rules
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        with file.open("rb") as opened:
+            return opened.read(1_000_000).decode(errors="replace").split("\n")
+    except OSError:
+        return []
+
+
+def _ignored(path: str, rules: tuple[tuple[str, GitIgnoreSpec], ...]) -> bool:
+    """The nearest rule that has something to say decides."""
+    for folder, spec in reversed(rules):
+        said = spec.check_file(path[len(folder) :]).include
+        if said is not None:
+            return said
+    return False
+
+
+class FileSource:
+    """`@path` of a file or folder of the project."""
+
+    def __init__(self, index: FileIndex) -> None:
+        self._index = index
+
+    def start(self, before: str, row: int) -> int | None:
+        return mention_start(before)
+
+    async def candidates(self, before: str, start: int) -> Sequence[Candidate]:
+        built = self._index.refresh()
+        if not self._index.paths:
+            await asyncio.wait({built}, timeout=FIRST_ANSWER)
+        query = before[start + 1 :].lstrip('"')
+        stop = threading.Event()
+        try:
+            found = await asyncio.to_thread(best, query, self._index.paths[:], LIMIT, stopped=stop.is_set)
+        finally:
+            stop.set()
+        return [
+            Candidate(_mention(fit.text), start, fit.text, "", "file", fit.positions, not fit.text.endswith("/"))
+            for fit in found
+        ]
+
+
+def _mention(path: str) -> str:
+    """The path as it stands in a prompt; quoted where a blank would end it."""
+    if not any(char.isspace() or char == '"' for char in path):
+        return f"@{path}"
+    return f'@"{path}' if path.endswith("/") else f'@"{path}"'

@@ -1,0 +1,129 @@
+"""Everything at the foot of the conversation: questions that wait, prompts that wait, the input line, its status.
+
+It joins these parts and owns none of their state. Composed by the main screen, with one constructor; the bridge feeds
+the parts, each an `EventConsumer` of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.widget import Widget
+
+from gshtui.ui.bindings import bind
+from gshtui.ui.panes.approvals import ApprovalsPane
+from gshtui.ui.panes.queue import QueuePane
+from gshtui.ui.widgets.prompt.area import FoldingArea
+from gshtui.ui.widgets.prompt.completion import CompletionSource
+from gshtui.ui.widgets.prompt.fold_screen import FoldScreen
+from gshtui.ui.widgets.prompt.input import PromptInput
+from gshtui.ui.widgets.prompt.popup import CompletionPopup
+from gshtui.ui.widgets.prompt.routing import Commands
+from gshtui.ui.widgets.prompt.status import PromptStatus
+from gshtui.ui.widgets.prompt.window import app_of
+
+
+class PromptArea(Vertical):
+    """See the module. `input`, `approvals`, `queue`, `status` and `popup` are its parts."""
+
+    BINDINGS = [bind("approval.focus", "review"), bind("queue.focus", "queue")]
+
+    def __init__(
+        self,
+        agent: str = "main",
+        *,
+        project: Path | None = None,
+        completions: Iterable[CompletionSource] = (),
+        commands: Commands | None = None,
+        keep_drafts: bool = True,
+    ) -> None:
+        super().__init__(id="prompt-area")
+        self.popup = CompletionPopup()
+        self.input = PromptInput(
+            agent,
+            project=project,
+            completions=completions,
+            commands=commands,
+            popup=self.popup,
+            keep_drafts=keep_drafts,
+        )
+        self.approvals = ApprovalsPane(home=self._input, typed=self._type)
+        self.queue = QueuePane(home=self._input, typed=self._type)
+        self.status = PromptStatus(agent)
+
+    def compose(self) -> ComposeResult:
+        """The parts, from top to bottom."""
+        yield self.approvals
+        yield self.queue
+        yield self.popup
+        yield self.input
+        yield self.status
+
+    def on_mount(self) -> None:
+        self._fit()
+
+    def on_resize(self) -> None:
+        self._fit()
+
+    def _fit(self) -> None:
+        """Leave the conversation its part of the window."""
+        height = self.screen.size.height
+        self.input.styles.max_height = max(1, min(10, height // 3))
+        self.status.display = height >= 8
+
+    def _input(self) -> Widget | None:
+        return self.input
+
+    def _type(self, character: str) -> None:
+        """A letter that was typed elsewhere and can only have been meant for the input."""
+        self.input.focus()
+        self.input.insert_typed(character)
+
+    def action_review(self) -> None:
+        """Go to the question that waits."""
+        if self.approvals.state.shown is None:
+            self.notify("No question waits for you.", markup=False)
+        else:
+            self.approvals.review()
+
+    def action_queue(self) -> None:
+        """Go to the prompts that wait."""
+        if self.queue.state.waiting:
+            self.queue.focus()
+        else:
+            self.notify("No prompt waits: the next one is taken at once.", markup=False)
+
+    def on_completion_popup_chosen(self, message: CompletionPopup.Chosen) -> None:
+        """A candidate was clicked."""
+        message.stop()
+        self.input.take_clicked(message.candidate)
+
+    def on_queue_pane_edit_chosen(self, message: QueuePane.EditChosen) -> None:
+        """A waiting prompt goes into the input line."""
+        message.stop()
+        self.input.begin_edit(message.waiting.prompt, message.waiting.text)
+        self.status.editing = True
+        self.status.draw()
+
+    def on_prompt_input_edit_ended(self, message: PromptInput.EditEnded) -> None:
+        """The input line is free again."""
+        message.stop()
+        self.status.editing = False
+        self.status.draw()
+
+    def on_queue_pane_changed(self, message: QueuePane.Changed) -> None:
+        """The prompt that is being changed may have been taken meanwhile."""
+        message.stop()
+        if self.input.editing and message.state.find(self.input.editing) is None:
+            self.input.end_edit(keep_text=True)
+            self.notify(
+                "That prompt was taken while you changed it. Enter sends your words as a new one.", markup=False
+            )
+
+    def on_folding_area_fold_opened(self, message: FoldingArea.FoldOpened) -> None:
+        """Show a folded text."""
+        message.stop()
+        app_of(self).push_screen(FoldScreen(message.title, message.text))

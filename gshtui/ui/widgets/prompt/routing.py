@@ -1,0 +1,86 @@
+"""Where a submitted text goes: to the agent, to the command language, or to the shell.
+
+Pure: it decides from the text and the commands' names alone, and looks at no file. Called by `PromptInput` on submit.
+A person's prose must never run as a command, so a bare name counts only where nobody would write it as a sentence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+Commands = Mapping[str, frozenset[str]]
+"""Names of the commands (and aliases) → the names of their parameters."""
+
+_PAIR = re.compile(r"([A-Za-z_]\w*)=")
+
+
+@dataclass(frozen=True, slots=True)
+class ToAgent:
+    """The text is a prompt."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToLanguage:
+    """The text is a line of the command language, without its slash."""
+
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """There is nothing to send; `why` says what is missing, or is empty when that is plain to see."""
+
+    why: str = ""
+
+
+Route = ToAgent | ToLanguage | Nothing
+
+
+def route(text: str, commands: Commands) -> Route:
+    """Decide where the text goes.
+
+    `/name …` is a command, also an unknown one, so that a typing mistake is named and not sent to a model; a path such
+    as `/etc/hosts …` is not. `//…` sends the text after the first slash as it stands. `!…` goes to the shell.
+    Everything else is a prompt, unless it is one line that is a command's name alone, or its name followed by one of
+    its own parameters as `key=value`.
+    """
+    body = text.strip()
+    if not body:
+        return Nothing()
+    if body.startswith("//"):
+        return ToAgent(body[1:])
+    if body.startswith("/"):
+        return _slash(body)
+    if body.startswith("!"):
+        return _bang(body[1:].strip())
+    return ToLanguage(body) if _reads_as_command(body, commands) else ToAgent(text)
+
+
+def _slash(body: str) -> Route:
+    name = body[1:].split(maxsplit=1)[0] if body[1:].strip() else ""
+    if not name:
+        return Nothing("Name a command after the slash, or press tab to choose one.")
+    return ToAgent(body) if "/" in name else ToLanguage(body[1:].lstrip())
+
+
+def _bang(command: str) -> Route:
+    if not command:
+        return Nothing("Write a shell command after the exclamation mark.")
+    from gshtui.commands.lexer import quote  # pulls pydantic in, which the first frame does without
+
+    return ToLanguage(f"bash command={quote(command)}")
+
+
+def _reads_as_command(body: str, commands: Commands) -> bool:
+    if "\n" in body:
+        return False
+    name, _, rest = body.partition(" ")
+    parameters = commands.get(name)
+    if parameters is None:
+        return False
+    pair = _PAIR.match(rest.lstrip())
+    return not rest.strip() or (pair is not None and pair[1] in parameters)

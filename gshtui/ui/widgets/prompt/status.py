@@ -1,0 +1,112 @@
+"""The line under the input: a spinner while the agent works, how long, what waits, and the keys that matter now.
+
+It owns its clock, which runs only while a turn is on. Fed by the bridge.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from rich.cells import cell_len
+from textual.content import Content
+from textual.timer import Timer
+from textual.widgets import Static
+
+from gshtui.bus.event import Event
+from gshtui.ui.bindings import KEYS
+from gshtui.ui.widgets.prompt.cells import fit
+from gshtui.ui.widgets.prompt.status_state import CONSUMED, StatusState, doing, elapsed, reduce, waits
+from gshtui.ui.widgets.prompt.window import app_of
+
+FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+TICK = 0.125
+IDLE = (("enter", "send"), ("shift+enter", "newline"), ("/", "commands"), ("@", "files"), ("!", "shell"))
+EDITING = (("enter", "keep the change"), ("esc", "leave it as it was"), ("empty", "withdraw it"))
+
+
+def key_name(key: str) -> str:
+    """The first key of a row of the table, as people write it."""
+    return KEYS[key].keys.split(",")[0].replace("question_mark", "?")
+
+
+class PromptStatus(Static):
+    """One line. `agent` is whose turns it shows."""
+
+    CONSUMES: ClassVar[tuple[type[Event], ...]] = CONSUMED
+
+    def __init__(self, agent: str = "main", clock: Callable[[], float] = time.time) -> None:
+        super().__init__(id="prompt-status", markup=False)
+        self.state = StatusState(agent)
+        self.editing = False
+        self._clock = clock
+        self._frame = 0
+        self._timer: Timer | None = None
+
+    def on_mount(self) -> None:
+        self._timer = self.set_interval(TICK, self._tick, pause=True)
+        self.draw()
+
+    def consume(self, events: Sequence[Event]) -> None:
+        """Take the events of one frame."""
+        before = self.state
+        for event in events:
+            self.state = reduce(self.state, event)
+        if self.state is not before:
+            self.draw()
+            if self._timer is not None:
+                (self._timer.resume if self.state.busy else self._timer.pause)()
+
+    def on_resize(self) -> None:
+        self.draw()
+
+    def _tick(self) -> None:
+        # Where motion is not wanted the spinner stands still, and only the seconds count on.
+        self._frame += 1
+        if app_of(self).animation_level != "none" or self._frame % 8 == 0:
+            self.draw()
+
+    def draw(self) -> None:
+        """Say how things stand now."""
+        width = self.size.width
+        if not self.is_mounted or width <= 0:
+            return
+        self.update(self._busy(width) if self.state.busy else self._idle(width))
+
+    def _busy(self, width: int) -> Content:
+        moving = app_of(self).animation_level != "none"
+        spinner = FRAMES[self._frame % len(FRAMES)] if moving else "●"
+        waiting = waits(self.state, key_name("approval.focus"))
+        rest = [elapsed(self._clock() - self.state.since), *waiting, "esc to interrupt"]
+        what = fit(doing(self.state), max(8, width - 4 - sum(cell_len(part) + 3 for part in rest)))
+        line = Content.assemble((f"{spinner} ", "$primary"), what)
+        return _joined(line, rest, width)
+
+    def _idle(self, width: int) -> Content:
+        waiting = waits(self.state, key_name("approval.focus"))
+        if self.editing:
+            return _hints(EDITING, width, "Changing a waiting prompt")
+        if self.state.ended:
+            return _joined(Content.styled(f"✗ {fit(self.state.ended, width - 2)}", "$error"), waiting, width)
+        if waiting:
+            return _joined(Content.styled(f"◆ {waiting[0]}", "$warning"), waiting[1:], width)
+        return _hints(IDLE, width)
+
+
+def _joined(line: Content, parts: Sequence[str], width: int) -> Content:
+    """The line with as many parts behind it as there is room for."""
+    for part in parts:
+        if line.cell_length + 3 + cell_len(part) <= width:
+            line = Content.assemble(line, (f" · {part}", "$text-muted"))
+    return line
+
+
+def _hints(hints: Sequence[tuple[str, str]], width: int, title: str = "") -> Content:
+    line = Content.styled(title, "$warning") if title else Content()
+    for key, what in hints:
+        gap = 2 if line.cell_length else 0
+        if line.cell_length + gap + len(key) + 1 + len(what) > width:
+            break
+        line = Content.assemble(line, "  "[:gap], (key, "$text-accent"), (f" {what}", "$text-muted"))
+    return line

@@ -1,0 +1,71 @@
+"""A tiny app around the foot of the conversation: it keeps what was said upwards, and plays the bridge."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from textual.app import App, ComposeResult
+from textual.widgets import Log
+
+from gshtui.bus.event import Event
+from gshtui.bus.events.approval import ApprovalRequested
+from gshtui.ui.consumer import EventConsumer
+from gshtui.ui.messages import CommandLine, Intent
+from gshtui.ui.themes import OURS
+from gshtui.ui.widgets.prompt.prompt_area import PromptArea
+
+STYLES = Path(__file__).parents[2] / "styles"
+
+
+class PromptHost(App[None]):
+    """A conversation of numbered lines above a `PromptArea`."""
+
+    CSS_PATH = [STYLES / "prompt.tcss", STYLES / "approvals.tcss"]
+    CSS = "Log { height: 1fr; }"
+
+    def __init__(self, theme: str = "gsh-dark", **area: Any) -> None:
+        super().__init__()
+        for ours in OURS:
+            self.register_theme(ours)
+        self.theme = theme
+        self.area = PromptArea(**area)
+        self.events: list[Event] = []
+        self.lines: list[str] = []
+
+    def compose(self) -> ComposeResult:
+        yield Log()
+        yield self.area
+
+    def on_mount(self) -> None:
+        self.query_one(Log).write_lines([f"line {n} of the conversation" for n in range(100)])
+        self.area.input.focus()
+
+    def on_intent(self, message: Intent) -> None:
+        self.events.append(message.event)
+
+    def on_command_line(self, message: CommandLine) -> None:
+        self.lines.append(message.line)
+
+    def feed(self, *events: Event) -> None:
+        """Hand events to every consumer, as the bridge does."""
+        for widget in self.screen.query("*"):
+            if isinstance(widget, EventConsumer):
+                wanted = [event for event in events if isinstance(event, widget.CONSUMES)]
+                if wanted:
+                    widget.consume(wanted)
+
+
+def question(number: int = 1, **fields: Any) -> ApprovalRequested:
+    """A question such as an agent asks."""
+    asked: dict[str, Any] = {
+        "approval": f"a{number}",
+        "agent": "main",
+        "session": "s",
+        "call": f"c{number}",
+        "tool": "bash",
+        "effect": "execute",
+        "subject": f"rm -r build{number}",
+        "pattern": "bash rm -r build*",
+    }
+    return ApprovalRequested(**(asked | fields))
