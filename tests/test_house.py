@@ -1,0 +1,215 @@
+"""The rules of the house, kept by tests: layers, what is loaded when, sizes, owners, the pinned wire, documentation."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from gshtui.bus.wire import EVENT_TYPES
+from gshtui.settings.load import load
+from gshtui.settings.model import Settings
+from tests.kit import source, wire_schema
+
+SDKS = {"anthropic", "openai", "google.genai", "httpx2"}
+LONGEST = 300
+REASON = "Longer than 300 lines because"
+
+
+def test_layers() -> None:
+    """A room imports only rooms below it (the contracts in `pyproject.toml`)."""
+    command = "from importlinter.cli import lint_imports; raise SystemExit(lint_imports(no_cache=True))"
+    ran = subprocess.run(
+        [sys.executable, "-c", command], capture_output=True, text=True, cwd=source.ROOT, timeout=60, check=False
+    )
+    assert ran.returncode == 0, ran.stdout[ran.stdout.find("Contracts") :] + ran.stderr
+
+
+def test_the_hub_loads_no_face_and_no_sdk() -> None:
+    loaded = source.loaded_by("import gshtui.hub")
+    assert (
+        source.within(loaded, {"textual", "rich", "click", "gshtui.ui", "gshtui.headless", "gshtui.cli", *SDKS}) == []
+    )
+
+
+def test_the_command_loads_next_to_nothing_before_the_first_frame() -> None:
+    """What is on the way to the painted frame; each of these costs more than painting it."""
+    loaded = source.loaded_by(
+        "import gshtui.cli.entry, gshtui.cli.window, gshtui.ui.first_frame, gshtui.ui.simple_frame"
+    )
+    heavy = {"textual", "rich", "pydantic", "msgspec", "click", "asyncio", "typing", "pathlib", "dataclasses", "json"}
+    assert source.within(loaded, heavy | {"inspect", "logging", "tomllib", "subprocess", "gshtui.bus", *SDKS}) == []
+
+
+FIRST_SCREEN = """
+import asyncio, pathlib
+from gshtui.ui.app import Workbench
+from gshtui.ui.port import Opening
+
+async def never(opening):
+    await asyncio.Event().wait()
+
+async def main():
+    app = Workbench(Opening(cwd=pathlib.Path.cwd()), make_hub=never)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+
+asyncio.run(main())
+"""
+
+
+def test_the_first_screen_needs_no_hub_no_store_and_no_sdk() -> None:
+    """Everything that the window draws before its hub is there."""
+    loaded = source.loaded_by(FIRST_SCREEN)
+    late = {"pydantic", "pydantic_settings", "aiosqlite", "sqlite3", "libtmux", "watchfiles", "psutil", "click"}
+    rooms = {"gshtui.hub", "gshtui.store", "gshtui.providers", "gshtui.agents", "gshtui.headless"}
+    assert source.within(loaded, late | rooms | SDKS) == []
+
+
+@pytest.mark.parametrize("path", source.files(), ids=source.name)
+def test_a_file_is_documented_and_small(path: Path) -> None:
+    """A module says what it owns; one that is long says why."""
+    text = path.read_text(encoding="utf-8")
+    docstring = ast.get_docstring(source.tree(path)) or ""
+    if path.name != "__init__.py":
+        assert docstring, "no module docstring"
+    lines = text.count("\n")
+    assert lines <= LONGEST or REASON in docstring, f"{lines} lines; split it, or say {REASON!r} … in its docstring"
+
+
+def test_no_class_is_a_god() -> None:
+    too_large: list[str] = []
+    for path in source.files():
+        for node in ast.walk(source.tree(path)):
+            if isinstance(node, ast.ClassDef) and (node.end_lineno or 0) - node.lineno >= LONGEST:
+                too_large.append(f"{source.name(path)}: {node.name}, {(node.end_lineno or 0) - node.lineno + 1} lines")
+    assert too_large == []
+
+
+def test_nothing_below_a_face_imports_textual() -> None:
+    for path in source.files():
+        if "ui" not in path.relative_to(source.PACKAGE).parts[:1]:
+            found = [module for module in source.imported(path) if module.partition(".")[0] in {"textual", "rich"}]
+            assert found == [], source.name(path)
+
+
+def test_imports_are_absolute_and_packages_export_nothing() -> None:
+    for path in source.files():
+        for node in ast.walk(source.tree(path)):
+            assert not (isinstance(node, ast.ImportFrom) and node.level), f"{source.name(path)}: a relative import"
+        if path.name == "__init__.py" and path.parent != source.PACKAGE:
+            body = [node for node in source.tree(path).body if not isinstance(node, ast.Expr)]
+            assert body == [], f"{source.name(path)} should hold a docstring at most"
+
+
+def runs_of(program: str) -> Iterator[str]:
+    """Places where a program is started by name: in the arguments of any call, or first in a list."""
+    for path in source.files():
+        if path.is_relative_to(source.PACKAGE / program):
+            continue
+        for node in ast.walk(source.tree(path)):
+            parts: list[ast.expr] = []
+            if isinstance(node, ast.Call) and re.search(r"subprocess|Popen|spawn|exec", ast.unparse(node.func)):
+                parts = list(node.args)
+            elif isinstance(node, ast.List | ast.Tuple):
+                parts = node.elts
+            constants = [part.value for part in parts if isinstance(part, ast.Constant)]
+            if constants[:1] == [program] and constants[1:2] != ["-V"] and len(parts) > 1 and starts(node, path):
+                yield f"{source.name(path)}:{node.lineno}"
+
+
+def starts(node: ast.AST, path: Path) -> bool:
+    """A call starts something; a list does when the file has to do with processes at all."""
+    return isinstance(node, ast.Call) or bool({"subprocess", "asyncio.subprocess", "pty"} & set(source.imported(path)))
+
+
+def test_tmux_is_started_in_its_own_room_only() -> None:
+    assert list(runs_of("tmux")) == []
+
+
+def test_the_wire_is_the_agreed_one() -> None:
+    """A change is made on purpose: `python -m tests.kit.wire_schema` writes the file and says what it breaks."""
+    broken = wire_schema.breaks(wire_schema.golden(), wire_schema.schema())
+    assert broken == [], "give the wire another VERSION, or take it back"
+    assert wire_schema.schema() == wire_schema.golden(), "new events or fields: run python -m tests.kit.wire_schema"
+
+
+def test_every_family_of_events_is_on_the_wire() -> None:
+    for path in source.files(source.PACKAGE / "bus" / "events"):
+        for node in source.tree(path).body:
+            if isinstance(node, ast.ClassDef) and any(ast.unparse(base) == "Event" for base in node.bases):
+                assert node.name in EVENT_TYPES, f"{source.name(path)}: {node.name} is not in EVENT_TYPES"
+
+
+def test_every_event_says_what_it_means() -> None:
+    for name, kind in EVENT_TYPES.items():
+        assert (kind.__doc__ or "").strip().endswith("."), name
+        intent = (kind.__doc__ or "").startswith("Intent")
+        assert intent == name.endswith(("Requested", "Submitted", "Answered")) or name == "ApprovalRequested", name
+
+
+def fields_of(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Every field of a settings model and of the tables inside."""
+    for name, field in model.model_fields.items():
+        yield prefix + name, field
+        for kind in (field.annotation, *getattr(field.annotation, "__args__", ())):
+            if isinstance(kind, type) and issubclass(kind, BaseModel):
+                yield from fields_of(kind, f"{prefix}{name}.")
+
+
+@pytest.mark.parametrize(("name", "field"), list(fields_of(Settings)))
+def test_every_setting_says_what_it_does(name: str, field: Any) -> None:
+    assert field.description
+    assert field.description.strip().endswith("."), f"{name}: {field.description!r} is no sentence"
+
+
+async def test_every_command_and_parameter_says_what_it_does(tmp_path: Path) -> None:
+    from gshtui.hub import Hub, HubOptions
+
+    hub = Hub(HubOptions(cwd=tmp_path, loaded=load(tmp_path)))
+    await hub.start()
+    try:
+        assert len(list(hub.registry)) > 15
+        for command in hub.registry:
+            assert command.summary, command.name
+            assert "\n" not in command.summary, f"{command.name}: the summary is one line"
+            for name, field in command.parameters.model_fields.items():
+                assert field.description, f"{command.name}: {name} has no description"
+    finally:
+        await hub.stop()
+
+
+TIMED = re.compile(
+    r"\btime\.sleep\(|\basyncio\.sleep\((?!0\))|\.pause\(\s*[0-9.]|mark\.(skip|xfail|flaky)|pytest\.skip\("
+)
+UNFINISHED = re.compile(r"#.*\b(TODO|FIXME|XXX|HACK)\b|raise NotImplementedError|/work/(main|shared)")
+
+
+def test_tests_wait_for_events_never_for_a_time() -> None:
+    found: list[str] = []
+    for path in source.files(source.ROOT / "tests"):
+        if "bench" in path.parts or path == Path(__file__).resolve():
+            continue
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if TIMED.search(line):
+                found.append(f"{source.name(path)}:{number}: {line.strip()}")
+    assert found == []
+
+
+def test_nothing_is_left_unfinished() -> None:
+    found: list[str] = []
+    for folder in ("gshtui", "tests"):
+        for path in source.files(source.ROOT / folder):
+            if path == Path(__file__).resolve():
+                continue
+            for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+                if UNFINISHED.search(line):
+                    found.append(f"{source.name(path)}:{number}: {line.strip()}")
+    assert found == []
