@@ -41,7 +41,8 @@ def imported(path: Path) -> Iterator[str]:
 
 def loaded_by(code: str) -> set[str]:
     """The names of all modules that a fresh interpreter has loaded after running this code."""
-    script = f"{code}\nimport sys\nloaded = sorted(sys.modules)\nimport json\nsys.__stdout__.write('\\n' + json.dumps(loaded))"
+    tell = "import sys; loaded = sorted(sys.modules); import json; sys.__stdout__.write('\\n' + json.dumps(loaded))"
+    script = f"{code}\n{tell}"
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, cwd=ROOT)
     assert ran.returncode == 0, ran.stderr
     return set(json.loads(ran.stdout.splitlines()[-1]))
