@@ -1,0 +1,173 @@
+"""What is known of models: window, longest answer, prices, abilities, aliases.
+
+Owns `catalog.toml` and the user's additions in `$XDG_CONFIG_HOME/gsh/models.toml`. Refuses nothing: an entry that is
+wrong is left out and reported as a problem, and a model that nobody knows gets cautious defaults. Called by `select`,
+`commands` and the rooms.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from gshtui.providers.port import Capabilities
+from gshtui.settings.paths import config_dir
+
+API = Literal["anthropic", "openai", "gemini", "ollama", "offline"]
+Thinking = Literal["", "adaptive", "budget", "effort", "level", "switch"]
+"""How a model is told to think: `adaptive` and `budget` are Anthropic's, `effort` OpenAI's, `level` and `budget`
+Gemini's, `switch` Ollama's. Empty: it does not, or nobody knows."""
+USER_FILE = "models.toml"
+_SNAPSHOT = re.compile(r"[-@](\d{8}|\d{4}-\d{2}-\d{2})\Z")
+
+
+class Model(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One entry. Tokens, and US dollars per million tokens."""
+
+    name: str
+    provider: str
+    label: str = ""
+    aliases: tuple[str, ...] = ()
+    default: bool = False
+    """What the provider uses when nobody names a model."""
+    window: int = Capabilities.window
+    max_output: int = Capabilities.max_output
+    tools: bool = True
+    images: bool = False
+    documents: bool = False
+    thinking: Thinking = ""
+    effort: bool = False
+    """Takes an effort."""
+    temperature: bool = True
+    """Takes a temperature."""
+    caching: bool = False
+    price_input: float | None = None
+    price_output: float | None = None
+    price_cache_read: float | None = None
+    price_cache_write: float | None = None
+    retired: str = ""
+    """Day since when, or from when on, the provider no longer serves it."""
+    replaced_by: str = ""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """The port's view of it."""
+        return Capabilities(
+            window=self.window,
+            max_output=self.max_output,
+            tools=self.tools,
+            images=self.images,
+            documents=self.documents,
+            thinking=bool(self.thinking),
+            caching=self.caching,
+            price_input=self.price_input,
+            price_output=self.price_output,
+            price_cache_read=self.price_cache_read,
+            price_cache_write=self.price_cache_write,
+            known=True,
+        )
+
+
+class _File(msgspec.Struct, frozen=True):
+    model: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """All entries, the user's first."""
+
+    models: tuple[Model, ...] = ()
+    problems: tuple[str, ...] = ()
+    """One sentence for each entry that was left out."""
+    _by_name: dict[str, Model] = field(default_factory=dict[str, Model], repr=False)
+
+    @classmethod
+    def load(cls, additions: Path | None = None) -> Catalog:
+        """The shipped catalog with the user's additions before it. Never raises for what a user wrote.
+
+        Args:
+            additions: the user's file; by default the one in the configuration folder.
+        """
+        shipped = tomllib.loads(resources.files("gshtui.providers").joinpath("catalog.toml").read_text("utf-8"))
+        models, problems = _entries(shipped, "catalog.toml")
+        path = additions if additions is not None else config_dir() / USER_FILE
+        mine: list[Model] = []
+        try:
+            mine, found = _entries(tomllib.loads(path.read_text("utf-8")), str(path))
+            problems += found
+        except FileNotFoundError:
+            pass
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            problems.append(f"{path}: could not be read: {error}.")
+        return cls.of([*mine, *models], problems)
+
+    @classmethod
+    def of(cls, models: Iterable[Model], problems: Sequence[str] = ()) -> Catalog:
+        """A catalog in which earlier entries win over later ones of the same name."""
+        kept: dict[tuple[str, str], Model] = {}
+        names: dict[str, Model] = {}
+        for model in models:
+            kept.setdefault((model.provider, model.name), model)
+            for name in (model.name, *model.aliases):
+                names.setdefault(name.lower(), model)
+        return cls(tuple(kept.values()), tuple(problems), names)
+
+    def find(self, name: str, provider: str = "") -> Model | None:
+        """The entry of that name, alias or dated snapshot; of that provider, when one is given."""
+        name = name.lower()
+        for candidate in (name, _SNAPSHOT.sub("", name), name.removesuffix(":latest"), name.split(":", 1)[0]):
+            model = self._by_name.get(candidate)
+            if model is not None and provider in ("", model.provider):
+                return model
+        return None
+
+    def default(self, provider: str) -> Model | None:
+        """What a provider uses when nobody names a model."""
+        mine = [model for model in self.models if model.provider == provider]
+        return next((model for model in mine if model.default), mine[0] if mine else None)
+
+    def current(self, name: str, provider: str) -> str:
+        """The name itself or, where its provider no longer serves it, that of its successor."""
+        model = self.find(name, provider)
+        if model is not None and model.replaced_by and model.retired <= _today():
+            return model.replaced_by
+        return name
+
+    def near(self, name: str, limit: int = 3) -> list[str]:
+        """Names that look like it."""
+        return difflib.get_close_matches(name.lower(), list(self._by_name), n=limit, cutoff=0.5)
+
+
+def _today() -> str:
+    from datetime import UTC, datetime
+
+    return datetime.now(UTC).date().isoformat()
+
+
+def _entries(raw: Any, where: str) -> tuple[list[Model], list[str]]:
+    found: list[Model] = []
+    problems: list[str] = []
+    try:
+        items = msgspec.convert(raw, _File).model
+    except msgspec.ValidationError as error:
+        return [], [f"{where}: every model needs its own [[model]] table ({error})."]
+    for number, item in enumerate(items, 1):
+        try:
+            model = msgspec.convert(item, Model)
+        except msgspec.ValidationError as error:
+            name = item.get("name", "") if isinstance(item, dict) else ""  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+            problems.append(f"{where}: model {name or number} was left out: {error}.")
+            continue
+        if model.window < 1 or model.max_output < 1 or not model.name:
+            problems.append(f"{where}: model {model.name or number} was left out: tokens and name must be given.")
+            continue
+        found.append(model)
+    return found, problems

@@ -1,0 +1,97 @@
+"""Text that every API takes: no lone surrogates, names and ids within the strictest API's rules.
+
+Pure. Owns only form, not meaning. Called by the translations, on the way out and on the way in.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+from typing import Any, cast
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_HIGH = re.compile("[\ud800-\udbff]\\Z")
+_BAD_IN_NAME = re.compile(r"[^a-zA-Z0-9_-]")
+NAME_LENGTH = 64
+ID_LENGTH = 40
+"""The shortest limit of those APIs that have one (chat completions)."""
+
+
+def text(value: str) -> str:
+    """The text with surrogate pairs joined and lone surrogates replaced, so that it can be encoded."""
+    if not _SURROGATE.search(value):
+        return value
+    return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def data(value: Any) -> Any:
+    """JSON data with every text in it, keys included, cleaned."""
+    if isinstance(value, str):
+        return text(value)
+    if isinstance(value, dict):
+        return {text(str(key)): data(item) for key, item in cast("dict[Any, Any]", value).items()}
+    if isinstance(value, list | tuple):
+        return [data(item) for item in cast("list[Any]", value)]
+    return value
+
+
+class Joiner:
+    """Cleans text that comes in pieces: an emoji may be cut in two between them."""
+
+    def __init__(self) -> None:
+        self._held = ""
+
+    def feed(self, piece: str) -> str:
+        """What can be shown by now."""
+        piece = self._held + piece
+        self._held = ""
+        if _HIGH.search(piece):
+            self._held, piece = piece[-1], piece[:-1]
+        return text(piece)
+
+    def rest(self) -> str:
+        """What was held back and got no second half."""
+        held, self._held = self._held, ""
+        return text(held)
+
+
+def _shortened(value: str, limit: int) -> str:
+    if len(value) <= limit:
+        return value
+    return value[: limit - 9] + "_" + hashlib.sha256(value.encode("utf-8", "replace")).hexdigest()[:8]
+
+
+def identifier(value: str) -> str:
+    """A call id of `[a-zA-Z0-9_-]`, at most `ID_LENGTH` long; the same for the same value."""
+    return _shortened(_BAD_IN_NAME.sub("_", value) or "call", ID_LENGTH)
+
+
+class ToolNames:
+    """Tool names as the APIs allow them, and back."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._there: dict[str, str] = {}
+        self._back: dict[str, str] = {}
+        for name in names:
+            self.to_wire(name)
+
+    def to_wire(self, name: str) -> str:
+        """The name to send: letters, digits, `_`, `-`, begun by a letter or `_`; different for different names."""
+        if (known := self._there.get(name)) is not None:
+            return known
+        base = _BAD_IN_NAME.sub("_", name) or "_"
+        if not (base[0].isalpha() or base[0] == "_"):
+            base = "_" + base
+        candidate = _shortened(base, NAME_LENGTH)
+        count = 2
+        while candidate in self._back:
+            candidate = f"{_shortened(base, NAME_LENGTH - 4)}_{count}"
+            count += 1
+        self._there[name] = candidate
+        self._back[candidate] = name
+        return candidate
+
+    def from_wire(self, name: str) -> str:
+        """The name that was meant; one that we never sent is returned as it came."""
+        return self._back.get(name, text(name))

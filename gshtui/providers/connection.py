@@ -1,0 +1,95 @@
+"""What the rooms have in common: an SDK imported on first use, one client, and how to speak of failures.
+
+Owns the moment of the import (in a thread, so that the window stays alive) and the client's life. Knows no API.
+Called by the rooms.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from gshtui.providers.catalog import Catalog, Model
+from gshtui.providers.deadlines import Deadlines
+from gshtui.providers.errors import Origin, timed_out, unreachable
+from gshtui.providers.port import Capabilities, ProviderError
+from gshtui.providers.retry import Backoff
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where and as whom to speak to an API; how patiently."""
+
+    name: str
+    """The provider's name in settings, for messages and events."""
+    key: str = ""
+    key_variable: str = ""
+    base_url: str = ""
+    """Empty: the provider's own."""
+    catalog: Catalog = field(default_factory=Catalog)
+    deadlines: Deadlines = field(default_factory=Deadlines)
+    backoff: Backoff = field(default_factory=Backoff)
+
+    def model(self, api: str, name: str) -> Model:
+        """The catalog's entry, or cautious defaults."""
+        return self.catalog.find(name, api) or Model(name=name, provider=api)
+
+    def capabilities(self, api: str, name: str) -> Capabilities:
+        """What the catalog says of the model; the defaults where it says nothing."""
+        found = self.catalog.find(name, api)
+        return found.capabilities if found is not None else Capabilities()
+
+
+async def imported(name: str, origin: Origin) -> Any:
+    """A module, imported in a thread. Raises `ProviderError` where it is not installed whole."""
+    try:
+        return await asyncio.to_thread(importlib.import_module, name)
+    except ImportError as error:
+        message = f"{origin.label} needs the Python package {name}, which cannot be loaded: {error}"
+        hint = f"Install gsh-tui again, or run `pip install {name}` in its environment."
+        raise ProviderError("missing", message, hint=hint) from error
+
+
+class Lazy:
+    """A client made once, in a thread, by the first who needs it."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
+        self._made: Any = None
+        self._lock = asyncio.Lock()
+
+    async def get(self) -> Any:
+        """The client."""
+        if self._made is None:
+            async with self._lock:
+                if self._made is None:
+                    self._made = await asyncio.to_thread(self._make)
+        return self._made
+
+    def take(self) -> Any:
+        """The client if there is one, given up: the caller closes it."""
+        made, self._made = self._made, None
+        return made
+
+
+def transport_failure(origin: Origin, error: BaseException) -> ProviderError | None:
+    """The error for an `httpx2` failure, also one that an SDK wrapped; `None` when it is none."""
+    import httpx2
+
+    cause: BaseException | None = error
+    seen = 0
+    while cause is not None and not isinstance(cause, httpx2.HTTPError | OSError) and seen < 5:
+        cause = cause.__cause__ or cause.__context__
+        seen += 1
+    if isinstance(cause, httpx2.ConnectTimeout | httpx2.PoolTimeout):
+        return unreachable(origin, "no connection in time")
+    if isinstance(cause, httpx2.TimeoutException):
+        return timed_out(origin, str(cause))
+    if isinstance(cause, httpx2.RequestError):
+        return unreachable(origin, str(cause))
+    if isinstance(cause, OSError):
+        return unreachable(origin, cause.strerror or str(cause))
+    return None

@@ -1,0 +1,213 @@
+"""From what went wrong on the wire to one clear sentence: `ProviderError` with a kind and a hint.
+
+Pure. Owns the classification, by the API's code first and the status second. Refuses to pass on control characters
+or long pages of a proxy. Called by the rooms' transports.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from gshtui.providers.port import ErrorKind, ProviderError
+
+_CONTEXT = (
+    "context_length_exceeded",
+    "prompt is too long",
+    "maximum context length",
+    "exceeds the maximum number of tokens",
+    "exceed context limit",
+    "exceeds the available context size",
+    "exceed_context_size",
+    "input length and `max_tokens`",
+    "context window",
+    "request_too_large",
+)
+_QUOTA = ("insufficient_quota", "credit balance", "billing", "spend_limit", "exceeded your current quota", "perday")
+_AUTH = ("invalid_api_key", "api_key_invalid", "api key not valid", "authentication_error", "invalid x-api-key")
+_MODEL = ("model_not_found", "is not found for api version", "not a valid model", "no such model", "does not exist")
+_RETRYABLE: frozenset[ErrorKind] = frozenset(
+    {"rate_limit", "overloaded", "server", "network", "timeout", "truncated"},
+)
+DETAIL_LENGTH = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Who failed, for the sentences."""
+
+    label: str
+    """Name for people: Anthropic."""
+    key_variable: str = ""
+    """Environment variable of the key."""
+    address: str = ""
+    """Where the API is, when it is not the provider's own place."""
+    model: str = ""
+    unknown_model_hint: str = "Run `model list` to see what can be used."
+    network_hint: str = "Check the network connection and proxy."
+
+    @property
+    def who(self) -> str:
+        """The label, with the address where that says more."""
+        return f"{self.label} at {self.address}" if self.address else self.label
+
+
+def detail(message: str) -> str:
+    """What a server said, as one short printable line."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in message).split())
+    if line.startswith("<"):
+        line = ""  # a proxy's or web server's page says nothing useful in one line
+    return line if len(line) <= DETAIL_LENGTH else line[: DETAIL_LENGTH - 1] + "…"
+
+
+def seconds(value: str | None) -> float | None:
+    """A `retry-after` header, or a duration such as `1.5s`; `None` when it says nothing that can be used."""
+    if not value:
+        return None
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*s?\s*", value)
+    if match:
+        return float(match.group(1))
+    return _until(value)
+
+
+def _until(date: str) -> float | None:
+    import time
+    from email.utils import parsedate_to_datetime
+
+    try:
+        return max(0.0, parsedate_to_datetime(date).timestamp() - time.time())
+    except (TypeError, ValueError):
+        return None
+
+
+def duration(wait: float) -> str:
+    """Seconds for a person."""
+    if wait < 120:
+        return f"{wait:.0f} seconds"
+    if wait < 7200:
+        return f"{wait / 60:.0f} minutes"
+    return f"{wait / 3600:.0f} hours"
+
+
+def _kind(status: int, said: str) -> ErrorKind:
+    said = said.lower()
+    if status == 413 or any(sign in said for sign in _CONTEXT):
+        return "context"
+    if status == 402 or any(sign in said for sign in _QUOTA):
+        return "quota"
+    if status in (401, 403) or any(sign in said for sign in _AUTH):
+        return "auth"
+    if status == 404 or (status == 400 and any(sign in said for sign in _MODEL)):
+        return "unknown_model"
+    if status == 529 or status == 503 or "overloaded" in said:
+        return "overloaded"
+    if status == 429 or "rate_limit" in said:
+        return "rate_limit"
+    if status >= 500 or status in (408, 409, 425):
+        return "server"
+    return "bad_request"
+
+
+def _sentence(kind: ErrorKind, origin: Origin, status: int, said: str) -> str:
+    tail = f": {said}" if said else ""
+    match kind:
+        case "context":
+            return f"The conversation is too long for {origin.model or origin.label}{tail}"
+        case "quota":
+            return f"{origin.who} refuses because the account's quota or credit is used up{tail}"
+        case "auth" if status == 403:
+            return f"{origin.who} does not allow this key to do that{tail}"
+        case "auth":
+            return f"{origin.who} does not accept the API key{tail}"
+        case "unknown_model":
+            return f"{origin.who} has no model “{origin.model}”{tail}"
+        case "overloaded":
+            return f"{origin.who} is overloaded{tail}"
+        case "rate_limit":
+            return f"{origin.who} says that there were too many requests{tail}"
+        case "server":
+            return f"{origin.who} failed with status {status}{tail}" if status else f"{origin.who} failed{tail}"
+        case _:
+            return f"{origin.who} refused the request{tail}"
+
+
+def _hint(kind: ErrorKind, origin: Origin, wait: float | None) -> str:
+    again = f"Try again in {duration(wait)}." if wait is not None and wait > 0 else "Try again in a moment."
+    key = f"environment variable {origin.key_variable}" if origin.key_variable else "API key"
+    match kind:
+        case "context":
+            return "Start a new conversation, or switch to a model with a larger window (`model list`)."
+        case "quota":
+            return "Check plan and billing of the account, or switch to another provider with `model`."
+        case "auth":
+            return f"Check the {key}, then start again."
+        case "unknown_model":
+            return origin.unknown_model_hint
+        case "rate_limit" | "overloaded" | "server":
+            return again + " Or switch to another model with `model`."
+        case _:
+            return "Switching to another model with `model` may help."
+
+
+def from_status(
+    origin: Origin, status: int, *, code: str = "", message: str = "", retry_after: float | None = None
+) -> ProviderError:
+    """The error for an API's refusal.
+
+    Args:
+        status: of HTTP; 0 when the API said it inside a stream.
+        code: the API's own code or type, as far as it gives one.
+        retry_after: seconds that the API asks to wait.
+    """
+    kind = _kind(status, f"{code} {message}")
+    return ProviderError(
+        kind,
+        _sentence(kind, origin, status, detail(message)),
+        hint=_hint(kind, origin, retry_after),
+        retryable=kind in _RETRYABLE,
+        retry_after=retry_after,
+    )
+
+
+def timed_out(origin: Origin, why: str = "") -> ProviderError:
+    """The provider went silent for longer than a deadline."""
+    tail = f" ({detail(why)})" if why else ""
+    return ProviderError(
+        "timeout", f"{origin.who} stopped answering{tail}", hint="Send the prompt again to retry.", retryable=True
+    )
+
+
+def unreachable(origin: Origin, why: str = "") -> ProviderError:
+    """No connection, or one that broke before or within the answer."""
+    tail = f": {detail(why)}" if why else ""
+    return ProviderError(
+        "network", f"The connection to {origin.who} failed{tail}", hint=origin.network_hint, retryable=True
+    )
+
+
+def cut_short(origin: Origin) -> ProviderError:
+    """The answer ended without its end."""
+    return ProviderError(
+        "truncated",
+        f"{origin.who} ended its answer in the middle",
+        hint="Send the prompt again to retry.",
+        retryable=True,
+    )
+
+
+def garbled(origin: Origin, why: str = "") -> ProviderError:
+    """The answer is not what the API speaks."""
+    tail = f" ({detail(why)})" if why else ""
+    hint = "Send the prompt again to retry."
+    if origin.address:
+        hint = f"Check that {origin.address} is the right address and speaks the right API."
+    return ProviderError("garbage", f"{origin.who} answered something that cannot be understood{tail}", hint=hint)
+
+
+def no_key(label: str, variable: str) -> ProviderError:
+    """The provider cannot be used without its key."""
+    return ProviderError(
+        "missing",
+        f"{label} needs an API key, and {variable} is not set",
+        hint=f"Run `export {variable}=…` and start again, or switch to another provider with `model`.",
+    )

@@ -1,0 +1,118 @@
+"""OpenAI's SDK: the client, and its failures as ours. Shared by the Responses and the chat room.
+
+Owns no translation. The SDK's own retries are off: ours are visible. Called by `openai_responses.py` and
+`openai_chat.py`; the SDK is imported on the first request.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from gshtui.providers.connection import Lazy, Place, imported, transport_failure
+from gshtui.providers.errors import Origin, from_status, garbled, no_key, seconds
+from gshtui.providers.port import ProviderError
+
+KEY = "OPENAI_API_KEY"
+ADDRESS = "https://api.openai.com/v1"
+STATUS_OF_CODE = {
+    "rate_limit_exceeded": 429,
+    "insufficient_quota": 429,
+    "server_error": 500,
+    "context_length_exceeded": 400,
+    "invalid_api_key": 401,
+    "model_not_found": 404,
+}
+"""What a failure inside a stream would have been as a status."""
+
+
+class OpenAIClient:
+    """The SDK's client for one place, made on first use."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self._lazy = Lazy(self._made)
+
+    def origin(self, model: str) -> Origin:
+        """Who failed, for the sentences."""
+        label = "OpenAI" if self.place.name == "openai" and not self.place.base_url else self.place.name
+        return Origin(label, self.place.key_variable or KEY, self.place.base_url, model)
+
+    async def ready(self, origin: Origin) -> Any:
+        """The client. Raises `ProviderError` without a key, unless a server of one's own is asked."""
+        if not self.place.key and not self.place.base_url:
+            raise no_key("OpenAI", self.place.key_variable or KEY)
+        await imported("openai", origin)
+        return await self._lazy.get()
+
+    def _made(self) -> Any:
+        import openai
+
+        from gshtui.providers.transport import WatchedClient
+
+        return openai.AsyncOpenAI(
+            api_key=self.place.key or "none",  # local servers ask for no key, the SDK for something
+            base_url=self.place.base_url or ADDRESS,
+            max_retries=0,
+            http_client=WatchedClient(self.place.deadlines),
+        )
+
+    async def models(self) -> list[str]:
+        """Ids of the models that the account or server offers. Raises `ProviderError`."""
+        origin = self.origin("")
+        client = await self.ready(origin)
+        try:
+            return sorted([model.id async for model in client.models.list()])
+        except Exception as error:
+            raise self.failure(origin, error) from error
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if (client := self._lazy.take()) is not None:
+            await client.close()
+
+    def failure(self, origin: Origin, error: Exception) -> ProviderError:
+        """An exception of the SDK or the transport as ours."""
+        import openai
+
+        if isinstance(error, ProviderError):
+            return error
+        if isinstance(error, openai.APIStatusError):
+            return from_status(
+                origin,
+                error.status_code,
+                code=f"{error.code or ''} {error.type or ''}",
+                message=_said(error),
+                retry_after=_retry_after(error.response.headers),
+            )
+        if isinstance(error, openai.APIConnectionError):
+            return transport_failure(origin, error) or garbled(origin, str(error))
+        if isinstance(error, openai.APIError):
+            return in_stream(origin, str(error.code or error.type or ""), error.message)
+        return transport_failure(origin, error) or garbled(origin, f"{type(error).__name__}: {error}")
+
+
+def in_stream(origin: Origin, code: str, message: str) -> ProviderError:
+    """A failure that the API told of within its answer, where there is no status."""
+    return from_status(origin, STATUS_OF_CODE.get(code, 500), code=code, message=message)
+
+
+def refuse_pages(origin: Origin, response: Any) -> None:
+    """An answer that is no stream of events. Raises `ProviderError`."""
+    kind = str(response.headers.get("content-type", ""))
+    if kind and "event-stream" not in kind:
+        raise garbled(origin, f"it is {kind.split(';')[0]}, not a stream of events")
+
+
+def _said(error: Any) -> str:
+    """The message in the body; Ollama's `error` is a plain string, and some servers send no JSON."""
+    body = error.body
+    if isinstance(body, dict):
+        said = cast("dict[str, Any]", body)
+        inner = said.get("message") or said.get("error") or said.get("detail")
+        return inner if isinstance(inner, str) else str(inner or "")
+    return body if isinstance(body, str) else ""
+
+
+def _retry_after(headers: Any) -> float | None:
+    milliseconds = seconds(headers.get("retry-after-ms"))
+    return milliseconds / 1000 if milliseconds is not None else seconds(headers.get("retry-after"))

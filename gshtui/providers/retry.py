@@ -1,0 +1,108 @@
+"""When a request is sent again: only before anything of the answer was delivered, a few times, with growing waits.
+
+Owns the waiting and nothing else; knows no API. Never repeats what a person has already seen, nor waits longer than a
+person would. Called by the rooms' `stream`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from gshtui.providers.errors import duration
+from gshtui.providers.port import Delta, ProviderError, Request, Retrying
+
+Attempt = Callable[[Request], AsyncGenerator[Delta, None]]
+Relieve = Callable[[ProviderError, Request], Request | None]
+"""A request without what the provider choked on, when the error says that there was such a thing."""
+Sleep = Callable[[float], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """How often and how long. Seconds."""
+
+    attempts: int = 4
+    base: float = 0.5
+    ceiling: float = 30.0
+    total: float = 180.0
+    """All waits of one request together."""
+    longest_retry_after: float = 120.0
+    """A provider that asks for more is not waited for."""
+    sleep: Sleep = asyncio.sleep
+    jitter: Callable[[], float] = random.random
+    """A number from 0 up to 1."""
+
+    def wait(self, attempt: int, error: ProviderError) -> float:
+        """Before the attempt after this one; at least what the provider asked for."""
+        grown = min(self.ceiling, self.base * 2 ** (attempt - 1))
+        spread = grown * (0.5 + self.jitter() / 2)
+        return max(spread, error.retry_after or 0.0)
+
+
+def _final(error: ProviderError, attempt: int, *, started: bool) -> ProviderError:
+    """The error as the caller gets it: with what was tried, and whether part of the answer came."""
+    hint = error.hint
+    if started:
+        hint = f"The part that arrived is kept. {hint}".rstrip()
+    elif attempt > 1:
+        hint = f"Tried {attempt} times. {hint}".rstrip()
+    return ProviderError(
+        error.kind,
+        error.message,
+        hint=hint,
+        retryable=error.retryable,
+        retry_after=error.retry_after,
+        started=started,
+    )
+
+
+async def retried(
+    attempt: Attempt, request: Request, backoff: Backoff, relieve: Relieve = lambda error, request: None
+) -> AsyncGenerator[Delta, None]:
+    """The deltas of the first attempt that delivers any. Raises `ProviderError`."""
+    waited = 0.0
+    number = 1
+    relieved = False
+    while True:
+        started = False
+        try:
+            async with aclosing(attempt(request)) as deltas:
+                async for delta in deltas:
+                    started = True
+                    yield delta
+            return
+        except ProviderError as error:
+            if started:
+                raise _final(error, number, started=True) from error
+            if not relieved and (lighter := relieve(error, request)) is not None:
+                relieved = True
+                request = lighter
+                yield Retrying(number, 0.0, error)
+                continue
+            # A hang already took minutes: whether to try that again is for a person to say.
+            if not error.retryable or error.kind == "timeout" or number >= backoff.attempts:
+                raise _final(error, number, started=False) from error
+            if (error.retry_after or 0.0) > backoff.longest_retry_after:
+                raise _asks_too_long(error) from error
+            wait = backoff.wait(number, error)
+            if waited + wait > backoff.total:
+                raise _final(error, number, started=False) from error
+            waited += wait
+            yield Retrying(number, wait, error)
+        await backoff.sleep(wait)
+        number += 1
+
+
+def _asks_too_long(error: ProviderError) -> ProviderError:
+    wait = error.retry_after or 0.0
+    return ProviderError(
+        error.kind,
+        error.message,
+        hint=f"It asks to wait: try again in {duration(wait)}, or switch to another model with `model`.",
+        retryable=True,
+        retry_after=wait,
+    )
