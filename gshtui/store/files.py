@@ -57,7 +57,7 @@ def check_files(path: Path) -> bool:
     Raises:
         StoreError: a link, a folder or another user's file is in the place of one of them (`unsafe`).
     """
-    for file in with_companions(path):
+    for file in (*with_companions(path), beside(path, ".lock")):
         try:
             info = file.lstat()
         except FileNotFoundError:

@@ -36,7 +36,9 @@ def hits_text(hits: Sequence[Hit]) -> str:
 
 
 def age(at: float) -> str:
-    """How long ago, in its largest unit."""
+    """How long ago, in its largest unit; a dash for a time that was never noted."""
+    if at <= 0:
+        return "-"
     seconds = max(time.time() - at, 0.0)
     for size, unit in _UNITS:
         if seconds >= size:

@@ -67,7 +67,9 @@ def encode_message(message: Message) -> bytes:
     fields["blocks"] = [_block(block) for block in message.blocks]
     fields["usage"] = None if message.usage is None else msgspec.to_builtins(message.usage)
     fields["at"] = _finite(message.at)
-    return _encoder.encode(clean({name: value for name, value in fields.items() if value not in ("", None)}))
+    return _encoder.encode(
+        clean({name: value for name, value in fields.items() if name == "id" or value not in ("", None)})
+    )
 
 
 def _block(block: msgspec.Struct) -> dict[str, Any]:

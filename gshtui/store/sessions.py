@@ -6,6 +6,7 @@ transaction. Called by `Store`.
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import time
 from typing import Any
@@ -20,6 +21,7 @@ from gshtui.store.plain import clean_text
 TITLE_LENGTH = 80
 EMPTY_KEPT = 7 * 86_400.0
 """Seconds after which a conversation without a single message is forgotten."""
+_ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 _FIELDS = "id, title, cwd, agent, provider, model, parent, created, updated, messages"
 _NEXT_TOUCH = "(SELECT coalesce(max(touched), 0) + 1 FROM sessions)"
 
@@ -148,7 +150,7 @@ def next_seq(connection: sqlite3.Connection, session: str, title: str) -> int:
 
 def title_of(text: str) -> str:
     """The first line with words in it, shortened, fit for one line of a list."""
-    for line in text.splitlines():
+    for line in _ESCAPES.sub("", text).splitlines():
         words = " ".join("".join(char if char.isprintable() else " " for char in line[:2_000]).split())
         if words:
             return words if len(words) <= TITLE_LENGTH else words[: TITLE_LENGTH - 1].rstrip() + "…"

@@ -1,0 +1,93 @@
+"""A real record for a test: opened in the test's own home, closed at its end, its notices collected.
+
+Also the child processes that tests kill, starve or lock out. Used by `tests/real/test_store_*.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from gshtui.bus.messages import Message, user_message
+from gshtui.store.store import Store
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Notices(list[tuple[str, str]]):
+    """What a store told a person. `told` waits for a notice that holds some words."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._more = asyncio.Event()
+
+    def __call__(self, text: str, hint: str) -> None:
+        self.append((text, hint))
+        self._more.set()
+
+    async def told(self, words: str) -> tuple[str, str]:
+        """The first notice with these words, as soon as there is one."""
+        async with asyncio.timeout(10):
+            while True:
+                for notice in self:
+                    if words in notice[0]:
+                        return notice
+                self._more.clear()
+                await self._more.wait()
+
+
+@contextlib.asynccontextmanager
+async def opened(path: Path, notices: Notices | None = None, *, retry_every: float = 0.05) -> AsyncIterator[Store]:
+    """The record at `path`, closed at the end whatever happens."""
+    store = await Store.open(path, on_notice=notices if notices is not None else Notices(), retry_every=retry_every)
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+def said(number: int, words: str = "") -> Message:
+    """A prompt that is told apart by its number."""
+    return user_message(words or f"message {number}", id=f"m{number}")
+
+
+def without_override() -> None:
+    """Make this process, if it is root's, one that permissions hold for (Linux: CAP_DAC_OVERRIDE and its like)."""
+    if os.geteuid() == 0:
+        os.setgroups([])
+        os.setresuid(65534, 65534, 65534)
+
+
+@contextlib.asynccontextmanager
+async def child(program: str, *arguments: str) -> AsyncIterator[asyncio.subprocess.Process]:
+    """A Python process that runs `program`, with pipes on both ends; killed and reaped at the end."""
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        program,
+        *arguments,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        env=environ,
+        cwd=ROOT,
+    )
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+        transport = process._transport  # pyright: ignore  (closes the pipes before the loop ends)
+        transport.close()
+
+
+async def line(process: asyncio.subprocess.Process) -> str:
+    """The child's next line, without its end; empty when it is gone."""
+    assert process.stdout is not None
+    async with asyncio.timeout(10):
+        return (await process.stdout.readline()).decode().rstrip("\n")
