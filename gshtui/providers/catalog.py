@@ -25,6 +25,7 @@ API = Literal["anthropic", "openai", "gemini", "ollama", "offline"]
 Thinking = Literal["", "adaptive", "budget", "effort", "level", "switch"]
 """How a model is told to think: `adaptive` and `budget` are Anthropic's, `effort` OpenAI's, `level` and `budget`
 Gemini's, `switch` Ollama's. Empty: it does not, or nobody knows."""
+_UNKNOWN = Capabilities()
 USER_FILE = "models.toml"
 _SNAPSHOT = re.compile(r"[-@](\d{8}|\d{4}-\d{2}-\d{2})\Z")
 
@@ -38,8 +39,8 @@ class Model(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     aliases: tuple[str, ...] = ()
     default: bool = False
     """What the provider uses when nobody names a model."""
-    window: int = Capabilities.window
-    max_output: int = Capabilities.max_output
+    window: int = _UNKNOWN.window
+    max_output: int = _UNKNOWN.max_output
     tools: bool = True
     images: bool = False
     documents: bool = False
