@@ -1,0 +1,180 @@
+"""The workbench's window: it wires screen, bridge and what people do, and nothing else.
+
+Refuses to hold state of a conversation or to draw. `run` is called by the command line, with the first frame that is on
+the terminal already.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from textual import events, on
+from textual.screen import Screen
+
+from gshtui.ui import place, themes
+from gshtui.ui.actions import ACTIONS, ActingApp
+from gshtui.ui.attention import Attention
+from gshtui.ui.bindings import bind
+from gshtui.ui.bridge import Bridge, NotReady
+from gshtui.ui.consumer import EventConsumer
+from gshtui.ui.driver import WorkbenchDriver, free_alt_digits
+from gshtui.ui.messages import CommandLine, Intent
+from gshtui.ui.notices import Notices
+from gshtui.ui.opening import make_hub
+from gshtui.ui.palette import PROVIDERS
+from gshtui.ui.parts import Centre
+from gshtui.ui.port import MakeHub, Opening
+from gshtui.ui.screens.workbench import WorkbenchScreen
+from gshtui.ui.stylesheets import style_paths
+from gshtui.ui.upkeep import Upkeep
+from gshtui.ui.widgets.offer import Offer
+
+if TYPE_CHECKING:
+    from gshtui.ui.first_frame import FirstFrame
+    from gshtui.ui.widgets.prompt.input import PromptInput
+
+
+class Workbench(ActingApp):
+    """One window on one folder."""
+
+    TITLE = "gsh-tui"
+    CSS_PATH = cast("Any", style_paths())
+    COMMANDS: ClassVar[set[Any]] = set(PROVIDERS)
+    BINDINGS = [bind(id, action) for id, action in ACTIONS.items()]
+
+    def __init__(self, opening: Opening, make_hub: MakeHub = make_hub, *, branch: str | None = None) -> None:
+        super().__init__(driver_class=None if "TEXTUAL_DRIVER" in os.environ else WorkbenchDriver)
+        for theme in themes.OURS:
+            self.register_theme(theme)
+        self.bridge = Bridge(opening, make_hub, self._consumers)
+        self.upkeep = Upkeep(self, str(opening.cwd))
+        self.theme = self.upkeep.theme
+        branch = place.branch(opening.cwd) if branch is None else branch
+        project = place.project_name(opening.cwd)
+        self.bench = WorkbenchScreen(self.upkeep.memory.layout, project, branch, self.front, self.make_centre())
+        self._watchers: tuple[EventConsumer, ...] = (Notices(self), Attention(self))
+
+    def make_centre(self) -> Centre:
+        """The widgets of the centre; a test's window has others."""
+        from gshtui.ui.centre import make_centre
+
+        return make_centre(self.bridge)
+
+    def get_default_screen(self) -> Screen[Any]:
+        return self.bench
+
+    def _consumers(self) -> Iterator[EventConsumer]:
+        """Whoever wants events now: what concerns the window as a whole, then the widgets of all screens."""
+        yield from self._watchers
+        for screen in self.screen_stack:
+            for node in screen.walk_children(with_self=True):
+                if hasattr(type(node), "CONSUMES"):
+                    yield cast("EventConsumer", node)
+
+    # Start and end
+
+    def on_ready(self) -> None:
+        self.call_after_refresh(self._first_frame_is_there)
+
+    def _first_frame_is_there(self) -> None:
+        self.upkeep.keep_frame()
+        self.run_worker(self._start_hub(), exit_on_error=False, group="hub")
+
+    async def _start_hub(self) -> None:
+        await self.bridge.start()
+        if self.bridge.failed:
+            self.bench.header.failed()
+            hint = "`gsh-tui doctor` says what is missing. You can look around, but nothing will answer."
+            self.bench.banner.say(f"The workbench's hub did not start: {self.bridge.failed}", hint)
+            return
+        self.upkeep.apply(self.bridge, self._watchers)
+        self.bench.centre.connect()
+        if not self.bridge.opening.session:
+            await self.offer_last()
+
+    async def offer_last(self) -> None:
+        """Offer the last conversation of this folder, if there is one."""
+        from gshtui.ui.screens.sessions import described, listed
+
+        found = [one for one in listed(await self.data_of("session ls")) if one.get("messages")]
+        if found:
+            choice = described(found[0], self.clock())
+            self.bench.query_one(Offer).offer(choice.id, choice.name, choice.detail)
+
+    async def on_unmount(self) -> None:
+        """However the window ends, the hub ends in order."""
+        await self.bridge.stop()
+
+    # What widgets say
+
+    @on(Intent)
+    def _intent(self, message: Intent) -> None:
+        self.publish(message.event)
+
+    @on(CommandLine)
+    def _command(self, message: CommandLine) -> None:
+        self.run_command(message.line)
+
+    async def on_prompt_input_sent(self, message: PromptInput.Sent) -> None:
+        self.run_worker(self._remember(message.text), exit_on_error=False, group="prompts")
+
+    async def _remember(self, text: str) -> None:
+        try:
+            await self.bridge.keep_prompt(text)
+        except NotReady:
+            return
+
+    @on(WorkbenchScreen.Backed)
+    def _backed(self) -> None:
+        self.interrupt()
+
+    @on(WorkbenchScreen.LayoutChanged)
+    def _layout(self, message: WorkbenchScreen.LayoutChanged) -> None:
+        self.upkeep.layout_chosen(message.layout)
+
+    @on(Offer.Taken)
+    def _taken(self, message: Offer.Taken) -> None:
+        self.choose_session(message.session)
+
+    @on(Offer.Listed)
+    def _listed(self) -> None:
+        self.action_sessions()
+
+    @on(events.AppFocus)
+    def _looks_again(self) -> None:
+        for watcher in self._watchers:
+            if isinstance(watcher, Attention):
+                watcher.seen()
+
+
+def run(
+    *,
+    cwd: str,
+    session: str = "",
+    agent: str = "",
+    provider: str = "",
+    model: str = "",
+    first_frame: FirstFrame | None = None,
+) -> int:
+    """Show the window until the person leaves it; gives the exit code.
+
+    Args:
+        cwd: the folder to work in.
+        session: `new`, `latest`, an id or a prefix of one; empty: a new one, and the last one is offered.
+        first_frame: what `first_frame.paint` has put on the terminal; taken over, or abandoned if nothing comes of it.
+    """
+    gc.disable()  # the bridge turns it on again once all is loaded
+    free_alt_digits()
+    WorkbenchDriver.first_frame = first_frame
+    try:
+        app = Workbench(Opening(Path(cwd), session, agent or "main", provider, model))
+        code = app.run()
+    finally:
+        gc.enable()
+        if first_frame is not None:
+            first_frame.abandon()
+    return app.return_code or code or 0

@@ -1,0 +1,159 @@
+"""The only door between the bus and Textual: starts the hub after the first frame, feeds panes, carries intents.
+
+Owns the hub of the window and the pace at which events reach widgets: a frame's worth at a time, and nothing while
+nothing happens. Refuses to hold any state of a conversation. Called by the app.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from gshtui.bus.bus import Subscription, WhenFull
+from gshtui.bus.event import Event
+from gshtui.bus.events.hub import SubscriberFailed
+from gshtui.ui.coalesce import coalesced
+from gshtui.ui.consumer import EventConsumer
+from gshtui.ui.port import HubPort, MakeHub, Opening, Result, Stored
+
+FPS = 60
+STOP_WITHIN = 10.0
+"""Seconds that the hub has for stopping in order."""
+QUEUE = 5_000
+
+
+class NotReady(Exception):
+    """The hub does not run; the text says why and what to do."""
+
+
+class Bridge:
+    """One window's door to its hub."""
+
+    def __init__(self, opening: Opening, make_hub: MakeHub, consumers: Callable[[], Iterable[EventConsumer]]) -> None:
+        self.opening = opening
+        self.hub: HubPort | None = None
+        self.failed = ""
+        """Why the hub did not start; empty while that is not known."""
+        self.fps = FPS
+        self._make_hub = make_hub
+        self._consumers = consumers
+        self._waiting: list[Event] = []
+        self._subscription: Subscription | None = None
+        self._up = asyncio.Event()
+        self._last_frame = 0.0
+
+    async def start(self) -> None:
+        """Build and start the hub. Never raises for a hub that fails: `failed` says why, and the window goes on."""
+        try:
+            hub = await self._make_hub(self.opening)
+            self._subscription = hub.bus.subscribe(self._deliver, name="window", limit=QUEUE, when_full=WhenFull.MERGE)
+            self.hub = hub
+            await hub.start()
+            waiting, self._waiting = self._waiting, []
+            for event in waiting:
+                hub.bus.publish(event)
+        except Exception as error:
+            self.failed = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        finally:
+            self._up.set()
+            # What is there now stays: no collection has to walk through it again.
+            gc.enable()
+            gc.freeze()
+
+    async def stop(self) -> None:
+        """Stop the hub in order, within `STOP_WITHIN` seconds."""
+        hub, self.hub = self.hub, None
+        if self._subscription is not None:
+            self._subscription.unsubscribe()
+            self._subscription = None
+        if hub is not None:
+            async with asyncio.timeout(STOP_WITHIN):
+                await hub.stop()
+
+    def publish(self, event: Event) -> bool:
+        """Publish an intent, now or as soon as the hub is up. False: there is no hub and will be none."""
+        if self._up.is_set() and self.hub is not None:
+            self.hub.bus.publish(event)
+        elif self._up.is_set():
+            return False
+        else:
+            self._waiting.append(event)
+        return True
+
+    async def run(self, line: str) -> Result:
+        """Run a line of the command language as the person.
+
+        Raises:
+            NotReady: the hub did not start.
+            gshtui.commands.declaration.CommandError: the command could not do it, or the line was no command.
+        """
+        return await (await self._running()).run(line)
+
+    async def messages(self, session: str, *, before: int | None = None, limit: int = 200) -> Sequence[Stored]:
+        """The newest `limit` messages of a conversation that are older than `before`, in order. Raises `NotReady`."""
+        return await (await self._running()).messages(session, before=before, limit=limit)
+
+    async def complete(self, line: str, cursor: int) -> Sequence[Any]:
+        """What may stand at the cursor of a half-typed line of the command language; nothing while there is no hub."""
+        if self.hub is None:
+            return ()
+        from gshtui.commands.completion import complete
+        from gshtui.commands.declaration import Caller
+
+        return await complete(self.hub.registry, self.hub.invocation(Caller(), None), line, cursor)
+
+    async def prompts(self) -> Sequence[str]:
+        """What was sent from this folder before, newest first. Raises `NotReady`."""
+        store = (await self._running()).store
+        return () if store is None else await store.prompts(str(self.opening.cwd), limit=1_000)
+
+    async def keep_prompt(self, text: str) -> None:
+        """Keep a sent text for the input's history. Raises `NotReady`."""
+        if (store := (await self._running()).store) is not None:
+            await store.add_prompt(str(self.opening.cwd), text)
+
+    @property
+    def registry(self) -> Any:
+        """The command registry, or `None` while there is none."""
+        return self.hub.registry if self.hub is not None else None
+
+    @property
+    def settings(self) -> Any:
+        """The settings, or `None` while they are not read."""
+        return self.hub.settings if self.hub is not None else None
+
+    async def _running(self) -> HubPort:
+        await self._up.wait()
+        if self.hub is None or self.failed:
+            raise NotReady(f"The workbench's hub is not running. {self.failed} `gsh-tui doctor` says what is missing.")
+        return self.hub
+
+    async def _deliver(self, batch: Sequence[Event]) -> None:
+        """Hand a frame's worth to the widgets. While this waits for the next frame, the bus keeps what comes."""
+        loop = asyncio.get_running_loop()
+        wait = self._last_frame + 1 / self.fps - loop.time()
+        if wait > 0:
+            await asyncio.sleep(wait)
+        self._last_frame = loop.time()
+        self.feed(coalesced(batch))
+
+    def feed(self, events: Sequence[Event]) -> None:
+        """Give each consumer the events that it wants. One that fails is reported and costs the others nothing."""
+        for consumer in self._consumers():
+            wanted = [event for event in events if isinstance(event, consumer.CONSUMES)]
+            if not wanted:
+                continue
+            try:
+                consumer.consume(wanted)
+            except Exception as error:
+                self._report(consumer, wanted[0], error)
+
+    def _report(self, consumer: EventConsumer, event: Event, error: Exception) -> None:
+        # A pane that cannot draw the report of its own failure must not be told of it for ever.
+        if self.hub is not None and not isinstance(event, SubscriberFailed):
+            why = f"{type(error).__name__}: {error}"
+            self.hub.bus.publish(
+                SubscriberFailed(subscriber=type(consumer).__name__, event=type(event).__name__, why=why)
+            )

@@ -1,0 +1,48 @@
+"""Makes the widgets of the centre and joins them to the bridge: conversation, approvals, queue, input line.
+
+Owns what they are told of the hub (stored messages, completion, history); refuses to lay them out. Called by the app.
+"""
+
+from __future__ import annotations
+
+from gshtui.ui.bridge import Bridge, NotReady
+from gshtui.ui.panes.conversation import ConversationPane
+from gshtui.ui.parts import Centre
+from gshtui.ui.widgets.prompt.prompt_area import PromptArea
+from gshtui.ui.widgets.prompt.sources import CommandSource
+
+
+def make_centre(bridge: Bridge) -> Centre:
+    """The centre of a window whose hub is behind this bridge."""
+    agent = bridge.opening.agent or "main"
+    area = PromptArea(agent, project=bridge.opening.cwd, completions=[CommandSource(bridge.complete)])
+
+    def connect() -> None:
+        _connect(bridge, area)
+
+    return Centre(
+        chat=ConversationPane(bridge.messages, agent=agent),
+        below=[area],
+        input=area.input,
+        typed=lambda: area.input.text,
+        connect=connect,
+    )
+
+
+def _connect(bridge: Bridge, area: PromptArea) -> None:
+    from gshtui.ui.widgets.prompt.files import FileIndex, FileSource
+
+    area.input.add_source(FileSource(FileIndex(bridge.opening.cwd)))
+    area.input.commands = {
+        name: frozenset(command.parameters.model_fields)
+        for command in bridge.registry or ()
+        for name in (command.name, *command.aliases)
+    }
+    area.run_worker(_recall(bridge, area), exit_on_error=False, group="history")
+
+
+async def _recall(bridge: Bridge, area: PromptArea) -> None:
+    try:
+        area.input.past.load(await bridge.prompts())
+    except NotReady:
+        return

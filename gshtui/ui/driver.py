@@ -1,0 +1,51 @@
+"""Textual's Linux driver, taking over a terminal that the first frame has already been painted on.
+
+Owns the hand-over: the alternate screen is entered once, nothing is cleared in between, no key is lost, and at the end
+the terminal is what it was before the first frame. Chosen by the app when there is a first frame.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
+from textual.drivers.linux_driver import LinuxDriver
+
+if TYPE_CHECKING:
+    from gshtui.ui.first_frame import FirstFrame
+
+ENTER_ALTERNATE = "\x1b[?1049h"
+
+
+def free_alt_digits() -> None:
+    """Let alt with a digit be a key.
+
+    Textual takes those bytes for the letters that one terminal of one system makes of them (alt+1: `¡`), so the keys
+    of the panes would type letters everywhere else. Who wants such a letter still types it: it arrives as itself.
+    """
+    for digit in "0123456789":
+        ANSI_SEQUENCES_KEYS.pop(f"\x1b{digit}", None)  # type: ignore[attr-defined]
+
+
+class WorkbenchDriver(LinuxDriver):
+    """The driver of the real window."""
+
+    first_frame: FirstFrame | None = None
+    """The frame that is on the terminal; set by the app before it starts the driver, and taken once."""
+
+    def start_application_mode(self) -> None:
+        frame, type(self).first_frame = type(self).first_frame, None
+        self._painted = frame is not None
+        super().start_application_mode()
+        self._painted = False
+        if frame is not None:
+            # The driver found the terminal as the first frame had set it; what it puts back at the end is what was
+            # there before.
+            self.attrs_before = list[Any](frame.attributes)
+            frame.handed_over()
+
+    def write(self, data: str) -> None:
+        # Entering the alternate screen again would clear it in some terminals, and be seen as a flicker.
+        if self._painted and data == ENTER_ALTERNATE:
+            return
+        super().write(data)

@@ -1,0 +1,67 @@
+"""How figures are written for people: tokens, money, ages, shares, in as few cells as they can be read in.
+
+Pure functions; refuses styles and locale. Called by the header and the panes.
+"""
+
+from __future__ import annotations
+
+BLOCKS = " ▁▂▃▄▅▆▇█"
+_PARTIAL = " ▏▎▍▌▋▊▉"
+
+
+def tokens(count: int) -> str:
+    """`987`, `12.3k`, `1.2M`."""
+    if count < 1_000:
+        return str(count)
+    if count < 99_950:
+        return f"{count / 1_000:.1f}k"
+    if count < 999_500:
+        return f"{count / 1_000:.0f}k"
+    return f"{count / 1_000_000:.1f}M"
+
+
+def dollars(amount: float, *, known: bool = True) -> str:
+    """`$0.00`, `$0.0042`, `$1.23`; a `+` behind it when part of the cost is unknown."""
+    shown = f"${amount:.4f}" if 0 < amount < 0.01 else f"${amount:.2f}"
+    return shown if known else f"{shown}+"
+
+
+def age(seconds: float) -> str:
+    """`now`, `12 s`, `5 min`, `3 h`, `2 d`: how long ago something was."""
+    if seconds < 2:
+        return "now"
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    if seconds < 3_600:
+        return f"{seconds / 60:.0f} min"
+    if seconds < 172_800:
+        return f"{seconds / 3_600:.0f} h"
+    return f"{seconds / 86_400:.0f} d"
+
+
+def percent(part: float, whole: float) -> str:
+    """`0 %`, `<1 %`, `37 %`."""
+    if not whole or not part:
+        return "0 %"
+    share = 100 * part / whole
+    return "<1 %" if share < 1 else f"{share:.0f} %"
+
+
+def bar(part: float, whole: float, width: int) -> str:
+    """A bar of at most `width` cells, exact to an eighth of a cell; never nothing for something."""
+    if whole <= 0 or part <= 0 or width <= 0:
+        return ""
+    eighths = max(1, min(width * 8, round(part / whole * width * 8)))
+    return "█" * (eighths // 8) + _PARTIAL[eighths % 8].strip()
+
+
+def columns(values: list[int], height: int) -> list[str]:
+    """A column chart of `height` rows, top row first, one cell a value, scaled to the largest one."""
+    most = max(values, default=0) or 1
+    heights = [max(1, round(value / most * height * 8)) if value > 0 else 0 for value in values]
+    return ["".join(BLOCKS[max(0, min(8, units - row * 8))] for units in heights) for row in reversed(range(height))]
+
+
+def short(text: str, width: int) -> str:
+    """At most `width` characters, the end replaced by `…`."""
+    return text if len(text) <= width else text[: max(0, width - 1)] + "…"

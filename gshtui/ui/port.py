@@ -1,0 +1,71 @@
+"""The hub as the window needs it: a small port, so that the window starts before the hub is even imported.
+
+Owns the protocol and the options of an opening; refuses to import the hub. Implemented by `gshtui.hub.Hub`, used by
+`bridge`; a test hands in another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from gshtui.bus.bus import Bus
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What the command line asked the window to open."""
+
+    cwd: Path
+    session: str = ""
+    """An id, a prefix of one, or `latest`; empty: a new one, and the last one is offered."""
+    agent: str = "main"
+    provider: str = ""
+    model: str = ""
+
+
+class Result(Protocol):
+    """What a command came to (`gshtui.commands.declaration.Outcome`)."""
+
+    @property
+    def data(self) -> Any: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def is_error(self) -> bool: ...
+
+
+class Stored(Protocol):
+    """A message with its place in the log (`gshtui.store`'s `StoredMessage`)."""
+
+    @property
+    def seq(self) -> int: ...
+    @property
+    def message(self) -> Any: ...
+
+
+class HubPort(Protocol):
+    """Everything but the interfaces."""
+
+    @property
+    def bus(self) -> Bus: ...
+    @property
+    def settings(self) -> Any: ...
+    @property
+    def registry(self) -> Any: ...
+    @property
+    def store(self) -> Any: ...
+
+    """The record, or `None` where it did not start."""
+
+    async def start(self) -> None: ...
+    async def stop(self) -> None: ...
+    async def run(self, line: str) -> Result: ...
+    def invocation(self, caller: Any, output: Callable[[str], None] | None) -> Any: ...
+    async def messages(self, session: str, *, before: int | None = None, limit: int = 200) -> Sequence[Stored]: ...
+
+
+MakeHub = Callable[[Opening], Awaitable[HubPort]]
+"""Makes the hub inside the running loop; it is not yet started."""

@@ -1,0 +1,51 @@
+"""What becomes of a line of the command language: run it, then show in the right place what it said.
+
+Owns the choice between a few words and the viewer, and the commands that are a picker when nothing is named. Refuses
+to run anything by itself: lines come from people. Called by the app.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gshtui.ui.bridge import NotReady
+
+if TYPE_CHECKING:
+    from gshtui.ui.actions import ActingApp
+
+SHORT = 160
+"""Characters of an outcome that are shown for a moment; longer ones open the viewer."""
+PICKERS = {"model": "models", "session": "sessions", "theme": "theme", "keys": "keys"}
+"""Lines that open a list in this window, where the command alone could only print one."""
+
+
+async def run_line(app: ActingApp, line: str) -> None:
+    """Run a line as the person, and show its outcome. Raises nothing that a command raises on purpose."""
+    if (picker := PICKERS.get(line.strip().removeprefix("/"))) is not None:
+        await app.run_action(f"app.{picker}")
+        return
+    try:
+        outcome = await app.bridge.run(line)
+    except NotReady as error:
+        app.notify(str(error), severity="error", markup=False, timeout=8)
+        return
+    except Exception as error:  # CommandError, whose module loads pydantic; and what nobody expected
+        _failed(app, line, error)
+        return
+    text = outcome.text.strip()
+    if outcome.is_error:
+        app.notify(text, title=line, severity="error", markup=False, timeout=8)
+    elif len(text) > SHORT or text.count("\n") > 2:
+        from gshtui.ui.screens.text import TextScreen
+
+        app.push_screen(TextScreen(line, text))
+    elif text:
+        app.notify(text, markup=False)
+
+
+def _failed(app: ActingApp, line: str, error: Exception) -> None:
+    from gshtui.commands.declaration import CommandError
+
+    expected = isinstance(error, CommandError)
+    text = str(error) if expected else f"`{line}` failed: {type(error).__name__}: {error}"
+    app.notify(text, severity="error", markup=False, timeout=8)

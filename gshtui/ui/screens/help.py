@@ -1,0 +1,84 @@
+"""The keys that work where you were when you asked, by group, then all the others of the key table.
+
+Owns the list, made from the screen's active bindings; refuses keys that are written down anywhere else. Opened by F1
+and `?`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from textual.binding import Binding
+from textual.content import Content
+from textual.screen import Screen
+
+from gshtui.ui.bindings import KEYS
+from gshtui.ui.screens.text import TextScreen
+from gshtui.ui.widgets.keybar import key_name
+
+OTHER = "Here"
+"""Group of keys that a widget of Textual brings along."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of help."""
+
+    group: str
+    keys: str
+    help: str
+
+
+class HelpScreen(TextScreen):
+    """The keys."""
+
+    def __init__(self, text: Content) -> None:
+        super().__init__("Keys that work here", text)
+
+
+def help_screen(asked_on: Screen[object]) -> HelpScreen:
+    """Help for a screen as it is now, with its focus."""
+    bindings = [one.binding for one in asked_on.active_bindings.values() if one.enabled and not one.binding.system]
+    here = rows(bindings, asked_on.app.get_key_display)
+    return HelpScreen(drawn(here, elsewhere({binding.id for binding in bindings if binding.id})))
+
+
+def rows(bindings: list[Binding], display: Callable[[Binding], str]) -> list[Row]:
+    """The bindings by group, in the order of the key table; several keys for one action share a row."""
+    keys: dict[str, list[str]] = {}
+    about: dict[str, tuple[str, str]] = {}
+    for binding in bindings:
+        name = binding.id or binding.action
+        if not (binding.description or binding.tooltip):
+            continue
+        row = KEYS.get(name)
+        about[name] = (row.group, row.help) if row else (OTHER, binding.tooltip or binding.description)
+        shown = keys.setdefault(name, [])
+        if (key := key_name(display(binding))) not in shown:
+            shown.append(key)
+    order = list(KEYS)
+    names = sorted(about, key=lambda name: order.index(name) if name in KEYS else len(order))
+    return [Row(about[name][0], ", ".join(keys[name]), about[name][1]) for name in names]
+
+
+def elsewhere(working: set[str], table: Mapping[str, object] = KEYS) -> list[Row]:
+    """The rows of the table that do not work here, so that they can be found from anywhere."""
+    return [Row(KEYS[id].group, KEYS[id].keys.replace(",", ", "), KEYS[id].help) for id in table if id not in working]
+
+
+def drawn(here: list[Row], other: list[Row]) -> Content:
+    """The rows as text, under their groups."""
+    parts = list(_groups(here, "bold"))
+    if other:
+        parts += [Content(""), Content.styled("Elsewhere", "bold underline"), *_groups(other, "$text-muted")]
+    return Content("\n").join(parts)
+
+
+def _groups(found: list[Row], style: str) -> list[Content]:
+    lines: list[Content] = []
+    for group in dict.fromkeys(row.group for row in found):
+        lines += [Content(""), Content.styled(group, "bold $primary")]
+        for row in (row for row in found if row.group == group):
+            lines.append(Content.assemble((f"  {row.keys:<24}", style), " ", row.help))
+    return lines

@@ -1,0 +1,71 @@
+"""The first frame where no snapshot fits: surfaces and edges, drawn from the remembered layout.
+
+Standard library only, and little of it. Refuses text of panes; what it draws, Textual's first frame draws over. Called
+by `first_frame`.
+"""
+
+import os
+
+_DARK = {
+    "background": "14;21;22",
+    "surface": "18;27;29",
+    "edge": "36;54;58",
+    "primary": "111;211;184",
+    "text": "217;228;225",
+    "muted": "125;146;143",
+}
+_LIGHT = {
+    "background": "251;249;244",
+    "surface": "243;239;230",
+    "edge": "216;210;196",
+    "primary": "11;110;99",
+    "text": "29;40;41",
+    "muted": "103;112;108",
+}
+
+
+def draw(cwd: str, columns: int, rows: int, state: str) -> bytes:
+    """What to write to the terminal."""
+    left, right, light = _remembered(state)
+    colours = _LIGHT if light else _DARK
+    plain = "NO_COLOR" in os.environ or os.environ.get("COLORTERM", "") not in ("truecolor", "24bit")
+
+    def paint(background: str, foreground: str) -> str:
+        return "\x1b[0m" if plain else f"\x1b[0;48;2;{colours[background]};38;2;{colours[foreground]}m"
+
+    left = left if columns - left > 70 and columns >= 100 else 0
+    right = right if columns - left - right > 58 and columns >= 100 else 0
+    name = "".join(letter if letter.isprintable() else "?" for letter in os.path.basename(cwd) or cwd)
+    header, footer = rows >= 8, rows >= 10
+    out: list[str] = []
+    for row in range(rows):
+        if header and row == 0:
+            line = f" gsh  {name}"[:columns].ljust(columns)
+            out.append(paint("surface", "text") + "\x1b[1m" + line)
+        elif footer and row == rows - 1:
+            out.append(paint("surface", "muted") + " " * columns)
+        else:
+            out.append(paint("background", "edge") + _middle(columns, left, right))
+    return ("\x1b[H" + "\r\n".join(out) + "\x1b[0m").encode("utf-8", "replace")
+
+
+def _middle(columns: int, left: int, right: int) -> str:
+    centre = columns - (left + 1 if left else 0) - (right + 1 if right else 0)
+    return (" " * left + "│" if left else "") + " " * centre + ("│" + " " * right if right else "")
+
+
+def _remembered(state: str) -> "tuple[int, int, bool]":
+    """Columns of the left and the right side (defaults where nothing is remembered), and whether it is light."""
+    left, right, light = 24, 32, False
+    try:
+        with open(os.path.join(state, "workbench.json"), encoding="utf-8") as file:
+            import json
+
+            found = json.load(file)
+        layout = found["layout"]
+        left = 0 if "agents" in layout["hidden"] else int(layout["left"]) or left
+        right = 0 if {"shell", "context", "timeline"} <= set(layout["hidden"]) else int(layout["right"]) or right
+        light = "light" in str(found["theme"])
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    return left, right, light

@@ -1,0 +1,73 @@
+"""The offer to go on with the last conversation of this folder: one line above the input, in nobody's way.
+
+Owns the line; refuses to take the focus. Goes when it is taken, put away, or a prompt is sent. Called by the app.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual import events
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Static
+
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent import TurnStarted
+from gshtui.bus.events.session import SessionOpened
+
+
+class Offer(Static):
+    """Hidden until there is something to offer."""
+
+    CONSUMES: ClassVar[tuple[type[Event], ...]] = (SessionOpened, TurnStarted)
+
+    class Taken(Message):
+        """The conversation shall be continued."""
+
+        def __init__(self, session: str) -> None:
+            super().__init__()
+            self.session = session
+
+    class Listed(Message):
+        """The others shall be shown."""
+
+    def __init__(self) -> None:
+        super().__init__(id="offer", markup=False)
+        self.display = False
+        self.session = ""
+        self._listing = (0, 0)
+
+    def offer(self, session: str, title: str, detail: str) -> None:
+        """Offer this conversation."""
+        self.session = session
+        line = Content.assemble(
+            (" alt+c ", "bold $primary"), "continues ", (f"“{title}”", "bold"), (f" ({detail})", "$text-muted"), " · "
+        )
+        start = line.cell_length
+        line = Content.assemble(line, ("f3 ", "bold $primary"), "lists all")
+        self._listing = (start, line.cell_length)
+        self.update(Content.assemble(line, (" · or just type: a new one", "$text-muted")))
+        self.display = True
+
+    def withdraw(self) -> None:
+        """Take the offer back."""
+        self.session = ""
+        self.display = False
+
+    def consume(self, events: Sequence[Event]) -> None:
+        """A prompt, or another conversation, settles the question."""
+        if any(
+            isinstance(event, TurnStarted) or event.resumed
+            for event in events
+            if isinstance(event, (SessionOpened, TurnStarted))
+        ):
+            self.withdraw()
+
+    def on_click(self, event: events.Click) -> None:
+        start, end = self._listing
+        if start <= event.x < end:
+            self.post_message(self.Listed())
+        elif self.session:
+            self.post_message(self.Taken(self.session))
