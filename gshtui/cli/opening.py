@@ -1,0 +1,58 @@
+"""What opens the window: the arguments that need no command-line library, read by hand so that the window is at once.
+
+Imports nothing but `os`. Anything that it does not know is left to click, which also writes the help for it.
+"""
+
+from __future__ import annotations
+
+import os
+
+_VALUES = {"--resume": "session", "--agent": "agent", "--provider": "provider", "--model": "model"}
+_SESSIONS = {"--continue": "latest", "-c": "latest", "--new": "new"}
+
+
+class Opening:
+    """What to open: the folder, and what was asked of the conversation, the agent and its model."""
+
+    __slots__ = ("agent", "cwd", "model", "provider", "session")
+
+    def __init__(self, cwd: str = "", session: str = "", agent: str = "", provider: str = "", model: str = "") -> None:
+        self.cwd = cwd
+        self.session = session
+        self.agent = agent
+        self.provider = provider
+        self.model = model
+
+
+def read_opening(argv: list[str], commands: frozenset[str]) -> Opening | None:
+    """The window that these arguments ask for; `None` when they ask for something else or are not understood.
+
+    A word that is the name of a command is that command, also where a folder is called so (`./run` is the folder).
+    """
+    opening = Opening()
+    rest = list(argv)
+    while rest:
+        word = rest.pop(0)
+        name, has_value, value = word.partition("=")
+        if word in _SESSIONS:
+            if opening.session:
+                return None
+            opening.session = _SESSIONS[word]
+        elif name in _VALUES:
+            if not has_value:
+                if not rest or rest[0].startswith("-"):
+                    return None
+                value = rest.pop(0)
+            field = _VALUES[name]
+            if not value or getattr(opening, field):
+                return None
+            setattr(opening, field, value)
+        elif word.startswith("-") or word in commands or opening.cwd or not _is_folder(word):
+            return None
+        else:
+            opening.cwd = os.path.abspath(word)  # noqa: PTH100
+    return opening
+
+
+def _is_folder(word: str) -> bool:
+    return os.path.isdir(word)  # noqa: PTH112  # pathlib takes longer to import than all of this

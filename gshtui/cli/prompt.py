@@ -1,0 +1,64 @@
+"""`gsh-tui prompt`: one turn without a window."""
+
+from __future__ import annotations
+
+import click
+
+from gshtui.cli.options import agent_option, json_option, set_option, yes_option
+
+
+@click.command(short_help="One turn without a window.")
+@click.argument("text", nargs=-1)
+@agent_option("Agent to ask.")
+@click.option("--provider", default="", metavar="NAME", help="Provider: anthropic, openai, gemini, ollama, offline.")
+@click.option("--model", default="", metavar="NAME", help="Model; alone it also says which provider.")
+@click.option("--session", default="", metavar="ID", help="Go on with this conversation, or with `latest`.")
+@click.option(
+    "--max-iterations", type=click.IntRange(1, 10_000), metavar="N", help="Model requests that the turn may take."
+)
+@click.option(
+    "--timeout", type=click.FloatRange(0.001, 1e7), metavar="SECONDS", help="Give up after this time, with code 124."
+)
+@yes_option("Let tools run without a question as far as policy allows: inside the project.")
+@set_option
+@json_option
+def prompt(
+    text: tuple[str, ...],
+    agent: str,
+    provider: str,
+    model: str,
+    session: str,
+    max_iterations: int | None,
+    timeout: float | None,
+    yes: bool,
+    flags: dict[str, str],
+    as_json: bool,
+) -> int:
+    """Do one turn without a window, and print the answer as it comes.
+
+    What is piped in is put behind TEXT. Without --yes whatever needs approval is refused (exit code 4), since nobody is
+    there to ask. With --json each event is a line, and the last one is {"type": "TurnFinished", …}.
+
+    \b
+    Examples:
+      gsh-tui prompt "what does this project do?"
+      git diff | gsh-tui prompt "review this"
+      gsh-tui prompt --yes --timeout 300 --json "make the tests pass"
+    """
+    from gshtui.headless.prompt import PromptOptions
+    from gshtui.headless.prompt import prompt as do
+
+    return do(
+        PromptOptions(
+            text=" ".join(text),
+            agent=agent,
+            provider=provider,
+            model=model,
+            session=session or "new",
+            max_iterations=max_iterations or 0,
+            timeout=timeout or 0.0,
+            yes=yes,
+            json=as_json,
+            flags=flags,
+        )
+    )

@@ -1,0 +1,120 @@
+"""The root of the command line: help, version, usage errors, and the commands, one file a group.
+
+click parses; nothing of the hub is imported here. Called by `entry` for all that is not simply opening the window.
+"""
+
+from __future__ import annotations
+
+import platform
+import sys
+from typing import Any
+
+import click
+
+from gshtui import __version__
+from gshtui.cli.agent import agent
+from gshtui.cli.completion import completion
+from gshtui.cli.config import config
+from gshtui.cli.doctor import doctor
+from gshtui.cli.options import json_option
+from gshtui.cli.prompt import prompt
+from gshtui.cli.run import run as run_command
+from gshtui.cli.session import session
+
+EPILOG = """\
+Exit codes: 0 done, 1 error, 2 wrong usage, 3 provider or tool unreachable, 4 approval denied or needed with nobody to
+ask, 124 time-out, 130 interrupted.
+"""
+
+
+class Root(click.Group):
+    """The group; a first word that is no command may have been meant as a folder."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            said = f"{error.message.rstrip('.')}, and there is no such folder."
+            raise click.UsageError(said, ctx) from error
+
+
+def _version(context: click.Context, _parameter: click.Parameter, value: bool) -> None:
+    if not value or context.resilient_parsing:
+        return
+    if context.params.get("as_json") or "--json" in sys.argv:
+        from gshtui.headless.streams import result_json
+
+        result_json({"name": "gsh-tui", "version": __version__, "python": platform.python_version()})
+    else:
+        click.echo(f"gsh-tui {__version__}")
+    context.exit()
+
+
+@click.group(
+    cls=Root,
+    invoke_without_command=True,
+    epilog=EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    subcommand_metavar="[FOLDER | COMMAND …]",
+)
+@click.option("--continue", "-c", "latest", is_flag=True, help="Open the last conversation of the folder.")
+@click.option("--new", is_flag=True, help="Start a new conversation without asking.")
+@click.option("--resume", metavar="ID", help="Open this conversation.")
+@click.option("--agent", metavar="NAME", help="Agent to talk to.")
+@click.option("--provider", metavar="NAME", help="Provider to start with: anthropic, openai, gemini, ollama, offline.")
+@click.option("--model", metavar="NAME", help="Model to start with.")
+@json_option
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Say the version.")
+@click.pass_context
+def root(context: click.Context, **options: Any) -> int | None:
+    """A full-screen terminal workbench for people who work in a shell beside several AI agents.
+
+    Without a command it opens the window for the current folder, or for FOLDER.
+    """
+    given = [f"--{'continue' if name == 'latest' else name}" for name, value in options.items() if value]
+    given = ["--json" if name == "--as_json" else name for name in given]
+    if context.invoked_subcommand is not None:
+        if given:
+            raise click.UsageError(f"{given[0]} before a command is for the window; put it behind the command.")
+        return None
+    if "--json" in given:
+        raise click.UsageError("--json is for commands; the window has no output for scripts.")
+    # What is simply a window was opened before click was asked: these do not go together.
+    chosen = [name for name in given if name in ("--continue", "--new", "--resume")]
+    if len(chosen) > 1:
+        raise click.UsageError(f"{' and '.join(chosen)} do not go together; choose one.")
+    raise click.UsageError("this does not say what to open; give each option once, with its value.")
+
+
+for _command in (prompt, run_command, agent, session, config, doctor, completion):
+    root.add_command(_command)
+
+
+@root.command("help", hidden=True)
+@click.argument("command", required=False)
+@click.pass_context
+def _help(context: click.Context, command: str | None) -> int:
+    """Show the help of a command."""
+    parent = context.parent or context
+    found = root.get_command(parent, command) if command else root
+    if found is None:
+        raise click.UsageError(f"there is no command {command!r}.")
+    with click.Context(found, info_name=command or "gsh-tui", parent=parent if command else None) as inner:
+        click.echo(found.get_help(inner))
+    return 0
+
+
+def run(arguments: list[str]) -> int:
+    """Parse and run; gives the exit code. Usage errors are said here, with code 2."""
+    try:
+        code: Any = root.main(arguments, prog_name="gsh-tui", standalone_mode=False)
+    except click.exceptions.Exit as left:
+        return left.exit_code
+    except click.Abort:
+        return 130
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    return code if isinstance(code, int) else 0

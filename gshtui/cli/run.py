@@ -1,0 +1,37 @@
+"""`gsh-tui run`: one line of the command language."""
+
+from __future__ import annotations
+
+import click
+
+from gshtui.cli.options import json_option, set_option, yes_option
+
+
+@click.command(
+    short_help="One line of the command language.",
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+)
+@click.argument("line", nargs=-1, required=True)
+@click.option("--as", "agent", default="", metavar="AGENT", help="With an agent's rights: the guard decides.")
+@click.option("--timeout", type=click.FloatRange(0.001, 1e7), metavar="SECONDS", help="Stop after this time, code 124.")
+@yes_option("With --as: let it run as far as policy allows, inside the project.")
+@set_option
+@json_option
+def run(
+    line: tuple[str, ...], agent: str, timeout: float | None, yes: bool, flags: dict[str, str], as_json: bool
+) -> int:
+    """Run one LINE of the command language, as you or with an agent's rights.
+
+    Quote the line, so that the shell leaves it alone. Options go before it. `gsh-tui run help` lists the commands.
+
+    \b
+    Examples:
+      gsh-tui run 'grep TODO'
+      gsh-tui run --json 'read path=README.md'
+      gsh-tui run --as main 'bash make test'
+    """
+    from gshtui.headless.line import LineOptions, run_line
+
+    return run_line(
+        LineOptions(" ".join(line), agent=agent, yes=yes, json=as_json, timeout=timeout or 0.0, flags=flags)
+    )

@@ -1,0 +1,39 @@
+"""Opens the workbench: a first frame before Textual is imported, then the app.
+
+Imports nothing of weight itself. Called by `entry`, and by the commands that end in a window.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gshtui.cli.opening import Opening
+
+
+def open_window(opening: Opening) -> int:
+    """Show the workbench until the person leaves it; gives the exit code."""
+    from gshtui.ui.first_frame import paint
+
+    cwd = current_folder()
+    if not cwd:
+        os.write(2, b"gsh-tui: the current folder is gone; change to one that exists.\n")
+        return 1
+    first_frame = paint(cwd)
+    from gshtui.ui.app import run
+
+    return run(
+        cwd=cwd,
+        session=opening.session,
+        agent=opening.agent,
+        provider=opening.provider,
+        model=opening.model,
+        first_frame=first_frame,
+    )
+
+
+def current_folder() -> str:
+    """The folder that we are in, by its real path; empty when it was removed."""
+    try:
+        return os.getcwd()  # noqa: PTH109  # pathlib takes longer to import than all of this
+    except OSError:
+        return ""

@@ -1,0 +1,114 @@
+"""`gsh-tui config …`: the `config` command without a hub, and the two steps of it that need a person's terminal.
+
+Works while a window is open and without any other part. Called by `cli`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gshtui.headless import exits, streams
+
+if TYPE_CHECKING:
+    from gshtui.settings.load import Loaded
+
+
+def config(action: str, key: str = "", value: str = "", *, flags: Mapping[str, Any], as_json: bool) -> int:
+    """Run the command with these parameters; gives the exit code."""
+    from gshtui.settings.load import load
+
+    loaded = load(Path.cwd(), flags=flags)
+    if action != "show":  # which says them itself
+        _say_problems(loaded)
+    return _command(loaded, {"action": action, "key": key, "value": value}, as_json=as_json)
+
+
+def edit(*, as_json: bool) -> int:
+    """Open the user's file in an editor, then say what is wrong with it."""
+    from gshtui.settings.edit import EditError, make_ready
+    from gshtui.settings.load import load
+
+    loaded = load(Path.cwd())
+    if not (sys.stdin and sys.stdin.isatty() and streams.is_terminal(streams.STDOUT)):
+        streams.complain("`config edit` opens an editor and needs a terminal; `config set KEY VALUE` does not.")
+        return exits.USAGE
+    try:
+        file = make_ready()
+        words = shlex.split(
+            loaded.settings.ui.editor or os.environ.get("VISUAL") or os.environ.get("EDITOR") or _some_editor()
+        )
+    except (EditError, ValueError) as error:
+        streams.complain(str(error))
+        return exits.ERROR
+    if not words or shutil.which(words[0]) is None:
+        streams.complain(f"there is no editor{f' {words[0]!r}' if words else ''} here; set EDITOR, or edit {file}.")
+        return exits.UNREACHABLE
+    code = subprocess.run([*words, str(file)], check=False).returncode
+    after = load(Path.cwd())
+    _say_problems(after)
+    if as_json:
+        from gshtui.commands.config_report import problem_data
+
+        streams.result_json({"file": str(file), "problems": [problem_data(problem) for problem in after.problems]})
+    return exits.ERROR if code else exits.DONE
+
+
+def trust(*, revoke: bool, yes: bool, as_json: bool) -> int:
+    """Trust the project's configuration, once the person has seen it."""
+    from gshtui.settings import paths
+    from gshtui.settings.load import load
+    from gshtui.settings.reading import read_bytes
+
+    loaded = load(Path.cwd())
+    if not revoke and not yes:
+        if not (os.isatty(0) and os.isatty(2)):
+            streams.complain("trusting a folder is a person's decision, and nobody is here to ask; or give --yes.")
+            return exits.DENIED
+        file = paths.project_config_file(loaded.project)
+        try:
+            raw = read_bytes(file)
+        except OSError as error:
+            streams.complain(f"{file} cannot be read: {error.strerror or error}.")
+            return exits.ERROR
+        text = f"{file} says:\n\n{raw.decode('utf-8', 'replace')}\n" if raw is not None else f"There is no {file}.\n"
+        streams.write_all(streams.STDERR, streams.shown(f"{text}Trust {loaded.project}? [y/N] ", streams.STDERR))
+        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+            streams.complain("it is not trusted.")
+            return exits.DENIED
+    return _command(loaded, {"action": "untrust" if revoke else "trust"}, as_json=as_json)
+
+
+def _command(loaded: Loaded, arguments: dict[str, Any], *, as_json: bool) -> int:
+    from gshtui.commands.config import commands
+    from gshtui.commands.declaration import Caller, CommandError, Invocation, UsageError
+    from gshtui.commands.execute import run_call
+
+    invocation = Invocation(Caller(), loaded.cwd, loaded.project)
+    try:
+        outcome = asyncio.run(run_call(commands(loaded)[0], arguments, invocation))
+    except CommandError as error:
+        streams.complain(str(error))
+        return exits.USAGE if isinstance(error, UsageError) else exits.ERROR
+    if as_json:
+        streams.result_json(outcome.data)
+    else:
+        streams.result(outcome.text)
+    return exits.DONE
+
+
+def _say_problems(loaded: Loaded) -> None:
+    for problem in loaded.problems:
+        if problem.level == "warning":
+            streams.complain(str(problem))
+
+
+def _some_editor() -> str:
+    return next((name for name in ("vi", "nano") if shutil.which(name)), "vi")

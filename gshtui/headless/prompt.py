@@ -1,0 +1,151 @@
+"""`gsh-tui prompt`: one turn without a window. Text to stdout as it comes, or one event a line with `--json`.
+
+Owns the course of the turn: standard input, the hub, the time-out, the interrupt, the exit code. Called by `cli`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gshtui.headless import exits
+from gshtui.headless.running import Stop, run
+from gshtui.headless.stdin import LIMIT, piped
+from gshtui.headless.streams import Writer, complain
+from gshtui.headless.surroundings import loaded_here, running
+
+if TYPE_CHECKING:
+    from gshtui.headless.reporter import Reporter
+    from gshtui.hub import Hub
+
+_WIND_DOWN = 10.0
+"""Seconds that an interrupted turn may take to record what it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptOptions:
+    """What the command line said. `timeout` in seconds, 0: none; `max_iterations` 0: the setting's."""
+
+    text: str = ""
+    agent: str = "main"
+    provider: str = ""
+    model: str = ""
+    session: str = "new"
+    max_iterations: int = 0
+    timeout: float = 0.0
+    yes: bool = False
+    json: bool = False
+    flags: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+def prompt(options: PromptOptions) -> int:
+    """Do the turn; gives the exit code."""
+    return run(lambda stop: _prompt(options, stop))
+
+
+async def _prompt(options: PromptOptions, stop: Stop) -> int:
+    from gshtui.headless.reporter import Reporter
+
+    deadline = time.monotonic() + options.timeout if options.timeout else None
+    loop = asyncio.get_running_loop()
+
+    def unread() -> None:
+        loop.call_soon_threadsafe(stop.nobody_reads)
+
+    writer = Writer(unread)
+    reporter = Reporter(writer, as_json=options.json)
+    try:
+        code = await _turn(options, stop, deadline, reporter)
+    finally:
+        reporter.close()
+        await asyncio.to_thread(writer.close)
+    return exits.ERROR if stop.unread else code
+
+
+async def _turn(options: PromptOptions, stop: Stop, deadline: float | None, reporter: Reporter) -> int:
+    """The turn from its words to its exit code; the last line of `--json` is written here in every case."""
+    reading = asyncio.ensure_future(piped())
+    ended = await _first(reading, stop=stop, deadline=deadline)
+    if ended is not None:
+        reading.cancel()
+        return reporter.end(ended)
+    added, cut = reading.result()
+    if cut:
+        complain(f"standard input is longer than {LIMIT // 1024 // 1024} MB; the rest is left out.")
+    text = "\n\n".join(part for part in (options.text, added.rstrip("\n")) if part.strip())
+    if not text:
+        complain('there is nothing to ask. Give the words: gsh-tui prompt "…", or pipe them in.')
+        return exits.USAGE
+    from gshtui.hub import HubOptions
+
+    hub_options = HubOptions(
+        cwd=Path.cwd(),
+        loaded=await asyncio.to_thread(loaded_here, options.flags),
+        session=options.session,
+        agent=options.agent,
+        provider=options.provider,
+        model=options.model,
+        approvals="policy" if options.yes else "refuse",
+        max_iterations=options.max_iterations,
+        where="gsh-tui prompt",
+    )
+    async with running(hub_options) as hub:
+        hub.bus.subscribe(reporter.take, name="headless")
+        starting = asyncio.ensure_future(hub.start())
+        ended = await _first(starting, stop=stop, deadline=deadline)
+        if ended is None:
+            ended = _unusable(hub)
+        if ended is None:
+            ended = await _answered(hub, options.agent, text, reporter, stop, deadline)
+        await hub.bus.drained()
+    return reporter.end(ended)
+
+
+def _unusable(hub: Hub) -> int | None:
+    """Why there can be no turn, as an exit code, with the reason said; `None` when there can."""
+    for part, code in (("providers", exits.UNREACHABLE), ("guard", exits.ERROR), ("agents", exits.ERROR)):
+        if (failed := hub.failed.get(part)) is not None:
+            complain(f"{failed.why} {failed.hint}".rstrip())
+            return code
+    if (failed := hub.failed.get("store")) is not None:
+        complain(f"this conversation will not be kept: {failed.why} {failed.hint}".rstrip())
+    return None
+
+
+async def _answered(
+    hub: Hub, agent: str, text: str, reporter: Reporter, stop: Stop, deadline: float | None
+) -> int | None:
+    """Send the prompt and wait for the end of its turn; an exit code when it was cut short, else `None`."""
+    from gshtui.bus.events.agent import InterruptRequested, PromptSubmitted
+    from gshtui.bus.ids import new_id
+
+    await hub.bus.drained()
+    if reporter.held_by:
+        complain(f"this conversation is open in {reporter.held_by}; end it there, or leave out --session.")
+        return exits.ERROR
+    reporter.expect(prompt := new_id())
+    hub.bus.publish(PromptSubmitted(prompt=prompt, agent=agent, text=text))
+    finished = asyncio.ensure_future(reporter.finished.wait())
+    ended = await _first(finished, stop=stop, deadline=deadline)
+    if ended is not None:
+        hub.bus.publish(InterruptRequested(agent=agent))
+        await asyncio.wait({finished}, timeout=_WIND_DOWN)
+    finished.cancel()
+    return ended
+
+
+async def _first(work: asyncio.Future[Any], *, stop: Stop, deadline: float | None) -> int | None:
+    """Wait for the work. `None` when it is done, else the exit code of what came first."""
+    asked = asyncio.ensure_future(stop.asked.wait())
+    left = None if deadline is None else max(0.0, deadline - time.monotonic())
+    waiting: Sequence[asyncio.Future[Any]] = (work, asked)
+    await asyncio.wait(waiting, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+    asked.cancel()
+    if work.done():
+        work.result()
+        return None
+    return exits.INTERRUPTED if stop.asked.is_set() else exits.TIMED_OUT

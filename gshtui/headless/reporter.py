@@ -1,0 +1,199 @@
+"""What a person or a script sees of a turn without a window: the reducer of its events into lines.
+
+Text goes to stdout as it comes; progress to stderr when that is a terminal; complaints to stderr always. With JSON
+every event is a line and `TurnFinished` the last one, also when there was no turn. Called by `prompt`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent import (
+    PromptWithdrawn,
+    ProviderRetried,
+    TextDelta,
+    ThinkingDelta,
+    ToolFinished,
+    ToolStarted,
+    TurnFinished,
+    TurnStarted,
+)
+from gshtui.bus.events.approval import ApprovalSettled
+from gshtui.bus.events.hub import Noticed
+from gshtui.bus.events.session import SessionOpened
+from gshtui.bus.wire import VERSION, to_plain
+from gshtui.guard.sanitise import Sanitiser
+from gshtui.headless import exits
+from gshtui.headless.streams import STDERR, STDOUT, Writer, complain, is_terminal, json_line, shown, write_all
+
+_STOPS = {exits.INTERRUPTED: "interrupted", exits.TIMED_OUT: "timeout"}
+
+
+class Reporter:
+    """Takes the events of one turn, in order."""
+
+    def __init__(self, writer: Writer, *, as_json: bool) -> None:
+        self.finished = asyncio.Event()
+        self.held_by = ""
+        """Where the conversation is open for writing, when that is somewhere else."""
+        self._writer = writer
+        self._json = as_json
+        self._prompt = ""
+        self._session = ""
+        self._message = ""
+        self._said = False
+        self._mid_line = False
+        self._denied: list[str] = []
+        self._started = False
+        self._turn: TurnFinished | None = None
+        self._sanitiser = Sanitiser() if is_terminal(STDOUT) and not as_json else None
+        self._progress = is_terminal(STDERR) and not as_json
+        self._thinking = False
+        self._ended = False
+
+    def expect(self, prompt: str) -> None:
+        """From now on a turn may come: that of this prompt."""
+        self._prompt = prompt
+
+    def take(self, events: Sequence[Event]) -> None:
+        """A batch of events from the bus."""
+        for event in events:
+            if self._turn is not None:  # the turn's end is the last line
+                return
+            self._look(event)
+            if self._json and not isinstance(event, TurnFinished):
+                self._writer.write(json_line(to_plain(event)))
+
+    def _look(self, event: Event) -> None:
+        match event:
+            case TextDelta():
+                self._text(event)
+            case ThinkingDelta() if not self._thinking:
+                self._thinking = True
+                self._note("thinking …")
+            case ToolStarted():
+                self._note(f"{event.tool} {event.subject}".rstrip())
+            case ToolFinished():
+                self._tool_ended(event)
+            case ApprovalSettled() if event.decision in ("deny", "nobody"):
+                self._denied.append(event.call)
+            case ProviderRetried():
+                self._note(f"{event.provider}: {event.why} Trying again in {event.wait:g} s.")
+            case SessionOpened():
+                self._session = event.session
+                self.held_by = "" if event.writable else event.held_by or "another window"
+            case PromptWithdrawn() if event.prompt == self._prompt:
+                self.finished.set()
+            case Noticed() if event.about != "settings" and event.level != "info":
+                self._line_end()
+                complain(f"{event.text} {event.hint}".rstrip())
+                if event.level == "error" and self._prompt and not self._started:
+                    self.finished.set()  # there will be no turn
+            case TurnStarted():
+                self._started = True
+            case TurnFinished():
+                self._turn = event
+                self.finished.set()
+            case _:
+                pass
+
+    def end(self, ended: int | None) -> int:
+        """Say how it ended and give the exit code. `ended`: the code of what cut it short, if something did."""
+        turn = self._turn
+        code = ended if ended is not None else self._code(turn)
+        if self._sanitiser is not None:
+            self._out(self._sanitiser.finish())
+        if not self._json and turn is not None and turn.text and not self._said:
+            self._out(turn.text)
+        self._line_end()
+        self._complain(turn, code)
+        if self._json and not self._ended:
+            self._ended = True
+            self._writer.write(json_line(self._last_line(turn, code)))
+        return code
+
+    def close(self) -> None:
+        """After the last word: leave the terminal at the beginning of a line."""
+        self._line_end()
+
+    def _code(self, turn: TurnFinished | None) -> int:
+        if turn is None:
+            return exits.ERROR
+        if turn.stop == "interrupted":
+            return exits.INTERRUPTED
+        if turn.stop == "error" and turn.error_kind in exits.UNREACHABLE_KINDS:
+            return exits.UNREACHABLE
+        if self._denied:
+            return exits.DENIED
+        return exits.ERROR if turn.stop in ("error", "refusal", "context", "max_iterations") else exits.DONE
+
+    def _complain(self, turn: TurnFinished | None, code: int) -> None:
+        if code == exits.TIMED_OUT:
+            complain("the time is up; what was said so far is kept.")
+        elif code == exits.INTERRUPTED:
+            complain("interrupted; what was said so far is kept.")
+        elif turn is not None and turn.stop == "error":
+            complain(f"{turn.error} {turn.hint}".rstrip())
+        elif turn is not None and turn.stop == "max_iterations":
+            complain(f"the agent was stopped before it was done. {turn.hint}".rstrip())
+        elif turn is not None and turn.stop == "max_tokens":
+            complain("the answer reached its longest length and was cut; see `max_tokens` of the provider.")
+        elif turn is not None and turn.stop in ("refusal", "context"):
+            complain(f"the model stopped: {turn.stop}. {turn.error} {turn.hint}".rstrip())
+
+    def _last_line(self, turn: TurnFinished | None, code: int) -> dict[str, Any]:
+        plain: dict[str, Any] = {"v": VERSION, "type": "TurnFinished", "session": self._session, "text": ""}
+        plain |= {"stop": _STOPS.get(code, "error"), "usage": {}}
+        if turn is not None:
+            plain |= to_plain(turn)
+        if code in _STOPS:
+            plain["stop"] = _STOPS[code]
+        plain["usage"] = {"input": 0, "output": 0, "cache_read": 0, "cache_write": 0, "reasoning": 0} | plain["usage"]
+        return plain | {"exit": code}
+
+    def _text(self, event: TextDelta) -> None:
+        if self._json:
+            return
+        if self._message and self._message != event.message and self._said:
+            self._feed("\n" if not self._mid_line else "\n\n")
+        self._message = event.message
+        self._feed(event.text)
+
+    def _feed(self, text: str) -> None:
+        if self._sanitiser is not None:
+            # What a terminal shows is settled line by line; the beginning of a line is shown as it comes.
+            text = self._sanitiser.feed(text) + self._sanitiser.flush()
+        self._out(text)
+
+    def _out(self, text: str) -> None:
+        if text:
+            self._said = True
+            self._mid_line = not text.endswith("\n")
+            self._writer.write(text.encode("utf-8", "replace"))
+
+    def _line_end(self) -> None:
+        if self._mid_line and not self._json:
+            self._mid_line = False
+            self._writer.write(b"\n")
+
+    def _tool_ended(self, event: ToolFinished) -> None:
+        if event.status == "denied":
+            if event.call not in self._denied:
+                self._denied.append(event.call)
+            self._line_end()
+            complain(f"{event.tool}: {event.content}")
+        else:
+            self._note(f"{event.tool}: {event.status} ({event.duration:.1f} s)")
+
+    def _note(self, text: str) -> None:
+        """Progress, for a person who watches."""
+        if not self._progress:
+            return
+        self._line_end()
+        try:
+            write_all(STDERR, b"\x1b[2m" + shown(f"· {text}", STDERR).replace(b"\n", b" ") + b"\x1b[0m\n")
+        except OSError:
+            self._progress = False

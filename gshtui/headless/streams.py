@@ -1,0 +1,112 @@
+"""The three standard streams of a command without a window: results to stdout, all else to stderr, never a torn write.
+
+Text that goes to a terminal is sanitised; into a pipe it goes as it is. Raises `BrokenPipeError` when nobody reads.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import select
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Any
+
+STDOUT, STDERR = 1, 2
+
+
+def is_terminal(number: int) -> bool:
+    """Whether a standard stream is a terminal."""
+    return os.isatty(number)
+
+
+def write_all(number: int, data: bytes) -> None:
+    """Write all of it, also to a stream that somebody made non-blocking.
+
+    Raises:
+        BrokenPipeError: nobody reads any more, or the stream was closed from the start.
+        OSError: anything else, such as a full disk.
+    """
+    view = memoryview(data)
+    while view:
+        try:
+            view = view[os.write(number, view) :]
+        except BlockingIOError:
+            select.select([], [number], [])
+        except OSError as error:
+            if error.errno in (errno.EBADF, errno.EIO, errno.EPIPE):
+                raise BrokenPipeError(error.errno, "nobody reads the output") from error
+            raise
+
+
+def shown(text: str, number: int) -> bytes:
+    """The text as bytes for this stream: sanitised when it is a terminal."""
+    if is_terminal(number):
+        from gshtui.guard.sanitise import plain
+
+        text = plain(text)
+    return text.encode("utf-8", "replace")
+
+
+def result(text: str) -> None:
+    """A result for people, ended with a newline."""
+    if text:
+        write_all(STDOUT, shown(text if text.endswith("\n") else text + "\n", STDOUT))
+
+
+def result_json(data: Any) -> None:
+    """A result for scripts: one JSON value on one line."""
+    write_all(STDOUT, json_line(data))
+
+
+def json_line(data: Any) -> bytes:
+    """One JSON value as a line; ASCII for a terminal, so that nothing in it can steer it."""
+    if not is_terminal(STDOUT):
+        try:
+            return json.dumps(data, ensure_ascii=False, default=str).encode() + b"\n"
+        except UnicodeEncodeError:  # a lone surrogate: only its escape can say it
+            pass
+    return json.dumps(data, ensure_ascii=True, default=str).encode() + b"\n"
+
+
+def complain(text: str) -> None:
+    """One sentence to stderr, under our name. A stderr that nobody reads is nobody's problem."""
+    try:
+        write_all(STDERR, shown(f"gsh-tui: {text}\n", STDERR))
+    except OSError:
+        return
+
+
+class Writer:
+    """Writes to stdout from a thread of its own: a reader that pauses stops neither the turn nor an interrupt.
+
+    `on_broken` is called, from that thread, once, when nobody reads any more.
+    """
+
+    def __init__(self, on_broken: Callable[[], None]) -> None:
+        self.broken = False
+        self._on_broken = on_broken
+        self._queue: SimpleQueue[bytes | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._serve, name="stdout", daemon=True)
+        self._thread.start()
+
+    def write(self, data: bytes) -> None:
+        """Have it written, in order. Returns at once."""
+        self._queue.put(data)
+
+    def close(self) -> None:
+        """Wait until everything is written. For a thread: it blocks as long as the reader does."""
+        self._queue.put(None)
+        self._thread.join()
+
+    def _serve(self) -> None:
+        while (data := self._queue.get()) is not None:
+            if self.broken:
+                continue
+            try:
+                write_all(STDOUT, data)
+            except OSError:
+                self.broken = True
+                self._on_broken()

@@ -1,0 +1,53 @@
+"""What every headless command starts with: the settings of its folder, and a hub with the parts that it needs.
+
+Problems of the configuration go to stderr, one sentence each; they never stop a command. The hub is always stopped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gshtui.headless.streams import STDERR, complain, is_terminal
+
+if TYPE_CHECKING:
+    from gshtui.hub import Hub, HubOptions
+    from gshtui.settings.load import Loaded
+
+_STOP_WITHIN = 20.0
+"""Seconds for a hub to stop; it has its own, shorter deadlines for each part."""
+
+
+def loaded_here(flags: Mapping[str, Any] | None = None) -> Loaded:
+    """The settings for the current folder, with what is wrong with them said.
+
+    Raises:
+        OSError: the current folder is gone, or there is no home folder.
+    """
+    from gshtui.settings.load import load
+
+    loaded = load(Path.cwd(), flags=flags)
+    for problem in loaded.problems:
+        if problem.level == "warning" or is_terminal(STDERR):
+            complain(str(problem))
+    return loaded
+
+
+@asynccontextmanager
+async def running(options: HubOptions) -> AsyncGenerator[Hub]:
+    """A hub that is not started yet, and is stopped at the end, whatever happens."""
+    from gshtui.hub import Hub
+
+    hub = Hub(options)
+    try:
+        yield hub
+    finally:
+        stopping = asyncio.ensure_future(hub.stop())
+        await asyncio.wait({stopping}, timeout=_STOP_WITHIN)
+        if stopping.done():
+            stopping.result()
+        else:
+            complain("some of it did not stop in time; what was accepted is on disk.")
