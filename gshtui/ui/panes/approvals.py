@@ -34,13 +34,14 @@ GUARD = 0.4
 """Seconds for which a question that came up by itself takes no answer: the key was meant for something else."""
 GUARD_AFTER_KEY = 0.08
 """Seconds after the person's own key: shorter than two fingers, longer than a pasted or injected burst of keys."""
-ANSWERS: tuple[tuple[str, str, str, str], ...] = (
-    ("1", "once", "allow once", "yes"),
-    ("2", "session", "this exact call for the session", "session"),
-    ("3", "always", "always this pattern", "always"),
-    ("4", "deny", "deny", "no"),
-    ("5", "reason", "deny with a reason", "why"),
+ANSWERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("1", "once", ("allow once", "allow once", "yes", "")),
+    ("2", "session", ("this exact call for the session", "for this session", "session", "")),
+    ("3", "always", ("always this pattern", "always", "always", "")),
+    ("4", "deny", ("deny", "deny", "no", "")),
+    ("5", "reason", ("deny with a reason", "deny, why", "why", "")),
 )
+"""Key, answer, and its words from the longest to none: the first that fit are shown."""
 
 
 class ApprovalsPane(Vertical, can_focus=True):
@@ -83,7 +84,7 @@ class ApprovalsPane(Vertical, can_focus=True):
     def compose(self) -> ComposeResult:
         """A title, the question, the answers."""
         yield Static(id="approval-title", markup=False)
-        yield QuestionView()
+        yield QuestionView(self.draw)
         yield Answers()
 
     # What comes in
@@ -121,13 +122,16 @@ class ApprovalsPane(Vertical, can_focus=True):
         height, width = self.screen.size.height, self.size.width or self.screen.size.width
         self.set_class(height < 16, "-low")
         self.set_class(height < 9, "-tiny")
-        heading = title(request, self.state.place, len(self.state.waiting))
-        self.query_one("#approval-title", Static).update(fit(f"◆ {heading}", max(8, width - 4)))
         answers = self.query_one(Answers)
         rows = answers.offer(bool(request.pattern), self.has_focus_within, max(8, self.content_size.width or width - 4))
         frame = 0 if height < 16 else 2
         most = max(1, height // 2 - 1 - frame - rows)
-        self.query_one(QuestionView).fit(self.content_size.width or width - 4, most)
+        view = self.query_one(QuestionView)
+        view.fit(self.content_size.width or width - 4, most)
+        below = f" · ↓ {view.hidden} more lines" if view.hidden else ""
+        heading = title(request, self.state.place, len(self.state.waiting))
+        heading = fit(f"◆ {heading}", max(8, width - 4 - len(below))) + below
+        self.query_one("#approval-title", Static).update(heading)
 
     # Focus
 
@@ -250,18 +254,19 @@ class Answers(Static):
         """Show what can be answered, in words as long as there is room for; rows that it takes."""
         offered = [row for row in ANSWERS if with_pattern or row[1] != "always"]
         lead = "" if active else "ctrl+g, then "
-        for words in ([row[2] for row in offered], [row[3] for row in offered], ["" for _ in offered]):
-            parts = [(f"{row[0]} {word}".rstrip(), row[1]) for row, word in zip(offered, words, strict=True)]
-            if len(lead) + sum(len(text) + 2 for text, _ in parts) <= width:
+        parts: list[tuple[str, str]] = []
+        for size in range(4):
+            parts = [(f"{key} {words[size]}".rstrip(), answer) for key, answer, words in offered]
+            if len(lead) + sum(len(text) + 2 for text, _ in parts) - 2 <= width:
                 break
-        else:
-            lead = ""
-        line = Content.styled(lead, "$text-muted")
+        line = Content.styled(lead if width > 40 else "", "$text-muted")
         for text, answer in parts:
             style = Style.from_meta({"@click": f"give({answer!r})"})
             key, _, word = text.partition(" ")
-            line = Content.assemble(line, (key, "bold $text-accent"), f" {word}" if word else "").append("  ")
-            line = line.stylize(style, len(line) - len(text) - 2, len(line) - 2)
+            line = Content.assemble(line, "  " if len(line) and line.plain != lead else "")
+            start = len(line)
+            line = Content.assemble(line, (key, "bold $text-accent"), f" {word}" if word else "")
+            line = line.stylize(style, start)
         self.update(line)
         return max(1, -(-line.cell_length // max(1, width)))
 

@@ -5,7 +5,7 @@ It holds no state of its own but what it was given. Used by `ApprovalsPane`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -23,8 +23,9 @@ class QuestionView(ScrollView, can_focus=False):
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"question--{kind}" for kind in KINDS}
 
-    def __init__(self) -> None:
+    def __init__(self, scrolled: Callable[[], None] = lambda: None) -> None:
         super().__init__(id="question")
+        self._scrolled = scrolled
         self._lines: Sequence[Line] = ()
         self._wrapped: list[Line] = []
         self._width = 0
@@ -47,17 +48,23 @@ class QuestionView(ScrollView, can_focus=False):
             self.styles.height = rows
         return rows
 
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Tell whoever says how much is still below."""
+        super().watch_scroll_y(old_value, new_value)
+        self._scrolled()
+
     @property
     def hidden(self) -> int:
         """Rows that lie below what is seen."""
-        return max(0, len(self._wrapped) - self.size.height - self.scroll_offset.y)
+        height = self.styles.height
+        rows = int(height.value) if height is not None else self.size.height
+        return max(0, len(self._wrapped) - rows - self.scroll_offset.y)
 
     def render_line(self, y: int) -> Strip:
         """One row."""
         at = y + self.scroll_offset.y
-        base = self.rich_style
         if at >= len(self._wrapped):
-            return Strip.blank(self.size.width, base)
+            return Strip.blank(self.size.width, self.rich_style)
         kind, text = self._wrapped[at]
-        style = base + self.get_component_rich_style(f"question--{kind}", partial=True)
+        style = self.get_component_rich_style(f"question--{kind}")
         return Strip([Segment(text, style)]).adjust_cell_length(self.size.width, style)

@@ -32,7 +32,7 @@ class QueuePane(Widget, can_focus=True):
     """One line for each waiting prompt; hidden while none waits."""
 
     CONSUMES: ClassVar[tuple[type[Event], ...]] = CONSUMED
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"queue--number", "queue--chosen", "queue--button"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"queue--number", "queue--text", "queue--chosen", "queue--button"}
     BINDINGS = [
         bind("queue.up", "move(-1)"),
         bind("queue.down", "move(1)"),
@@ -78,12 +78,12 @@ class QueuePane(Widget, can_focus=True):
         self._chosen = max(0, min(self._chosen, count - 1))
         if not count and self.has_focus:
             self.action_back()
-        self.display = bool(count)
         self.draw()
         self.post_message(self.Changed(self.state))
 
     def draw(self) -> None:
-        """Take as many rows as prompts wait and the window can spare."""
+        """Take as many rows as prompts wait and the window can spare; none in a tiny one."""
+        self.display = bool(self.state.waiting) and self.screen.size.height >= 9
         rows = max(1, min(ROWS, len(self.state.waiting), self.screen.size.height // 6))
         if self.styles.height is None or self.styles.height.value != rows:
             self.styles.height = rows
@@ -99,26 +99,28 @@ class QueuePane(Widget, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """One waiting prompt: its place, its beginning, and what can be done with it."""
-        at, base, width = self._top + y, self.rich_style, self.size.width
+        at, style, width = self._top + y, self.get_component_rich_style, self.size.width
         if at >= len(self.state.waiting):
-            return Strip.blank(width, base)
-        waiting = self.state.waiting[at]
-        if self.has_focus and at == self._chosen:
-            base += self.get_component_rich_style("queue--chosen", partial=True)
-        number = f"{'▸' if self.has_focus and at == self._chosen else ' '}{at + 1} queued  "
+            return Strip.blank(width, style("queue--text"))
+        waiting, chosen = self.state.waiting[at], self.has_focus and at == self._chosen
+        text_style, number_style, button_style = (
+            [style("queue--chosen")] * 3
+            if chosen
+            else [style(f"queue--{part}") for part in ("text", "number", "button")]
+        )
+        number = f"{'▸' if chosen else ' '}{at + 1} queued  "
         below = len(self.state.waiting) - at - 1 if y == self.size.height - 1 else 0
         more = f" (+{below} more) " if below else ""
         buttons = BUTTONS if width >= 50 else ""
         text = fit(waiting.text, width - len(number) - len(more) - len(buttons))
         left = Strip(
             [
-                Segment(number, base + self.get_component_rich_style("queue--number", partial=True)),
-                Segment(text, base),
-                Segment(more, base + self.get_component_rich_style("queue--number", partial=True)),
+                Segment(number, number_style),
+                Segment(text, text_style),
+                Segment(more, number_style),
             ]
-        ).adjust_cell_length(width - len(buttons), base)
-        button = Segment(buttons, base + self.get_component_rich_style("queue--button", partial=True))
-        return Strip([*left, button])
+        ).adjust_cell_length(width - len(buttons), text_style)
+        return Strip([*left, Segment(buttons, button_style)])
 
     async def _on_key(self, event: events.Key) -> None:
         event.prevent_default()

@@ -90,7 +90,7 @@ class FoldingArea(TextArea, inherit_bindings=True):
         """A line with its labels set off."""
         line = super().get_line(line_index)
         if self.folds:
-            style = self.get_component_rich_style("prompt--fold", partial=True)
+            style = self.get_component_rich_style("prompt--fold")
             for start, end, _ in self.folds.spans(line.plain):
                 line.stylize(style, start, end)
         return line

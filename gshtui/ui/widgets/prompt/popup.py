@@ -27,9 +27,11 @@ class CompletionPopup(Widget, can_focus=False):
     """Candidates, the chosen one marked. Hidden while there are none."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "completion--chosen",
+        "completion--plain",
         "completion--match",
         "completion--detail",
+        "completion--chosen",
+        "completion--chosen-match",
         "completion--chosen-detail",
     }
 
@@ -94,16 +96,13 @@ class CompletionPopup(Widget, can_focus=False):
     def render_line(self, y: int) -> Strip:
         """One candidate: label with its matched letters, detail, and a mark on the chosen one."""
         at = self._top + y
-        base = self.rich_style
+        style = self.get_component_rich_style
         if at >= len(self.candidates):
-            return Strip.blank(self.size.width, base)
+            return Strip.blank(self.size.width, style("completion--plain"))
         candidate, chosen = self.candidates[at], at == self.index
-        if chosen:
-            base += self.get_component_rich_style("completion--chosen", partial=True)
-        marked = base + self.get_component_rich_style("completion--match", partial=True)
-        quiet = base + self.get_component_rich_style(
-            "completion--chosen-detail" if chosen else "completion--detail", partial=True
-        )
+        base = style("completion--chosen" if chosen else "completion--plain")
+        marked = style("completion--chosen-match" if chosen else "completion--match")
+        quiet = style("completion--chosen-detail" if chosen else "completion--detail")
         width = self.size.width - 3
         paths = candidate.kind == "file"
         label, cut = fit_left(candidate.shown, width) if paths else (fit(candidate.shown, width), 0)

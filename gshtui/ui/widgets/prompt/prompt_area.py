@@ -91,10 +91,11 @@ class PromptArea(Vertical):
 
     def action_queue(self) -> None:
         """Go to the prompts that wait."""
-        if self.queue.state.waiting:
+        if self.queue.display:
             self.queue.focus()
         else:
-            self.notify("No prompt waits: the next one is taken at once.", markup=False)
+            waiting = "The window is too low to show them." if self.queue.state.waiting else "No prompt waits."
+            self.notify(waiting, markup=False)
 
     def on_completion_popup_chosen(self, message: CompletionPopup.Chosen) -> None:
         """A candidate was clicked."""

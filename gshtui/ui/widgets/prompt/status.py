@@ -79,8 +79,9 @@ class PromptStatus(Static):
         spinner = FRAMES[self._frame % len(FRAMES)] if moving else "●"
         waiting = waits(self.state, key_name("approval.focus"))
         rest = [elapsed(self._clock() - self.state.since), *waiting, "esc to interrupt"]
-        what = fit(doing(self.state), max(8, width - 4 - sum(cell_len(part) + 3 for part in rest)))
-        line = Content.assemble((f"{spinner} ", "$primary"), what)
+        needed = sum(cell_len(part) + 3 for part in rest[: 1 + len(waiting)])
+        what = fit(doing(self.state), max(12, width - 2 - needed))
+        line = Content.assemble((f"{spinner} ", "$primary"), (what, "$foreground"))
         return _joined(line, rest, width)
 
     def _idle(self, width: int) -> Content:
@@ -98,7 +99,7 @@ def _joined(line: Content, parts: Sequence[str], width: int) -> Content:
     """The line with as many parts behind it as there is room for."""
     for part in parts:
         if line.cell_length + 3 + cell_len(part) <= width:
-            line = Content.assemble(line, (f" · {part}", "$text-muted"))
+            line = Content.assemble(line, f" · {part}")
     return line
 
 
@@ -108,5 +109,5 @@ def _hints(hints: Sequence[tuple[str, str]], width: int, title: str = "") -> Con
         gap = 2 if line.cell_length else 0
         if line.cell_length + gap + len(key) + 1 + len(what) > width:
             break
-        line = Content.assemble(line, "  "[:gap], (key, "$text-accent"), (f" {what}", "$text-muted"))
+        line = Content.assemble(line, "  "[:gap], (key, "$text-accent"), f" {what}")
     return line
