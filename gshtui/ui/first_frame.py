@@ -5,7 +5,8 @@ put back if nothing takes over. Imports next to nothing; refuses to fail: no fra
 command line, first of all.
 """
 
-# ruff: noqa: PTH  # pathlib takes longer to import than all of this
+# pathlib takes longer to import than all of this does to run.
+# ruff: noqa: PTH111, PTH118
 
 import atexit
 import os

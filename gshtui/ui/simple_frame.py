@@ -4,23 +4,22 @@ Standard library only, and little of it. Refuses text of panes; what it draws, T
 by `first_frame`.
 """
 
+# pathlib takes longer to import than all of this does to run.
+# ruff: noqa: PTH118, PTH119, PTH123
+
 import os
 
 _DARK = {
     "background": "14;21;22",
     "surface": "18;27;29",
     "edge": "36;54;58",
-    "primary": "111;211;184",
     "text": "217;228;225",
-    "muted": "125;146;143",
 }
 _LIGHT = {
     "background": "251;249;244",
     "surface": "243;239;230",
     "edge": "216;210;196",
-    "primary": "11;110;99",
     "text": "29;40;41",
-    "muted": "103;112;108",
 }
 
 
@@ -43,15 +42,22 @@ def draw(cwd: str, columns: int, rows: int, state: str) -> bytes:
             line = f" gsh  {name}"[:columns].ljust(columns)
             out.append(paint("surface", "text") + "\x1b[1m" + line)
         elif footer and row == rows - 1:
-            out.append(paint("surface", "muted") + " " * columns)
+            out.append(paint("surface", "text") + " " * columns)
+        elif row == rows - 2 - footer:
+            # The input line, with its cursor in the first cell.
+            centre = _centre(columns, left, right)
+            out.append(paint("background", "edge") + (" " * left + "│" if left else ""))
+            out[-1] += paint("surface", "text") + "▌ \x1b[7m \x1b[27m" + " " * max(0, centre - 3)
+            out[-1] += paint("background", "edge") + ("│" + " " * right if right else "")
         else:
-            out.append(paint("background", "edge") + _middle(columns, left, right))
+            centre = " " * _centre(columns, left, right)
+            edges = (" " * left + "│" if left else "") + centre + ("│" + " " * right if right else "")
+            out.append(paint("background", "edge") + edges)
     return ("\x1b[H" + "\r\n".join(out) + "\x1b[0m").encode("utf-8", "replace")
 
 
-def _middle(columns: int, left: int, right: int) -> str:
-    centre = columns - (left + 1 if left else 0) - (right + 1 if right else 0)
-    return (" " * left + "│" if left else "") + " " * centre + ("│" + " " * right if right else "")
+def _centre(columns: int, left: int, right: int) -> int:
+    return columns - (left + 1 if left else 0) - (right + 1 if right else 0)
 
 
 def _remembered(state: str) -> "tuple[int, int, bool]":

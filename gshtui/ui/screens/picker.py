@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
@@ -73,11 +73,8 @@ class Picker(ModalScreen[str | None]):
             return
         listed.highlighted = next((at for at, choice in enumerate(fitting) if choice.current), 0)
 
-    def on_key(self, event: object) -> None:
+    def on_key(self, event: events.Key) -> None:
         """Arrows and pages move in the list while the line has the focus."""
-        from textual import events
-
-        assert isinstance(event, events.Key)
         listed = self.query_one(OptionList)
         move = {
             "up": listed.action_cursor_up,

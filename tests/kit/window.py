@@ -1,0 +1,46 @@
+"""A window on a fake hub, for tests that need no agent: the real screen, panes and input, and events that are fed.
+
+`Window.feed` hands events to the panes as the bridge does; nothing here clicks or waits for a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from gshtui.bus.event import Event
+from gshtui.ui.app import Workbench
+from gshtui.ui.port import HubPort, Opening
+from tests.kit.fake_hub import Answer, FakeHub
+
+NOW = 1_800_000_000.0
+"""The pinned clock of these windows, seconds since the epoch."""
+
+
+class Window(Workbench):
+    """The workbench with a fake hub and a clock that stands still."""
+
+    def __init__(
+        self,
+        cwd: Path = Path("/src/aurora"),
+        *,
+        answers: Mapping[str, Answer | Exception] | None = None,
+        branch: str = "main",
+        session: str = "",
+        **hub: Any,
+    ) -> None:
+        self.hub: FakeHub | None = None
+
+        async def make(opening: Opening) -> HubPort:
+            self.hub = FakeHub(opening, answers=dict(answers or {}), **hub)
+            return self.hub
+
+        super().__init__(Opening(cwd, session), make, branch=branch)
+
+    def clock(self) -> float:
+        return NOW
+
+    def feed(self, *events: Event) -> None:
+        """Give events to whoever wants them, at once."""
+        self.bridge.feed(list(events))

@@ -1,0 +1,57 @@
+"""Figures for people."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gshtui.ui import figures
+
+
+@pytest.mark.parametrize(
+    ("count", "shown"),
+    [(0, "0"), (999, "999"), (1_000, "1.0k"), (12_345, "12.3k"), (99_949, "99.9k"), (99_950, "100k"), (999_499, "999k"), (999_500, "1.0M"), (1_234_567, "1.2M")],
+)  # fmt: skip
+def test_tokens(count: int, shown: str) -> None:
+    assert figures.tokens(count) == shown
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [(0, "now"), (12, "12 s"), (59, "59 s"), (60, "1 min"), (3_600, "1 h"), (90_000, "25 h"), (200_000, "2 d")],
+)
+def test_ages(seconds: float, shown: str) -> None:
+    assert figures.age(seconds) == shown
+
+
+def test_money() -> None:
+    assert figures.dollars(0) == "$0.00"
+    assert figures.dollars(0.0042) == "$0.0042"
+    assert figures.dollars(1.234) == "$1.23"
+    assert figures.dollars(1, known=False) == "$1.00+"
+
+
+def test_shares() -> None:
+    assert figures.percent(0, 100) == "0 %"
+    assert figures.percent(1, 1_000) == "<1 %"
+    assert figures.percent(37, 100) == "37 %"
+    assert figures.percent(3, 0) == "0 %"
+
+
+@given(st.integers(0, 10**7), st.integers(1, 10**6), st.integers(1, 80))
+def test_a_bar_fits_and_shows_something_for_something(part: int, whole: int, width: int) -> None:
+    drawn = figures.bar(part, whole, width)
+    assert len(drawn) <= width
+    assert bool(drawn) == bool(part)
+
+
+@given(st.lists(st.integers(0, 10**6), min_size=1, max_size=60), st.integers(1, 12))
+def test_a_chart_has_a_column_for_each_value(values: list[int], height: int) -> None:
+    rows = figures.columns(values, height)
+    assert len(rows) == height
+    assert all(len(row) == len(values) for row in rows)
+    for at, value in enumerate(values):
+        assert any(row[at] != " " for row in rows) == bool(value)
+    tallest = values.index(max(values))
+    assert not max(values) or rows[0][tallest] == "█"

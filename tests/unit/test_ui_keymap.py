@@ -1,0 +1,74 @@
+"""Remapping: what cannot work is refused with a sentence, and its default stays."""
+
+from __future__ import annotations
+
+import pytest
+
+from gshtui.ui.bindings import KEYS, bind
+from gshtui.ui.keymap import effective, impossible, normalised
+
+
+@pytest.mark.parametrize(
+    ("written", "key"),
+    [
+        ("^G", "ctrl+g"),
+        ("Ctrl+G", "ctrl+g"),
+        ("C-g", "ctrl+g"),
+        ("M-x", "alt+x"),
+        ("f5", "f5"),
+        ("G", "G"),
+        (" q ", "q"),
+    ],
+)
+def test_keys_as_people_write_them(written: str, key: str) -> None:
+    assert normalised(written) == key
+
+
+def test_a_right_entry_is_applied() -> None:
+    assert effective({"app.help": "f9, ^T"}) == ({"app.help": "f9,ctrl+t"}, [])
+
+
+def test_entries_of_the_shell_are_no_problem() -> None:
+    assert effective({"invoke_llm": "^G"}, elsewhere={"invoke_llm"}) == ({}, [])
+
+
+@pytest.mark.parametrize(
+    ("id", "keys", "says"),
+    [
+        ("app.hepl", "f9", "Did you mean 'app.help'"),
+        ("app.help", "^X^A", "takes one key at a time"),
+        ("app.help", "ctrl+i", "terminals send ctrl+i as tab"),
+        ("app.help", "hyperspace+q", "'hyperspace' is no modifier"),
+        ("app.help", "blargh", "there is no key 'blargh'"),
+        ("app.help", " , ", "it names no key"),
+        ("app.help", "ctrl+q", "already app.quit"),
+        ("pane.zoom", "x", "already pane.hide"),
+        ("pane.zoom", "f6", "already panes.next"),
+    ],
+)
+def test_a_wrong_entry_is_refused(id: str, keys: str, says: str) -> None:
+    keymap, problems = effective({id: keys})
+    assert keymap == {}
+    assert len(problems) == 1 and says in problems[0]
+
+
+def test_two_entries_that_clash_with_each_other() -> None:
+    keymap, problems = effective({"app.help": "f9", "panes.next": "f9"})
+    assert keymap == {"app.help": "f9"}
+    assert "already app.help" in problems[0]
+
+
+def test_the_same_key_in_places_that_never_meet_is_fine() -> None:
+    assert effective({"pane.zoom": "y"}) == ({"pane.zoom": "y"}, [])
+
+
+def test_every_key_of_the_table_is_possible() -> None:
+    for id, row in KEYS.items():
+        for key in row.keys.split(","):
+            assert impossible(key) == "", (id, key)
+
+
+def test_a_binding_has_all_that_its_row_says() -> None:
+    binding = bind("app.help", "keys")
+    assert (binding.id, binding.key, binding.description) == ("app.help", "f1", "Help")
+    assert binding.tooltip == KEYS["app.help"].help
