@@ -25,6 +25,8 @@ class Key:
 
 ANYWHERE, PANES, IN_PANE, LISTS, TURN = "Anywhere", "Panes", "In a side pane", "Lists and viewers", "Conversation"
 
+TRANSCRIPT = "In the conversation"
+
 KEYS: dict[str, Key] = {
     "app.palette": Key("ctrl+p", "Palette", "Open the command palette", ANYWHERE, show=True, priority=True),
     "app.help": Key("f1", "Help", "Show the keys that work here", ANYWHERE, show=True),
@@ -97,6 +99,21 @@ KEYS: dict[str, Key] = {
     "approval.page_up": Key("pageup", "Page up", "Scroll the question up by a page", "Approvals"),
     "approval.page_down": Key("pagedown,space", "Page down", "Scroll the question down by a page", "Approvals"),
     "approval.back": Key("escape", "Back", "Leave the question waiting", "Approvals", show=True),
+    "transcript.up": Key("up,k", "Up", "The block before", TRANSCRIPT),
+    "transcript.down": Key("down,j", "Down", "The next block", TRANSCRIPT),
+    "transcript.page_up": Key("pageup,ctrl+u", "Page up", "A screen towards the beginning", TRANSCRIPT),
+    "transcript.page_down": Key("pagedown,ctrl+d", "Page down", "A screen towards the end", TRANSCRIPT),
+    "transcript.home": Key("home,g", "Beginning", "To the oldest entry that is loaded", TRANSCRIPT),
+    "transcript.end": Key("end,G", "End", "To the end, and stay there as more comes", TRANSCRIPT, show=True),
+    "transcript.toggle": Key("enter,space", "Open", "Open or fold the call or thought", TRANSCRIPT, show=True),
+    "transcript.open_all": Key("o", "Open all", "Open all calls and thoughts, or fold them", TRANSCRIPT, show=True),
+    "transcript.copy": Key("y", "Copy", "Copy the selection, or the block under the cursor", TRANSCRIPT, show=True),
+    "transcript.search": Key("slash", "Search", "Search in the conversation", TRANSCRIPT, show=True),
+    "transcript.next": Key("n", "Next", "The next place that was found, further back", TRANSCRIPT),
+    "transcript.previous": Key("N", "Previous", "The place found before", TRANSCRIPT),
+    "transcript.search_close": Key("escape", "Close", "End the search", TRANSCRIPT),
+    "transcript.search_next": Key("enter,up", "Older", "The next place, further back", TRANSCRIPT),
+    "transcript.search_previous": Key("shift+enter,down", "Newer", "The place found before", TRANSCRIPT),
 }
 
 
