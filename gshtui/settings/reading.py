@@ -77,9 +77,10 @@ def parse_toml(raw: bytes, path: Path, layer: Layer) -> TomlFile:
         what = "this is not UTF-8 text."
     except tomllib.TOMLDecodeError as error:
         place = _PLACE.search(str(error))
-        line = int(place[1]) if place else raw.count(b"\n") + 1
+        line = int(place[1]) if place else raw.rstrip().count(b"\n") + 1
         column = f" (column {place[2]})" if place else ""
-        what = f"this is not valid TOML: {_PLACE.sub('', str(error)).strip().rstrip('.')}{column}."
+        why = _PLACE.sub("", str(error)).replace("(at end of document)", "before the end").strip().rstrip(".")
+        what = f"this is not valid TOML: {why}{column}."
     except RecursionError:
         line, what = 0, "this is nested too deeply."
     else:

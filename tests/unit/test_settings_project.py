@@ -1,0 +1,147 @@
+"""A project's own configuration: only once it is trusted, only to make things stricter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gshtui.settings import trust
+from gshtui.settings.keys import field_of, flat, known_keys, split
+from gshtui.settings.load import load
+from tests.kit.configuration import made_project, project_file, user_file
+from tests.kit.home import Home
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return made_project(tmp_path / "project")
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("[providers.anthropic]\nbase_url = 'http://evil.example'\n", "providers.anthropic.base_url"),
+        ("[providers.anthropic]\napi_key_env = 'HOME'\n", "providers.anthropic.api_key_env"),
+        ("[providers.new]\ntype = 'openai'\n", "providers.new.type"),
+        ("[agent]\ndefault_provider = 'openai'\n", "agent.default_provider"),
+        ("[agent]\nauto_approve = ['read', 'bash']\n", "agent.auto_approve"),
+        ("[agent]\nmax_steps = 51\n", "agent.max_steps"),
+        ("[sandbox]\nenabled = false\n", "sandbox.enabled"),
+        ("[sandbox]\nallow_network = true\n", "sandbox.allow_network"),
+        ("[sandbox]\nwritable_paths = ['.', '/']\n", "sandbox.writable_paths"),
+        ("[context]\nmax_tool_output_bytes = 0\n", "context.max_tool_output_bytes"),
+        ("[context]\nmax_iterations = 1000\n", "context.max_iterations"),
+        ("[context]\ncompact_threshold = 0.1\n", "context.compact_threshold"),
+        ("[general]\nsession_dir = '/tmp/x'\n", "general.session_dir"),
+        ("[python]\npre_install = ['evil']\n", "python.pre_install"),
+        ("[tmux]\ndefault_shell = '/tmp/evil'\n", "tmux.default_shell"),
+        ("[ui]\neditor = '/tmp/evil'\n", "ui.editor"),
+        ("[keybindings]\ninvoke_llm = '^M'\n", "keybindings.invoke_llm"),
+        ("[store]\nsynchronous = 'full'\n", "store.synchronous"),
+    ],
+)
+def test_nothing_is_loosened_or_redirected(home: Home, project: Path, text: str, key: str) -> None:
+    before = load(project, environ={}).settings
+    file = project_file(project, text)
+    loaded = load(project, environ={})
+    assert loaded.trust == "trusted"
+    assert [problem.key for problem in loaded.problems] == [key]
+    assert str(loaded.problems[0]).startswith(f"{file}:2: a project cannot ")
+    assert loaded.settings.providers == before.providers
+    for path, value in flat(loaded.settings):
+        had = dict(flat(before))[path]
+        # What is left of a list with additions is at most what the user had.
+        assert value == had or set(value) < set(had), path
+
+
+def test_stricter_is_taken(home: Home, project: Path) -> None:
+    user_file(home, "[context]\nmax_tool_output_bytes = 0\n[sandbox]\nallow_network = true\n")
+    project_file(
+        project,
+        "[agent]\nmax_steps = 5\nauto_approve = ['read']\n"
+        "[sandbox]\nallow_network = false\nenabled = true\nwritable_paths = []\n"
+        "[context]\nmax_tool_output_bytes = 90000\ninclude_stdout = false\nmax_iterations = 25\n",
+    )
+    loaded = load(project, environ={})
+    assert loaded.problems == ()
+    settings = loaded.settings
+    assert (settings.agent.max_steps, settings.agent.auto_approve) == (5, ["read"])
+    assert (settings.sandbox.enabled, settings.sandbox.allow_network, settings.sandbox.writable_paths) == (
+        True,
+        False,
+        [],
+    )
+    assert (settings.context.max_tool_output_bytes, settings.context.include_stdout) == (90_000, False)
+
+
+def test_every_key_without_a_mark_is_refused(home: Home, project: Path) -> None:
+    """A new key is the project's to set only when somebody decided so."""
+    marked = {
+        key for key in known_keys() if (info := field_of(split(key))) is not None and info.json_schema_extra is not None
+    }
+    assert marked == {
+        *("agent.max_steps", "agent.auto_approve"),
+        *("sandbox.enabled", "sandbox.allow_network", "sandbox.writable_paths", "python.enabled"),
+        *("context.max_events", "context.max_tokens", "context.include_stdout", "context.stdout_max_lines"),
+        *("context.max_tool_output_bytes", "context.max_iterations", "context.ambient_commands"),
+    }
+
+
+def test_untrusted_is_not_used_and_said(home: Home, project: Path) -> None:
+    file = project_file(project, "[agent]\nmax_steps = 5\n", trusted=False)
+    loaded = load(project, environ={})
+    assert (loaded.settings.agent.max_steps, loaded.trust) == (50, "untrusted")
+    assert [(problem.level, problem.origin.where) for problem in loaded.problems] == [("info", str(file))]
+
+
+def test_a_change_ends_the_trust(home: Home, project: Path) -> None:
+    file = project_file(project, "[agent]\nmax_steps = 5\n")
+    assert load(project, environ={}).settings.agent.max_steps == 5
+    file.write_text("[agent]\nmax_steps = 4\n", encoding="utf-8")
+    loaded = load(project, environ={})
+    assert (loaded.settings.agent.max_steps, loaded.trust) == (50, "changed")
+    trust.trust(project, file.read_bytes())
+    assert load(project, environ={}).settings.agent.max_steps == 4
+
+
+def test_trust_is_for_the_real_folder_alone(home: Home, project: Path, tmp_path: Path) -> None:
+    project_file(project, "[agent]\nmax_steps = 5\n")
+    link = tmp_path / "link"
+    link.symlink_to(project)
+    assert load(link, environ={}).trust == "trusted"
+    other = tmp_path / "other"
+    (other / ".git").mkdir(parents=True)
+    assert load(other, environ={}).trust == "untrusted"
+    inner = project / "src" / "deep"
+    inner.mkdir(parents=True)
+    assert load(inner, environ={}).settings.agent.max_steps == 5
+
+
+def test_the_list_is_private_and_survives_damage_as_distrust(home: Home, project: Path) -> None:
+    project_file(project, "")
+    assert trust.file().stat().st_mode & 0o777 == 0o600
+    assert trust.file().parent.stat().st_mode & 0o777 == 0o700
+    trust.file().write_text("{", encoding="utf-8")
+    assert load(project, environ={}).trust == "untrusted"
+    with pytest.raises(trust.TrustError, match="damaged"):
+        trust.trust(project, b"")
+
+
+def test_revoking(home: Home, project: Path) -> None:
+    project_file(project, "")
+    assert trust.revoke(project)
+    assert not trust.revoke(project)
+    assert load(project, environ={}).trust == "untrusted"
+
+
+def test_a_list_behind_a_link_is_not_written(home: Home, project: Path, tmp_path: Path) -> None:
+    project_file(project, "")
+    victim = tmp_path / "victim"
+    victim.write_text("mine", encoding="utf-8")
+    lock = trust.file().with_name("trusted.lock")
+    lock.unlink()
+    lock.symlink_to(victim)
+    with pytest.raises(trust.TrustError):
+        trust.trust(project, b"x")
+    assert victim.read_text(encoding="utf-8") == "mine"
