@@ -23,7 +23,6 @@ from gshtui.agents.sessions import Sessions
 from gshtui.agents.system import system_sections
 from gshtui.agents.toolbox import Ground, Toolbox
 from gshtui.agents.tools import commands as tool_commands
-from gshtui.agents.tools.project import current_branch
 from gshtui.agents.tools.workspace import ToolConfig
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
@@ -39,6 +38,7 @@ from gshtui.guard.grants import NoGrants, ProjectGrants
 from gshtui.providers import commands as model_commands
 from gshtui.providers.port import ProviderError
 from gshtui.settings.load import Loaded
+from gshtui.settings.place import branch as current_branch
 from gshtui.store import commands as session_commands
 from gshtui.store.errors import StoreError
 from gshtui.store.messages import StoredMessage
@@ -166,6 +166,15 @@ class Hub:
         """
         return [] if self.store is None else await self.store.messages(session, before=before, limit=limit)
 
+    async def prompts(self, limit: int = 1_000) -> list[str]:
+        """What was typed in this folder, newest first. Raises `StoreError`."""
+        return [] if self.store is None else await self.store.prompts(str(self.options.cwd), limit)
+
+    async def remember(self, text: str) -> None:
+        """Keep what was typed, for `prompts`. Raises `StoreError`."""
+        if self.store is not None:
+            await self.store.add_prompt(str(self.options.cwd), text)
+
     async def _start_part(self, part: str, start: Callable[[], Awaitable[None]]) -> None:
         began = time.monotonic()
         try:
@@ -208,7 +217,15 @@ class Hub:
 
     async def _start_providers(self) -> None:
         self._minds = Minds(self.settings, os.environ)
-        for command in model_commands.commands(self._minds.catalog, self._change_model):
+        for problem in self._minds.catalog.problems:
+            self.bus.publish(Noticed(level="warning", text=problem, about="models"))
+        for command in model_commands.commands(
+            self._minds.catalog,
+            self._change_model,
+            settings=self.settings,
+            environ=os.environ,
+            in_use=self._model_in_use,
+        ):
             self.registry.register(command)
 
     async def _start_agents(self) -> None:
@@ -246,17 +263,23 @@ class Hub:
         )
 
     def _register_commands(self) -> None:
-        tools = ToolConfig(project=self.project, max_output_bytes=self.settings.context.max_tool_output_bytes)
+        tools = ToolConfig(max_output_bytes=self.settings.context.max_tool_output_bytes)
         for command in (
             *tool_commands.commands(tools),
             *agent_commands.commands(self.bus, self.ledger),
             *help_commands.commands(self.registry),
-            *config_commands.commands(self.options.loaded),
+            *config_commands.commands(self.options.loaded, publish=self.bus.publish),
         ):
             self.registry.register(command)
 
     def _change_model(self, provider: str, model: str) -> None:
         self.bus.publish(ModelChangeRequested(agent=self.options.agent, provider=provider, model=model))
+
+    def _model_in_use(self, agent: str) -> model_commands.InUse | None:
+        entry = self.ledger.get(agent)
+        if entry is None or not entry.model:
+            return None
+        return model_commands.InUse(entry.provider, entry.model, entry.label, entry.window)
 
     async def _watch_branch(self, _batch: Sequence[Event]) -> None:
         branch = await asyncio.to_thread(current_branch, self.options.cwd)

@@ -29,7 +29,7 @@ class Minds:
         Raises:
             ProviderError: unknown, or its key is missing.
         """
-        choice = await choose(self._settings, self._environ, provider=provider, model=model)
+        choice = await choose(self._settings, self._environ, provider=provider, model=model, catalog=self.catalog)
         kept = self._providers.setdefault(choice.provider.name, choice.provider)
         if kept is not choice.provider:
             await choice.provider.close()

@@ -1,6 +1,6 @@
-"""Where the window is, for its first frame: the project's name and the git branch, from two small files at most.
+"""Where a folder is: the project's name and the git branch, from two small files at most.
 
-Refuses to run git, and to fail: no branch is an answer. The hub tells the exact state later. Called by the app.
+Refuses to run git, and to fail: no branch is an answer. Called by the hub, and by the window for its first frame.
 """
 
 from __future__ import annotations
