@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from textual import events, on
 from textual.screen import Screen
 
-from gshtui.settings import place, themes
+from gshtui.settings import place
+from gshtui.ui import themes
 from gshtui.ui.actions import ACTIONS, ActingApp
 from gshtui.ui.attention import Attention
 from gshtui.ui.bindings import bind
