@@ -12,8 +12,9 @@ import sqlite3
 from urllib.parse import quote
 
 from gshtui.store import recovery
-from gshtui.store.connection import CHECK_AT_OPEN, Database, Notice
+from gshtui.store.connection import Database, Notice
 from gshtui.store.errors import StoreError, from_sqlite
+from gshtui.store.opening import CHECK_AT_OPEN
 from gshtui.store.writer import Writer
 
 _SHOWN = 20

@@ -96,6 +96,10 @@ def _swap(path: Path) -> Path:
     for old, new in zip(with_companions(path), with_companions(kept), strict=True):
         if old.exists():
             old.rename(new)
+    _, log, index = with_companions(kept)
+    if not (log.exists() and log.stat().st_size):
+        for useless in (log, index):
+            useless.unlink(missing_ok=True)
     room = _room(path)
     (room / "complete.db").rename(path)
     path.chmod(0o600)

@@ -22,10 +22,11 @@ from gshtui.bus.event import Event
 from gshtui.bus.messages import Message
 from gshtui.store import grants, holds, journal, messages, outputs, prompts, search, sessions
 from gshtui.store.check import Checker
-from gshtui.store.connection import Database, Notice, Synchronous
+from gshtui.store.connection import Database, Notice
 from gshtui.store.errors import StoreError
 from gshtui.store.grants import Grant
 from gshtui.store.messages import StoredMessage
+from gshtui.store.opening import Synchronous
 from gshtui.store.search import Hit
 from gshtui.store.sessions import SessionInfo
 from gshtui.store.writer import RETRY_EVERY, Writer
@@ -88,8 +89,7 @@ class Store:
             StoreError: it cannot be opened, not even for reading.
         """
         database = Database(path, synchronous, on_notice)
-        await database
-        database.tell()
+        await database.ready()
         store = cls(database, on_notice, retry_every)
         store._checker.start()
         return store

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 from gshtui.bus.messages import Message, user_message
@@ -41,7 +41,7 @@ class Notices(list[tuple[str, str]]):
 
 
 @contextlib.asynccontextmanager
-async def opened(path: Path, notices: Notices | None = None, *, retry_every: float = 0.05) -> AsyncIterator[Store]:
+async def opened(path: Path, notices: Notices | None = None, *, retry_every: float = 0.05) -> AsyncGenerator[Store]:
     """The record at `path`, closed at the end whatever happens."""
     store = await Store.open(path, on_notice=notices if notices is not None else Notices(), retry_every=retry_every)
     try:
@@ -55,15 +55,25 @@ def said(number: int, words: str = "") -> Message:
     return user_message(words or f"message {number}", id=f"m{number}")
 
 
-def without_override() -> None:
-    """Make this process, if it is root's, one that permissions hold for (Linux: CAP_DAC_OVERRIDE and its like)."""
-    if os.geteuid() == 0:
-        os.setgroups([])
-        os.setresuid(65534, 65534, 65534)
+def bound_by_permissions() -> None:
+    """Give up root's right to pass over permissions, where a process has it. For children, before any thread."""
+    if os.geteuid() != 0:
+        return
+    import ctypes
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    header = (ctypes.c_uint32 * 2)(0x20080522, 0)  # version 3, this process
+    sets = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable; twice 32 bits
+    if libc.capget(header, sets) != 0:
+        raise OSError(ctypes.get_errno(), "capget")
+    for at in (0, 1):
+        sets[at] &= ~0b110  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+    if libc.capset(header, sets) != 0:
+        raise OSError(ctypes.get_errno(), "capset")
 
 
 @contextlib.asynccontextmanager
-async def child(program: str, *arguments: str) -> AsyncIterator[asyncio.subprocess.Process]:
+async def child(program: str, *arguments: str) -> AsyncGenerator[asyncio.subprocess.Process]:
     """A Python process that runs `program`, with pipes on both ends; killed and reaped at the end."""
     environ = {**os.environ, "PYTHONPATH": str(ROOT)}
     process = await asyncio.create_subprocess_exec(

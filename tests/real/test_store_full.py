@@ -1,0 +1,195 @@
+"""A disk that is full, and a folder that cannot be written: what fails says so, reading goes on, recording resumes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from gshtui.store.errors import StoreError
+from gshtui.store.journal import Entry
+from gshtui.store.spill import Spill
+from gshtui.store.store import Store
+from tests.kit.home import Home
+from tests.kit.record import Notices, child, line, opened, said
+
+FULL = """
+import asyncio, json, resource, sys
+from pathlib import Path
+from gshtui.bus.events.agent import TurnStarted
+from gshtui.store.errors import StoreError
+from gshtui.store.store import Store
+from tests.kit.record import Notices, said
+
+def limit(size):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+def say(**what):
+    print(json.dumps(what), flush=True)
+
+async def main():
+    path = Path(sys.argv[1])
+    notices = Notices()
+    store = await Store.open(path, on_notice=notices, retry_every=0.05)
+    session = (await store.create_session(cwd="/p", agent="main")).id
+    await store.append(session, said(0))
+    limit(max(file.stat().st_size for file in path.parent.iterdir()) + 300_000)
+    kept = 1
+    try:
+        while True:
+            await store.append(session, said(kept, "word " * 1_000))
+            kept += 1
+    except StoreError as error:
+        say(kind=error.kind, message=error.message, hint=error.hint)
+    for number in range(3):
+        store.record(TurnStarted(agent="main", session=session, turn=f"t{number}", prompt="p", text="word " * 4_000))
+    try:
+        await store.append(session, said(9_998, "word " * 4_000))
+    except StoreError as error:
+        say(kind=error.kind)
+    hits = await store.search_messages("word", limit=999)
+    say(readable=len(await store.messages(session)), kept=kept, hits=len(hits))
+    say(told=[text for text, _ in notices])
+    limit(resource.RLIM_INFINITY)
+    await notices.told("Recording goes on")
+    events = [event.turn for _, event in await store.events(session)]
+    place = await store.append(session, said(9_999))
+    say(events=events, place=place, faults=await store.check(), notices=len(notices))
+    await store.close()
+
+asyncio.run(main())
+"""
+
+
+async def test_a_full_disk_is_said_once_and_recording_goes_on_by_itself(home: Home) -> None:
+    path = home.data / "gsh" / "gsh.db"
+    async with child(FULL, str(path)) as process:
+        first = json.loads(await line(process))
+        assert first["kind"] == "full"
+        assert "full" in first["message"]
+        assert "space" in first["hint"]
+        assert json.loads(await line(process)) == {"kind": "full"}
+        read = json.loads(await line(process))
+        assert read["kept"] > 3
+        assert read["readable"] == read["kept"]
+        assert read["hits"] == read["kept"] - 1
+        assert len(json.loads(await line(process))["told"]) == 1
+        after = json.loads(await line(process))
+        assert after == {"events": ["t0", "t1", "t2"], "place": read["kept"] + 1, "faults": [], "notices": 2}
+        assert await process.wait() == 0
+
+
+FULL_AT_CLOSE = (
+    FULL[: FULL.index("    say(readable")]
+    + """
+    await store.close()
+    say(told=[text for text, _ in notices])
+
+asyncio.run(main())
+"""
+)
+
+
+async def test_closing_with_a_full_disk_ends_and_says_what_is_lost(home: Home) -> None:
+    path = home.data / "gsh" / "gsh.db"
+    async with child(FULL_AT_CLOSE, str(path)) as process:
+        assert await line(process)
+        assert await line(process)
+        assert "3 events" in json.loads(await line(process))["told"][-1]
+        assert await process.wait() == 0
+
+
+def test_what_waits_in_memory_has_a_limit_and_counts_what_it_gives_up() -> None:
+    spill = Spill(limit=100)
+    for number in range(10):
+        spill.add(Entry("s", "T", float(number), b"x" * 30))
+    assert [entry.at for entry in spill.peek(9)] == [7.0, 8.0, 9.0]
+    assert (spill.take_lost(), spill.take_lost()) == (7, 0)
+    spill.drop(2)
+    assert [entry.at for entry in spill.peek(9)] == [9.0]
+    spill.add(Entry("s", "T", 10.0, b"x" * 500))
+    assert len(spill) == 1  # even one that is larger than the limit waits
+
+
+READ_ONLY = """
+import asyncio, json, sys
+from pathlib import Path
+from gshtui.store.errors import StoreError
+from gshtui.store.store import Store
+from tests.kit.record import Notices, bound_by_permissions, said
+
+bound_by_permissions()
+
+async def main():
+    path = Path(sys.argv[1])
+    notices = Notices()
+    try:
+        store = await Store.open(path, on_notice=notices)
+    except StoreError as error:
+        print(json.dumps({"kind": error.kind, "message": error.message, "hint": error.hint}), flush=True)
+        return
+    kinds = []
+    session = sys.argv[2]
+    for call in (store.append(session, said(5)), store.create_session(cwd="/", agent="a"), store.hold(session, "h")):
+        try:
+            await call
+        except StoreError as error:
+            kinds.append(error.kind)
+    found = await store.messages(sys.argv[2])
+    hits = await store.search_messages("message")
+    told, faults, readonly = [text for text, _ in notices], await store.check(), store.readonly
+    await store.close()
+    print(json.dumps({"kinds": kinds, "read": len(found), "hits": len(hits), "told": told, "faults": faults,
+                      "readonly": readonly}), flush=True)
+
+asyncio.run(main())
+"""
+
+
+def _lock_up(folder: Path) -> None:
+    for file in folder.iterdir():
+        file.chmod(0o400)
+    folder.chmod(0o500)
+
+
+@pytest.mark.parametrize("closed", [True, False], ids=["closed well", "log left behind"])
+async def test_a_read_only_folder_is_open_for_reading(home: Home, closed: bool) -> None:
+    folder = home.data / "gsh"
+    async with opened(folder / "gsh.db") as store:
+        info = await store.create_session(cwd="/p", agent="main")
+        for number in range(3):
+            await store.append(info.id, said(number))
+        if not closed:
+            shutil.copytree(folder, home.data / "copy")
+    if not closed:
+        shutil.rmtree(folder)
+        (home.data / "copy").rename(folder)
+    _lock_up(folder)
+    async with child(READ_ONLY, str(folder / "gsh.db"), info.id) as process:
+        found = json.loads(await line(process))
+        assert found["kinds"] == ["readonly"] * 3
+        assert (found["read"], found["hits"], found["faults"], found["readonly"]) == (3, 3, [], True)
+        (told,) = found["told"]
+        assert "reading only" in told
+        assert await process.wait() == 0
+    folder.chmod(0o700)
+
+
+async def test_a_read_only_folder_without_a_record_says_so(home: Home) -> None:
+    folder = home.data / "gsh"
+    folder.mkdir()
+    _lock_up(folder)
+    async with child(READ_ONLY, str(folder / "gsh.db"), "x") as process:
+        found = json.loads(await line(process))
+        assert found["kind"] == "readonly"
+        assert str(folder) in found["hint"]
+    folder.chmod(0o700)
+
+
+async def test_a_file_in_place_of_the_folder_is_one_clear_sentence(home: Home) -> None:
+    (home.data / "gsh").write_text("a file")
+    with pytest.raises(StoreError) as error:
+        await Store.open(home.data / "gsh" / "gsh.db", on_notice=Notices())
+    assert str(home.data / "gsh") in str(error.value)

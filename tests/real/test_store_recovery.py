@@ -1,0 +1,238 @@
+"""A damaged file is kept as it is, and what can be read of it goes on in a new one."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gshtui.bus.messages import Message, Text
+from gshtui.store import opening, recovery
+from gshtui.store.store import Store
+from tests.kit.home import Home
+from tests.kit.record import Notices, opened, said
+
+PAGE = 4096
+MESSAGES = 400
+
+
+@pytest.fixture
+async def path(home: Home) -> Path:
+    """A record of several hundred pages: two conversations, an answer cut off, outputs, grants, history."""
+    path = home.data / "gsh" / "gsh.db"
+    async with opened(path) as store:
+        long = await store.create_session(cwd="/p", agent="main", title="long")
+        short = await store.create_session(cwd="/p", agent="main", title="short")
+        await asyncio.gather(*(store.append(long.id, said(n, f"entry {n} " + "text " * 300)) for n in range(MESSAGES)))
+        await store.append(short.id, said(0))
+        await store.save_partial(long.id, Message("cut", "assistant", (Text("I was about to"),)))
+        await store.put_output(long.id, "c", "full output\n" * 1_000)
+        await store.add_grant("/p", "bash", "ls")
+        await store.add_prompt("/p", "typed")
+    return path
+
+
+def _overwrite(path: Path, pages: range, seed: int = 1) -> None:
+    noise = random.Random(seed)
+    with path.open("r+b") as file:
+        for page in pages:
+            file.seek(page * PAGE)
+            file.write(noise.randbytes(PAGE))
+
+
+def _pages(path: Path) -> int:
+    return path.stat().st_size // PAGE
+
+
+async def _kept(store: Store) -> tuple[int, int]:
+    """Messages that can be read, and conversations."""
+    infos = await store.sessions()
+    for info in infos:
+        found = await store.messages(info.id)
+        assert len(found) == info.messages
+        assert all(stored.message.text for stored in found)
+    return sum(info.messages for info in infos), len(infos)
+
+
+def _set_aside(path: Path) -> list[Path]:
+    return sorted(path.parent.glob("gsh.db.corrupt-*"))
+
+
+async def test_noise_in_the_middle_costs_what_it_covers(path: Path) -> None:
+    middle = _pages(path) // 2
+    _overwrite(path, range(middle, middle + 5))
+    damaged = path.read_bytes()
+    notices = Notices()
+    async with opened(path, notices) as store:
+        messages, sessions = await _kept(store)
+        assert MESSAGES - 40 <= messages <= MESSAGES
+        assert sessions == 2
+        assert await store.check() == []
+        assert len(await store.search_messages("entry", limit=1_000)) == messages - 1
+        info = await store.session((await store.sessions())[0].id)
+        assert await store.append(info.id, said(9_999)) > 0
+    (told, where), *_ = notices
+    assert f"{messages} messages of 2 conversations were recovered" in told
+    (aside,) = _set_aside(path)
+    assert str(aside) in where
+    assert aside.read_bytes() == damaged
+    notices.clear()
+    async with opened(path, notices):
+        assert notices == []
+
+
+def _no_header(path: Path) -> None:
+    with path.open("r+b") as file:
+        file.write(b"garbage all over" * 7)
+
+
+def _no_first_page(path: Path) -> None:
+    _overwrite(path, range(1))
+
+
+def _not_a_byte_left(path: Path) -> None:
+    path.write_bytes(random.Random(2).randbytes(path.stat().st_size))
+
+
+def _first_half(path: Path) -> None:
+    with path.open("r+b") as file:
+        file.truncate(path.stat().st_size // 2 + 100)
+
+
+def _every_tenth(path: Path) -> None:
+    for page in range(30, _pages(path), 10):
+        _overwrite(path, range(page, page + 1))
+
+
+def _zeroed(path: Path) -> None:
+    with path.open("r+b") as file:
+        file.seek(40 * PAGE)
+        file.write(bytes(PAGE * 20))
+
+
+@pytest.mark.parametrize(
+    ("damage", "at_least"),
+    [
+        (_no_header, MESSAGES + 1),
+        (_no_first_page, MESSAGES + 1),
+        (_first_half, MESSAGES // 4),
+        (_every_tenth, MESSAGES // 2),
+        (_zeroed, MESSAGES // 2),
+        (_not_a_byte_left, 0),
+    ],
+)
+async def test_whatever_the_damage_the_store_opens_with_what_is_left(
+    path: Path, damage: Callable[[Path], None], at_least: int
+) -> None:
+    damage(path)
+    damaged = path.read_bytes()
+    notices = Notices()
+    async with opened(path, notices) as store:
+        messages, sessions = await _kept(store)
+        assert messages >= at_least
+        if at_least > MESSAGES:
+            assert sessions == 2
+            (long,) = [info for info in await store.sessions() if info.title == "long"]
+            assert [message.text for message in await store.partials(long.id)] == ["I was about to"]
+            ((_, key),) = await store.outputs(long.id)
+            assert (await store.output(key)).startswith("full output")
+            assert len(await store.grants("/p")) == 1
+            assert await store.prompts("/p") == ["typed"]
+        assert await store.check() == []
+        fresh = await store.create_session(cwd="/p", agent="main")
+        assert await store.append(fresh.id, said(1)) == 1
+    assert len(notices) == 1
+    assert _set_aside(path)[0].read_bytes() == damaged
+
+
+async def test_what_is_only_in_the_log_is_recovered_too(path: Path) -> None:
+    async with opened(path) as store:
+        (info,) = [info for info in await store.sessions() if info.title == "short"]
+        for number in range(1, 6):
+            await store.append(info.id, said(number))
+        wal = path.with_name("gsh.db-wal").read_bytes()
+        main = path.read_bytes()
+    assert wal
+    path.write_bytes(b"x" * 100 + main[100:])
+    _overwrite(path, range(60, 62))
+    path.with_name("gsh.db-wal").write_bytes(wal)
+    async with opened(path) as store:
+        assert len(await store.messages(info.id)) == 6
+    assert [file.name[-4:] for file in _set_aside(path)][-1] == "-wal"
+
+
+async def test_a_conversation_whose_own_row_is_lost_is_found_by_its_messages(path: Path) -> None:
+    with sqlite3.connect(path) as raw:
+        raw.execute("DELETE FROM sessions WHERE title = 'long'")
+    raw.close()
+    recovery.mark(path)
+    async with opened(path) as store:
+        (lost,) = [info for info in await store.sessions() if info.title == "(recovered)"]
+        assert lost.messages == MESSAGES
+        assert len(await store.partials(lost.id)) == 1
+
+
+async def test_a_large_file_is_checked_behind_the_scenes_and_recovered_at_the_next_start(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "CHECK_AT_OPEN", 0)
+    monkeypatch.setattr("gshtui.store.check.CHECK_AT_OPEN", 0)
+    _overwrite(path, range(50, 60))
+    notices = Notices()
+    async with opened(path, notices):
+        told = await notices.told("damaged")
+        assert "start it again" in told[1]
+    notices.clear()
+    async with opened(path, notices) as store:
+        assert "recovered" in notices[0][0]
+        assert (await _kept(store))[0] > MESSAGES // 2
+
+
+async def test_a_word_index_that_is_damaged_is_made_anew_by_the_search(path: Path) -> None:
+    with sqlite3.connect(path) as raw:
+        raw.execute("UPDATE messages_fts_data SET block = x'ff00ff00ff00ff' WHERE id > 10")
+    raw.close()
+    async with opened(path) as store:
+        assert await store.check() != []
+        assert len(await store.search_messages("entry 77 text")) == 1
+        assert await store.check() == []
+
+
+async def test_check_names_what_is_wrong(path: Path) -> None:
+    async with opened(path) as store:
+        assert await store.check() == []
+        with sqlite3.connect(path) as raw:
+            raw.execute("PRAGMA foreign_keys = OFF")
+            raw.execute("DELETE FROM sessions WHERE title = 'short'")
+        raw.close()
+        (fault,) = await store.check()
+        assert "messages" in fault
+        assert "sessions" in fault
+
+
+async def test_a_record_that_was_removed_while_open_is_written_again(path: Path) -> None:
+    notices = Notices()
+    async with opened(path, notices) as store:
+        (info, *_) = await store.sessions()
+        for file in path.parent.glob("gsh.db*"):
+            file.unlink()
+        place = await store.append(info.id, said(5_000))
+        assert len(await store.messages(info.id, before=place)) == info.messages
+        assert "removed" in (await notices.told("written again"))[0]
+    async with opened(path) as store:
+        assert (await store.messages(info.id))[-1].message.id == "m5000"
+
+
+async def test_a_record_that_was_recovered_by_another_window_is_taken_up(path: Path) -> None:
+    notices = Notices()
+    async with opened(path, notices) as store:
+        (info, *_) = await store.sessions()
+        recovery.mark(path)
+        async with opened(path) as other:
+            await store.append(info.id, said(5_000))
+            assert (await other.messages(info.id))[-1].message.id == "m5000"
+            assert "replaced" in notices[0][0]
