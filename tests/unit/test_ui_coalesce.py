@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -44,7 +46,7 @@ def test_all_text_stays_in_its_order(given_pieces: list[tuple[str, str]]) -> Non
 @given(pieces)
 def test_no_two_neighbours_could_still_be_one(given_pieces: list[tuple[str, str]]) -> None:
     keys = [event.merge_key() for event in coalesced([made(piece) for piece in given_pieces])]
-    assert all(one is None or one != other for one, other in zip(keys, keys[1:], strict=False))
+    assert all(one is None or one != other for one, other in itertools.pairwise(keys))
 
 
 def test_a_flood_becomes_one() -> None:

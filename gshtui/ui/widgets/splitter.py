@@ -19,7 +19,7 @@ class Splitter(Widget):
 
     def __init__(self, edge: str) -> None:
         super().__init__(id=f"split-{edge}")
-        self._drag = Drag(self, edge)
+        self._drag = Drag(self, f"split-{edge}")
 
     def render(self) -> RenderResult:
         return "\n".join("│" * max(1, self.size.height))
