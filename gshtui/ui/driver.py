@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
-from textual.drivers.linux_driver import LinuxDriver
+
+from gshtui.ui.terminal_input import ReadingDriver
 
 if TYPE_CHECKING:
     from gshtui.ui.first_frame import FirstFrame
@@ -27,7 +28,7 @@ def free_alt_digits() -> None:
         ANSI_SEQUENCES_KEYS.pop(f"\x1b{digit}", None)  # type: ignore[attr-defined]
 
 
-class WorkbenchDriver(LinuxDriver):
+class WorkbenchDriver(ReadingDriver):
     """The driver of the real window."""
 
     first_frame: FirstFrame | None = None

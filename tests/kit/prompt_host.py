@@ -12,6 +12,7 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.approval import ApprovalRequested
 from gshtui.ui.consumer import EventConsumer
 from gshtui.ui.messages import CommandLine, Intent
+from gshtui.ui.terminal_input import ReadingDriver
 from gshtui.ui.themes import OURS
 from gshtui.ui.widgets.prompt.prompt_area import PromptArea
 
@@ -24,8 +25,8 @@ class PromptHost(App[None]):
     CSS_PATH = [STYLES / "prompt.tcss", STYLES / "approvals.tcss"]
     CSS = "Log { height: 1fr; }"
 
-    def __init__(self, theme: str = "gsh-dark", **area: Any) -> None:
-        super().__init__()
+    def __init__(self, theme: str = "gsh-dark", *, real_terminal: bool = False, **area: Any) -> None:
+        super().__init__(driver_class=ReadingDriver if real_terminal else None)
         for ours in OURS:
             self.register_theme(ours)
         self.theme = theme
