@@ -1,6 +1,7 @@
 """The floors: the least that a Textual app can be, started as `python -m tests.bench.bare KIND`.
 
-`input` and `textarea`: a log and a line to type in. `log`: 200 KB of Markdown into a `Log` in pieces of 20 characters.
+`input` and `textarea`: a log and a line to type in. `log`: an answer into a `Log` as soon as enter is pressed, with the
+variables of `tests.bench.synthetic`.
 Kept as plain as Textual's own examples: what ours is compared with is Textual, not our skill with it.
 """
 
@@ -9,12 +10,13 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-import time
+from pathlib import Path
 
 from textual.app import App, ComposeResult
 from textual.widgets import Input, Log, TextArea
 
 from tests.bench.material import END, answer
+from tests.bench.watch import Watch
 
 
 class WithInput(App[None]):
@@ -40,22 +42,31 @@ class WithTextArea(App[None]):
         yield area
 
 
-class Streaming(WithTextArea):
-    """Writes an answer of `STREAM_SIZE` characters into the log, as fast as it takes it."""
+class Streaming(App[None]):
+    """Writes an answer into a `Log` as fast as it takes it."""
 
-    def on_mount(self) -> None:
+    AUTO_FOCUS = "Input"
+
+    def compose(self) -> ComposeResult:
+        yield Log()
+        yield Input(placeholder="press enter to begin")
+
+    def on_input_submitted(self) -> None:
         self.run_worker(self.stream())
 
     async def stream(self) -> None:
-        await asyncio.sleep(1.0)  # the first screen is not part of it
         log = self.query_one(Log)
-        text = answer(int(os.environ["STREAM_SIZE"]))
-        began, used = time.perf_counter(), time.process_time()
-        for at in range(0, len(text), 20):
-            log.write(text[at : at + 20])
+        text = answer(int(os.environ["BENCH_SIZE"])) + f"\n{END}\n"
+        pieces = [text[at : at + 20] for at in range(0, len(text), 20)]
+        watch = Watch()
+        watch.begin()
+        for number, piece in enumerate(pieces):
+            if number and number % (len(pieces) // 10) == 0:
+                watch.passed()
+            log.write(piece)
             await asyncio.sleep(0)
-        log.write(f"\n{END}\n")
-        self.title = f"{time.perf_counter() - began:.3f} {time.process_time() - used:.3f}"
+        watch.passed()
+        watch.write(Path(os.environ["BENCH_REPORT"]))
 
 
 KINDS: dict[str, type[App[None]]] = {"input": WithInput, "textarea": WithTextArea, "log": Streaming}

@@ -1,0 +1,89 @@
+"""A long conversation beside a short one: opening, scrolling, resizing. The real program on a real store."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+from gshtui.bus.ids import new_id
+from gshtui.bus.messages import Message, Text
+from gshtui.settings import paths
+from gshtui.store.store import Store
+from tests.bench.figures import Report, median, p95
+from tests.bench.material import END, turns
+from tests.bench.place import Place, ours
+from tests.bench.pty_probe import Probe
+
+WHEEL_UP, WHEEL_DOWN = b"\x1b[<64;70;15M", b"\x1b[<65;70;15M"
+LENGTHS = (10, 10_000)
+ROUNDS = 3
+
+
+async def record(place: Place, length: int) -> str:
+    """Write a conversation of this length; gives its id."""
+    store = await Store.open(paths.data_dir() / "gsh.db")
+    try:
+        session = (await store.create_session(cwd=str(place.project), agent="main")).id
+        told = [*turns(length - 1), ("assistant", END)]
+        for start in range(0, length, 500):
+            batch = [Message(id=new_id(), role=role, blocks=(Text(text),)) for role, text in told[start : start + 500]]  # type: ignore[arg-type]
+            await asyncio.gather(*(store.append(session, message) for message in batch))
+        return session
+    finally:
+        await store.close()
+
+
+def run(report: Report, place: Place) -> None:
+    """Alternate the short and the long one."""
+    sessions = {length: asyncio.run(record(place, length)) for length in LENGTHS}
+    opened: dict[int, list[float]] = {length: [] for length in LENGTHS}
+    wheel: dict[int, list[float]] = {length: [] for length in LENGTHS}
+    resized: dict[int, list[float]] = {length: [] for length in LENGTHS}
+    memory: dict[int, list[float]] = {length: [] for length in LENGTHS}
+    for _ in range(ROUNDS):
+        for length, session in sessions.items():
+            with Probe(ours("--resume", session), environ=place.environ, cwd=place.project) as probe:
+                probe.first_frame()
+                opened[length].append(probe.wait_for(END))
+                probe.settle(1.0)
+                memory[length].append(probe.memory())
+                for notch in [WHEEL_UP] * 25 + [WHEEL_DOWN] * 10:
+                    wheel[length].append(reaction(probe, notch))
+                probe.settle(0.3)
+                for columns, rows in ((120, 40), (200, 50)):
+                    at = probe.resize(columns, rows)
+                    resized[length].append(probe.settle(0.3) - at)
+    short, long = LENGTHS
+    report.add(
+        "open 10,000 messages, until the last is shown", median(opened[long]), "s", floor=median(opened[short]), limit=2
+    )
+    report.add(
+        "  a notch of the wheel to the screen, median",
+        1e3 * median(wheel[long]),
+        "ms",
+        floor=1e3 * median(wheel[short]),
+        limit=2,
+    )
+    report.add(
+        "  a notch of the wheel to the screen, p95",
+        1e3 * p95(wheel[long]),
+        "ms",
+        floor=1e3 * p95(wheel[short]),
+        limit=2,
+    )
+    report.add(
+        "  a resize until all is drawn", 1e3 * median(resized[long]), "ms", floor=1e3 * median(resized[short]), limit=2
+    )
+    report.add("  resident memory", median(memory[long]), "MB", floor=median(memory[short]))
+
+
+def reaction(probe: Probe, keys: bytes) -> float:
+    """Seconds from a key or a notch to the first thing that the program writes; at most a second."""
+    while probe.read(0.03):
+        pass
+    at = probe.write(keys)
+    return probe.now() - at if probe.read(1.0) else 1.0
+
+
+if __name__ == "__main__":
+    sys.exit("run python -m tests.bench history")

@@ -1,0 +1,108 @@
+"""The real window on a hub that makes up a conversation: `python -m tests.bench.synthetic`, configured by variables.
+
+`BENCH_MESSAGES`: messages that are there. `BENCH_SIZE`: characters of the answer to each prompt. `BENCH_RATE`: pieces
+a second (0: as fast as they are taken). `BENCH_PIECE`: characters a piece. `BENCH_REPORT`: where the watch's report
+goes. So the time of bus, bridge and panes is measured, and that of no network.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from gshtui.bus.bus import Bus
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent import (
+    IterationStarted,
+    MessageAppended,
+    PromptSubmitted,
+    TextDelta,
+    TurnFinished,
+    TurnStarted,
+)
+from gshtui.bus.events.hub import HubStarted
+from gshtui.bus.events.session import SessionOpened
+from gshtui.bus.messages import Message, Text
+from gshtui.commands.declaration import Outcome
+from gshtui.commands.registry import Registry
+from gshtui.settings.load import load
+from gshtui.store.messages import StoredMessage
+from gshtui.ui.app import Workbench
+from gshtui.ui.port import Opening
+from tests.bench.material import END, answer, turns
+from tests.bench.watch import Watch
+
+SESSION = "bench"
+
+
+class MadeUpHub:
+    """Answers every prompt with the same long answer."""
+
+    def __init__(self, cwd: Path) -> None:
+        self.bus = Bus()
+        self.settings: Any = load(cwd).settings
+        self.registry = Registry()
+        self._cwd = cwd
+        self._log = [
+            StoredMessage(seq=seq, message=Message(id=f"m{seq}", role=role, blocks=(Text(text),)))  # type: ignore[arg-type]
+            for seq, (role, text) in enumerate(turns(int(os.environ.get("BENCH_MESSAGES", "0"))), 1)
+        ]
+        self._turn: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        self.bus.subscribe(self._prompted, PromptSubmitted, name="made-up agent")
+        self.bus.publish(HubStarted(cwd=str(self._cwd)))
+        self.bus.publish(SessionOpened(session=SESSION, agent="main", messages=len(self._log), cwd=str(self._cwd)))
+
+    async def stop(self) -> None:
+        if self._turn is not None:
+            self._turn.cancel()
+        await self.bus.close(timeout=1)
+
+    async def run(self, line: str) -> Outcome:
+        return Outcome(data=[])
+
+    async def messages(self, session: str, *, before: int | None = None, limit: int = 200) -> Sequence[StoredMessage]:
+        end = len(self._log) if before is None else before - 1
+        return self._log[max(0, end - limit) : end]
+
+    def _prompted(self, batch: Sequence[Event]) -> None:
+        for event in batch:
+            if isinstance(event, PromptSubmitted):
+                self._turn = asyncio.get_running_loop().create_task(self._answer(event))
+
+    async def _answer(self, prompt: PromptSubmitted) -> None:
+        text = answer(int(os.environ.get("BENCH_SIZE", "2000"))) + f"\n\n{END}\n"
+        size, rate = int(os.environ.get("BENCH_PIECE", "20")), float(os.environ.get("BENCH_RATE", "0"))
+        about = {"agent": "main", "session": SESSION}
+        asked = Message(id=prompt.prompt, role="user", blocks=(Text(prompt.text),))
+        self.bus.publish(MessageAppended(message=asked, **about))
+        self.bus.publish(TurnStarted(turn="t1", prompt=prompt.prompt, **about))
+        self.bus.publish(IterationStarted(turn="t1", iteration=1, message="a1", **about))
+        pieces = [text[at : at + size] for at in range(0, len(text), size)]
+        watch, loop = Watch(), asyncio.get_running_loop()
+        watch.begin()
+        began = loop.time()
+        for number, piece in enumerate(pieces):
+            if number and number % (len(pieces) // 10 or 1) == 0:
+                watch.passed()
+            self.bus.publish(TextDelta(message="a1", text=piece, **about))
+            await asyncio.sleep(max(0.0, began + (number + 1) / rate - loop.time()) if rate else 0)
+        watch.passed()
+        done = Message(id="a1", role="assistant", blocks=(Text(text),), stop="end", turn="t1", iteration=1)
+        self.bus.publish(MessageAppended(message=done, **about))
+        self.bus.publish(TurnFinished(turn="t1", stop="end", **about))
+        await self.bus.drained()
+        if report := os.environ.get("BENCH_REPORT"):
+            watch.write(Path(report))
+
+
+async def _make(opening: Opening) -> Any:
+    return MadeUpHub(opening.cwd)
+
+
+if __name__ == "__main__":
+    Workbench(Opening(cwd=Path.cwd(), session="new"), make_hub=_make).run()
