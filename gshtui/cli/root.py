@@ -5,6 +5,7 @@ click parses; nothing of the hub is imported here. Called by `entry` for all tha
 
 from __future__ import annotations
 
+import difflib
 import platform
 import sys
 from typing import Any
@@ -20,6 +21,7 @@ from gshtui.cli.options import json_option
 from gshtui.cli.prompt import prompt
 from gshtui.cli.run import run as run_command
 from gshtui.cli.session import session
+from gshtui.settings.paths import FolderError
 
 EPILOG = """\
 Exit codes: 0 done, 1 error, 2 wrong usage, 3 provider or tool unreachable, 4 approval denied or needed with nobody to
@@ -36,7 +38,11 @@ class Root(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            said = f"{error.message.rstrip('.')}, and there is no such folder."
+            if not args or args[0].startswith("-"):
+                raise
+            near = difflib.get_close_matches(args[0], [name for name in self.commands if name != "help"], n=2)
+            hint = f" Did you mean {' or '.join(near)}?" if near else ""
+            said = f"There is no command {args[0]!r}, and no such folder.{hint}"
             raise click.UsageError(said, ctx) from error
 
 
@@ -117,4 +123,7 @@ def run(arguments: list[str]) -> int:
     except click.ClickException as error:
         error.show()
         return error.exit_code
+    except FolderError as error:
+        click.echo(f"gsh-tui: {error}", err=True)
+        return 1
     return code if isinstance(code, int) else 0

@@ -7,13 +7,12 @@ What they do is worked out from their journals, so the source of a status is `jo
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gshtui.headless import exits, streams
 from gshtui.headless.line import STORE_ONLY
 from gshtui.headless.running import Stop, run, until_asked
-from gshtui.headless.surroundings import loaded_here, running
+from gshtui.headless.surroundings import here, loaded_here, running
 
 if TYPE_CHECKING:
     from gshtui.store.store import SessionInfo, Store
@@ -60,7 +59,7 @@ async def _with_agents(stop: Stop, everywhere: bool, work: Any) -> int:
     from gshtui.hub import HubOptions
 
     async def look() -> int:
-        options = HubOptions(cwd=Path.cwd(), loaded=loaded_here(), parts=STORE_ONLY, where="gsh-tui agent")
+        options = HubOptions(cwd=here(), loaded=loaded_here(), parts=STORE_ONLY, where="gsh-tui agent")
         async with running(options) as hub:
             await hub.start()
             if hub.store is None:

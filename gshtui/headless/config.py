@@ -12,10 +12,10 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gshtui.headless import exits, streams
+from gshtui.headless.surroundings import here
 
 if TYPE_CHECKING:
     from gshtui.settings.load import Loaded
@@ -25,7 +25,7 @@ def config(action: str, key: str = "", value: str = "", *, flags: Mapping[str, A
     """Run the command with these parameters; gives the exit code."""
     from gshtui.settings.load import load
 
-    loaded = load(Path.cwd(), flags=flags)
+    loaded = load(here(), flags=flags)
     if action != "show":  # which says them itself
         _say_problems(loaded)
     return _command(loaded, {"action": action, "key": key, "value": value}, as_json=as_json)
@@ -36,7 +36,7 @@ def edit(*, as_json: bool) -> int:
     from gshtui.settings.edit import EditError, make_ready
     from gshtui.settings.load import load
 
-    loaded = load(Path.cwd())
+    loaded = load(here())
     if not (sys.stdin and sys.stdin.isatty() and streams.is_terminal(streams.STDOUT)):
         streams.complain("`config edit` opens an editor and needs a terminal; `config set KEY VALUE` does not.")
         return exits.USAGE
@@ -52,7 +52,7 @@ def edit(*, as_json: bool) -> int:
         streams.complain(f"there is no editor{f' {words[0]!r}' if words else ''} here; set EDITOR, or edit {file}.")
         return exits.UNREACHABLE
     code = subprocess.run([*words, str(file)], check=False).returncode
-    after = load(Path.cwd())
+    after = load(here())
     _say_problems(after)
     if as_json:
         from gshtui.commands.config_report import problem_data
@@ -67,7 +67,7 @@ def trust(*, revoke: bool, yes: bool, as_json: bool) -> int:
     from gshtui.settings.load import load
     from gshtui.settings.reading import read_bytes
 
-    loaded = load(Path.cwd())
+    loaded = load(here())
     if not revoke and not yes:
         if not (os.isatty(0) and os.isatty(2)):
             streams.complain("trusting a folder is a person's decision, and nobody is here to ask; or give --yes.")

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gshtui.headless import exits, streams
 from gshtui.headless.running import run, until_asked
-from gshtui.headless.surroundings import loaded_here, running
+from gshtui.headless.surroundings import here, loaded_here, running
 
 if TYPE_CHECKING:
     from gshtui.commands.declaration import Outcome
@@ -51,7 +50,7 @@ async def _run(options: LineOptions) -> int:
 
     loaded = await asyncio.to_thread(loaded_here, options.flags)
     hub_options = HubOptions(
-        cwd=Path.cwd(),
+        cwd=here(),
         loaded=loaded,
         approvals="policy" if options.yes else "refuse",
         parts=options.parts,

@@ -9,14 +9,13 @@ import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gshtui.headless import exits
 from gshtui.headless.running import Stop, run
 from gshtui.headless.stdin import LIMIT, piped
 from gshtui.headless.streams import Writer, complain
-from gshtui.headless.surroundings import loaded_here, running
+from gshtui.headless.surroundings import here, loaded_here, running
 
 if TYPE_CHECKING:
     from gshtui.headless.reporter import Reporter
@@ -83,7 +82,7 @@ async def _turn(options: PromptOptions, stop: Stop, deadline: float | None, repo
     from gshtui.hub import HubOptions
 
     hub_options = HubOptions(
-        cwd=Path.cwd(),
+        cwd=here(),
         loaded=await asyncio.to_thread(loaded_here, options.flags),
         session=options.session,
         agent=options.agent,

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gshtui.headless.streams import STDERR, complain, is_terminal
+from gshtui.settings.paths import FolderError
 
 if TYPE_CHECKING:
     from gshtui.hub import Hub, HubOptions
@@ -21,15 +22,23 @@ _STOP_WITHIN = 20.0
 """Seconds for a hub to stop; it has its own, shorter deadlines for each part."""
 
 
+def here() -> Path:
+    """The current folder. Raises `FolderError` when it was removed."""
+    try:
+        return Path.cwd()
+    except OSError as error:
+        raise FolderError("The current folder is gone; change to one that exists.") from error
+
+
 def loaded_here(flags: Mapping[str, Any] | None = None) -> Loaded:
     """The settings for the current folder, with what is wrong with them said.
 
     Raises:
-        OSError: the current folder is gone, or there is no home folder.
+        FolderError: the current folder is gone, or there is no home folder.
     """
     from gshtui.settings.load import load
 
-    loaded = load(Path.cwd(), flags=flags)
+    loaded = load(here(), flags=flags)
     for problem in loaded.problems:
         if problem.level == "warning" or is_terminal(STDERR):
             complain(str(problem))

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-from pathlib import Path
 
 from gshtui.headless import exits
 from gshtui.headless.doctor import packages, record, surroundings, tools
 from gshtui.headless.doctor.finding import Finding, as_data, as_text
 from gshtui.headless.running import Stop, run, until_asked
 from gshtui.headless.streams import result, result_json
+from gshtui.headless.surroundings import here
 
 
 def doctor(*, as_json: bool) -> int:
@@ -45,7 +45,7 @@ async def examine(manager: str) -> list[Finding]:
     """All findings, by group."""
     from gshtui.settings.load import load
 
-    loaded = await asyncio.to_thread(load, Path.cwd())
+    loaded = await asyncio.to_thread(load, here())
     programs, providers, kept = await asyncio.gather(
         tools.examine(manager), surroundings.examine_providers(loaded, os.environ), record.examine(loaded)
     )

@@ -12,15 +12,18 @@ import os
 import platform
 import shutil
 import sys
-import urllib.error
-import urllib.request
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from gshtui.headless.doctor.finding import Finding
 from gshtui.settings.load import Loaded
 
+if TYPE_CHECKING:
+    from gshtui.providers.places import Candidate
+
 _WITHIN = 2.0
-_OLLAMA = "http://127.0.0.1:11434"
+"""Seconds that an Ollama has to answer."""
+_PROVIDERS = "Providers"
 
 
 def examine_python() -> list[Finding]:
@@ -79,58 +82,37 @@ def examine_config(loaded: Loaded) -> list[Finding]:
 
 
 async def examine_providers(loaded: Loaded, environ: Mapping[str, str]) -> list[Finding]:
-    """Which providers could be used: a key in the environment, or a server that answers."""
-    group = "Providers"
-    findings: list[Finding] = []
-    for name, provider in sorted(loaded.settings.providers.items()):
-        if provider.type == "ollama" or (not provider.type and name == "ollama"):
-            findings.append(await _ollama(group, name, provider.base_url or address(environ.get("OLLAMA_HOST", ""))))
-            continue
-        variables = [provider.api_key_env] if provider.api_key_env else []
-        if (provider.type or name) == "gemini":
-            variables += [other for other in ("GEMINI_API_KEY", "GOOGLE_API_KEY") if other not in variables]
-        found = [variable for variable in variables if environ.get(variable, "").strip()]
-        if found:
-            findings.append(Finding(group, name, "ok", f"{found[0]} is set"))
-        elif variables:
-            empty = [variable for variable in variables if variable in environ]
-            detail = f"{empty[0]} is set but empty" if empty else f"{' or '.join(variables)} is not set"
-            findings.append(Finding(group, name, "missing", detail, f"export {variables[0]}=…"))
-    if not any(finding.status == "ok" for finding in findings):
-        detail = "no key and no Ollama: the offline provider answers, which is no model"
-        findings.append(Finding(group, "offline", "note", detail))
-    return findings
+    """Which providers could be used (a key in the environment, or a server that answers), and which one would be."""
+    from gshtui.providers.places import candidates
+    from gshtui.providers.port import ProviderError
+    from gshtui.providers.select import choose
 
-
-def address(host: str) -> str:
-    """The address that an `OLLAMA_HOST` means: it may lack the scheme, the host or the port."""
-    if not host.strip():
-        return _OLLAMA
-    scheme, found, rest = host.strip().partition("://")
-    if not found:
-        scheme, rest = "http", host.strip()
-    rest = rest.rstrip("/")
-    name, has_port, port = rest.rpartition(":")
-    if not has_port or not port.isdigit():
-        name, port = rest, "11434" if not found else {"http": "80", "https": "443"}.get(scheme, "11434")
-    return f"{scheme}://{name.replace('0.0.0.0', '127.0.0.1') or '127.0.0.1'}:{port}"
-
-
-async def _ollama(group: str, name: str, base: str) -> Finding:
+    found = candidates(loaded.settings, environ).values()
+    findings = list(await asyncio.gather(*(_provider(candidate, environ) for candidate in found)))
     try:
-        async with asyncio.timeout(_WITHIN + 1):
-            answers = await asyncio.to_thread(_answers, f"{base.rstrip('/')}/api/version")
-    except TimeoutError:
-        answers = False
-    if answers:
-        return Finding(group, name, "ok", f"Ollama answers at {base}")
-    return Finding(group, name, "missing", f"no Ollama answers at {base}", "ollama serve (https://ollama.com/download)")
+        choice = await choose(loaded.settings, environ)
+    except ProviderError as error:
+        return [*findings, Finding(_PROVIDERS, "in use", "problem", error.message, error.hint)]
+    await choice.provider.close()
+    status = "note" if choice.provider.name == "offline" else "ok"
+    return [*findings, Finding(_PROVIDERS, "in use", status, f"{choice.label}: {choice.why}")]
 
 
-def _answers(url: str) -> bool:
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    try:
-        with opener.open(url, timeout=_WITHIN) as answer:
-            return answer.status == 200
-    except (OSError, ValueError, urllib.error.URLError):
-        return False
+async def _provider(candidate: Candidate, environ: Mapping[str, str]) -> Finding:
+    name = candidate.name
+    if candidate.api == "ollama":
+        from gshtui.providers.ollama import running
+
+        models = await running(candidate.base_url, _WITHIN)
+        if models is None:
+            detail = f"no Ollama answers at {candidate.base_url}"
+            return Finding(_PROVIDERS, name, "missing", detail, "ollama serve (https://ollama.com/download)")
+        if not models:
+            detail = f"Ollama answers at {candidate.base_url}, without a model"
+            return Finding(_PROVIDERS, name, "missing", detail, f"ollama pull {candidate.default_model or 'llama3.2'}")
+        return Finding(_PROVIDERS, name, "ok", f"Ollama answers at {candidate.base_url}; {len(models)} models")
+    variable = candidate.key_variable
+    if candidate.keyed:
+        return Finding(_PROVIDERS, name, "ok", f"{variable} is set" if candidate.key else "its server needs no key")
+    detail = f"{variable} is {'set but empty' if variable in environ else 'not set'}"
+    return Finding(_PROVIDERS, name, "missing", detail, f"export {variable}=…")

@@ -1,0 +1,69 @@
+"""What opens the window and what is left to the command-line library."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gshtui.cli.entry import COMMANDS
+from gshtui.cli.opening import read_opening
+
+
+@pytest.mark.parametrize(
+    ("arguments", "opened"),
+    [
+        ([], ("", "", "", "", "")),
+        (["--continue"], ("", "latest", "", "", "")),
+        (["-c"], ("", "latest", "", "", "")),
+        (["--new"], ("", "new", "", "", "")),
+        (["--resume", "01ab"], ("", "01ab", "", "", "")),
+        (["--resume=01ab", "--agent", "tess"], ("", "01ab", "tess", "", "")),
+        (["--model=sonnet", "--provider", "anthropic"], ("", "", "", "anthropic", "sonnet")),
+    ],
+)
+def test_the_window(arguments: list[str], opened: tuple[str, ...]) -> None:
+    found = read_opening(arguments, COMMANDS)
+    assert found is not None
+    assert (found.cwd, found.session, found.agent, found.provider, found.model) == opened
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"],
+        ["--version"],
+        ["prompt", "hi"],
+        ["nosuch"],
+        ["--continue", "--new"],
+        ["--resume"],
+        ["--resume", "--new"],
+        ["--model="],
+        ["--model", "a", "--model", "b"],
+        ["--continue=yes"],
+        ["--model", "x", "prompt", "hi"],
+        ["-"],
+        ["--"],
+        [""],
+    ],
+)
+def test_not_the_window(arguments: list[str]) -> None:
+    assert read_opening(arguments, COMMANDS) is None
+
+
+def test_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run").mkdir()
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    opening = read_opening(["./run", "-c"], COMMANDS)
+    assert opening is not None
+    assert (opening.cwd, opening.session) == (str(tmp_path / "run"), "latest")
+    assert read_opening(["run"], COMMANDS) is None, "the command wins over the folder"
+    assert read_opening(["file"], COMMANDS) is None
+    assert read_opening([".", "."], COMMANDS) is None
+
+
+def test_the_list_of_commands_is_the_groups_own() -> None:
+    from gshtui.cli.root import root
+
+    assert set(root.commands) == COMMANDS
