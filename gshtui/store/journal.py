@@ -43,15 +43,14 @@ class Scribe:
         """
         if isinstance(event, NOT_RECORDED):
             return None
-        agent = str(getattr(event, "agent", ""))
-        session = str(getattr(event, "session", ""))
-        if session and agent:
-            self.sessions[agent] = session
-        session = session or self.sessions.get(agent, "")
         if isinstance(event, MessageAppended):
             event = msgspec.structs.replace(event, message=msgspec.structs.replace(event.message, blocks=()))
         fields = wire.to_plain(event)
-        return Entry(session, str(fields["type"]), event.at, plain.encode_plain(fields))
+        agent, session = (plain.clean_text(str(fields.get(name, ""))) for name in ("agent", "session"))
+        if session and agent:
+            self.sessions[agent] = session
+        session = session or self.sessions.get(agent, "")
+        return Entry(session, plain.clean_text(str(fields["type"])), event.at, plain.encode_plain(fields))
 
 
 def insert(connection: sqlite3.Connection, entries: Sequence[Entry]) -> None:

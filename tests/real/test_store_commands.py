@@ -1,0 +1,226 @@
+"""`session …` as people, scripts and agents use it, and the two forms of export."""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from gshtui.bus.messages import Document, Image, Message, Text, Thinking, ToolCall, ToolResult, Usage
+from gshtui.commands.declaration import Caller, CommandError, Effect, Invocation, Outcome, UsageError
+from gshtui.commands.execute import run_line
+from gshtui.commands.language import parse
+from gshtui.commands.registry import Registry
+from gshtui.store import export
+from gshtui.store.commands import commands
+from gshtui.store.store import Store
+from tests.kit.home import Home
+from tests.kit.record import opened, said
+
+CONVERSATION = (
+    Message("p", "user", (Text("why?\x1b]0;owned\x07"), Image("image/png", "QUJD", "shot.png")), at=5.0, turn="t"),
+    Message(
+        "a",
+        "assistant",
+        (
+            Thinking("hm\nhm", {"anthropic": {"signature": "s"}}),
+            Text("Let me look.\n\n```\ncode\n```"),
+            ToolCall("c", "bash", {"command": "ls", "big": 2**70}),
+        ),
+        model="m1",
+        provider="anthropic",
+        usage=Usage(input=10, output=5),
+    ),
+    Message("r", "tool", (ToolResult("c", "bash", "````\nfour ticks", "error", diff="+new", output="k"),)),
+    Message("d", "user", (Document("application/pdf", "not base64!", ""),)),
+)
+
+
+class Shell:
+    """A person's command line on a store, in a folder."""
+
+    def __init__(self, store: Store, cwd: Path) -> None:
+        self.store = store
+        self.cwd = cwd
+        self.registry = Registry()
+        for command in commands(store):
+            self.registry.register(command)
+
+    def invocation(self, *, agent: bool = False, session: str = "") -> Invocation:
+        return Invocation(Caller("main", is_agent=agent), self.cwd, self.cwd, session=session)
+
+    async def run(self, line: str, *, agent: bool = False, session: str = "") -> Outcome:
+        return await run_line(self.registry, line, self.invocation(agent=agent, session=session))
+
+
+@pytest.fixture
+async def shell(home: Home) -> AsyncGenerator[Shell]:
+    async with opened(home.data / "gsh" / "gsh.db") as store:
+        yield Shell(store, home.path)
+
+
+async def _conversation(shell: Shell, cwd: Path | None = None) -> str:
+    info = await shell.store.create_session(cwd=str(cwd or shell.cwd), agent="main", model="m1")
+    for message in CONVERSATION:
+        await shell.store.append(info.id, message)
+    return info.id
+
+
+async def test_an_export_as_json_lines_loses_nothing(shell: Shell) -> None:
+    session = await _conversation(shell)
+    key = await shell.store.put_output(session, "c", "the whole output\n" * 100)
+    await shell.store.save_partial(session, Message("x", "assistant", (Text("cut"),)))
+    lines = [json.loads(line) async for line in export.lines(shell.store, session, "jsonl")]
+    assert [line["type"] for line in lines] == ["session", *["message"] * 4, "partial", "output"]
+    assert (lines[0]["v"], lines[0]["id"], lines[0]["model"]) == (1, session, "m1")
+    back = [msgspec.convert(line["message"], Message) for line in lines[1:6]]
+    assert back == [*CONVERSATION, *await shell.store.partials(session)]
+    assert [line["seq"] for line in lines[1:5]] == [1, 2, 3, 4]
+    assert (lines[6]["call"], lines[6]["key"], lines[6]["text"]) == ("c", key, "the whole output\n" * 100)
+
+
+async def test_a_long_conversation_is_exported_page_by_page_whole(shell: Shell) -> None:
+    info = await shell.store.create_session(cwd="/p", agent="main")
+    for number in range(450):
+        await shell.store.append(info.id, said(number))
+    lines = [json.loads(line) async for line in export.lines(shell.store, info.id, "jsonl")]
+    assert [line["seq"] for line in lines[1:]] == list(range(1, 451))
+
+
+async def test_markdown_shows_everything_and_drives_no_terminal(shell: Shell) -> None:
+    text = "".join([line async for line in export.lines(shell.store, await _conversation(shell), "markdown")])
+    assert text.startswith("# why?")
+    for shown in (
+        "why?\\x1b]0;owned\\x07",
+        "(shot.png: image/png, 3 bytes)",
+        "## Assistant (m1)",
+        "> hm\n> hm",
+        '"command": "ls"',
+        "`````\n````\nfour ticks\n`````",
+        "```diff\n+new\n```",
+        "(attachment: application/pdf, 11 bytes)",
+    ):
+        assert shown in text
+    assert all(char.isprintable() or char in "\n\t" for char in text)
+
+
+async def test_ls_lists_this_folder_or_all(shell: Shell, tmp_path: Path) -> None:
+    assert "no conversations yet" in (await shell.run("session")).text
+    here, there = await _conversation(shell), await _conversation(shell, tmp_path)
+    outcome = await shell.run("session ls")
+    assert [row["id"] for row in outcome.data] == [here]
+    assert outcome.text.startswith(here)
+    assert "\x1b" not in outcome.text
+    everywhere = await shell.run("session ls all=true")
+    assert [row["id"] for row in everywhere.data] == [there, here]
+    assert str(tmp_path) in everywhere.text
+    await shell.store.hold(here, "window 1")
+    assert "[open in window 1]" in (await shell.run("session ls")).text
+
+
+async def test_show_gives_the_newest_messages_and_says_what_is_left_out(shell: Shell) -> None:
+    session = await _conversation(shell)
+    outcome = await shell.run("session show limit=2")
+    assert [entry["seq"] for entry in outcome.data["messages"]] == [3, 4]
+    assert "2 earlier messages" in outcome.text
+    whole = await shell.run(f"session show {session} all=true")
+    assert len(whole.data["messages"]) == 4
+    assert json.dumps(whole.data)
+
+
+async def test_resume_says_which_and_whether_it_is_open_elsewhere(shell: Shell) -> None:
+    first, second = await _conversation(shell), await _conversation(shell)
+    assert (await shell.run("session resume", session=second)).data["session"] == second
+    await shell.store.hold(first, "window 1")
+    outcome = await shell.run(f"session resume {first[-6:]}")
+    assert (outcome.data["session"], outcome.data["held_by"]) == (first, "window 1")
+    assert "window 1" in outcome.text
+
+
+async def test_rm_removes_several_but_not_what_is_open(shell: Shell) -> None:
+    one, two, three, four = [await _conversation(shell) for _ in range(4)]
+    outcome = await shell.run(f"session rm {one} {two}")
+    assert outcome.data == {"removed": [one, two]}
+    await shell.store.hold(three, "window 1")
+    for line, session, words in (
+        (f"session rm {three}", "", "window 1"),
+        (f"session rm {four}", four, "open here"),
+        ("session rm", "", "Name the conversation"),
+        (f"session rm {one}", "", "no conversation"),
+    ):
+        with pytest.raises(CommandError) as error:
+            await shell.run(line, session=session)
+        assert words in error.value.message
+        assert error.value.hint
+    assert {info.id for info in await shell.store.sessions()} == {three, four}
+
+
+async def test_export_writes_a_private_file_and_no_other(shell: Shell) -> None:
+    session = await _conversation(shell)
+    outcome = await shell.run(f"session export {session} out=talk.jsonl")
+    file = shell.cwd / "talk.jsonl"
+    assert outcome.data == {"session": session, "format": "jsonl", "file": str(file), "bytes": file.stat().st_size}
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert len(file.read_text().splitlines()) == 5
+    with pytest.raises(CommandError, match="exists already"):
+        await shell.run("session export out=talk.jsonl format=markdown")
+    with pytest.raises(CommandError, match="cannot be written"):
+        await shell.run("session export out=nowhere/talk.md")
+    assert (await shell.run("session export")).text.startswith("# why?")
+    with pytest.raises(CommandError, match="no conversation"):
+        await shell.run("session export zzzz out=other.md")
+    assert [entry.name for entry in shell.cwd.iterdir()] == ["talk.jsonl"]
+
+
+async def test_search_and_rename_take_the_rest_of_the_line(shell: Shell, tmp_path: Path) -> None:
+    session = await _conversation(shell)
+    await _conversation(shell, tmp_path)
+    hits: Any = (await shell.run("session search let me look")).data
+    assert [(hit["session"], hit["seq"]) for hit in hits] == [(session, 2)]
+    assert len((await shell.run("session search all=true let me look")).data) == 2
+    assert "Nothing was found" in (await shell.run("session search absent")).text
+    outcome = await shell.run(f"session rename {session} Why it fails: a=b")
+    assert outcome.data["title"] == "Why it fails: a=b"
+    for line in ("session search", f"session rename {session}", "session dance"):
+        with pytest.raises(UsageError):
+            await shell.run(line)
+
+
+async def test_agents_may_look_at_this_folders_conversations_and_no_more(shell: Shell, tmp_path: Path) -> None:
+    mine, foreign = await _conversation(shell), await _conversation(shell, tmp_path)
+    for line in ("session ls", f"session show {mine}", "session search look"):
+        assert (await shell.run(line, agent=True)).text
+    for action in ("resume", "rm", "export", "rename"):
+        with pytest.raises(UsageError, match="Only a person"):
+            await shell.run(f"session {action} {mine} x", agent=True)
+    for line, effect, inside in (
+        ("session ls", Effect.READ, True),
+        ("session ls all=true", Effect.READ, False),
+        ("session search all=true x", Effect.READ, False),
+        (f"session show {mine} all=true", Effect.READ, True),
+        (f"session show {foreign}", Effect.READ, False),
+        ("session show zzzz", Effect.READ, True),
+        (f"session rm {mine}", Effect.WRITE, False),
+    ):
+        parsed = parse(shell.registry, line)
+        assert parsed.command.assess is not None
+        judged = await parsed.command.assess(shell.invocation(agent=True), parsed.parameters)
+        assert (judged.effect, judged.inside) == (effect, inside), line
+
+
+async def test_ids_are_completed_and_a_closed_store_is_one_clear_sentence(shell: Shell) -> None:
+    session = await _conversation(shell)
+    (command,) = commands(shell.store)
+    assert command.complete is not None
+    assert await command.complete(shell.invocation(), "target", session[:5]) == [session]
+    assert await command.complete(shell.invocation(), "target", "nothing") == []
+    assert await command.complete(shell.invocation(), "text", "") == []
+    await shell.store.close()
+    assert await command.complete(shell.invocation(), "target", "") == []
+    with pytest.raises(CommandError, match="closed"):
+        await shell.run("session ls")

@@ -1,0 +1,117 @@
+"""The journal: what is recorded, in which order, under which conversation, and what comes back."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import msgspec
+
+from gshtui.bus.event import Event, Unknown
+from gshtui.bus.events.agent import (
+    AgentStatusChanged,
+    MessageAppended,
+    TextDelta,
+    ThinkingDelta,
+    ToolFinished,
+    ToolOutput,
+    ToolStarted,
+    TurnFinished,
+    TurnStarted,
+)
+from gshtui.bus.events.hub import HubStarted, Noticed
+from gshtui.bus.messages import Image, Message, Text
+from tests.kit.home import Home
+from tests.kit.record import opened, said
+
+
+def _turn(session: str, number: int, **fields: str) -> TurnStarted:
+    return TurnStarted(at=float(number), agent="main", session=session, turn=f"t{number}", prompt="p", **fields)
+
+
+async def test_events_come_back_as_they_were_in_order_and_by_conversation(home: Home) -> None:
+    path = home.data / "gsh" / "gsh.db"
+    async with opened(path) as store:
+        one, two = [(await store.create_session(cwd="/p", agent="main")).id for _ in range(2)]
+        recorded: list[Event] = [
+            _turn(one, 1),
+            ToolStarted(at=2.0, agent="main", session=one, message="m", call="c", tool="bash", arguments={"a": [1]}),
+            ToolFinished(at=3.0, agent="main", session=one, call="c", tool="bash", status="ok", content="out"),
+            TurnFinished(at=4.0, agent="main", session=one, turn="t1", stop="end", text="done", cost=0.25),
+        ]
+        for event in recorded:
+            store.record(event)
+            store.record(_turn(two, 9))
+        store.record(TextDelta(agent="main", session=one, message="m", text="x"))
+        store.record(ThinkingDelta(agent="main", session=one, message="m", text="x"))
+        store.record(ToolOutput(agent="main", session=one, call="c", text="x"))
+    async with opened(path) as store:
+        found = await store.events(one)
+        assert [event for _, event in found] == recorded
+        assert [place for place, _ in found] == sorted(place for place, _ in found)
+        assert [event for _, event in await store.events(one, after=found[1][0], limit=1)] == recorded[2:3]
+        assert len(await store.events(two)) == 4
+
+
+async def test_what_names_only_its_agent_belongs_to_where_the_agent_is(home: Home) -> None:
+    path = home.data / "gsh" / "gsh.db"
+    async with opened(path) as store:
+        info = await store.create_session(cwd="/p", agent="main")
+        store.record(AgentStatusChanged(at=1.0, agent="main", status="starting"))
+        store.record(_turn(info.id, 2))
+        store.record(AgentStatusChanged(at=3.0, agent="main", status="thinking"))
+        store.record(AgentStatusChanged(at=4.0, agent="other", status="idle"))
+        store.record(HubStarted(at=5.0, cwd="/p"))
+    async with opened(path) as store:
+        assert [event.at for _, event in await store.events(info.id)] == [2.0, 3.0]
+        assert [event.at for _, event in await store.events("")] == [1.0, 4.0, 5.0]
+
+
+async def test_a_message_is_kept_once_and_comes_back_in_its_event(home: Home) -> None:
+    path = home.data / "gsh" / "gsh.db"
+    message = Message("m", "user", (Text("look"), Image("image/png", "QUJD" * 50_000)))
+    async with opened(path) as store:
+        info = await store.create_session(cwd="/p", agent="main")
+        await store.append(info.id, message)
+        event = MessageAppended(at=1.0, agent="main", session=info.id, message=message)
+        store.record(event)
+        store.record(msgspec.structs.replace(event, message=said(2)))  # one that is not in the log
+    async with opened(path) as store:
+        (_, first), (_, second) = await store.events(info.id)
+        assert first == event
+        assert isinstance(second, MessageAppended)
+        assert (second.message.id, second.message.blocks) == ("m2", ())
+    with sqlite3.connect(path) as raw:
+        assert raw.execute("SELECT max(length(data)) FROM journal").fetchone()[0] < 1_000
+    raw.close()
+
+
+async def test_odd_events_are_recorded_and_a_broken_entry_costs_one_entry(home: Home) -> None:
+    path = home.data / "gsh" / "gsh.db"
+    async with opened(path) as store:
+        odd = {"half": "\udc80", "nan": float("nan"), "big": 2**70}
+        store.record(ToolStarted(at=1.0, agent="a", session="s", message="m", call="c", tool="t", arguments=odd))
+        store.record(_turn("s", 2))
+        store.record(Unknown(at=3.0, name="OfTomorrow", fields={"session": "s", "new": 1}))
+        store.record(Noticed(at=4.0, text="\ud800"))
+    with sqlite3.connect(path) as raw:
+        raw.execute("UPDATE journal SET data = '{\"type\": 7}' WHERE type = 'TurnStarted'")
+    raw.close()
+    async with opened(path) as store:
+        (_, first), (_, unknown) = await store.events("s")
+        assert isinstance(first, ToolStarted)
+        assert first.arguments == {"half": "\ufffd", "nan": "nan", "big": 2**70}
+        ((_, noticed),) = await store.events("")
+        assert isinstance(unknown, Unknown)
+        assert unknown.fields["new"] == 1
+        assert isinstance(noticed, Noticed)
+        assert noticed.text == "\ufffd"
+
+
+async def test_ten_thousand_events_are_all_there(home: Home) -> None:
+    path = home.data / "gsh" / "gsh.db"
+    async with opened(path) as store:
+        for number in range(10_000):
+            store.record(_turn("s", number))
+    async with opened(path) as store:
+        found = await store.events("s", limit=20_000)
+        assert [event.at for _, event in found] == [float(number) for number in range(10_000)]
