@@ -36,9 +36,7 @@ def main() -> None:
                 print(f"FAIL {late}")
     report.write(chosen.json)
     over = sum(figure.met is False for figure in report.figures)
-    print(
-        f"\n{len(report.figures)} figures, {over} over their limit, {len(report.failures)} failed: {chosen.json}"
-    )
+    print(f"\n{len(report.figures)} figures, {over} over their limit, {len(report.failures)} failed: {chosen.json}")
 
 
 if __name__ == "__main__":

@@ -128,8 +128,8 @@ class Probe:
         began = self.now()
         while self.now() - max(self.last_output, began) < quiet:
             self.read(0.02)
-            if self.now() - began > timeout:
-                raise Late(f"the program never came to rest within {timeout} s")
+            if self._process.poll() is not None or self.now() - began > timeout:
+                raise Late(f"the program did not come to rest within {timeout} s; {self._last_words()}")
         return self.last_output
 
     def resize(self, columns: int, rows: int) -> float:
@@ -186,9 +186,12 @@ class Probe:
 
     def _read_or_fail(self, timeout: float, what: str) -> None:
         if not self.read(0.5) and (self._process.poll() is not None or self.now() - max(self.last_output, 0) > timeout):
-            tail = _ESCAPES.sub(b" ", bytes(self.output[-3000:])).decode("utf-8", "replace")
-            ended = "" if self._process.poll() is None else f"; it ended with {self._process.returncode}"
-            raise Late(f"{what} within {timeout} s{ended}. Last output: {' '.join(tail.split())[-400:]}")
+            raise Late(f"{what} within {timeout} s; {self._last_words()}")
+
+    def _last_words(self) -> str:
+        tail = _ESCAPES.sub(b" ", bytes(self.output[-3000:])).decode("utf-8", "replace")
+        state = "it still runs" if self._process.poll() is None else f"it ended with {self._process.returncode}"
+        return f"{state}, and last wrote: {' '.join(tail.split())[-400:]}"
 
     def _answer(self) -> None:
         """Answer what a terminal is asked at the start: its kind, and synchronised output (mode 2026)."""
