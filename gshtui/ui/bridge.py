@@ -42,6 +42,9 @@ class Bridge:
         self._waiting: list[Event] = []
         self._subscription: Subscription | None = None
         self._up = asyncio.Event()
+        self._pending: list[Event] = []
+        self._frame: asyncio.Future[None] | None = None
+        """Done when what waits for the next frame has been shown; `None` while nothing waits."""
         self._last_frame = 0.0
 
     async def start(self) -> None:
@@ -131,13 +134,33 @@ class Bridge:
         return self.hub
 
     async def _deliver(self, batch: Sequence[Event]) -> None:
-        """Hand a frame's worth to the widgets. While this waits for the next frame, the bus keeps what comes."""
-        loop = asyncio.get_running_loop()
-        wait = self._last_frame + 1 / self.fps - loop.time()
-        if wait > 0:
-            await asyncio.sleep(wait)
-        self._last_frame = loop.time()
-        self.feed(coalesced(batch))
+        """Take what came: a frame that is due is shown at once, else it all waits for the next one together."""
+        self._pending.extend(batch)
+        if self._frame is None:
+            loop = asyncio.get_running_loop()
+            wait = self._last_frame + 1 / self.fps - loop.time()
+            self._frame = loop.create_future()
+            if wait <= 0:
+                self._show()
+            else:
+                loop.call_later(wait, self._show)
+        if self._frame is not None and len(self._pending) > QUEUE:
+            await self._frame  # the bus merges meanwhile
+
+    def _show(self) -> None:
+        frame, self._frame = self._frame, None
+        pending, self._pending = self._pending, []
+        self._last_frame = asyncio.get_running_loop().time()
+        self.feed(coalesced(pending))
+        if frame is not None and not frame.done():
+            frame.set_result(None)
+
+    async def shown(self) -> None:
+        """Wait until everything that was published so far is shown."""
+        if self.hub is not None:
+            await self.hub.bus.drained()
+        if self._frame is not None:
+            await self._frame
 
     def feed(self, events: Sequence[Event]) -> None:
         """Give each consumer the events that it wants. One that fails is reported and costs the others nothing."""
