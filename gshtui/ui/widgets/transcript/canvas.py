@@ -1,0 +1,266 @@
+"""The line-rendered surface: rows of the viewport as strips, the scroll bar, the page that follows size and theme.
+
+Owns everything between the viewport and Textual; refuses to know what entries mean. No widget is made for a message
+and setting the height lays nothing out again, so a conversation of any length costs what is on the screen. The
+transcript is built on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from rich.segment import Segment
+from textual import events
+from textual.color import Color
+from textual.geometry import Region, Size
+from textual.reactive import var
+from textual.scroll_view import ScrollView
+from textual.selection import Selection
+from textual.strip import Strip
+from textual.widget import Widget
+
+from gshtui.ui.widgets.transcript.code import Highlighter
+from gshtui.ui.widgets.transcript.document import Document, Place
+from gshtui.ui.widgets.transcript.lines import Line
+from gshtui.ui.widgets.transcript.markdown import parser
+from gshtui.ui.widgets.transcript.overlay import Range, overlaid
+from gshtui.ui.widgets.transcript.page import NARROWEST, Page
+from gshtui.ui.widgets.transcript.palette import palette
+from gshtui.ui.widgets.transcript.selection import selected_span
+from gshtui.ui.widgets.transcript.viewport import Row, Viewport
+
+GUTTER = 2
+"""Cells at the left that belong to the cursor."""
+_MARGIN = 1
+_FAR = 4
+"""Screens; a scroll by more goes to where the row is thought to be, without drawing all that lies between."""
+
+
+class Canvas(ScrollView, inherit_bindings=False):
+    """Draws a `Viewport`."""
+
+    DEFAULT_CSS = """
+    Canvas {
+        overflow-x: hidden;
+        overflow-y: scroll;
+        scrollbar-size-vertical: 1;
+    }
+    """
+
+    unseen: var[int] = var(0)
+    """Entries that have come below while the reader was further up."""
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._styled_for: tuple[object, ...] = ()
+        page = Page(80, palette({}, Color(0, 0, 0)), Highlighter())
+        self.document = Document(page)
+        self.viewport = Viewport(self.document)
+        self._gutter = Segment(" " * GUTTER)
+        self._pointer = Segment("▌ ")
+        self._drawn: dict[int, Strip] = {}  # rows of the screen as they were drawn last
+        self._syncing = False
+        self._shift = 0  # so that rows keep their numbers for a selection when something comes in above them
+        self._loading: set[str] = set()
+
+    @property
+    def allow_select(self) -> bool:
+        return True
+
+    # Page: size and theme.
+
+    def on_mount(self) -> None:
+        self.run_worker(parser, thread=True, exit_on_error=False, name="markdown")
+
+    def on_resize(self, event: events.Resize) -> None:
+        width = max(NARROWEST, self.size.width - GUTTER - _MARGIN)
+        self.viewport.height = self.size.height
+        if width != self.document.page.width:
+            if self.text_selection is not None:
+                self.screen.clear_selection()
+            self.document.page = replace(self.document.page, width=width)
+        self.restyle()
+        self.sync(whole=True)
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        if self.is_mounted:
+            self.restyle()
+
+    def restyle(self) -> None:
+        """Take the colours of the theme and of what lies behind, if they are other ones."""
+        background = self.background_colors[1]
+        look = (self.app.theme, background, self.app.native_ansi_color)
+        if look == self._styled_for:
+            return
+        self._styled_for = look
+        colours = palette(self.app.theme_variables, background, ansi=self.app.native_ansi_color)
+        self._gutter = Segment(" " * GUTTER, colours.text)
+        self._pointer = Segment("▌ ", colours.cursor)
+        self.document.page = replace(self.document.page, palette=colours)
+        self.sync(whole=True)
+
+    # Keeping Textual's scrolling and the viewport one.
+
+    def sync(self, *, whole: bool = False) -> None:
+        """Settle the viewport, tell Textual the height and the position, and have drawn what has changed.
+
+        Args:
+            whole: draw every row again, changed or not.
+        """
+        if not self.size.height:
+            return
+        viewport = self.viewport
+        before = viewport.rows
+        old_top = viewport.top
+        viewport.settle()
+        if before and self.document.has(before[0].sheet) and before[0].block < len(before[0].sheet.blocks):
+            first = before[0]
+            self._shift += old_top - self.document.top(Place(first.sheet, first.block, first.at))
+        if viewport.following:
+            self.unseen = 0
+        self._tell_textual()
+        self._draw_changes(before, viewport.rows, whole=whole)
+        self._load_languages()
+
+    def _tell_textual(self) -> None:
+        self._syncing = True
+        size = Size(self.size.width, self.document.height)
+        if size != self.virtual_size:
+            # Not by assignment: that would lay out the whole screen again for every line that comes.
+            self.set_reactive(Widget.virtual_size, size)
+            self._scroll_update(size)
+        self.scroll_y = self.scroll_target_y = self.viewport.top
+        self._syncing = False
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        if self.show_vertical_scrollbar:
+            self.vertical_scrollbar.position = new_value
+        if not self._syncing and round(old_value) != round(new_value):
+            self.scroll_rows(round(new_value) - self.viewport.top)
+
+    def scroll_rows(self, rows: int) -> None:
+        """Move by so many rows; exactly, unless it is far."""
+        if abs(rows) <= _FAR * self.viewport.height:
+            self.viewport.scroll(rows)
+        else:
+            self.viewport.jump(self.viewport.top + rows)
+        self.sync()
+
+    # Drawing.
+
+    def _draw_changes(self, before: Sequence[Row], now: Sequence[Row], *, whole: bool) -> None:
+        badge = {self.size.height - 1} if self.unseen else set[int]()
+        if whole:
+            self.refresh()
+            return
+        changed = [
+            at for at in range(max(len(before), len(now))) if at in badge or not _alike(_at(before, at), _at(now, at))
+        ]
+        if len(changed) > self.size.height // 2:
+            self.refresh()
+            return
+        for at in changed:
+            self.refresh(Region(0, at, self.size.width, 1))
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        styles = self.styles
+        if styles.gutter or styles.tint.a or self.opacity != 1.0:
+            return super().render_lines(crop)
+        # Textual would make every strip again for every frame; these are the kept ones, and what is cached in them
+        # (cut to the widget, filtered, as escape sequences) stays: a frame costs a fifth.
+        drawn = self._drawn
+        missing = [y for y in crop.line_range if y not in drawn]
+        if missing:
+            filters, background = self.get_line_filters(), self.background_colors[1]
+            for y in missing:
+                strip = self.row_strip(y)
+                for line_filter in filters:
+                    strip = strip.apply_filter(line_filter, background)
+                drawn[y] = strip
+        strips = [drawn[y] for y in crop.line_range]
+        start, end = crop.column_span
+        if start > 0 or end < self.size.width:
+            strips = [strip.crop(start, end) for strip in strips]
+        return strips
+
+    def _set_dirty(self, *regions: Region) -> None:
+        if regions:
+            for y in (y for region in regions for y in region.line_range):
+                self._drawn.pop(y, None)
+        else:
+            self._drawn.clear()
+        super()._set_dirty(*regions)
+
+    def render_line(self, y: int) -> Strip:
+        return self.row_strip(y).apply_offsets(0, self.selection_row(y))
+
+    def row_strip(self, y: int) -> Strip:
+        """A row of the screen, without the offsets that Textual needs to look up what is under the mouse."""
+        rows = self.viewport.rows
+        return self.strip_of(rows[y], y) if y < len(rows) else self.strip_below(y)
+
+    def selection_row(self, y: int) -> int:
+        """The number that a row of the screen has for a selection; it stays when something comes in above."""
+        return self.viewport.top + y + self._shift
+
+    def strip_of(self, row: Row, y: int) -> Strip:
+        """A row as a strip."""
+        width, fill = self.size.width, self.document.page.palette.text
+        gutter = self._pointer if self.pointed_at(row) else self._gutter
+        if row.line is None:
+            return Line(()).strip_with(gutter, width, fill)
+        ranges = self.ranges(row, y)
+        if ranges:
+            parts = overlaid((gutter, *row.line.segments), ranges)
+            return Strip(parts, GUTTER + row.line.cells).adjust_cell_length(width, fill)
+        if gutter is self._pointer:
+            return row.line.strip_with(gutter, width, fill)
+        return row.line.strip(gutter, width, fill)
+
+    def strip_below(self, y: int) -> Strip:
+        """What is drawn where there are no rows."""
+        return Strip.blank(self.size.width, self.document.page.palette.text)
+
+    def pointed_at(self, row: Row) -> bool:
+        """Whether the cursor is on the row's block."""
+        return False
+
+    def ranges(self, row: Row, y: int) -> list[Range]:
+        """Styles over parts of the row, in order; here for what is selected."""
+        selection = self.text_selection
+        if selection is None or row.line is None:
+            return []
+        span = selected_span(selection, self.selection_row(y), len(row.line.text) + GUTTER)
+        return [(max(GUTTER, span[0]), span[1], self.document.page.palette.selection)] if span else []
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        self.refresh()
+
+    def _load_languages(self) -> None:
+        """Have the lexers of languages that were met loaded in a thread; then draw their code again."""
+        wanted = self.document.page.code.wanted
+        for name in sorted(wanted - self._loading):
+            self._loading.add(name)
+            self.run_worker(partial(self._load, name), thread=True, exit_on_error=False, name=f"lexer {name}")
+        wanted.clear()
+
+    def _load(self, name: str) -> None:
+        self.document.page.code.load(name)
+        self.app.call_from_thread(self._loaded)
+
+    def _loaded(self) -> None:
+        self.document.page = replace(self.document.page)
+        self.sync(whole=True)
+
+
+def _at(rows: Sequence[Row], at: int) -> Row | None:
+    return rows[at] if at < len(rows) else None
+
+
+def _alike(one: Row | None, other: Row | None) -> bool:
+    if one is None or other is None or one.line is None or other.line is None:
+        return one is other or (one is not None and other is not None and one.line is other.line)
+    return one.line.same(other.line)

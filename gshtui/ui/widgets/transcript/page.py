@@ -1,0 +1,27 @@
+"""What a renderer needs to know of where it draws: width, colours, and the highlighter of code.
+
+Plain data, made by the transcript when its size or theme changes; every renderer takes one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from gshtui.ui.widgets.transcript.code import Highlighter
+from gshtui.ui.widgets.transcript.palette import Palette
+
+NARROWEST = 8
+"""Cells that a renderer is given at least; a smaller terminal cuts the line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Where lines are made for. `width` in cells."""
+
+    width: int
+    palette: Palette
+    code: Highlighter
+
+    def narrower(self, cells: int) -> Page:
+        """The page inside an indent."""
+        return replace(self, width=max(NARROWEST, self.width - cells))
