@@ -1,0 +1,148 @@
+"""`gsh-tui doctor` as a process: what is missing, and how it is got; the record, the folders, the keys."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from gshtui.headless.doctor import packages
+from tests.kit.command import Ran, gsh
+from tests.kit.configuration import user_file
+from tests.kit.home import Home
+
+
+def programs(folder: Path, **versions: str) -> dict[str, str]:
+    """An environment whose PATH has only these programs, each saying its version."""
+    folder.mkdir(exist_ok=True)
+    for name, version in versions.items():
+        program = folder / name
+        program.write_text(f"#!/bin/sh\necho '{version}'\n", encoding="utf-8")
+        program.chmod(0o755)
+    return {"PATH": str(folder)}
+
+
+ALL = {"tmux": "tmux 3.3a", "zsh": "zsh 5.9 (x86)", "git": "git version 2.39.5", "rg": "ripgrep 13.0.0"}
+
+
+def finding(ran: Ran, name: str) -> dict[str, str]:
+    return next(found for found in ran.json["findings"] if found["name"] == name)
+
+
+def test_everything_is_there(tmp_path: Path) -> None:
+    ran = gsh("doctor", "--json", cwd=tmp_path, env=programs(tmp_path / "bin", bwrap="bubblewrap 0.8.0", **ALL))
+    assert (ran.code, ran.err, ran.json["ok"], ran.json["install"]) == (0, "", True, "")
+    assert finding(ran, "tmux")["detail"].startswith("3.3 at ")
+    assert gsh("doctor", cwd=tmp_path, env=programs(tmp_path / "bin")).out.endswith(
+        "Nothing that is needed is missing.\n"
+    )
+
+
+def test_what_is_missing_comes_with_its_command(tmp_path: Path) -> None:
+    ran = gsh("doctor", "--json", cwd=tmp_path, env=programs(tmp_path / "bin", git="git version 2.39.5"))
+    assert (ran.code, ran.json["ok"]) == (1, False)
+    tmux = finding(ran, "tmux")
+    assert (tmux["status"], tmux["needed"]) == ("missing", True)
+    assert "tmux" in tmux["fix"]
+    assert finding(ran, "ripgrep")["needed"] is False
+    assert all(package in ran.json["install"] for package in ("tmux", "zsh", "ripgrep"))
+
+
+@pytest.mark.parametrize(
+    ("said", "status"),
+    [
+        ("tmux 2.9a", "problem"),
+        ("tmux 3.0", "ok"),
+        ("tmux next-3.5", "ok"),
+        ("tmux master", "ok"),
+        ("tmux openbsd-7.4", "ok"),
+        ("nonsense", "problem"),
+    ],
+)
+def test_versions(tmp_path: Path, said: str, status: str) -> None:
+    ran = gsh("doctor", "--json", cwd=tmp_path, env=programs(tmp_path / "bin", **{**ALL, "tmux": said}))
+    assert finding(ran, "tmux")["status"] == status
+    assert ran.code == (0 if status == "ok" else 1)
+
+
+def test_only_optional_things_missing_is_fine(tmp_path: Path) -> None:
+    needed = {name: said for name, said in ALL.items() if name != "rg"}
+    ran = gsh("doctor", "--json", cwd=tmp_path, env=programs(tmp_path / "bin", **needed))
+    assert (ran.code, finding(ran, "ripgrep")["status"]) == (0, "missing")
+
+
+def test_keys_are_named_and_never_shown(tmp_path: Path) -> None:
+    env = {"ANTHROPIC_API_KEY": "sk-secret-value", "OPENAI_API_KEY": ""}
+    ran = gsh("doctor", "--json", cwd=tmp_path, env=env)
+    assert "sk-secret-value" not in ran.out + ran.err
+    assert finding(ran, "anthropic")["detail"] == "ANTHROPIC_API_KEY is set"
+    assert finding(ran, "openai")["detail"] == "OPENAI_API_KEY is set but empty"
+    assert finding(ran, "in use")["status"] == "ok"
+
+
+def test_a_damaged_record_is_found(home: Home, tmp_path: Path) -> None:
+    folder = home.data / "gsh"
+    folder.mkdir(mode=0o700)
+    (folder / "gsh.db").write_bytes(b"this is no database" * 1000)
+    ran = gsh("doctor", "--json", cwd=tmp_path)
+    said = " ".join(found["detail"] for found in ran.json["findings"] if found["name"] == "record")
+    assert "gsh.db" in said
+    assert "damaged" in said or "recover" in said or "corrupt" in said
+
+
+def test_a_sound_record_is_checked_and_none_is_made(home: Home, tmp_path: Path) -> None:
+    ran = gsh("doctor", "--json", cwd=tmp_path)
+    assert finding(ran, "record")["status"] == "ok"
+    assert not (home.data / "gsh" / "gsh.db").exists()
+    assert gsh("session", "ls", cwd=tmp_path).code == 0
+    ran = gsh("doctor", "--json", cwd=tmp_path)
+    assert "is sound" in finding(ran, "record")["detail"]
+    with sqlite3.connect(home.data / "gsh" / "gsh.db") as record:
+        assert record.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+
+
+def test_folders_open_to_others_and_files_in_the_way(home: Home, tmp_path: Path) -> None:
+    (home.data / "gsh").mkdir()
+    (home.data / "gsh").chmod(0o755)
+    (home.state / "gsh").write_text("", encoding="utf-8")
+    ran = gsh("doctor", "--json", cwd=tmp_path)
+    assert ran.code == 1
+    assert finding(ran, "data folder")["fix"] == f"chmod 700 {home.data / 'gsh'}"
+    assert finding(ran, "state folder")["status"] == "problem"
+
+
+def test_problems_of_the_configuration_and_the_terminal(home: Home, tmp_path: Path) -> None:
+    file = user_file(home, "[agent]\nmax_step = 1\n")
+    env = {"TERM": "dumb", "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    ran = gsh("doctor", "--json", cwd=tmp_path, env=env)
+    assert f"{file}:2" in finding(ran, "agent.max_step")["detail"]
+    assert finding(ran, "TERM")["status"] == "problem"
+    assert finding(ran, "encoding")["status"] == "problem"
+
+
+@pytest.mark.parametrize(
+    ("release", "command"),
+    [
+        ("ID=debian\n", "sudo apt-get install -y tmux"),
+        ('ID=pop\nID_LIKE="ubuntu debian"\n', "sudo apt-get install -y tmux"),
+        ("ID=fedora\n", "sudo dnf install -y tmux"),
+        ("ID=manjaro\nID_LIKE=arch\n", "sudo pacman -S --needed tmux"),
+        ('ID="opensuse-tumbleweed"\n', "sudo zypper install -y tmux"),
+        ("ID=alpine\n", "sudo apk add tmux"),
+    ],
+)
+def test_the_command_fits_the_system(tmp_path: Path, release: str, command: str) -> None:
+    file = tmp_path / "os-release"
+    file.write_text(release, encoding="utf-8")
+    assert packages.install(["tmux"], packages.manager(file, "linux"), root=False) == command
+
+
+def test_on_a_mac_and_for_root(tmp_path: Path) -> None:
+    assert (
+        packages.install(["tmux", "zsh"], packages.manager(tmp_path, "darwin"), root=False) == "brew install tmux zsh"
+    )
+    assert packages.install(["tmux"], "apt", root=True) == "apt-get install -y tmux"
+    assert packages.install([], "apt") == ""
+    assert os.geteuid() >= 0
