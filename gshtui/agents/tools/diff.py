@@ -1,0 +1,103 @@
+"""What a change changes, as a unified diff for people, within bounded time whatever the sizes.
+
+Pure. `write` and `edit` call it, to assess and to report.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+
+from gshtui.guard.sanitise import literal
+
+_CONTEXT = 3
+_COMPARED = 2_000
+"""Lines of the part that differs, up to which the smallest change is looked for; beyond, it is replaced in whole."""
+_LONGEST_LINE = 1_000
+_MOST_LINES = 2_000
+
+
+def unified(before: str, after: str, name: str, *, new: bool = False) -> str:
+    """The unified diff from one text to another, sanitised; empty when they are the same.
+
+    Args:
+        name: of the file, as it stands in the headers.
+        new: the file was not there.
+    """
+    if before == after and not new:
+        return ""
+    old, fresh = _lines(before), _lines(after)
+    lines = [f"--- {'/dev/null' if new else f'a/{name}'}", f"+++ b/{name}"]
+    for number, line in enumerate(_hunks(old, fresh)):
+        if number >= _MOST_LINES:
+            lines.append(f"… the diff goes on: {len(old):,} lines before, {len(fresh):,} after …")
+            break
+        lines.extend(_shown(line))
+    return "\n".join(lines) + "\n"
+
+
+def counted(diff: str) -> str:
+    """The diff's size as `+3 −1`."""
+    body = diff.split("\n")[2:]
+    added = sum(line.startswith("+") for line in body)
+    removed = sum(line.startswith("-") for line in body)
+    return f"+{added} −{removed}"
+
+
+def _lines(text: str) -> list[str]:
+    """Lines with their newlines; only `\\n` ends one."""
+    parts = text.split("\n")
+    return [part + "\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
+
+
+def _shown(line: str) -> Iterator[str]:
+    if line.startswith("@@"):
+        yield line.rstrip("\n")
+        return
+    words = line[1:].removesuffix("\n")
+    # `literal` takes "\r\n" for a newline; here the difference between the two is the point.
+    shown = literal(words)
+    if len(shown) > _LONGEST_LINE:
+        shown = f"{shown[:_LONGEST_LINE]}… ({len(words):,} characters)"
+    yield line[0] + shown
+    if not line.endswith("\n"):
+        yield "\\ No newline at end of file"
+
+
+def _hunks(old: list[str], new: list[str]) -> Iterator[str]:
+    """Hunks of the change; what is equal at both ends is cut off before anything is compared."""
+    start = 0
+    while start < min(len(old), len(new)) and old[start] == new[start]:
+        start += 1
+    end = 0
+    while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
+        end += 1
+    if max(len(old), len(new)) - start - end > _COMPARED:
+        yield from _replaced(old, new, start, end)
+        return
+    lead, rest = max(0, start - _CONTEXT), max(0, end - _CONTEXT)
+    part_old, part_new = old[lead : len(old) - rest], new[lead : len(new) - rest]
+    matcher = difflib.SequenceMatcher(None, part_old, part_new, autojunk=False)
+    for group in matcher.get_grouped_opcodes(_CONTEXT):
+        first, last = group[0], group[-1]
+        yield _header(lead + first[1], last[2] - first[1], lead + first[3], last[4] - first[3])
+        for tag, a, b, c, d in group:
+            if tag == "equal":
+                yield from (f" {line}" for line in part_old[a:b])
+                continue
+            yield from (f"-{line}" for line in part_old[a:b])
+            yield from (f"+{line}" for line in part_new[c:d])
+
+
+def _replaced(old: list[str], new: list[str], start: int, end: int) -> Iterator[str]:
+    lead, rest = max(0, start - _CONTEXT), max(0, end - _CONTEXT)
+    yield _header(lead, len(old) - rest - lead, lead, len(new) - rest - lead)
+    yield from (f" {line}" for line in old[lead:start])
+    yield from (f"-{line}" for line in old[start : len(old) - end])
+    yield from (f"+{line}" for line in new[start : len(new) - end])
+    yield from (f" {line}" for line in old[len(old) - end : len(old) - rest])
+
+
+def _header(old_at: int, old_lines: int, new_at: int, new_lines: int) -> str:
+    # A side without lines is named by the line before it, as diff(1) does.
+    return f"@@ -{old_at + bool(old_lines)},{old_lines} +{new_at + bool(new_lines)},{new_lines} @@"

@@ -1,0 +1,188 @@
+"""Opening and replacing files so that no link can lead a write astray, and nothing is half written.
+
+Works on real paths that `paths.locate` found: each step down is opened without following links, so a link that was
+put in the way afterwards is an error and not a detour. The file tools call it, in a thread.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from gshtui.commands.declaration import CommandError
+
+_STEP = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_SWAPPED = (errno.ELOOP, errno.ENOTDIR, errno.EMLINK)
+
+
+@contextmanager
+def parent_of(real: Path, *, create: bool = False) -> Generator[int]:
+    """A descriptor of the folder that holds `real`, reached without following any link.
+
+    Args:
+        real: an absolute path that had no links in it when it was resolved.
+        create: make the folders that are missing.
+
+    Raises:
+        CommandError: a folder on the way is now a link or a file.
+        OSError: anything else that the system says.
+    """
+    here = os.open("/", _STEP)
+    try:
+        for name in real.parent.parts[1:]:
+            try:
+                below = _step(name, here, create=create)
+            except OSError as error:
+                if error.errno in _SWAPPED:
+                    raise _astray(real) from error
+                raise
+            os.close(here)
+            here = below
+        yield here
+    finally:
+        os.close(here)
+
+
+def _step(name: str, here: int, *, create: bool) -> int:
+    try:
+        return os.open(name, _STEP, dir_fd=here)
+    except FileNotFoundError:
+        if not create:
+            raise
+    try:
+        os.mkdir(name, dir_fd=here)
+    except FileExistsError:
+        pass  # somebody was faster; it is opened all the same
+    return os.open(name, _STEP, dir_fd=here)
+
+
+def open_regular(real: Path) -> int:
+    """A descriptor for reading an ordinary file.
+
+    Raises:
+        CommandError: it is a link now, or no ordinary file (a device would never end, a pipe would never begin).
+        OSError: anything else that the system says.
+    """
+    with parent_of(real) as folder:
+        try:
+            opened = os.open(
+                real.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY, dir_fd=folder
+            )
+        except OSError as error:
+            if error.errno in _SWAPPED:
+                raise _astray(real) from error
+            raise
+    kind = os.fstat(opened).st_mode
+    if not stat.S_ISREG(kind):
+        os.close(opened)
+        raise CommandError(f"{real.name or real} is {_kind(kind)} and not a file that can be read or written.")
+    return opened
+
+
+def read_whole(real: Path, limit: int) -> tuple[bytes, os.stat_result]:
+    """The file's content and state.
+
+    Raises:
+        CommandError: see `open_regular`; or it is larger than `limit` bytes.
+    """
+    with os.fdopen(open_regular(real), "rb") as file:
+        state = os.fstat(file.fileno())
+        if state.st_size > limit:
+            raise CommandError(
+                f"{real.name} has {state.st_size:,} bytes; the limit for this is {limit:,}.", hint="Use bash for it."
+            )
+        return file.read(limit + 1), state
+
+
+def replace(real: Path, content: bytes) -> os.stat_result:
+    """Make `content` the file's content, in one step: readers see the old or the new, never half of it.
+
+    Folders that are missing are made; the mode of a file that was there is kept.
+
+    Raises:
+        CommandError: a link was put in the way, or it is no ordinary file.
+        OSError: anything else that the system says (read-only, full, not permitted).
+    """
+    with parent_of(real, create=True) as folder:
+        before = _state_before(real, folder)
+        draft = f".{real.name[:200]}.{secrets.token_hex(4)}.tmp"
+        descriptor = os.open(
+            draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666, dir_fd=folder
+        )
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                if before is not None:
+                    os.fchmod(descriptor, stat.S_IMODE(before.st_mode))
+                    if (before.st_uid, before.st_gid) != (os.geteuid(), os.getegid()):
+                        _keep_owner(descriptor, before)
+                file.write(content)
+                file.flush()
+                os.fsync(descriptor)
+                after = os.fstat(descriptor)
+            os.rename(draft, real.name, src_dir_fd=folder, dst_dir_fd=folder)
+        except BaseException:
+            os.unlink(draft, dir_fd=folder)
+            raise
+        return after
+
+
+def _state_before(real: Path, folder: int) -> os.stat_result | None:
+    try:
+        before = os.stat(real.name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    if stat.S_ISLNK(before.st_mode):
+        raise _astray(real)
+    if not stat.S_ISREG(before.st_mode):
+        raise CommandError(f"{real.name} is {_kind(before.st_mode)} and not a file that can be written.")
+    if not os.access(real.name, os.W_OK, dir_fd=folder):
+        raise PermissionError(errno.EACCES, "the file is read-only")
+    return before
+
+
+def _keep_owner(descriptor: int, before: os.stat_result) -> None:
+    try:
+        os.fchown(descriptor, before.st_uid, before.st_gid)
+    except PermissionError:
+        pass  # only root may give files away; the content is what was asked for
+
+
+def _astray(real: Path) -> CommandError:
+    return CommandError(
+        f"A link or file was put in the way of {real} after the path was checked.", hint="Nothing was touched."
+    )
+
+
+def _kind(mode: int) -> str:
+    for test, words in (
+        (stat.S_ISDIR, "a folder"),
+        (stat.S_ISLNK, "a link"),
+        (stat.S_ISFIFO, "a pipe"),
+        (stat.S_ISSOCK, "a socket"),
+        (stat.S_ISCHR, "a device"),
+        (stat.S_ISBLK, "a device"),
+    ):
+        if test(mode):
+            return words
+    return "something else"
+
+
+def explained(error: OSError, what: str) -> CommandError:
+    """A system error in one sentence about `what` (a path or an action)."""
+    hints = {
+        errno.EACCES: "You have no permission for that.",
+        errno.EPERM: "You have no permission for that.",
+        errno.EROFS: "The file system is read-only.",
+        errno.ENOSPC: "The disk is full.",
+        errno.EDQUOT: "The disk quota is used up.",
+        errno.ENAMETOOLONG: "A name in the path is too long.",
+        errno.ENOENT: "A folder on the way does not exist.",
+        errno.EISDIR: "It is a folder.",
+        errno.ENOTDIR: "A part of the path is a file and not a folder.",
+    }
+    return CommandError(f"{what}: {error.strerror or error}.", hint=hints.get(error.errno or 0, ""))

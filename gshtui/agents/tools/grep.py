@@ -1,0 +1,188 @@
+"""The `grep` tool: lines of files that match a regular expression, with the lines around them.
+
+Searches with ripgrep, or with our own search where there is none; both run in a process of their own, so that a
+pattern that never ends can be ended. Leaves out secrets unless they are named. Run by the registry.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+from pydantic import Field
+
+from gshtui.agents.tools import paths, sensitive
+from gshtui.agents.tools.environment import scrubbed
+from gshtui.agents.tools.matches import Matches
+from gshtui.agents.tools.parameters import ToolParameters
+from gshtui.agents.tools.read import reading
+from gshtui.agents.tools.workspace import ToolConfig, Workspace
+from gshtui.commands.declaration import Assessment, CommandError, Invocation, Outcome
+from gshtui.guard.sanitise import literal, one_line, plain
+
+DESCRIPTION = """\
+Search the content of files for a regular expression; the answer is grouped by file, matching lines as `number:text`, \
+lines around them as `number│text`. path is a file or a folder (the working folder without it), file_pattern a glob \
+such as `*.rs` or `src/**/*.ts`. Case counts; begin the pattern with (?i) where it should not. Escape what is meant \
+literally: `foo\\\\(`. What .gitignore names, binary files and files with keys in them are passed by. Prefer this over \
+grep and rg in bash."""
+_LONGEST_PIECE = 4 << 20
+_NOTE = 400
+
+
+class GrepParameters(ToolParameters):
+    """What to look for, and where."""
+
+    pattern: str = Field(description="Regular expression (ripgrep's syntax)")
+    path: str = Field(default="", description="File or folder to search in; the working folder without it")
+    file_pattern: str = Field(default="", description="Only files whose path matches this glob, such as *.py")
+    context_lines: int = Field(default=2, ge=0, le=20, description="Lines to show around each match")
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """One search, ready to be run."""
+
+    root: Path
+    """Folder that it runs in."""
+    target: str
+    """What is searched, relative to it."""
+    pattern: str
+    file_pattern: str
+    context: int
+    seconds: float
+
+
+async def assess(workspace: Workspace, invocation: Invocation, parameters: GrepParameters) -> Assessment:
+    """A read of what is below a folder, or of one file."""
+    place = await asyncio.to_thread(paths.locate, invocation, parameters.path or ".")
+    workspace.assessed(invocation, parameters.path or ".", place.real)
+    shown = reading(place, "grep")
+    subject = one_line(literal(parameters.pattern), limit=120)
+    return Assessment(
+        effect=shown.effect,
+        subject=subject if place.shown == "." else f"{subject} in {place.shown}",
+        inside=shown.inside,
+        detail=shown.detail,
+        key=f"{place.real}\0{parameters.pattern}\0{parameters.file_pattern}",
+        pattern=shown.pattern,
+        warnings=shown.warnings,
+    )
+
+
+async def run(workspace: Workspace, invocation: Invocation, parameters: GrepParameters) -> Outcome:
+    """Search."""
+    config = workspace.config
+    if not parameters.pattern:
+        raise CommandError("The pattern is empty.", hint="Give a regular expression.")
+    if "\0" in parameters.pattern + parameters.file_pattern:
+        raise CommandError("A pattern cannot hold a NUL.")
+    place = await asyncio.to_thread(paths.locate, invocation, parameters.path or ".")
+    paths.confirm_unchanged(workspace, invocation, place)
+    if not place.real.exists():
+        raise paths.missing(place)
+    folder = place.real.is_dir()
+    search = _Search(
+        root=place.real if folder else place.real.parent,
+        target="./" if folder else f"./{place.real.name}",
+        pattern=parameters.pattern,
+        file_pattern=parameters.file_pattern,
+        context=parameters.context_lines,
+        seconds=config.search_timeout_s,
+    )
+    matches = Matches(search.root, Path(os.path.realpath(invocation.project)), config.max_output_bytes - _NOTE)
+    failure = await _collect(config, search, matches)
+    if failure and not matches.count:
+        raise CommandError(_readable(failure), hint="Escape what is meant literally, for example \\( or \\{.")
+    nothing = f"No match for {one_line(literal(parameters.pattern))} in {place.shown}."
+    return Outcome(data=matches.data(), text=matches.text() or nothing)
+
+
+async def _collect(config: ToolConfig, search: _Search, matches: Matches) -> str:
+    """Run the search until it ends, has found enough or runs out of time. Returns what it complained of."""
+    program = shutil.which(config.ripgrep) if config.ripgrep else None
+    arguments = _ripgrep(program, search) if program else _own(search)
+    process = await asyncio.create_subprocess_exec(
+        *arguments,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        cwd=search.root,
+        env=scrubbed(os.environ),
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    complaints = asyncio.ensure_future(process.stderr.read(4096))
+    try:
+        async with asyncio.timeout(search.seconds), aclosing(_lines(process.stdout)) as lines:
+            async for line in lines:
+                if not matches.take(line):
+                    return ""
+            code = await process.wait()
+        said = (await complaints).decode("utf-8", "replace")
+    except TimeoutError:
+        matches.cut = f"stopped after {search.seconds:g} s; narrow the path or the pattern"
+        return ""
+    finally:
+        complaints.cancel()
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    return plain(said) if code not in (0, 1) else ""
+
+
+def _ripgrep(program: str, search: _Search) -> list[str]:
+    arguments = [program, "--no-config", "--json", "--hidden", f"--context={search.context}", "--engine=auto"]
+    if "\\n" in search.pattern or "\n" in search.pattern:
+        arguments.append("--multiline")
+    if search.file_pattern:
+        arguments.append(f"--glob={search.file_pattern}")
+    if search.target == "./":
+        arguments += [f"--glob={glob}" for glob in sensitive.SEARCH_LEAVES_OUT]
+    return [*arguments, f"--regexp={search.pattern}", "--", search.target]
+
+
+def _own(search: _Search) -> list[str]:
+    """Our own search, by this interpreter; `-P`, so that nothing is imported from the folder that is searched."""
+    order = {
+        "root": str(search.root),
+        "target": search.target,
+        "pattern": search.pattern,
+        "file_pattern": search.file_pattern,
+        "context": search.context,
+        "leave_out": [glob.removeprefix("!") for glob in sensitive.SEARCH_LEAVES_OUT],
+        "seconds": search.seconds,
+    }
+    return [sys.executable, "-P", "-m", "gshtui.agents.tools.own_search", msgspec.json.encode(order).decode()]
+
+
+async def _lines(stream: asyncio.StreamReader) -> AsyncGenerator[bytes]:
+    """Lines without their newlines; one that is absurdly long is passed by, and never held in whole."""
+    rest = bytearray()
+    skipping = False
+    while piece := await stream.read(1 << 18):
+        *whole, tail = piece.split(b"\n")
+        for line in whole:
+            if not skipping:
+                yield bytes(rest + line)
+            rest.clear()
+            skipping = False
+        rest += tail
+        if len(rest) > _LONGEST_PIECE:
+            rest.clear()
+            skipping = True
+
+
+def _readable(said: str) -> str:
+    """What ripgrep says of a pattern, in one line."""
+    lines = [line.strip() for line in said.splitlines() if line.strip() and set(line.strip()) != {"^"}]
+    reason = next((line for line in lines if line.startswith("error:")), lines[-1] if lines else "the search failed")
+    return f"The search was refused: {one_line(reason.removeprefix('error:').strip(), limit=300)}."
