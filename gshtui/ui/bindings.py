@@ -36,7 +36,7 @@ KEYS: dict[str, Key] = {
         "ctrl+c,super+c", "Copy", "Copy what is selected; with nothing selected, interrupt", ANYWHERE, priority=True
     ),
     "app.back": Key("escape", "Back", "Go back to the input; from there, interrupt the turn", ANYWHERE),
-    "app.suspend": Key("ctrl+z", "Suspend", "Put the workbench to sleep; `fg` brings it back", ANYWHERE),
+    "app.suspend": Key("ctrl+z", "Suspend", "Put the workbench to sleep (in the input: undo); `fg` brings it back", ANYWHERE),
     "app.models": Key("f2", "Model", "Choose another model", ANYWHERE),
     "app.sessions": Key("f3", "Conversations", "Continue another conversation", ANYWHERE),
     "app.theme": Key("f4", "Theme", "Choose another theme", ANYWHERE),

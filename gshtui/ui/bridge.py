@@ -77,12 +77,12 @@ class Bridge:
 
     def publish(self, event: Event) -> bool:
         """Publish an intent, now or as soon as the hub is up. False: there is no hub and will be none."""
-        if self._up.is_set() and self.hub is not None:
-            self.hub.bus.publish(event)
-        elif self._up.is_set():
-            return False
-        else:
+        if not self._up.is_set():
             self._waiting.append(event)
+            return True
+        if self.hub is None or self.failed:
+            return False
+        self.hub.bus.publish(event)
         return True
 
     async def run(self, line: str) -> Result:

@@ -55,7 +55,7 @@ class Notices:
                 self._app.run_worker(self._app.action_quit(), exit_on_error=False)
             case SessionOpened(agent=agent) if agent == self._app.front:
                 held = f" · read only, open in {event.held_by}" if not event.writable else ""
-                bench.deck.bar.note = _line(event.title) + _line(held)
+                bench.deck.bar.note = _line(event.title + held)
                 self._session = event.session
             case SessionTitled(session=session) if session == self._session:
                 bench.deck.bar.note = _line(event.title)

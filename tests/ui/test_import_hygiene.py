@@ -1,0 +1,62 @@
+"""The first frame needs Textual and the window's own code; everything heavy is loaded after it.
+
+In a process of its own, so that what other tests have imported does not count.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+HEAVY = ("pydantic", "pydantic_settings", "anthropic", "openai", "google", "httpx2", "aiosqlite", "libtmux", "click")
+ALSO_NOT = ("pygments.lexers", "markdown_it", "psutil", "watchfiles", "tomlkit", "textual.widgets._markdown")
+
+PROGRAM = """
+import asyncio, json, sys
+from pathlib import Path
+from gshtui.ui.app import Workbench
+from gshtui.ui.port import Opening
+
+loaded = []
+
+class Looking(Workbench):
+    def _first_frame_is_there(self):
+        loaded.extend(sys.modules)
+        self.exit(0)
+
+async def main():
+    async with Looking(Opening(Path.cwd())).run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+
+asyncio.run(main())
+json.dump(loaded, sys.stdout)
+"""
+
+PAINT = """
+import json, sys
+before = set(sys.modules)
+import gshtui.ui.first_frame
+json.dump(sorted(set(sys.modules) - before), sys.stdout)
+"""
+
+
+def modules(program: str) -> list[str]:
+    """What `program` says was loaded."""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_nothing_heavy_is_loaded_at_the_first_frame() -> None:
+    loaded = modules(PROGRAM)
+    assert "textual.app" in loaded
+    tops = {name.partition(".")[0] for name in loaded}
+    assert tops & set(HEAVY) == set()
+    assert set(loaded) & set(ALSO_NOT) == set()
+    assert "gshtui.hub" not in loaded
+
+
+def test_painting_the_first_frame_loads_next_to_nothing() -> None:
+    loaded = modules(PAINT)
+    assert set(loaded) <= {"gshtui", "gshtui.ui", "gshtui.ui.first_frame", "termios", "zlib", "atexit"}

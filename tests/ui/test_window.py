@@ -1,0 +1,404 @@
+"""The window: what people do with it, and what it tells them. Text from elsewhere is never taken for markup."""
+
+from __future__ import annotations
+
+import pytest
+from textual import events as textual_events
+from textual.pilot import Pilot
+
+from gshtui.bus.events.agent import (
+    AgentAdded,
+    InterruptRequested,
+    ModelChangeRequested,
+    PromptSubmitted,
+    TurnFinished,
+    TurnStarted,
+)
+from gshtui.bus.events.approval import ApprovalRequested
+from gshtui.bus.events.hub import Noticed, PartFailed, QuitRequested
+from gshtui.bus.events.session import SessionChangeRequested, SessionOpened, SessionTitled
+from gshtui.ui.screens.help import HelpScreen
+from gshtui.ui.screens.models import ModelsScreen
+from gshtui.ui.screens.sessions import SessionsScreen
+from gshtui.ui.screens.text import TextScreen
+from gshtui.ui.widgets.offer import Offer
+from tests.kit.fake_hub import Answer, FakeHub
+from tests.kit.window import NOW, Window
+
+SIZE = (120, 40)
+NASTY = "[/foo] [@click=app.quit]x[/] [bold"
+SESSIONS = [
+    {"id": "s2", "title": f"Second {NASTY}", "messages": 4, "updated": NOW - 7_200, "model": "m"},
+    {"id": "s1", "title": "First", "messages": 9, "updated": NOW - 90_000, "held_by": "the window on /dev/pts/9"},
+]
+MODELS = [
+    {"provider": "anthropic", "model": "large", "window": 200_000, "price_input": 3.0, "price_output": 15.0},
+    {"provider": "offline", "model": "offline", "current": True},
+]
+STARTED = (
+    AgentAdded(agent="main", name="main"),
+    TurnStarted(agent="main", session="s", turn="t", prompt="p"),
+)
+
+
+async def settled(pilot: Pilot[int]) -> FakeHub:
+    """The hub, once the window and its workers rest."""
+    await pilot.pause()
+    await pilot.app.workers.wait_for_complete()
+    await pilot.pause()
+    assert isinstance(pilot.app, Window) and pilot.app.hub is not None
+    await pilot.app.bridge.shown()
+    return pilot.app.hub
+
+
+def notices(app: Window) -> list[str]:
+    return [notice.message for notice in app._notifications]
+
+
+# Turns
+
+
+async def test_escape_backs_out_and_then_interrupts() -> None:
+    app = Window()
+    async with app.run_test(size=SIZE) as pilot:
+        hub = await settled(pilot)
+        app.feed(*STARTED)
+        await pilot.press("alt+2", "escape")
+        await settled(pilot)
+        assert hub.intents(InterruptRequested) == []
+        await pilot.press("escape")
+        await settled(pilot)
+        assert len(hub.intents(InterruptRequested)) == 1
+
+
+async def test_escape_without_a_turn_does_nothing_and_never_leaves() -> None:
+    app = Window()
+    async with app.run_test(size=SIZE) as pilot:
+        hub = await settled(pilot)
+        await pilot.press(*["escape"] * 5)
+        await settled(pilot)
+        assert hub.intents(InterruptRequested) == [] and app.is_running
+
+
+async def test_ctrl_c_copies_then_interrupts_then_says_how_to_leave() -> None:
+    app = Window()
+    async with app.run_test(size=SIZE) as pilot:
+        hub = await settled(pilot)
+        await pilot.press(*"words", "shift+home", "ctrl+c")
+        assert app.clipboard == "words"
+        assert app.bench.centre.typed() == "words"
+        await pilot.press("end")
+        app.feed(*STARTED)
+        await pilot.press("ctrl+c")
+        await settled(pilot)
+        assert len(hub.intents(InterruptRequested)) == 1
+        app.feed(TurnFinished(agent="main", session="s", turn="t", stop="interrupted"))
+        await pilot.press("ctrl+c")
+        assert "ctrl+q leaves" in notices(app)[-1]
+        assert app.is_running
+
+
+async def test_a_prompt_reaches_the_bus_and_the_history() -> None:
+    app = Window()
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press(*"do it", "enter")
+        hub = await settled(pilot)
+        sent = hub.intents(PromptSubmitted)
+        assert [event.text for event in sent if isinstance(event, PromptSubmitted)] == ["do it"]
+
+
+async def test_a_prompt_without_a_hub_says_so() -> None:
+    app = Window(fails=OSError("no hub today"))
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press(*"do it", "enter")
+        await pilot.pause()
+        assert "no hub today" in notices(app)[-1]
+
+
+# Commands
+
+
+async def test_a_short_outcome_is_said_and_a_long_one_opens_the_viewer() -> None:
+    long = "\n".join(f"line {n} {NASTY}" for n in range(100))
+    app = Window(answers={"who": Answer(text=f"you and {NASTY}"), "help": Answer(text=long)})
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press(*"/who", "escape", "enter")
+        await settled(pilot)
+        assert notices(app)[-1] == f"you and {NASTY}"
+        await pilot.press(*"/help", "escape", "enter")
+        await settled(pilot)
+        assert isinstance(app.screen, TextScreen)
+        await pilot.press("y")
+        assert app.clipboard == long
+        await pilot.press("end", "escape")
+        await pilot.pause()
+        assert app.screen is app.bench
+
+
+async def test_a_command_that_fails_is_said_with_its_hint() -> None:
+    from gshtui.commands.declaration import CommandError
+
+    app = Window(answers={"read x": CommandError("There is no x.", hint=f"Try {NASTY}.")})
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        app.run_command("read x")
+        await settled(pilot)
+        assert notices(app)[-1] == f"There is no x. Try {NASTY}."
+
+
+async def test_a_command_that_breaks_does_not_break_the_window() -> None:
+    app = Window(answers={"boom": ZeroDivisionError("oh")})
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        app.run_command("boom")
+        await settled(pilot)
+        assert "`boom` failed: ZeroDivisionError: oh" in notices(app)[-1]
+
+
+# Conversations and models
+
+
+async def test_the_last_conversation_is_offered_and_continued_by_key() -> None:
+    app = Window(answers={"session ls": Answer(SESSIONS)})
+    async with app.run_test(size=SIZE) as pilot:
+        hub = await settled(pilot)
+        offer = app.bench.query_one(Offer)
+        assert offer.display and app.focused is app.bench.input
+        assert f"“Second {NASTY}”" in str(offer.visual) and "2 h" in str(offer.visual)
+        await pilot.press("alt+c")
+        await settled(pilot)
+        assert [event.session for event in hub.said if isinstance(event, SessionChangeRequested)] == ["s2"]
+        app.feed(SessionOpened(session="s2", agent="main", resumed=True))
+        assert not offer.display
+
+
+async def test_the_offer_goes_when_a_prompt_is_sent() -> None:
+    app = Window(answers={"session ls": Answer(SESSIONS)})
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        app.feed(SessionOpened(session="new", agent="main"), *STARTED)
+        assert not app.bench.query_one(Offer).display
+
+
+@pytest.mark.parametrize("answer", [Answer([]), Answer([{"id": "empty", "messages": 0}]), Answer(None), OSError("x")])
+async def test_nothing_is_offered_where_there_is_nothing(answer: Answer | Exception) -> None:
+    app = Window(answers={"session ls": answer})
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        assert not app.bench.query_one(Offer).display
+
+
+async def test_nothing_is_offered_to_who_asked_for_a_conversation() -> None:
+    app = Window(answers={"session ls": Answer(SESSIONS)}, session="latest")
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        assert not app.bench.query_one(Offer).display
+
+
+async def test_a_conversation_is_picked_from_the_list() -> None:
+    app = Window(answers={"session ls": Answer(SESSIONS)})
+    async with app.run_test(size=SIZE) as pilot:
+        hub = await settled(pilot)
+        await pilot.press("f3")
+        await settled(pilot)
+        assert isinstance(app.screen, SessionsScreen)
+        await pilot.press(*"first", "enter")
+        await settled(pilot)
+        assert [event.session for event in hub.said if isinstance(event, SessionChangeRequested)] == ["s1"]
+        await pilot.press("f3")
+        await settled(pilot)
+        await pilot.press("enter")
+        await settled(pilot)
+        assert [event.session for event in hub.said if isinstance(event, SessionChangeRequested)] == ["s1", "new"]
+
+
+async def test_a_model_is_picked_by_key_and_by_line() -> None:
+    app = Window(answers={"model list": Answer(MODELS)})
+    async with app.run_test(size=SIZE) as pilot:
+        hub = await settled(pilot)
+        await pilot.press("f2")
+        await settled(pilot)
+        assert isinstance(app.screen, ModelsScreen)
+        await pilot.press("up", "enter")
+        await settled(pilot)
+        app.run_command("model")
+        await settled(pilot)
+        await pilot.press("escape")
+        await settled(pilot)
+        changes = [event for event in hub.said if isinstance(event, ModelChangeRequested)]
+        assert [(event.provider, event.model) for event in changes] == [("anthropic", "large")]
+
+
+async def test_a_list_that_matches_nothing_says_so_and_gives_nothing() -> None:
+    app = Window(answers={"session ls": Answer(SESSIONS)})
+    async with app.run_test(size=SIZE) as pilot:
+        hub = await settled(pilot)
+        await pilot.press("f3")
+        await settled(pilot)
+        await pilot.press(*"zzzz", "enter", "escape")
+        await settled(pilot)
+        assert app.screen is app.bench
+        assert hub.intents(SessionChangeRequested) == []
+
+
+# What is told
+
+
+async def test_notices_and_failed_parts() -> None:
+    app = Window()
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        app.feed(
+            Noticed(level="info", text=f"saved {NASTY}", hint="go on"),
+            Noticed(level="error", text=f"bad {NASTY}\x1b[2J", hint="fix it"),
+            PartFailed(part="store", why="disk full", hint="make room"),
+        )
+        await pilot.pause()
+        assert notices(app)[-1] == f"saved {NASTY} go on"
+        said = str(app.bench.banner.visual)
+        assert f"bad {NASTY}" in said and "\x1b" not in said and "store does not run: disk full make room" in said
+
+
+async def test_the_title_and_where_it_is_held() -> None:
+    app = Window()
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        app.feed(SessionOpened(session="s", agent="main", title=NASTY, writable=False, held_by="pts/3"))
+        assert app.bench.deck.bar.note == f"{NASTY} · read only, open in pts/3"
+        app.feed(SessionTitled(session="s", title="Better"), SessionTitled(session="other", title="Not this"))
+        assert app.bench.deck.bar.note == "Better"
+
+
+async def test_quitting_by_command() -> None:
+    app = Window()
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        app.feed(QuitRequested())
+        await pilot.pause()
+    assert app.hub is not None and app.hub.stopped
+
+
+async def test_a_turn_that_ends_elsewhere_draws_attention_as_configured(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = Window()
+    called: list[str] = []
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        attention = app._watchers[1]
+        monkeypatch.setattr(app, "bell", lambda: called.append("bell"))
+        monkeypatch.setattr(attention, "_write", called.append)
+        done = TurnFinished(agent="main", session="s", turn="t", stop="end")
+        app.feed(done)
+        assert called == []
+        app.post_message(textual_events.AppBlur())
+        await pilot.pause()
+        app.feed(done)
+        assert called == ["bell", "\x1b]9;gsh-tui: main is done\x07", "\x1b[22;2t\x1b]2;● gsh-tui: main is done\x07"]
+        called.clear()
+        asked = ApprovalRequested(
+            approval="a",
+            agent="main",
+            session="s",
+            call="c",
+            tool="bash",
+            effect="execute",
+            subject="rm \x1b]0;x\x07 y",
+        )
+        app.feed(asked)
+        assert called[0] == "bell" and "\x1b]0;" not in called[1] and "main asks: bash rm" in called[1]
+        called.clear()
+        app.post_message(textual_events.AppFocus())
+        await pilot.pause()
+        assert called == ["\x1b[23;2t"]
+
+
+# Help, palette, themes, keys
+
+
+async def test_help_shows_the_keys_that_work_here() -> None:
+    app = Window()
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("f1")
+        await pilot.pause()
+        assert isinstance(app.screen, HelpScreen)
+        here = app.screen._text.plain.partition("Elsewhere")
+        assert "Open the command palette" in here[0] and "Begin a new line" in here[0]
+        assert "Hide this pane" not in here[0] and "Hide this pane" in here[2]
+        await pilot.press("f1", "escape", "alt+4", "question_mark")
+        await pilot.pause()
+        assert isinstance(app.screen, HelpScreen)
+        assert "Hide this pane" in app.screen._text.plain.partition("Elsewhere")[0]
+
+
+async def test_a_question_mark_where_one_types_is_typed() -> None:
+    app = Window()
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press(*"why", "question_mark")
+        assert app.bench.centre.typed() == "why?"
+
+
+async def test_the_palette_finds_actions_themes_and_conversations() -> None:
+    app = Window(answers={"session ls": Answer(SESSIONS), "model list": Answer(MODELS)})
+    async with app.run_test(size=SIZE) as pilot:
+        hub = await settled(pilot)
+        for words in ("theme gsh-light", "continue second"):
+            await pilot.press("ctrl+p")
+            await pilot.pause()
+            await pilot.press(*words)
+            await settled(pilot)
+            await pilot.press("down", "enter")
+            await settled(pilot)
+        assert app.theme == "gsh-light"
+        assert [event.session for event in hub.said if isinstance(event, SessionChangeRequested)] == ["s2"]
+
+
+async def test_a_chosen_theme_is_remembered_until_the_settings_change() -> None:
+    app = Window()
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        app.choose_theme("gsh-light")
+        await settled(pilot)
+    again = Window()
+    async with again.run_test(size=SIZE) as pilot:
+        assert again.theme == "gsh-light"
+        await settled(pilot)
+        assert again.theme == "gsh-light"
+    changed = Window(theme="nord")
+    async with changed.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        assert changed.theme == "nord"
+
+
+async def test_a_theme_that_is_not_there_is_ours() -> None:
+    app = Window(theme="no-such-theme")
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        assert app.theme == "gsh-dark"
+
+
+async def test_keys_are_remapped_and_mistakes_are_said() -> None:
+    app = Window(keybindings={"app.help": "f9", "app.hepl": "f8", "invoke_llm": "^G"})
+    async with app.run_test(size=SIZE) as pilot:
+        hub = await settled(pilot)
+        await pilot.press("f1")
+        await pilot.pause()
+        assert app.screen is app.bench
+        await pilot.press("f9")
+        await pilot.pause()
+        assert isinstance(app.screen, HelpScreen)
+        said = [event.text for event in hub.said if isinstance(event, Noticed)]
+        assert len(said) == 1 and "app.hepl" in said[0]
+
+
+async def test_sleep_is_refused_where_no_shell_could_wake_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gshtui.ui.actions.has_job_control", lambda: False)
+    app = Window()
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("alt+2", "ctrl+z")
+        await pilot.pause()
+        assert "No shell started this window" in notices(app)[-1]
