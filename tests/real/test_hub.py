@@ -121,7 +121,7 @@ async def test_a_damaged_folder_costs_the_record_not_the_window(opened: Open, mo
 
 async def test_a_second_place_reads_along(opened: Open) -> None:
     first = await opened()
-    await first.ask("run true")
+    await first.ask("what failed?")
     second = await opened(session=first.session)
     (event,) = second.recorder.of(SessionOpened)
     assert not event.writable

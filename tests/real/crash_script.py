@@ -1,0 +1,41 @@
+"""Run by the crash tests in a process of its own: a hub that begins a turn, says how far it is, and is killed."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent import AgentStatusChanged, MessageAppended, PromptSubmitted
+from gshtui.bus.events.session import SessionOpened
+from gshtui.bus.ids import new_id
+from gshtui.hub import Hub, HubOptions
+from gshtui.settings.load import load
+
+
+def tell(batch: Sequence[Event]) -> None:
+    for event in batch:
+        match event:
+            case SessionOpened():
+                print("session", event.session, flush=True)
+            case MessageAppended():
+                print("appended", event.message.role, event.message.id, flush=True)
+            case AgentStatusChanged(status="tool"):
+                print("running", event.doing, flush=True)
+            case _:
+                pass
+
+
+async def main(prompts: list[str]) -> None:
+    cwd = Path.cwd()
+    hub = Hub(HubOptions(cwd=cwd, loaded=load(cwd), approvals="policy"))
+    hub.bus.subscribe(tell, name="tell")
+    await hub.start()
+    for prompt in prompts:
+        hub.bus.publish(PromptSubmitted(prompt=new_id(), agent="main", text=prompt))
+    await asyncio.Event().wait()
+
+
+asyncio.run(main(sys.argv[1:]))

@@ -1,0 +1,122 @@
+"""kill -9 in mid-turn: what was acknowledged is there, the conversation opens again and its pairing is valid."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from gshtui.agents.pairing import missing_results, paired
+from gshtui.bus.events.agent import MessageAppended, PromptSubmitted, TurnFinished
+from gshtui.bus.events.session import SessionOpened
+from gshtui.bus.ids import new_id
+from gshtui.hub import Hub, HubOptions
+from gshtui.settings.load import load
+from tests.kit.scripted import Recorder
+
+SCRIPT = Path(__file__).with_name("crash_script.py")
+
+
+def begin(cwd: Path, *prompts: str) -> subprocess.Popen[str]:
+    """The script in a process of its own, in this test's home."""
+    environment = {**os.environ, "PYTHONPATH": str(SCRIPT.parents[2])}
+    return subprocess.Popen(
+        [sys.executable, str(SCRIPT), *prompts], cwd=cwd, env=environment, stdout=subprocess.PIPE, text=True
+    )
+
+
+def said(process: subprocess.Popen[str], until: str) -> list[list[str]]:
+    """The script's words up to and with the first line that begins so."""
+    lines: list[list[str]] = []
+    assert process.stdout is not None
+    for line in process.stdout:
+        lines.append(line.split())
+        if line.startswith(until):
+            return lines
+    raise AssertionError(f"it ended before {until!r}: {lines}")
+
+
+@pytest.fixture
+def no_survivors() -> Iterator[None]:
+    yield
+    for process in psutil.process_iter(["cmdline"]):
+        if "86399.25" in (process.info["cmdline"] or ()):
+            process.kill()
+
+
+async def test_kill_in_the_middle_of_a_tool(tmp_path: Path, no_survivors: None) -> None:
+    process = begin(tmp_path, "run sleep 86399.25")
+    words = said(process, "running")
+    process.send_signal(signal.SIGKILL)
+    process.wait(timeout=10)
+    assert process.stdout is not None
+    process.stdout.close()
+    session = next(w[1] for w in words if w[0] == "session")
+    acknowledged = [w[2] for w in words if w[0] == "appended"]
+    assert len(acknowledged) == 2
+
+    hub = Hub(HubOptions(cwd=tmp_path, loaded=load(tmp_path), session="latest"))
+    recorder = Recorder(hub.bus)
+    await hub.start()
+    try:
+        waiting = asyncio.create_task(hub.bus.wait_for(TurnFinished, timeout=15))
+        await asyncio.sleep(0)
+        hub.bus.publish(PromptSubmitted(prompt=new_id(), agent="main", text="what failed?"))
+        finished = await waiting
+        await hub.bus.drained()
+        (opened,) = recorder.of(SessionOpened)
+        assert (opened.session, opened.writable, opened.resumed) == (session, True, True)
+        messages = [stored.message for stored in await hub.messages(session)]
+        assert [m.id for m in messages][:2] == acknowledged
+        assert [m.role for m in messages] == ["user", "assistant", "tool", "user", "assistant"]
+        assert messages[2].results[0].status == "lost"
+        assert missing_results(messages) is None
+        assert len(paired(messages)) == len(messages)
+        assert "sleep 86399.25" in finished.text
+        assert hub.store is not None
+        assert await hub.store.check() == []
+    finally:
+        await hub.stop()
+
+
+@pytest.mark.parametrize("after", [3, 9, 17])
+async def test_kill_between_acknowledgements(tmp_path: Path, after: int) -> None:
+    process = begin(tmp_path, *["run true"] * 8)
+    assert process.stdout is not None
+    words: list[list[str]] = []
+    for line in process.stdout:
+        words.append(line.split())
+        if sum(w[0] == "appended" for w in words) >= after:
+            break
+    process.send_signal(signal.SIGKILL)
+    rest = process.stdout.read()
+    process.wait(timeout=10)
+    process.stdout.close()
+    whole = [line.split() for line in rest.splitlines() if line.count(" ") == 2]
+    acknowledged = [w[2] for w in [*words, *whole] if w[0] == "appended"]
+
+    hub = Hub(HubOptions(cwd=tmp_path, loaded=load(tmp_path), session="latest"))
+    recorder = Recorder(hub.bus)
+    await hub.start()
+    try:
+        (opened,) = recorder.of(SessionOpened) or await _opened(hub, recorder)
+        stored = [s.message.id for s in await hub.messages(opened.session)]
+        assert set(acknowledged) <= set(stored)
+        assert [i for i in stored if i in acknowledged] == acknowledged
+    finally:
+        await hub.stop()
+    assert (
+        recorder.of(MessageAppended) == [] or missing_results([e.message for e in recorder.of(MessageAppended)]) is None
+    )
+
+
+async def _opened(hub: Hub, recorder: Recorder) -> list[SessionOpened]:
+    await hub.bus.drained()
+    return recorder.of(SessionOpened)
