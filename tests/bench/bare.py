@@ -15,7 +15,7 @@ from pathlib import Path
 from textual.app import App, ComposeResult
 from textual.widgets import Input, Log, TextArea
 
-from tests.bench.material import END, answer
+from tests.bench.material import END, START, answer
 from tests.bench.watch import Watch
 
 
@@ -56,7 +56,7 @@ class Streaming(App[None]):
 
     async def stream(self) -> None:
         log = self.query_one(Log)
-        text = answer(int(os.environ["BENCH_SIZE"])) + f"\n{END}\n"
+        text = f"{START}\n\n{answer(int(os.environ['BENCH_SIZE']))}\n\n{END}\n"
         pieces = [text[at : at + 20] for at in range(0, len(text), 20)]
         watch = Watch()
         watch.begin()

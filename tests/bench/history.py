@@ -3,34 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 
-from gshtui.bus.ids import new_id
-from gshtui.bus.messages import Message, Text
-from gshtui.settings import paths
-from gshtui.store.store import Store
+from tests.bench.conversation import record
 from tests.bench.figures import Report, median, p95
-from tests.bench.material import END, turns
+from tests.bench.material import END
 from tests.bench.place import Place, ours
 from tests.bench.pty_probe import Probe
 
 WHEEL_UP, WHEEL_DOWN = b"\x1b[<64;70;15M", b"\x1b[<65;70;15M"
 LENGTHS = (10, 10_000)
 ROUNDS = 3
-
-
-async def record(place: Place, length: int) -> str:
-    """Write a conversation of this length; gives its id."""
-    store = await Store.open(paths.data_dir() / "gsh.db")
-    try:
-        session = (await store.create_session(cwd=str(place.project), agent="main")).id
-        told = [*turns(length - 1), ("assistant", END)]
-        for start in range(0, length, 500):
-            batch = [Message(id=new_id(), role=role, blocks=(Text(text),)) for role, text in told[start : start + 500]]  # type: ignore[arg-type]
-            await asyncio.gather(*(store.append(session, message) for message in batch))
-        return session
-    finally:
-        await store.close()
 
 
 def run(report: Report, place: Place) -> None:
@@ -83,7 +65,3 @@ def reaction(probe: Probe, keys: bytes) -> float:
         pass
     at = probe.write(keys)
     return probe.now() - at if probe.read(1.0) else 1.0
-
-
-if __name__ == "__main__":
-    sys.exit("run python -m tests.bench history")

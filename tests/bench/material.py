@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import itertools
 
+START = "THE¤START"
+"""Written before an answer."""
 END = "THE¤END"
 """Written behind an answer: when this is on the screen, all of it has been shown."""
 

@@ -6,8 +6,12 @@ that whatever else the machine does falls on both.
 
 from __future__ import annotations
 
+import os
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from tests.bench.figures import Report, median, p95
 from tests.bench.pty_probe import Probe
@@ -27,18 +31,25 @@ def host() -> None:
 
 def echoes(argv: list[str]) -> list[float]:
     """Seconds from key to echo; a text area shows two lines, so that neither has to scroll."""
-    with Probe([sys.executable, "-m", *argv], columns=120, rows=40) as probe:
-        probe.first_frame()
-        probe.settle(0.5)
+    with _probe(argv) as probe:
         probe.echoes(5)
         return probe.echoes(KEYS)
 
 
+@contextmanager
+def _probe(argv: list[str]) -> Iterator[Probe]:
+    """A program at rest, with folders of its own: a draft of an earlier run would be brought back."""
+    with tempfile.TemporaryDirectory() as home:
+        environ = {**os.environ, "HOME": home, "XDG_STATE_HOME": f"{home}/state"}
+        with Probe([sys.executable, "-m", *argv], columns=120, rows=40, environ=environ) as probe:
+            probe.first_frame()
+            probe.settle(0.5)
+            yield probe
+
+
 def paste() -> tuple[float, float]:
     """Seconds from a paste's last byte to its label, and to the echo of the next key."""
-    with Probe([sys.executable, "-m", "tests.bench.prompt_echo", "host"], columns=120, rows=40) as probe:
-        probe.first_frame()
-        probe.settle(0.5)
+    with _probe(["tests.bench.prompt_echo", "host"]) as probe:
         after = len(probe.output)
         for start in range(0, len(PASTE), 4096):
             probe.write(("\x1b[200~" if not start else "") + PASTE[start : start + 4096])

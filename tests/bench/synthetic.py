@@ -32,7 +32,7 @@ from gshtui.settings.load import load
 from gshtui.store.messages import StoredMessage
 from gshtui.ui.app import Workbench
 from gshtui.ui.port import Opening
-from tests.bench.material import END, answer, turns
+from tests.bench.material import END, START, answer, turns
 from tests.bench.watch import Watch
 
 SESSION = "bench"
@@ -75,7 +75,7 @@ class MadeUpHub:
                 self._turn = asyncio.get_running_loop().create_task(self._answer(event))
 
     async def _answer(self, prompt: PromptSubmitted) -> None:
-        text = answer(int(os.environ.get("BENCH_SIZE", "2000"))) + f"\n\n{END}\n"
+        text = f"{START}\n\n{answer(int(os.environ.get('BENCH_SIZE', '2000')))}\n\n{END}\n"
         size, rate = int(os.environ.get("BENCH_PIECE", "20")), float(os.environ.get("BENCH_RATE", "0"))
         about = {"agent": "main", "session": SESSION}
         asked = Message(id=prompt.prompt, role="user", blocks=(Text(prompt.text),))
