@@ -10,6 +10,7 @@ from textual.widgets import Log
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.approval import ApprovalRequested
+from gshtui.ui.bindings import bind
 from gshtui.ui.consumer import EventConsumer
 from gshtui.ui.messages import CommandLine, Intent
 from gshtui.ui.terminal_input import ReadingDriver
@@ -24,6 +25,7 @@ class PromptHost(App[None]):
 
     CSS_PATH = [STYLES / "prompt.tcss", STYLES / "approvals.tcss"]
     CSS = "Log { height: 1fr; }"
+    BINDINGS = [bind("approval.focus", "below('review')"), bind("queue.focus", "below('queue')")]
 
     def __init__(self, theme: str = "gsh-dark", *, real_terminal: bool = False, **area: Any) -> None:
         super().__init__(driver_class=ReadingDriver if real_terminal else None)
@@ -41,6 +43,9 @@ class PromptHost(App[None]):
     def on_mount(self) -> None:
         self.query_one(Log).write_lines([f"line {n} of the conversation" for n in range(100)])
         self.area.input.focus()
+
+    async def action_below(self, action: str) -> None:
+        await self.area.run_action(action)
 
     def on_intent(self, message: Intent) -> None:
         self.events.append(message.event)

@@ -58,6 +58,8 @@ class WorkbenchScreen(Screen[None]):
         bind("panes.reset", "reset"),
         bind("tabs.next", "tab(1)"),
         bind("tabs.previous", "tab(-1)"),
+        bind("approval.focus", "below('review')"),
+        bind("queue.focus", "below('queue')"),
     ]
 
     class LayoutChanged(Message):
@@ -106,6 +108,11 @@ class WorkbenchScreen(Screen[None]):
 
     def on_resize(self, event: events.Resize) -> None:
         self._arrange()
+
+    async def action_below(self, action: str) -> None:
+        """Have what stands below the chat act, wherever the focus is."""
+        for widget in self.centre.below:
+            await widget.run_action(action)
 
     # What is shown, and how large
 

@@ -13,7 +13,6 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widget import Widget
 
-from gshtui.ui.bindings import bind
 from gshtui.ui.panes.approvals import ApprovalsPane
 from gshtui.ui.panes.queue import QueuePane
 from gshtui.ui.widgets.prompt.area import FoldingArea
@@ -27,9 +26,10 @@ from gshtui.ui.widgets.prompt.window import app_of
 
 
 class PromptArea(Vertical):
-    """See the module. `input`, `approvals`, `queue`, `status` and `popup` are its parts."""
+    """See the module. `input`, `approvals`, `queue`, `status` and `popup` are its parts.
 
-    BINDINGS = [bind("approval.focus", "review"), bind("queue.focus", "queue")]
+    The screen binds keys to its actions `review` and `queue`, so that they work wherever the focus is.
+    """
 
     def __init__(
         self,
