@@ -9,14 +9,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sqlite3
+import time
 from urllib.parse import quote
 
 from gshtui.store import recovery
 from gshtui.store.connection import Database, Notice
-from gshtui.store.errors import StoreError, from_sqlite
+from gshtui.store.errors import StoreError, from_sqlite, is_index_damage
+from gshtui.store.files import beside
 from gshtui.store.opening import CHECK_AT_OPEN
 from gshtui.store.writer import Writer
 
+BEGIN_AFTER = 5.0
+"""Seconds; a command that is done sooner does not read the whole file."""
+CHECK_EVERY = 86_400.0
+"""Seconds between two background checks of a file, in whichever process."""
 _SHOWN = 20
 """Faults of one kind that are listed at most."""
 
@@ -32,8 +38,12 @@ class Checker:
         self._connection: sqlite3.Connection | None = None
 
     def start(self) -> None:
-        """Check a file in the background that was too large to be checked before it was opened."""
-        if not self._database.opened.readonly and self._database.path.stat().st_size > CHECK_AT_OPEN:
+        """Check a file in the background that was too large to be checked before it was opened, once a day."""
+        path = self._database.path
+        if self._database.opened.readonly or path.stat().st_size <= CHECK_AT_OPEN:
+            return
+        checked = beside(path, ".checked")
+        if not checked.exists() or abs(time.time() - checked.stat().st_mtime) > CHECK_EVERY:
             self._task = asyncio.get_running_loop().create_task(self._background(), name="store:check")
 
     async def stop(self) -> None:
@@ -51,27 +61,34 @@ class Checker:
         faults = await asyncio.to_thread(self._structure)
         if not self._database.opened.readonly:
             try:
-                await self._writer.submit(_check_index)
+                faults += await self._writer.submit(_index)
             except StoreError as error:
-                text = "The word index does not fit the messages." if error.kind == "corrupt" else error.message
-                faults.append(f"{text} The next search makes it anew.")
+                faults.append(error.message)
         return faults
 
     async def _background(self) -> None:
-        if faults := await asyncio.to_thread(self._quick):
-            recovery.mark(self._database.path)
-            self._on_notice(
-                f"The record {self._database.path} is damaged: {faults[0]}.",
-                "Close every gsh-tui and start it again: it keeps the damaged file and recovers what can be read.",
-            )
+        await asyncio.sleep(BEGIN_AFTER)
+        faults = await asyncio.to_thread(self._quick)
+        if faults is None:
+            return
+        path = self._database.path
+        if not faults:
+            beside(path, ".checked").touch(mode=0o600)
+            return
+        recovery.mark(path)
+        self._on_notice(
+            f"The record {path} is damaged: {faults[0]}.",
+            "Close every gsh-tui and start it again: it keeps the damaged file and recovers what can be read.",
+        )
 
-    def _quick(self) -> list[str]:
+    def _quick(self) -> list[str] | None:
+        """The faults, or `None` where that could not be found out: interrupted, or out of reach."""
         with contextlib.closing(self._open()) as connection:
             self._connection = connection
             try:
                 return recovery.quick_check(connection)
             except sqlite3.OperationalError:
-                return []  # interrupted, or out of reach at the moment: not known to be damaged
+                return None
             except sqlite3.DatabaseError as error:
                 return [str(error)]
             finally:
@@ -95,5 +112,11 @@ class Checker:
         )
 
 
-def _check_index(connection: sqlite3.Connection) -> None:
-    connection.execute("INSERT INTO messages_fts (messages_fts, rank) VALUES ('integrity-check', 1)")
+def _index(connection: sqlite3.Connection) -> list[str]:
+    try:
+        connection.execute("INSERT INTO messages_fts (messages_fts, rank) VALUES ('integrity-check', 1)")
+    except sqlite3.DatabaseError as error:
+        if not is_index_damage(error):
+            raise
+        return ["The word index does not fit the messages; the next search that meets it makes it anew."]
+    return []

@@ -1,7 +1,7 @@
 """The one long-lived connection of a process to the record, and its thread.
 
-Owns the thread and the file behind the name, which it follows when that is another one; refuses to work on a record
-that is closed. Used by `Store` for every read and by the writer for every batch.
+Owns the thread and the file behind the name: it follows a file that was replaced, and heals one that is damaged;
+refuses to work on a record that is closed. Used by `Store` for every read and by the writer for every batch.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import TypeVar, cast
 
 import aiosqlite
 
-from gshtui.store import files
-from gshtui.store.errors import StoreError, from_sqlite
+from gshtui.store import files, recovery, search
+from gshtui.store.errors import StoreError, from_sqlite, is_corrupt, is_index_damage
 from gshtui.store.opening import Opened, Synchronous, drop_companions, identity_of, open_file
 
 T = TypeVar("T")
@@ -73,18 +73,43 @@ class Database(aiosqlite.Connection):
             self._on_notice(*self.opened.notices.pop(0))
 
     def _work(self, work: Work[T]) -> T:
-        if not self.opened.readonly and identity_of(self.path) != self.opened.identity:
+        if self.opened.readonly:
+            return work(self._conn)
+        if identity_of(self.path) != self.opened.identity:
             self._follow()
+        try:
+            return work(self._conn)
+        except sqlite3.DatabaseError as error:
+            if not is_corrupt(error):
+                raise
+            index_alone = is_index_damage(error)
+        if not (index_alone and self._index_rebuilt()):
+            self._heal()
         return work(self._conn)
+
+    def _index_rebuilt(self) -> bool:
+        try:
+            search.rebuild(self._conn)
+        except sqlite3.DatabaseError:
+            return False  # not even its first entry can be read
+        return True
 
     def _follow(self) -> None:
         """The name leads to another file now, or to none: what is committed to ours would be lost with it."""
-        old = self._conn
-        restored = _put_back(old, self.path)
-        self._connection = open_file(self.path, self._synchronous, self.opened)
-        old.close()
+        restored = _put_back(self._conn, self.path)
+        self._reopen()
         what = "had been removed, and was written again." if restored else "was replaced; the new one is in use now."
         self.opened.notices.append((f"The record's file {self.path} {what}", ""))
+
+    def _heal(self) -> None:
+        """The file turned out to be damaged: recover it as the next start would."""
+        recovery.mark(self.path)
+        self._reopen()
+
+    def _reopen(self) -> None:
+        old = self._conn
+        self._connection = open_file(self.path, self._synchronous, self.opened)
+        old.close()
 
 
 def _put_back(connection: sqlite3.Connection, path: Path) -> bool:

@@ -18,6 +18,7 @@ Kind = Literal[
     "full",
     "readonly",
     "busy",
+    "io",
     "corrupt",
     "newer",
     "unsafe",
@@ -68,7 +69,15 @@ def missing(session: str) -> StoreError:
 
 BUSY_CODES = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 CORRUPT_CODES = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
-_FULL_CODES = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR})
+_IO_CODES = frozenset({sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_NOLFS})
+_FULL_CODES = frozenset(
+    {
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_IOERR_WRITE,  # a quota, or a limit of the process: the system does not say "full" then
+        sqlite3.SQLITE_IOERR_SHMSIZE,
+        sqlite3.SQLITE_IOERR_SHMMAP,
+    }
+)
 _READONLY_CODES = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM})
 
 
@@ -87,9 +96,15 @@ def is_corrupt(error: BaseException) -> bool:
     return code_of(error) in CORRUPT_CODES
 
 
+def is_index_damage(error: BaseException) -> bool:
+    """Only the word index is damaged, which can be made anew from the messages."""
+    return int(getattr(error, "sqlite_errorcode", 0)) == sqlite3.SQLITE_CORRUPT_VTAB
+
+
 def spoils_all(error: BaseException) -> bool:
     """The failure is the file's or the disk's, not that of one operation: nothing of its batch can be committed."""
-    return code_of(error) in BUSY_CODES | CORRUPT_CODES | _FULL_CODES | _READONLY_CODES
+    own = BUSY_CODES | CORRUPT_CODES | _IO_CODES | _READONLY_CODES | {sqlite3.SQLITE_FULL}
+    return code_of(error) in own
 
 
 def from_sqlite(error: BaseException, path: Path) -> StoreError:
@@ -103,10 +118,14 @@ def from_sqlite(error: BaseException, path: Path) -> StoreError:
         hint = "Close every gsh-tui and start it again: it keeps the damaged file and recovers what can be read."
         return StoreError("corrupt", f"The record {path} is damaged.", hint=hint)
     full_errno = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-    if code in _FULL_CODES or full_errno:
+    if int(getattr(error, "sqlite_errorcode", 0)) in _FULL_CODES or full_errno:
         hint = "Free some space; recording goes on by itself."
         return StoreError("full", f"The record {path} cannot grow: the disk or the quota is full.", hint=hint)
-    if code in _READONLY_CODES or isinstance(error, PermissionError | OSError):
+    if code in _IO_CODES:
+        name = str(getattr(error, "sqlite_errorname", "input/output error"))
+        hint = "Look at the disk (system log, `df`); a network folder cannot hold the record."
+        return StoreError("io", f"The system failed to read or write the record {path} ({name}).", hint=hint)
+    if code in _READONLY_CODES or isinstance(error, OSError):
         hint = f"Make the folder {path.parent} writable, or set XDG_DATA_HOME to one that is."
         return StoreError("readonly", f"The record {path} cannot be written.", hint=hint)
     return StoreError("invalid", f"The record refused the entry: {error}.")

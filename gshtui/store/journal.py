@@ -15,8 +15,11 @@ import msgspec
 from gshtui.bus import wire
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import MessageAppended, TextDelta, ThinkingDelta, ToolOutput
+from gshtui.bus.events.hub import Noticed
 from gshtui.store import plain
 
+LOOSE_KEPT = 20_000
+"""Entries of no conversation (a window opened, a setting changed) that are kept."""
 NOT_RECORDED = (TextDelta, ThinkingDelta, ToolOutput)
 
 
@@ -50,7 +53,13 @@ class Scribe:
         if session and agent:
             self.sessions[agent] = session
         session = session or self.sessions.get(agent, "")
-        return Entry(session, plain.clean_text(str(fields["type"])), event.at, plain.encode_plain(fields))
+        name, data = plain.clean_text(str(fields["type"])), plain.encode_plain(fields)
+        if len(data) > wire.MAX_LINE:
+            # No reader takes so long a line; the whole of such a text is in the messages or the outputs.
+            name = Noticed.__name__
+            text = f"The event {fields['type']} had {len(data)} bytes, too many for the journal."
+            data = plain.encode_plain(wire.to_plain(Noticed(at=event.at, text=text, about=agent)))
+        return Entry(session, name, event.at, data)
 
 
 def insert(connection: sqlite3.Connection, entries: Sequence[Entry]) -> None:
@@ -58,6 +67,15 @@ def insert(connection: sqlite3.Connection, entries: Sequence[Entry]) -> None:
     connection.executemany(
         "INSERT INTO journal (session, type, at, data) VALUES (?, ?, ?, ?)",
         [(entry.session, entry.type, entry.at, entry.data.decode()) for entry in entries],
+    )
+
+
+def trim(connection: sqlite3.Connection) -> None:
+    """Forget the oldest of what belongs to no conversation; the rest goes with its conversation."""
+    connection.execute(
+        "DELETE FROM journal WHERE session = '' AND seq <="
+        " (SELECT seq FROM journal WHERE session = '' ORDER BY seq DESC LIMIT 1 OFFSET ?)",
+        (LOOSE_KEPT,),
     )
 
 

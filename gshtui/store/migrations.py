@@ -60,7 +60,8 @@ def back_up(connection: sqlite3.Connection, path: Path, version: int) -> Path:
     stamp = time.strftime("%Y%m%d-%H%M%S")
     target = beside(path, f".v{version}-{stamp}")
     unfinished = beside(path, f".v{version}-{stamp}.unfinished")
-    unfinished.unlink(missing_ok=True)
+    for left_over in path.parent.glob(path.name + ".v*.unfinished"):
+        left_over.unlink()
     create_file(unfinished)
     with contextlib.closing(sqlite3.connect(unfinished)) as copy:
         connection.backup(copy)

@@ -7,7 +7,9 @@ newer formats. Called by `connection`, on its thread.
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
+import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -58,7 +60,7 @@ def open_file(path: Path, synchronous: Synchronous, opened: Opened) -> sqlite3.C
             return connection
     except (sqlite3.Error, OSError) as error:
         problem = from_sqlite(error, path)
-        if problem.kind not in ("readonly", "full") or not path.exists():
+        if problem.kind not in ("readonly", "full", "io") or not path.exists():
             raise problem from error
     opened.readonly = True
     opened.notices.append((problem.message + " It is open for reading only; nothing new is kept.", problem.hint))
@@ -133,18 +135,42 @@ def _prepared(path: Path, synchronous: Synchronous) -> sqlite3.Connection:
 
 
 def _open_readonly(path: Path) -> sqlite3.Connection:
-    """Read what is there. With a write-ahead log, SQLite needs its index; without one, the file stands still."""
-    wal = files.beside(path, "-wal")
-    mode = "mode=ro" if wal.exists() and wal.stat().st_size else "mode=ro&immutable=1"
+    """Read what is there. Without a log the file stands still; with one, SQLite must be able to make its index."""
+    log = files.beside(path, "-wal")
+    if not (log.exists() and log.stat().st_size):
+        connection = _connect_readonly(path, "mode=ro&immutable=1")
+    else:
+        try:
+            connection = _connect_readonly(path, "mode=ro")
+        except sqlite3.OperationalError:
+            connection = _open_copy(path, log)
+    version = migrations.version_of(connection)
+    if version == migrations.VERSION:
+        return connection
+    connection.close()
+    raise StoreError(
+        "readonly" if version < migrations.VERSION else "newer",
+        f"The record {path} has format {version}, this gsh-tui reads {migrations.VERSION}.",
+        hint="Make its folder writable, so that it can be brought up to date.",
+    )
+
+
+def _open_copy(path: Path, log: Path) -> sqlite3.Connection:
+    """A copy that nobody else sees and that is gone with this process, log included."""
+    with tempfile.TemporaryDirectory(prefix="gsh-") as folder:
+        copy = Path(folder) / path.name
+        shutil.copyfile(path, copy)
+        shutil.copyfile(log, files.beside(copy, "-wal"))
+        connection = _connect_readonly(copy, "mode=rw")
+        connection.execute("PRAGMA query_only = ON")
+        return connection
+
+
+def _connect_readonly(path: Path, mode: str) -> sqlite3.Connection:
+    """Connect, and prove by a read that the file and its log can be read."""
     connection = sqlite3.connect(f"file:{quote(str(path))}?{mode}", uri=True, isolation_level=None)
     try:
-        version = migrations.version_of(connection)
-        if version != migrations.VERSION:
-            raise StoreError(
-                "readonly" if version < migrations.VERSION else "newer",
-                f"The record {path} has format {version}, this gsh-tui reads {migrations.VERSION}.",
-                hint="Make its folder writable, so that it can be brought up to date.",
-            )
+        migrations.version_of(connection)
     except BaseException:
         connection.close()
         raise

@@ -70,6 +70,11 @@ def rebuild(connection: sqlite3.Connection) -> None:
     connection.execute("INSERT INTO messages_fts (messages_fts) VALUES ('rebuild')")
 
 
+def forget_removed(connection: sqlite3.Connection) -> None:
+    """Rewrite the index without the words of removed messages, which it otherwise keeps until it next merges."""
+    connection.execute("INSERT INTO messages_fts (messages_fts) VALUES ('optimize')")
+
+
 def _hit(row: tuple[Any, ...], excerpt: str, spans: tuple[tuple[int, int], ...]) -> Hit:
     session, title, cwd, seq, role, at = row
     return Hit(session, title, cwd, seq, role, at, excerpt, spans)

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from gshtui.bus.ids import new_id
-from gshtui.store import holds, outputs
+from gshtui.store import holds, journal, outputs
 from gshtui.store.errors import SessionHeld, StoreError, missing
 from gshtui.store.plain import clean_text
 
@@ -53,6 +53,7 @@ def create(
         " AND id NOT IN (SELECT session FROM partials)",
         (now - EMPTY_KEPT,),
     )
+    journal.trim(connection)
     values = [clean_text(value) for value in (new_id(), title, cwd, agent, provider, model, parent)]
     connection.execute(
         "INSERT INTO sessions (id, title, cwd, agent, provider, model, parent, created, updated, touched)"

@@ -10,7 +10,7 @@ from itertools import islice
 
 from gshtui.store.journal import Entry
 
-LIMIT = 32 * 1024 * 1024
+LIMIT = 64 * 1024 * 1024
 """Bytes of entries that may wait: hours of work with a full disk."""
 
 

@@ -59,8 +59,6 @@ class Store:
 
     def __init__(self, database: Database, on_notice: Notice, retry_every: float) -> None:
         self.path = database.path
-        self.readonly = database.opened.readonly
-        """Nothing can be written, for as long as this store is open."""
         self._database = database
         self._on_notice = on_notice
         self._writer = Writer(database, on_notice, retry_every=retry_every)
@@ -93,6 +91,11 @@ class Store:
         store = cls(database, on_notice, retry_every)
         store._checker.start()
         return store
+
+    @property
+    def readonly(self) -> bool:
+        """Nothing can be written, for as long as this store is open."""
+        return self._database.opened.readonly
 
     async def close(self) -> None:
         """Write what is queued, give back what is held, end the thread. Never raises."""
@@ -138,8 +141,12 @@ class Store:
         await self._writer.submit(lambda connection: sessions.update(connection, id, changes))
 
     async def delete_session(self, id: str) -> None:
-        """Remove a conversation and all that belongs to it alone. Raises `StoreError` (`unknown`, `held`)."""
+        """Remove a conversation and all that belongs to it alone, from the file too.
+
+        What was typed stays in the input history. Raises `StoreError` (`unknown`, `held`).
+        """
         await self._writer.submit(lambda connection: sessions.delete(connection, id))
+        await self._writer.submit(search.forget_removed)
 
     # The log
 
@@ -198,15 +205,7 @@ class Store:
 
     async def search_messages(self, query: str, *, cwd: str | None = None, limit: int = 20) -> list[Hit]:
         """Messages that hold all words of the query, the best first. Nothing in it is syntax."""
-        look = partial(search.find, query=query, cwd=cwd, limit=limit)
-        try:
-            return await self._database.run(look)
-        except StoreError as error:
-            if error.kind != "corrupt" or self.readonly:
-                raise
-        # The word index can always be made anew from the messages; the file itself is checked when it is opened.
-        await self._writer.submit(search.rebuild)
-        return await self._database.run(look)
+        return await self._database.run(partial(search.find, query=query, cwd=cwd, limit=limit))
 
     def record(self, event: Event) -> None:
         """Journal an event; deltas are left out. Returns at once; waits in memory while nothing can be written."""

@@ -94,6 +94,7 @@ class Writer:
         self._fail_all(StoreError("closed", "The record was closed before this was written."))
         if lost := len(self._journal) + self._journal.lost:
             self._on_notice(f"{lost} events of this window could not be recorded.", "The conversation is not affected.")
+            self._journal = Spill()
 
     async def _serve(self) -> None:
         while not (self._closing and not self._operations and not self._owes_journal()):

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import os
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 
 from gshtui.bus.messages import Message, user_message
@@ -48,6 +48,13 @@ async def opened(path: Path, notices: Notices | None = None, *, retry_every: flo
         yield store
     finally:
         await store.close()
+
+
+async def until(holds: Callable[[], bool], store: Store) -> None:
+    """Wait for something that a background task of the store does, by asking the store for other things."""
+    async with asyncio.timeout(10):
+        while not holds():
+            await store.sessions(limit=1)
 
 
 def said(number: int, words: str = "") -> Message:

@@ -13,6 +13,7 @@ from tests.kit.record import child, line, opened
 
 WRITER = """
 import asyncio, sys
+from pathlib import Path
 from gshtui.bus.messages import Message, Text, user_message
 from gshtui.bus.events.agent import TurnStarted
 from gshtui.store.store import Store

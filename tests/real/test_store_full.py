@@ -154,18 +154,20 @@ def _lock_up(folder: Path) -> None:
     folder.chmod(0o500)
 
 
-@pytest.mark.parametrize("closed", [True, False], ids=["closed well", "log left behind"])
-async def test_a_read_only_folder_is_open_for_reading(home: Home, closed: bool) -> None:
+@pytest.mark.parametrize("state", ["closed well", "log left behind", "log without index"])
+async def test_a_read_only_folder_is_open_for_reading(home: Home, state: str) -> None:
     folder = home.data / "gsh"
     async with opened(folder / "gsh.db") as store:
         info = await store.create_session(cwd="/p", agent="main")
         for number in range(3):
             await store.append(info.id, said(number))
-        if not closed:
+        if state != "closed well":
             shutil.copytree(folder, home.data / "copy")
-    if not closed:
+    if state != "closed well":
         shutil.rmtree(folder)
         (home.data / "copy").rename(folder)
+    if state == "log without index":
+        (folder / "gsh.db-shm").unlink()
     _lock_up(folder)
     async with child(READ_ONLY, str(folder / "gsh.db"), info.id) as process:
         found = json.loads(await line(process))

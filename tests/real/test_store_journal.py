@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 import msgspec
+import pytest
 
 from gshtui.bus.event import Event, Unknown
 from gshtui.bus.events.agent import (
@@ -18,8 +19,9 @@ from gshtui.bus.events.agent import (
     TurnFinished,
     TurnStarted,
 )
-from gshtui.bus.events.hub import HubStarted, Noticed
+from gshtui.bus.events.hub import CommandFinished, HubStarted, Noticed
 from gshtui.bus.messages import Image, Message, Text
+from gshtui.store import journal
 from tests.kit.home import Home
 from tests.kit.record import opened, said
 
@@ -105,6 +107,34 @@ async def test_odd_events_are_recorded_and_a_broken_entry_costs_one_entry(home: 
         assert unknown.fields["new"] == 1
         assert isinstance(noticed, Noticed)
         assert noticed.text == "\ufffd"
+
+
+async def test_an_event_too_long_for_any_reader_leaves_a_note(home: Home) -> None:
+    path = home.data / "gsh" / "gsh.db"
+    async with opened(path) as store:
+        store.record(
+            CommandFinished(at=1.0, line="session export", name="session", caller="person", text="x" * 5_000_000)
+        )
+    async with opened(path) as store:
+        ((_, note),) = await store.events("")
+        assert isinstance(note, Noticed)
+        assert "CommandFinished" in note.text
+
+
+async def test_what_belongs_to_no_conversation_is_not_kept_for_ever(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal, "LOOSE_KEPT", 10)
+    path = home.data / "gsh" / "gsh.db"
+    async with opened(path) as store:
+        info = await store.create_session(cwd="/p", agent="main")
+        for number in range(30):
+            store.record(HubStarted(at=float(number), cwd="/p"))
+            store.record(_turn(info.id, number))
+        await store.create_session(cwd="/p", agent="main")
+        await store.create_session(cwd="/p", agent="main")
+        assert [event.at for _, event in await store.events("")] == [float(number) for number in range(20, 30)]
+        assert len(await store.events(info.id)) == 30
 
 
 async def test_ten_thousand_events_are_all_there(home: Home) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from gshtui.bus.events.agent import TurnStarted
 from gshtui.bus.messages import Message, Text, ToolCall, ToolResult, user_message
 from gshtui.store.errors import StoreError
 from gshtui.store.sessions import SessionInfo
@@ -109,6 +110,8 @@ async def test_a_removed_conversation_is_gone_from_the_file(home: Home) -> None:
     async with opened(_path(home)) as store:
         info = await _session(store)
         await store.append(info.id, said(1, secret))
+        await store.put_output(info.id, "c", secret)
+        store.record(TurnStarted(agent="main", session=info.id, turn="t", prompt="p", text=secret))
         assert await store.search_messages(secret)
         await store.delete_session(info.id)
         assert await store.search_messages(secret) == []
@@ -116,6 +119,7 @@ async def test_a_removed_conversation_is_gone_from_the_file(home: Home) -> None:
         with pytest.raises(StoreError) as error:
             await store.append(info.id, said(2))
         assert error.value.kind == "unknown"
+    assert all(secret.encode() not in file.read_bytes() for file in _path(home).parent.iterdir())
 
 
 async def test_a_conversation_is_found_by_the_beginning_or_the_end_of_its_id(home: Home) -> None:

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from gshtui.bus.messages import Message, Text
-from gshtui.store import opening, recovery
+from gshtui.store import check, opening, recovery
 from gshtui.store.store import Store
 from tests.kit.home import Home
-from tests.kit.record import Notices, opened, said
+from tests.kit.record import Notices, opened, said, until
 
 PAGE = 4096
 MESSAGES = 400
@@ -180,7 +180,11 @@ async def test_a_large_file_is_checked_behind_the_scenes_and_recovered_at_the_ne
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(opening, "CHECK_AT_OPEN", 0)
-    monkeypatch.setattr("gshtui.store.check.CHECK_AT_OPEN", 0)
+    monkeypatch.setattr(check, "CHECK_AT_OPEN", 0)
+    monkeypatch.setattr(check, "BEGIN_AFTER", 0)
+    async with opened(path) as store:
+        await until(lambda: path.with_name("gsh.db.checked").exists(), store)
+    path.with_name("gsh.db.checked").unlink()
     _overwrite(path, range(50, 60))
     notices = Notices()
     async with opened(path, notices):
@@ -192,14 +196,36 @@ async def test_a_large_file_is_checked_behind_the_scenes_and_recovered_at_the_ne
         assert (await _kept(store))[0] > MESSAGES // 2
 
 
-async def test_a_word_index_that_is_damaged_is_made_anew_by_the_search(path: Path) -> None:
+@pytest.mark.parametrize("first", [10, 11], ids=["with its head", "without its head"])
+@pytest.mark.parametrize("by", ["search", "append", "delete"])
+async def test_a_word_index_that_is_damaged_is_made_anew_by_whoever_meets_it(path: Path, by: str, first: int) -> None:
     with sqlite3.connect(path) as raw:
-        raw.execute("UPDATE messages_fts_data SET block = x'ff00ff00ff00ff' WHERE id > 10")
+        raw.execute("UPDATE messages_fts_data SET block = x'ff00ff00ff00ff' WHERE id >= ?", (first,))
     raw.close()
     async with opened(path) as store:
-        assert await store.check() != []
+        (fault,) = await store.check()
+        assert "word index" in fault
+        (long,) = [info for info in await store.sessions() if info.title == "long"]
+        (short,) = [info for info in await store.sessions() if info.title == "short"]
+        if by == "append":
+            assert await store.append(long.id, said(9_999)) == MESSAGES + 1
+        elif by == "delete":
+            await store.delete_session(short.id)
         assert len(await store.search_messages("entry 77 text")) == 1
         assert await store.check() == []
+
+
+async def test_damage_that_shows_while_the_store_is_open_is_healed_at_once(path: Path) -> None:
+    notices = Notices()
+    async with opened(path, notices) as store:
+        (info,) = [info for info in await store.sessions() if info.title == "long"]
+        _overwrite(path, range(20, _pages(path), 3))
+        await asyncio.gather(*(store.append(info.id, said(number)) for number in range(9_000, 9_050)))
+        found = {stored.message.id for stored in await store.messages(info.id)}
+        assert {f"m{number}" for number in range(9_000, 9_050)} <= found
+        assert await store.check() == []
+    assert "recovered" in notices[0][0]
+    assert len(_set_aside(path)) >= 1
 
 
 async def test_check_names_what_is_wrong(path: Path) -> None:
