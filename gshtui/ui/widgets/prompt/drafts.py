@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
-import hashlib
-import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -43,6 +41,8 @@ class DraftFile:
         Raises:
             OSError: the folder cannot be used, or there are more windows than slots.
         """
+        import hashlib  # OpenSSL takes a while to load, and this runs in a thread
+
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         key = hashlib.sha256(os.fsencode(project)).hexdigest()[:16]
         for slot in range(SLOTS):
@@ -93,6 +93,8 @@ class DraftFile:
 
 
 def _object(path: Path) -> dict[str, Any]:
+    import json
+
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
         read: Any = json.loads(file.read())
@@ -102,6 +104,8 @@ def _object(path: Path) -> dict[str, Any]:
 
 
 def _replace(path: Path, what: dict[str, Any]) -> None:
+    import json
+
     fresh = path.with_suffix(path.suffix + ".new")
     fresh.unlink(missing_ok=True)
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)

@@ -17,7 +17,6 @@ from gshtui.ui.panes.approvals import ApprovalsPane
 from gshtui.ui.panes.queue import QueuePane
 from gshtui.ui.widgets.prompt.area import FoldingArea
 from gshtui.ui.widgets.prompt.completion import CompletionSource
-from gshtui.ui.widgets.prompt.fold_screen import FoldScreen
 from gshtui.ui.widgets.prompt.input import PromptInput
 from gshtui.ui.widgets.prompt.popup import CompletionPopup
 from gshtui.ui.widgets.prompt.routing import Commands
@@ -126,5 +125,7 @@ class PromptArea(Vertical):
 
     def on_folding_area_fold_opened(self, message: FoldingArea.FoldOpened) -> None:
         """Show a folded text."""
+        from gshtui.ui.widgets.prompt.fold_screen import FoldScreen
+
         message.stop()
         app_of(self).push_screen(FoldScreen(message.title, message.text))
