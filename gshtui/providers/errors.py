@@ -29,6 +29,7 @@ _MODEL = ("model_not_found", "is not found for api version", "not a valid model"
 _RETRYABLE: frozenset[ErrorKind] = frozenset(
     {"rate_limit", "overloaded", "server", "network", "timeout", "truncated"},
 )
+_PAGE = re.compile(r"<(?:!doctype|html|head|\?xml)", re.IGNORECASE)
 DETAIL_LENGTH = 300
 
 
@@ -55,8 +56,8 @@ class Origin:
 def detail(message: str) -> str:
     """What a server said, as one short printable line."""
     line = " ".join("".join(c if c.isprintable() else " " for c in message).split())
-    if line.startswith("<"):
-        line = ""  # a proxy's or web server's page says nothing useful in one line
+    # A proxy's or web server's page says nothing useful in one line.
+    line = _PAGE.split(line, maxsplit=1)[0].rstrip(" :(")
     return line if len(line) <= DETAIL_LENGTH else line[: DETAIL_LENGTH - 1] + "…"
 
 

@@ -8,8 +8,10 @@ the SDK is imported on the first request.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from typing import Any, cast
 
+from gshtui.bus.ids import new_id
 from gshtui.providers import gemini_wire as wire
 from gshtui.providers import history
 from gshtui.providers.answer import Answer
@@ -94,21 +96,24 @@ class Gemini:
         contents, config = wire.contents(request, model, names), wire.config(request, model, names)
         answer = Answer(provider=self.name, api=wire.API, model=request.model, names=names)
         reader = wire.Reader(answer)
-        client, _ = await self._ready(origin)
+        client, http = await self._ready(origin)
+        # The SDK leaves a stream that is not read to its end to the garbage collector.
+        name = new_id()
+        config["http_options"] = {"headers": {"x-gsh-stream": name}}
         events = 0
         try:
             chunks = await client.aio.models.generate_content_stream(
                 model=request.model, contents=contents, config=config
             )
-            try:
+            async with aclosing(chunks):
                 async for chunk in chunks:
                     events += 1
                     for delta in reader.take(chunk):
                         yield delta
-            finally:
-                await chunks.aclose()
         except Exception as error:
             raise self._failure(origin, error) from error
+        finally:
+            await http.close_stream(name)
         if reader.blocked and reader.stop is None:
             raise _blocked(origin, reader.blocked)
         if reader.malformed and answer.empty:

@@ -42,17 +42,23 @@ class _Watched(httpx2.AsyncByteStream):
         await self._stream.aclose()
 
 
+STREAM = "x-gsh-stream"
+"""A header that names a stream, for an SDK that hands out no response; it is taken off before the request goes."""
+
+
 class WatchedClient(httpx2.AsyncClient):
     """An `httpx2` client with our deadlines in place of those that the caller passes."""
 
     def __init__(self, deadlines: Deadlines) -> None:
         self._deadlines = deadlines
+        self._named: dict[str, httpx2.Response] = {}
         self._limits_of_phases = httpx2.Timeout(None, connect=deadlines.connect, pool=deadlines.connect)
         super().__init__(timeout=self._limits_of_phases, follow_redirects=True)
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         """Send; the response's body is watched. Raises `httpx2.ReadTimeout` where no answer begins in time."""
         request.extensions = {**request.extensions, "timeout": self._limits_of_phases.as_dict()}
+        name = request.headers.pop(STREAM, "")
         wait = self._deadlines.first_byte
         stream = bool(options.pop("stream", False))
         try:
@@ -62,6 +68,8 @@ class WatchedClient(httpx2.AsyncClient):
             raise httpx2.ReadTimeout(f"no answer for {wait:g} s", request=request) from error
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         response.stream = _Watched(response.stream, request, self._deadlines)
+        if name:
+            self._named[name] = response
         if not stream:
             try:
                 await response.aread()
@@ -69,3 +77,8 @@ class WatchedClient(httpx2.AsyncClient):
                 await response.aclose()
                 raise
         return response
+
+    async def close_stream(self, name: str) -> None:
+        """Close the response of the request that had this name, if there is one: the connection goes with it."""
+        if (response := self._named.pop(name, None)) is not None:
+            await response.aclose()

@@ -1,0 +1,150 @@
+"""Chat completions as a loopback speaks them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from tests.kit.loopback import openai_errors
+from tests.kit.loopback.script import Answer, Call, Fault, Say, Strange, Think, end, pieces, spent
+from tests.kit.loopback.speech import Frame, known, need, sse, tool_name
+
+STOPS = {"end": "stop", "tool_use": "tool_calls", "max_tokens": "length", "refusal": "content_filter"}
+FIELDS = {
+    "model", "messages", "stream", "stream_options", "tools", "max_tokens", "reasoning_effort", "temperature",
+}  # fmt: skip
+
+
+class ChatSpeech:
+    content_type = "text/event-stream"
+
+    def route(self, method: str, path: str) -> str:
+        return {"POST /v1/chat/completions": "chat", "GET /v1/models": "models"}.get(f"{method} {path}", "")
+
+    def model(self, path: str, body: Any) -> str:
+        return str(body.get("model", ""))
+
+    def key(self, headers: dict[str, str]) -> str:
+        return headers.get("authorization", "").removeprefix("Bearer ")
+
+    def refusal(self, fault: Fault, model: str) -> tuple[int, dict[str, str], Any]:
+        return openai_errors.refusal(fault, model)
+
+    def trouble(self) -> bytes:
+        return sse({"error": {"message": "The engine is overloaded.", "type": "server_error", "code": None}})
+
+    def other(self, kind: str, models: list[str], body: Any) -> Any:
+        return openai_errors.models(models)
+
+    def frames(self, answer: Answer, model: str, chunk: int) -> Iterator[Frame]:
+        def part(delta: dict[str, Any], *, finish: str | None = None, counts: bool = True) -> Frame:
+            choice = {"index": 0, "delta": delta, "finish_reason": finish}
+            return Frame(sse({**base, "choices": [choice]}), counts)
+
+        base = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": model}
+        yield part({"role": "assistant", "content": ""}, counts=False)
+        number = 0
+        for step in answer:
+            match step:
+                case Say(text):
+                    for piece in pieces(text, chunk):
+                        yield part({"content": piece})
+                case Think(text):
+                    for piece in pieces(text, chunk):
+                        yield part({"reasoning_content": piece})
+                case Call():
+                    raw = step.raw if step.raw is not None else json.dumps(step.arguments)
+                    begin = {"name": step.name, "arguments": ""}
+                    call = {"index": number, "id": step.id or f"call_{number}", "type": "function", "function": begin}
+                    yield part({"tool_calls": [call]}, counts=False)
+                    for piece in pieces(raw, chunk):
+                        yield part({"tool_calls": [{"index": number, "function": {"arguments": piece}}]})
+                    number += 1
+                case Strange():
+                    yield part({"hologram": "cube"}, counts=False)
+                    yield Frame(sse({"object": "weather.report", "sun": True}))
+                case _:
+                    pass
+        yield part({}, finish=STOPS[end(answer)], counts=False)
+        yield Frame(sse({**base, "choices": [], "usage": _usage(answer)}))
+        yield Frame(sse("[DONE]"))
+
+    def check(self, path: str, headers: dict[str, str], body: Any) -> None:
+        known(body, FIELDS, "body")
+        need(body.get("stream") is True, "stream: only streams here")
+        for number, tool in enumerate(body.get("tools", [])):
+            known(tool, {"type", "function"}, f"tools[{number}]")
+            tool_name(tool["function"]["name"], f"tools[{number}].function.name")
+        _check_messages(body["messages"])
+
+
+def _usage(answer: Answer) -> dict[str, Any]:
+    used = spent(answer)
+    prompt = used.input + used.cache_read + used.cache_write
+    return {
+        "prompt_tokens": prompt,
+        "completion_tokens": used.output,
+        "total_tokens": prompt + used.output,
+        "prompt_tokens_details": {"cached_tokens": used.cache_read},
+        "completion_tokens_details": {"reasoning_tokens": used.reasoning},
+    }
+
+
+def _check_messages(messages: list[dict[str, Any]]) -> None:
+    need(any(message["role"] == "user" for message in messages), "messages: needs a user message")
+    need(messages[-1]["role"] in ("user", "tool"), "messages: must end with a user or tool message")
+    waiting: list[str] = []
+    seen: set[str] = set()
+    for at, message in enumerate(messages):
+        where = f"messages[{at}]"
+        role = message["role"]
+        if role != "tool":
+            need(not waiting, f"{where}: tool_calls must be followed by tool messages responding to {waiting}")
+        match role:
+            case "system":
+                known(message, {"role", "content"}, where)
+                need(at == 0 and message["content"], f"{where}: the system message comes first")
+            case "user":
+                known(message, {"role", "content"}, where)
+                _check_content(message["content"], where)
+            case "assistant":
+                waiting = _check_assistant(message, seen, where)
+            case "tool":
+                known(message, {"role", "content", "tool_call_id"}, where)
+                need(message["tool_call_id"] in waiting, f"{where}: no preceding call {message['tool_call_id']}")
+                need(isinstance(message["content"], str), f"{where}: content must be text")
+                waiting.remove(message["tool_call_id"])
+            case _:
+                need(False, f"{where}: unknown role {role}")
+    need(not waiting, f"tool_calls must be followed by tool messages responding to {waiting}")
+
+
+def _check_content(content: Any, where: str) -> None:
+    if isinstance(content, str):
+        need(content.strip(), f"{where}: empty content")
+        return
+    need(content, f"{where}: empty content")
+    for part in content:
+        need(part["type"] in ("text", "image_url", "file"), f"{where}: unknown part {part['type']}")
+        if part["type"] == "image_url":
+            url = part["image_url"]["url"]
+            need(re.match(r"data:image/\w+;base64,[A-Za-z0-9+/=]+\Z", url), f"{where}: invalid image")
+
+
+def _check_assistant(message: dict[str, Any], seen: set[str], where: str) -> list[str]:
+    known(message, {"role", "content", "tool_calls"}, where)
+    calls = message.get("tool_calls")
+    need(message["content"] or calls, f"{where}: content or tool_calls must be set")
+    need(calls is None or calls, f"{where}: tool_calls must not be empty")
+    ids: list[str] = []
+    for call in calls or []:
+        known(call, {"id", "type", "function"}, where)
+        need(0 < len(call["id"]) <= 40, f"{where}: id too long")
+        need(call["id"] not in seen, f"{where}: duplicate id")
+        need(isinstance(json.loads(call["function"]["arguments"]), dict), f"{where}: arguments must be an object")
+        tool_name(call["function"]["name"], where)
+        seen.add(call["id"])
+        ids.append(call["id"])
+    return ids

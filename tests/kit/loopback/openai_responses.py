@@ -1,0 +1,188 @@
+"""OpenAI's Responses API as a loopback speaks it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from itertools import count
+from typing import Any
+
+from tests.kit.loopback import openai_errors
+from tests.kit.loopback.script import Answer, Call, Fault, Say, Strange, Think, end, pieces, spent
+from tests.kit.loopback.speech import Frame, known, need, sign, sse, tool_name
+
+FIELDS = {
+    "model", "input", "instructions", "tools", "parallel_tool_calls", "max_output_tokens", "reasoning", "include",
+    "temperature", "store", "stream",
+}  # fmt: skip
+REASONING = re.compile(r"gpt-[5-9]|o\d")
+
+
+class ResponsesSpeech:
+    content_type = "text/event-stream; charset=utf-8"
+
+    def route(self, method: str, path: str) -> str:
+        routes = {
+            "POST /v1/responses": "chat",
+            "POST /v1/responses/input_tokens": "count",
+            "GET /v1/models": "models",
+        }
+        return routes.get(f"{method} {path}", "")
+
+    def model(self, path: str, body: Any) -> str:
+        return str(body.get("model", ""))
+
+    def key(self, headers: dict[str, str]) -> str:
+        return headers.get("authorization", "").removeprefix("Bearer ")
+
+    def refusal(self, fault: Fault, model: str) -> tuple[int, dict[str, str], Any]:
+        return openai_errors.refusal(fault, model)
+
+    def trouble(self) -> bytes:
+        message = "The server is overloaded or not ready yet."
+        return sse({"type": "error", "code": "server_error", "message": message, "param": None, "sequence_number": 9})
+
+    def other(self, kind: str, models: list[str], body: Any) -> Any:
+        if kind == "count":
+            return {"object": "response.input_tokens", "input_tokens": len(json.dumps(body)) // 4}
+        return openai_errors.models(models)
+
+    def frames(self, answer: Answer, model: str, chunk: int) -> Iterator[Frame]:
+        numbers = count()
+        response: dict[str, Any] = {"id": "resp_1", "object": "response", "model": model, "output": []}
+
+        def event(kind: str, *, counts: bool = False, **fields: Any) -> Frame:
+            return Frame(sse({"type": kind, "sequence_number": next(numbers), **fields}, kind), counts)
+
+        yield event("response.created", response={**response, "status": "in_progress"})
+        done: list[dict[str, Any]] = []
+        for step in answer:
+            at = len(done)
+            item, texts = _item(step, at)
+            if item is None:
+                continue
+            yield event("response.output_item.added", output_index=at, item={**item, **_blank(item)})
+            for kind, text, extra in texts:
+                for piece in pieces(text, chunk):
+                    yield event(kind, counts=True, item_id=item["id"], output_index=at, delta=piece, **extra)
+            yield event("response.output_item.done", output_index=at, item=item)
+            done.append(item)
+        kind, more = _last(answer)
+        yield event(kind, response={**response, "output": done, "usage": _usage(answer), **more})
+
+    def check(self, path: str, headers: dict[str, str], body: Any) -> None:
+        known(body, FIELDS, "body")
+        need(body.get("stream") is True and body.get("store") is False, "stream and store: as agreed")
+        reasons = bool(REASONING.match(body["model"]))
+        need(reasons or "reasoning" not in body, "Unsupported parameter: 'reasoning'")
+        need(reasons or "include" not in body, "Encrypted content is not supported with this model.")
+        need(not reasons or "temperature" not in body, "Unsupported parameter: 'temperature'")
+        need(body.get("max_output_tokens", 16) >= 16, "max_output_tokens: must be at least 16")
+        for number, tool in enumerate(body.get("tools", [])):
+            known(tool, {"type", "name", "description", "parameters", "strict"}, f"tools[{number}]")
+            tool_name(tool["name"], f"tools[{number}].name")
+        _check_input(body["input"])
+
+
+def _item(step: object, at: int) -> tuple[dict[str, Any] | None, list[tuple[str, str, dict[str, Any]]]]:
+    match step:
+        case Say(text):
+            content = [{"type": "output_text", "text": text, "annotations": []}]
+            item = {"type": "message", "id": f"msg_{at}", "role": "assistant", "status": "completed"}
+            item = {**item, "content": content, "phase": "final_answer"}
+            return item, [("response.output_text.delta", text, {"content_index": 0})]
+        case Think(text):
+            summary = [{"type": "summary_text", "text": text}]
+            item = {
+                "type": "reasoning",
+                "id": f"rs_{at}",
+                "summary": summary,
+                "encrypted_content": sign("openai", text),
+            }
+            return item, [("response.reasoning_summary_text.delta", text, {"summary_index": 0})]
+        case Call():
+            raw = step.raw if step.raw is not None else json.dumps(step.arguments)
+            item = {"type": "function_call", "id": f"fc_{at}", "call_id": step.id or f"call_{at}", "name": step.name}
+            item = {**item, "arguments": raw, "status": "completed"}
+            return item, [("response.function_call_arguments.delta", raw, {})]
+        case Strange():
+            return {"type": "hologram", "id": f"ho_{at}", "shape": "cube"}, [("response.hologram.delta", "ball", {})]
+        case _:
+            return None, []
+
+
+def _blank(item: dict[str, Any]) -> dict[str, Any]:
+    empty = {"arguments": "", "content": [], "summary": [], "encrypted_content": "unfinished"}
+    return {key: value for key, value in empty.items() if key in item}
+
+
+def _last(answer: Answer) -> tuple[str, dict[str, Any]]:
+    why = end(answer)
+    if why in ("end", "tool_use"):
+        return "response.completed", {"status": "completed"}
+    reason = "max_output_tokens" if why == "max_tokens" else "content_filter"
+    return "response.incomplete", {"status": "incomplete", "incomplete_details": {"reason": reason}}
+
+
+def _usage(answer: Answer) -> dict[str, Any]:
+    used = spent(answer)
+    prompt = used.input + used.cache_read + used.cache_write
+    return {
+        "input_tokens": prompt,
+        "input_tokens_details": {"cached_tokens": used.cache_read, "cache_write_tokens": used.cache_write},
+        "output_tokens": used.output,
+        "output_tokens_details": {"reasoning_tokens": used.reasoning},
+        "total_tokens": prompt + used.output,
+    }
+
+
+def _check_input(items: list[dict[str, Any]]) -> None:
+    need(items, "input: must not be empty")
+    asked: dict[str, bool] = {}
+    for at, item in enumerate(items):
+        where = f"input[{at}]"
+        match item.get("type", "message"):
+            case "message":
+                _check_message(item, where)
+            case "function_call":
+                known(item, {"type", "call_id", "name", "arguments"}, where)
+                need(0 < len(item["call_id"]) <= 64, f"{where}.call_id: string too long")
+                need(item["call_id"] not in asked, f"{where}.call_id: duplicate")
+                need(isinstance(json.loads(item["arguments"]), dict), f"{where}.arguments: must be a JSON object")
+                tool_name(item["name"], f"{where}.name")
+                asked[item["call_id"]] = False
+            case "function_call_output":
+                known(item, {"type", "call_id", "output"}, where)
+                need(asked.get(item["call_id"]) is False, f"No tool call found for {item['call_id']}")
+                asked[item["call_id"]] = True
+            case "reasoning":
+                known(item, {"type", "id", "summary", "encrypted_content"}, where)
+                text = "".join(part["text"] for part in item["summary"])
+                need(item["encrypted_content"] == sign("openai", text), "The encrypted content could not be verified.")
+                follows = items[at + 1] if at + 1 < len(items) else {}
+                mine = follows.get("type") in ("function_call", "reasoning") or follows.get("role") == "assistant"
+                need(mine, f"Item {item['id']} of type 'reasoning' was provided without its required following item.")
+            case kind:
+                need(False, f"{where}: unknown type {kind}")
+    missing = [call for call, answered in asked.items() if not answered]
+    need(not missing, f"No tool output found for function call {missing}")
+
+
+def _check_message(item: dict[str, Any], where: str) -> None:
+    known(item, {"type", "role", "content", "phase"}, where)
+    if item["role"] == "assistant":
+        need(isinstance(item["content"], str) and item["content"], f"{where}: content must not be empty")
+        need(item.get("phase", "final_answer") in ("commentary", "final_answer"), f"{where}.phase: invalid")
+        return
+    need(item["role"] == "user" and item["content"], f"{where}: content must not be empty")
+    for part in item["content"]:
+        fields = {
+            "input_text": {"type", "text"},
+            "input_image": {"type", "image_url", "detail"},
+            "input_file": {"type", "filename", "file_data"},
+        }
+        need(part["type"] in fields, f"{where}: unknown part {part['type']}")
+        known(part, fields[part["type"]], where)
+        url = part.get("image_url") or part.get("file_data")
+        need(url is None or re.match(r"data:[\w/+.-]+;base64,[A-Za-z0-9+/=]+\Z", url), f"{where}: invalid data URL")
