@@ -7,6 +7,7 @@ character. Used by `gshtui.guard.sanitise` alone.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 STRING_LIMIT = 65_536
 """Characters of an escape string (title, clipboard, picture) that are dropped whole; a longer one is shown as text."""
@@ -22,9 +23,9 @@ _STRING = (
 _CSI = r"(?:\x1b\[|\x9b)(?P<csi>[0-?]{0,256})[ -/]{0,16}(?P<final>[@-~])?"
 _ESCAPE = r"\x1b[ -/]{0,16}[0-OQ-WYZ\\`-~]"
 _CHARSET = r"[\x0e\x0f]"
-# A run of controls is one match; of escapes all but the last, which may begin a sequence.
-_CONTROL = r"(?P<control>[\x00-\x07\x0b\x0c\x10-\x1a\x1c-\x1f\x7f]+|\x1b+(?=\x1b)|\x1b)"
-_ANY_CONTROL = r"(?P<control>[\x00-\x08\x0b-\x1f\x7f]+)"
+# Of a run of escapes only the last may begin a sequence; the others are one match, for speed.
+_ESCAPES = r"\x1b+(?=\x1b)"
+_CONTROL = r"(?P<control>[\x00-\x08\x0b-\x1f\x7f]+)"
 # Controls of writing direction, zero width, soft hyphen, fillers, line separators, tags, the other C1 controls.
 _UNSEEN_CLASS = (
     r"\x80-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
@@ -51,12 +52,9 @@ _PICTURES = {code: 0x2400 + code for code in range(32)} | {0x7F: 0x2421}
 RISKY = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f\u200c\u200d\ufe00-\ufe0f\ud800-\udfff{_UNSEEN_CLASS}{_MARK_CLASS}]")
 """Some character that may need a second look. Text without one is plain already."""
 
-_SEQUENCES = "|".join((_STRING, _CSI, _ESCAPE, _CHARSET))
-_CHARACTERS = "|".join((_JOINED, _UNSEEN, _SURROGATE, _MARKS))
-_PLAIN = re.compile("|".join((_SEQUENCES, _CONTROL, _CHARACTERS)))
-_LITERAL = re.compile("|".join((_ANY_CONTROL, _CHARACTERS)))
-SEQUENCE = re.compile("|".join((_STRING, _CSI, _ESCAPE, _CHARSET)))
+SEQUENCE = re.compile("|".join((_STRING, _CSI, _ESCAPE, _CHARSET, _ESCAPES)))
 """One escape sequence; a colour has `final` = m and its numbers in `csi`, an escape string its `body`."""
+_UNSEEABLE = re.compile("|".join((_CONTROL, _JOINED, _UNSEEN, _SURROGATE, _MARKS)))
 UNFINISHED = re.compile(
     r"(?:\x1b[ -/]{0,16}|(?:\x1b\[|\x9b)[0-?]{0,256}[ -/]{0,16}"
     rf"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x00-\x08\x0a-\x1f\x80-\x9f]{{0,{STRING_LIMIT}}}\x1b?)\Z"
@@ -64,14 +62,32 @@ UNFINISHED = re.compile(
 """The beginning of a sequence at the end of a text."""
 
 
-def plainly(text: str) -> str:
-    """Escape sequences dropped, other unseen characters shown. Carriage return and backspace are left as they are."""
-    return _PLAIN.sub(_replace, text)
+def without_sequences(text: str) -> str:
+    """The text without escape sequences; of a link its target is left. Characters that belong to none stay."""
+    return SEQUENCE.sub(what_stays, text)
 
 
-def literally(text: str) -> str:
-    """Every control character shown as a symbol, nothing dropped and nothing interpreted."""
-    return _LITERAL.sub(_replace, text)
+def what_stays(match: re.Match[str]) -> str:
+    """What is left in place of one escape sequence."""
+    kind = match.lastgroup
+    if kind in ("final", "csi"):
+        return ""
+    if kind == "body":
+        target = link_target(match.group("body"))
+        return f"⟨{target}⟩" if target else ""
+    whole = match.group()
+    return whole if whole.startswith("\x1b") and not whole.strip("\x1b") else ""
+
+
+def all_visible(text: str) -> str:
+    """Every character that cannot be seen is shown, newline and tab excepted; nothing is dropped or interpreted."""
+    return _UNSEEABLE.sub(_shown, text)
+
+
+def visible_parts(text: str) -> Iterator[tuple[int, int, str]]:
+    """What `all_visible` would put in place of which part: where it begins and ends, and the replacement."""
+    for match in _UNSEEABLE.finditer(text):
+        yield match.start(), match.end(), _shown(match)
 
 
 def named(characters: str) -> str:
@@ -98,18 +114,14 @@ def link_target(body: str) -> str:
     return address if address.startswith(("http://", "https://", "mailto:", "ftp://")) else ""
 
 
-def _replace(match: re.Match[str]) -> str:
-    kind = match.lastgroup
+def _shown(match: re.Match[str]) -> str:
+    kind, whole = match.lastgroup, match.group()
     if kind == "control":
-        return symbols(match.group())
+        return symbols(whole)
     if kind == "unseen":
-        return named(match.group())
-    if kind == "body":
-        target = link_target(match.group(kind))
-        return f"⟨{literally(target)}⟩" if target else ""
-    whole = match.group()
+        return named(whole)
     if kind == "surrogate":
         return "\ufffd" * len(whole)
     if kind == "marks":
         return f"{whole[:MARKS_KEPT]}⟨{len(whole) - MARKS_KEPT} more marks⟩"
-    return whole if whole in ("\u200c", "\u200d") else ""
+    return whole

@@ -9,7 +9,7 @@ from __future__ import annotations
 import codecs
 import re
 
-from gshtui.guard.escapes import RISKY, UNFINISHED, literally, named, plainly
+from gshtui.guard.escapes import RISKY, UNFINISHED, all_visible, named, without_sequences
 from gshtui.guard.overstrike import settled
 
 _HELD_LIMIT = 131_072
@@ -29,7 +29,8 @@ def plain(text: str) -> str:
     """
     if not RISKY.search(text):
         return text
-    return settled(plainly(text))
+    # In this order: what a sequence or a rewrite kept apart must not come together unseen.
+    return all_visible(settled(without_sequences(text)))
 
 
 def literal(text: str) -> str:
@@ -39,7 +40,7 @@ def literal(text: str) -> str:
     """
     if not RISKY.search(text):
         return text
-    return literally(text.replace("\r\n", "\n"))
+    return all_visible(text.replace("\r\n", "\n"))
 
 
 def visible(text: str) -> str:
@@ -48,7 +49,7 @@ def visible(text: str) -> str:
     As `literal`, and long runs of blanks become their count (`⟨4000 spaces⟩`), spaces that are not the space bar's
     and letters of another script inside a Latin word are named, and more than one line is announced.
     """
-    shown = literally(text)
+    shown = all_visible(text)
     shown = _ODD_SPACE.sub(lambda match: named(match.group()), shown)
     shown = _MIXED_WORD.sub(_name_look_alikes, shown)
     shown = _PADDING.sub(_count_padding, shown)

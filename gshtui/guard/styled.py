@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from gshtui.guard.escapes import RISKY, SEQUENCE, plainly
+from gshtui.guard.escapes import RISKY, SEQUENCE, visible_parts, what_stays
 from gshtui.guard.overstrike import struck
 
 Colour = int | tuple[int, int, int] | None
@@ -63,7 +63,7 @@ def styled(text: str) -> list[Span]:
         if number:
             spans.add("\n", style)
         pieces, style = _pieces(line, style)
-        for words, look in _settled(pieces):
+        for words, look in _seen(_settled(pieces)):
             spans.add(words, look)
     return spans.finished()
 
@@ -115,17 +115,15 @@ def _pieces(line: str, style: Style) -> tuple[list[tuple[str, Style]], Style]:
 
     at = 0
     for match in SEQUENCE.finditer(line):
-        before = plainly(line[at : match.start()])
-        if before:
-            words(before)
+        words(line[at : match.start()])
         if match.group("final") == "m" and match.group("csi") is not None:
             style = sgr(style, match.group("csi"))
-        elif match.group("body") is not None and (target := plainly(match.group())):
-            words(target)
+        else:
+            words(what_stays(match))
         at = match.end()
-    if rest := plainly(line[at:]):
-        words(rest)
-    return next((pieces for pieces in reversed(rewrites) if pieces), []), style
+    words(line[at:])
+    last = next((pieces for pieces in reversed(rewrites) if pieces), rewrites[0])
+    return last, style
 
 
 def _settled(pieces: list[tuple[str, Style]]) -> list[tuple[str, Style]]:
@@ -135,6 +133,22 @@ def _settled(pieces: list[tuple[str, Style]]) -> list[tuple[str, Style]]:
     backspace = ("\b", _NONE)
     cells = [backspace if char == "\b" else (char, style) for words, style in pieces for char in words]
     return struck(cells, backspace)
+
+
+def _seen(pieces: list[tuple[str, Style]]) -> list[tuple[str, Style]]:
+    """The pieces with every character that cannot be seen shown, also where a run of them has several styles."""
+    line = "".join(words for words, _ in pieces)
+    if not RISKY.search(line):
+        return pieces
+    styles = [style for words, style in pieces for _ in words]
+    out: list[tuple[str, Style]] = []
+    at = 0
+    for start, end, shown in visible_parts(line):
+        out.extend(zip(line[at:start], styles[at:start], strict=True))
+        out.append((shown, styles[start]))
+        at = end
+    out.extend(zip(line[at:], styles[at:], strict=True))
+    return out
 
 
 class _Spans:

@@ -26,6 +26,8 @@ def unified(before: str, after: str, name: str, *, new: bool = False) -> str:
     """
     if before == after and not new:
         return ""
+    if _all_crlf(before) and _all_crlf(after):
+        before, after = before.replace("\r\n", "\n"), after.replace("\r\n", "\n")
     old, fresh = _lines(before), _lines(after)
     lines = [f"--- {'/dev/null' if new else f'a/{name}'}", f"+++ b/{name}"]
     for number, line in enumerate(_hunks(old, fresh)):
@@ -44,6 +46,11 @@ def counted(diff: str) -> str:
     return f"+{added} −{removed}"
 
 
+def _all_crlf(text: str) -> bool:
+    """Whether every line ends so; then it is no news, and is not shown."""
+    return "\r\n" in text and text.count("\r\n") == text.count("\n")
+
+
 def _lines(text: str) -> list[str]:
     """Lines with their newlines; only `\\n` ends one."""
     parts = text.split("\n")
@@ -55,7 +62,6 @@ def _shown(line: str) -> Iterator[str]:
         yield line.rstrip("\n")
         return
     words = line[1:].removesuffix("\n")
-    # `literal` takes "\r\n" for a newline; here the difference between the two is the point.
     shown = literal(words)
     if len(shown) > _LONGEST_LINE:
         shown = f"{shown[:_LONGEST_LINE]}… ({len(words):,} characters)"

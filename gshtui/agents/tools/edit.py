@@ -157,6 +157,7 @@ def _lines_of(text: str, part: str, most: int) -> list[int]:
 
 
 def _listed(lines: list[int]) -> str:
-    if len(lines) == 1:
-        return f"line {lines[0]:,}"
-    return f"lines {', '.join(f'{line:,}' for line in lines)}{' …' if len(lines) >= _NAMED else ''}"
+    different = list(dict.fromkeys(lines))
+    if len(different) == 1:
+        return f"line {different[0]:,}"
+    return f"lines {', '.join(f'{line:,}' for line in different)}{' …' if len(lines) >= _NAMED else ''}"

@@ -162,7 +162,7 @@ async def _loss(tree: Worktree, limit: float) -> str:
     if changes:
         names = ", ".join(one_line(literal(change[3:])) for change in changes[:3])
         return f"changes that are not committed ({names}{' …' if len(changes) > 3 else ''})"
-    others = (f"--exclude=refs/heads/{tree.branch}", "--branches") if tree.branch else ("--branches",)
+    others = (f"--exclude={tree.branch}", "--branches") if tree.branch else ("--branches",)
     count = await git(folder, "rev-list", "--count", "HEAD", "--not", *others, "--remotes", "--tags", timeout=limit)
     _must(count, f"git cannot count the commits of {tree.path}")
     commits = int(count.out.strip() or 0)

@@ -85,7 +85,7 @@ def _glob(workspace: Workspace, invocation: Invocation, parameters: GlobParamete
     shown = [paths.shown(Path(path), project) for _, path in found.matches]
     lines = list(shown)
     if not found.count:
-        lines.append(f"No file matches {one_line(literal(parameters.pattern))} in {place.shown}.")
+        lines.append(f"No file matches {one_line(literal(parameters.pattern))} in {place.where}.")
         if found.deeper:
             lines.append(f"Further down {found.deeper:,} do: use **/{one_line(literal(rest))}")
     if found.count > len(shown):

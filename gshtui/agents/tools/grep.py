@@ -101,7 +101,7 @@ async def run(workspace: Workspace, invocation: Invocation, parameters: GrepPara
     failure = await _collect(config, search, matches)
     if failure and not matches.count:
         raise CommandError(_readable(failure), hint="Escape what is meant literally, for example \\( or \\{.")
-    nothing = f"No match for {one_line(literal(parameters.pattern))} in {place.shown}."
+    nothing = f"No match for {one_line(literal(parameters.pattern))} in {place.where}."
     return Outcome(data=matches.data(), text=matches.text() or nothing)
 
 

@@ -35,6 +35,13 @@ class Place:
     warnings: tuple[str, ...] = ()
     leaves: bool = False
     """It reads as a path inside the project, and a link takes it out."""
+    project: Path = Path("/")
+    """Real path of the project's root."""
+
+    @property
+    def where(self) -> str:
+        """The place as the end of a sentence."""
+        return "the project's folder" if self.shown == "." else self.shown
 
 
 def locate(invocation: Invocation, asked: str) -> Place:
@@ -66,6 +73,7 @@ def locate(invocation: Invocation, asked: str) -> Place:
         shown=shown(real, project),
         warnings=_warnings(path, real, within, secret),
         leaves=named_inside and not within,
+        project=project,
     )
 
 
@@ -91,13 +99,13 @@ def confirm_unchanged(workspace: Workspace, invocation: Invocation, place: Place
 
 def missing(place: Place) -> CommandError:
     """The error for a file that is not there, with the names nearest to it."""
-    near = nearest(place.path)
+    near = [shown(path, place.project) for path in nearest(place.path)]
     hint = f"Near it: {', '.join(near)}." if near else "Use glob to see what is there."
     return CommandError(f"{place.shown} does not exist.", hint=hint)
 
 
-def nearest(path: Path, limit: int = 5) -> list[str]:
-    """Names in the path's folder (or in the nearest one that exists) that look most like what was asked for."""
+def nearest(path: Path, limit: int = 5) -> list[Path]:
+    """Paths in the path's folder (or in the nearest one that exists) that look most like what was asked for."""
     folder, wanted = path.parent, path.name
     while not folder.is_dir() and folder != folder.parent:
         folder, wanted = folder.parent, folder.name
@@ -107,7 +115,7 @@ def nearest(path: Path, limit: int = 5) -> list[str]:
         return []
     folded = {name.casefold(): name for name in names}
     close = difflib.get_close_matches(wanted.casefold(), folded, n=limit, cutoff=0.5)
-    return [one_line(literal(_encodable(str(folder / folded[name])))) for name in close]
+    return [folder / folded[name] for name in close]
 
 
 async def complete_path(invocation: Invocation, parameter: str, typed: str) -> list[str]:

@@ -127,7 +127,8 @@ def _write(workspace: Workspace, invocation: Invocation, parameters: WriteParame
     workspace.saw(invocation, place.real, fingerprint(state.st_mtime_ns, content))
     change = _change(place, before or b"", parameters.content, before is None)
     lines = parameters.content.count("\n") + (not parameters.content.endswith("\n") and bool(parameters.content))
-    text = f"{'Created' if before is None else 'Replaced'} {place.shown}: {lines:,} lines, {len(content):,} bytes"
+    size = f"{lines:,} line{'' if lines == 1 else 's'}, {len(content):,} bytes"
+    text = f"{'Created' if before is None else 'Replaced'} {place.shown}: {size}"
     if before is not None:
         text += f" ({diff.counted(change)})" if change else " (the same as before)"
     if parents:

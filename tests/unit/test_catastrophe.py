@@ -1,0 +1,95 @@
+"""The short list of commands that are refused whoever asks, and its limits."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from gshtui.guard.catastrophe import catastrophe
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "rm -rf /",
+        "rm -rf ~",
+        "rm -fr ~/",
+        "rm -r -f --no-preserve-root /",
+        "rm -r -- /",
+        'rm -rf "$HOME"',
+        "rm -rf $HOME/*",
+        "rm -Rf /etc",
+        "rm -rf /home/somebody",
+        "cd / && rm -rf *",
+        "true && (cd /; rm -rf *)",
+        "sudo rm -rf /*",
+        "xargs rm -rf /",
+        "bash -c 'rm -rf /'",
+        'echo "$(rm -rf /)"',
+        "ls\nrm -rf /",
+        "find / -delete",
+        "dd if=/dev/zero of=/dev/vda bs=1M",
+        "echo x > /dev/sda",
+        "cat x >/dev/nvme0n1",
+        "mkfs.ext4 /dev/sda1",
+        "wipefs -a /dev/sda",
+        "chmod -R 777 /",
+        "chown -R me /usr",
+        ":(){ :|:& };:",
+        "bomb() { bomb | bomb & }; bomb",
+        "shutdown -h now",
+        "sudo reboot",
+        "if true; then reboot; fi",
+        "systemctl poweroff",
+        "init 0",
+        "kill -9 -1",
+        "kill -9 1",
+        "killall -9 tmux",
+        "pkill tmux",
+    ],
+)
+def test_a_catastrophe_is_named(command: str) -> None:
+    assert catastrophe(command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "rm -rf build",
+        "rm -rf ./*",
+        "rm -rf /tmp/work/x",
+        "rm -rf /home/somebody/project/dist",
+        "rm /etc/x",
+        "find . -delete",
+        "find / -name x",
+        "dd if=a of=b",
+        "cat /dev/sda",
+        "echo hi > /dev/null",
+        "echo 'rm -rf /'",
+        'git commit -m "Refuse shutdown; reboot"',
+        "grep -r shutdown .",
+        "echo reboot",
+        "systemctl restart nginx",
+        "kill 123",
+        "killall node",
+        "chmod -R 755 dist",
+        "f() { echo a | tee b & }; f",
+        "",
+    ],
+)
+def test_ordinary_commands_are_not(command: str) -> None:
+    assert catastrophe(command) == ""
+
+
+@pytest.mark.parametrize(
+    "line", ["(" * 150_000, "$(" * 5_000 + ")" * 5_000, "a() {" * 20_000, "a() {" + "a|" * 90_000, "`" * 150_000]
+)
+def test_a_hostile_line_is_judged_in_bounded_time(line: str) -> None:
+    start = time.process_time()
+    catastrophe(line)
+    assert time.process_time() - start < 5
+
+
+def test_what_is_too_long_to_judge_is_refused() -> None:
+    assert "cannot be judged" in catastrophe("x" * 300_000)
