@@ -64,7 +64,7 @@ async def _with_agents(stop: Stop, everywhere: bool, work: Any) -> int:
             await hub.start()
             if hub.store is None:
                 failed = hub.failed["store"]
-                streams.complain(f"{failed.why} {failed.hint}".rstrip())
+                streams.complain(failed.why, failed.hint)
                 return exits.ERROR
             found = await agents(hub.store, None if everywhere else str(options.cwd))
         return await work(found)

@@ -119,7 +119,7 @@ async def _as_agent(hub: Hub, options: LineOptions) -> Outcome:
 def _has_what_it_needs(hub: Hub) -> bool:
     """Whether every part that was asked for is there; says what is not."""
     for failed in hub.failed.values():
-        streams.complain(f"{failed.part}: {failed.why} {failed.hint}".rstrip())
+        streams.complain(f"{failed.part}: {failed.why}", failed.hint)
     return not hub.failed
 
 

@@ -62,7 +62,7 @@ async def _prompt(options: PromptOptions, stop: Stop) -> int:
     finally:
         reporter.close()
         await asyncio.to_thread(writer.close)
-    return exits.ERROR if stop.unread else code
+    return exits.ERROR if stop.unread and code == exits.INTERRUPTED else code
 
 
 async def _turn(options: PromptOptions, stop: Stop, deadline: float | None, reporter: Reporter) -> int:
@@ -71,7 +71,7 @@ async def _turn(options: PromptOptions, stop: Stop, deadline: float | None, repo
     ended = await _first(reading, stop=stop, deadline=deadline)
     if ended is not None:
         reading.cancel()
-        return reporter.end(ended)
+        return reporter.end(ended, unread=stop.unread)
     added, cut = reading.result()
     if cut:
         complain(f"standard input is longer than {LIMIT // 1024 // 1024} MB; the rest is left out.")
@@ -101,17 +101,17 @@ async def _turn(options: PromptOptions, stop: Stop, deadline: float | None, repo
         if ended is None:
             ended = await _answered(hub, options.agent, text, reporter, stop, deadline)
         await hub.bus.drained()
-    return reporter.end(ended)
+    return reporter.end(ended, unread=stop.unread)
 
 
 def _unusable(hub: Hub) -> int | None:
     """Why there can be no turn, as an exit code, with the reason said; `None` when there can."""
     for part, code in (("providers", exits.UNREACHABLE), ("guard", exits.ERROR), ("agents", exits.ERROR)):
         if (failed := hub.failed.get(part)) is not None:
-            complain(f"{failed.why} {failed.hint}".rstrip())
+            complain(failed.why, failed.hint)
             return code
     if (failed := hub.failed.get("store")) is not None:
-        complain(f"this conversation will not be kept: {failed.why} {failed.hint}".rstrip())
+        complain(f"this conversation will not be kept: {failed.why}", failed.hint)
     return None
 
 

@@ -29,6 +29,7 @@ from gshtui.guard.sanitise import Sanitiser
 from gshtui.headless import exits
 from gshtui.headless.streams import STDERR, STDOUT, Writer, complain, is_terminal, json_line, shown, write_all
 
+_ALLOW = "With --yes what stays inside the project runs without a question."
 _STOPS = {exits.INTERRUPTED: "interrupted", exits.TIMED_OUT: "timeout"}
 
 
@@ -46,13 +47,12 @@ class Reporter:
         self._message = ""
         self._said = False
         self._mid_line = False
-        self._denied: list[str] = []
+        self._denied: dict[str, str] = {}
         self._started = False
         self._turn: TurnFinished | None = None
         self._sanitiser = Sanitiser() if is_terminal(STDOUT) and not as_json else None
         self._progress = is_terminal(STDERR) and not as_json
         self._thinking = False
-        self._ended = False
 
     def expect(self, prompt: str) -> None:
         """From now on a turn may come: that of this prompt."""
@@ -79,7 +79,7 @@ class Reporter:
             case ToolFinished():
                 self._tool_ended(event)
             case ApprovalSettled() if event.decision in ("deny", "nobody"):
-                self._denied.append(event.call)
+                self._denied[event.call] = _ALLOW if event.decision == "nobody" else ""
             case ProviderRetried():
                 self._note(f"{event.provider}: {event.why} Trying again in {event.wait:g} s.")
             case SessionOpened():
@@ -89,7 +89,7 @@ class Reporter:
                 self.finished.set()
             case Noticed() if event.about != "settings" and event.level != "info":
                 self._line_end()
-                complain(f"{event.text} {event.hint}".rstrip())
+                complain(event.text, event.hint)
                 if event.level == "error" and self._prompt and not self._started:
                     self.finished.set()  # there will be no turn
             case TurnStarted():
@@ -100,18 +100,20 @@ class Reporter:
             case _:
                 pass
 
-    def end(self, ended: int | None) -> int:
+    def end(self, ended: int | None, *, unread: bool = False) -> int:
         """Say how it ended and give the exit code. `ended`: the code of what cut it short, if something did."""
         turn = self._turn
         code = ended if ended is not None else self._code(turn)
+        if ended is not None and turn is not None and turn.stop != "interrupted":
+            code = self._code(turn)  # it was done before it could be stopped
         if self._sanitiser is not None:
             self._out(self._sanitiser.finish())
         if not self._json and turn is not None and turn.text and not self._said:
             self._out(turn.text)
         self._line_end()
-        self._complain(turn, code)
-        if self._json and not self._ended:
-            self._ended = True
+        if not unread:
+            self._complain(turn, code)
+        if self._json:
             self._writer.write(json_line(self._last_line(turn, code)))
         return code
 
@@ -136,13 +138,13 @@ class Reporter:
         elif code == exits.INTERRUPTED:
             complain("interrupted; what was said so far is kept.")
         elif turn is not None and turn.stop == "error":
-            complain(f"{turn.error} {turn.hint}".rstrip())
+            complain(turn.error, turn.hint)
         elif turn is not None and turn.stop == "max_iterations":
-            complain(f"the agent was stopped before it was done. {turn.hint}".rstrip())
+            complain("the agent was stopped before it was done.", turn.hint)
         elif turn is not None and turn.stop == "max_tokens":
             complain("the answer reached its longest length and was cut; see `max_tokens` of the provider.")
         elif turn is not None and turn.stop in ("refusal", "context"):
-            complain(f"the model stopped: {turn.stop}. {turn.error} {turn.hint}".rstrip())
+            complain(f"the model stopped: {turn.error or turn.stop}", turn.hint)
 
     def _last_line(self, turn: TurnFinished | None, code: int) -> dict[str, Any]:
         plain: dict[str, Any] = {"v": VERSION, "type": "TurnFinished", "session": self._session, "text": ""}
@@ -181,10 +183,9 @@ class Reporter:
 
     def _tool_ended(self, event: ToolFinished) -> None:
         if event.status == "denied":
-            if event.call not in self._denied:
-                self._denied.append(event.call)
+            hint = self._denied.setdefault(event.call, "")
             self._line_end()
-            complain(f"{event.tool}: {event.content}")
+            complain(f"{event.tool}: {event.content}", hint)
         else:
             self._note(f"{event.tool}: {event.status} ({event.duration:.1f} s)")
 

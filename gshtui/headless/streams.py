@@ -71,8 +71,10 @@ def json_line(data: Any) -> bytes:
     return json.dumps(data, ensure_ascii=True, default=str).encode() + b"\n"
 
 
-def complain(text: str) -> None:
-    """One sentence to stderr, under our name. A stderr that nobody reads is nobody's problem."""
+def complain(text: str, hint: str = "") -> None:
+    """What is wrong and what to do, on stderr under our name. A stderr that nobody reads is nobody's problem."""
+    if hint:
+        text = f"{text}{'' if text.endswith(('.', '!', '?', ':')) else '.'} {hint}"
     try:
         write_all(STDERR, shown(f"gsh-tui: {text}\n", STDERR))
     except OSError:

@@ -1,0 +1,250 @@
+"""`gsh-tui prompt` as a process: the offline provider behind the real loop, the real store, real tools."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.kit.command import DEADLINE, command, environment, gsh, started
+from tests.kit.configuration import made_project, user_file
+from tests.kit.home import Home
+
+SLEEP = "run sleep 300"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = made_project(tmp_path / "project")
+    (folder / "README.md").write_text("hello from the readme\n", encoding="utf-8")
+    return folder
+
+
+def until(process: subprocess.Popen[bytes], kind: str) -> dict[str, Any]:
+    """Read the process's JSON lines up to the first event of this type."""
+    assert process.stdout is not None
+    for line in process.stdout:
+        event = json.loads(line)
+        if event["type"] == kind:
+            return event
+    raise AssertionError(f"it ended without {kind}")
+
+
+def test_text_to_stdout_and_nothing_else(project: Path) -> None:
+    ran = gsh("prompt", "read", "README.md", cwd=project)
+    assert (ran.code, ran.err) == (0, "")
+    assert "hello from the readme" in ran.out
+    assert ran.out.endswith("\n")
+    assert not ran.out.endswith("\n\n")
+
+
+def test_json_is_an_event_a_line_and_the_last_one_is_the_turns_end(project: Path) -> None:
+    ran = gsh("prompt", "--json", "read README.md", cwd=project)
+    assert (ran.code, ran.err) == (0, "")
+    events = ran.lines
+    kinds = [event["type"] for event in events]
+    assert {"PromptSubmitted", "TurnStarted", "ToolStarted", "ToolFinished", "TextDelta", "UsageReported"} <= set(kinds)
+    assert kinds.count("TurnFinished") == 1
+    last = events[-1]
+    assert last["type"] == "TurnFinished"
+    assert "hello from the readme" in last["text"]
+    assert (last["stop"], last["exit"]) == ("end", 0)
+    assert set(last["usage"]) == {"input", "output", "cache_read", "cache_write", "reasoning"}
+    assert gsh("session", "show", last["session"], "--json", cwd=project).json["session"]["messages"] == 4
+
+
+def test_what_needs_approval_is_refused_with_code_4(project: Path) -> None:
+    ran = gsh("prompt", "write made.txt: words", cwd=project)
+    assert ran.code == 4
+    assert "nobody is there to ask" in ran.err
+    assert "--yes" in ran.err
+    assert not (project / "made.txt").exists()
+
+
+def test_yes_lets_run_what_stays_inside_the_project(project: Path, tmp_path: Path) -> None:
+    ran = gsh("prompt", "--yes", "write made.txt: words", cwd=project)
+    assert (ran.code, ran.err) == (0, "")
+    assert "words" in (project / "made.txt").read_text(encoding="utf-8")
+    outside = tmp_path / "outside.txt"
+    ran = gsh("prompt", "-y", f"write {outside}: words", cwd=project)
+    assert ran.code == 4
+    assert not outside.exists()
+
+
+def test_standard_input_is_put_behind_the_words(project: Path) -> None:
+    ran = gsh("prompt", "--json", "look at this:", stdin=b"caf\xc3\xa9 \xff\x00 end\n", cwd=project)
+    (submitted,) = [event for event in ran.lines if event["type"] == "PromptSubmitted"]
+    assert submitted["text"] == "look at this:\n\ncafé \ufffd\ufffd end"
+    assert gsh("prompt", stdin=b"read README.md\n", cwd=project).code == 0
+    empty = gsh("prompt", stdin=b"", cwd=project)
+    assert (empty.code, empty.out) == (2, "")
+
+
+def test_too_much_standard_input_is_cut_and_said(project: Path) -> None:
+    ran = gsh("prompt", "--json", stdin=b"read README.md\n" + b"x" * (5 * 1024 * 1024), cwd=project)
+    (submitted,) = [event for event in ran.lines if event["type"] == "PromptSubmitted"]
+    assert len(submitted["text"]) == 4 * 1024 * 1024
+    assert "longer than 4 MB" in ran.err
+
+
+def test_the_conversation_goes_on(project: Path) -> None:
+    first = gsh("prompt", "--json", "read README.md", cwd=project).lines[-1]["session"]
+    again = gsh("prompt", "--json", "--session", "latest", "read README.md", cwd=project).lines
+    assert again[-1]["session"] == first
+    assert next(event["messages"] for event in again if event["type"] == "SessionOpened") == 4
+    unknown = gsh("prompt", "--session", "nosuch", "hi", cwd=project)
+    assert unknown.code == 1
+    assert "nosuch" in unknown.err
+
+
+def test_the_time_is_up(project: Path) -> None:
+    ran = gsh("prompt", "--json", "--yes", "--timeout", "3", SLEEP, cwd=project)
+    assert ran.code == 124
+    last = ran.lines[-1]
+    assert (last["type"], last["stop"], last["exit"]) == ("TurnFinished", "timeout", 124)
+    calls = [event["call"] for event in ran.lines if event["type"] == "ToolStarted"]
+    ended = [event["call"] for event in ran.lines if event["type"] == "ToolFinished"]
+    assert calls == ended, "every call has its result, whenever the time was up"
+
+
+def test_the_time_is_up_while_nobody_writes_to_standard_input(project: Path) -> None:
+    reading, writing = os.pipe()
+    try:
+        ran = gsh("prompt", "--timeout", "0.3", "hi", stdin=reading, cwd=project)
+    finally:
+        os.close(reading)
+        os.close(writing)
+    assert (ran.code, ran.out) == (124, "")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupt_keeps_everything(project: Path, number: signal.Signals) -> None:
+    with started("prompt", "--json", "--yes", SLEEP, cwd=project) as process:
+        until(process, "ToolStarted")
+        process.send_signal(number)
+        last = until(process, "TurnFinished")
+        out, err = process.communicate(timeout=DEADLINE)
+    assert (process.returncode, out) == (130, b"")
+    assert (last["stop"], last["exit"]) == ("interrupted", 130)
+    assert b"Traceback" not in err
+    shown = gsh("session", "show", last["session"], "--json", cwd=project).json
+    assert [entry["message"]["role"] for entry in shown["messages"]] == ["user", "assistant", "tool"]
+    assert shown["session"]["held_by"] == ""
+
+
+def test_a_reader_that_goes_away_stops_the_turn(project: Path) -> None:
+    with started("prompt", "--json", "--yes", SLEEP, cwd=project) as process:
+        session = until(process, "ToolStarted")["session"]
+        assert process.stdout is not None
+        process.stdout.close()
+        # The next event finds nobody there: here it is that of the tool, which this ends.
+        process.send_signal(signal.SIGINT)
+        assert process.wait(DEADLINE) in (1, 130)
+        assert process.stderr is not None
+        assert b"Traceback" not in process.stderr.read()
+    assert gsh("session", "show", session, "--json", cwd=project).json["session"]["messages"] == 3
+
+
+def test_a_reader_of_the_first_line_gets_it(project: Path) -> None:
+    with started("prompt", "--json", "read README.md", cwd=project) as process:
+        until(process, "PartStarted")
+        assert process.stdout is not None
+        process.stdout.close()
+        code = process.wait(DEADLINE)
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
+    assert code in (0, 1)
+
+
+def test_a_conversation_that_is_open_elsewhere_says_where(project: Path) -> None:
+    with started("prompt", "--json", "--yes", SLEEP, cwd=project) as process:
+        session = until(process, "ToolStarted")["session"]
+        second = gsh("prompt", "--session", session, "hello", cwd=project)
+        assert second.code == 1
+        assert f"process {process.pid}" in second.err
+        listed = gsh("session", "ls", "--json", cwd=project).json
+        assert [entry["id"] for entry in listed] == [session]
+        assert listed[0]["held_by"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "env", "said"),
+    [
+        (("--provider", "nosuch"), {}, "nosuch"),
+        (("--provider", "anthropic"), {}, "ANTHROPIC_API_KEY"),
+        (("--provider", "ollama"), {"OLLAMA_HOST": "127.0.0.1:9"}, "127.0.0.1:9"),
+        (("--provider", "openai"), {"OPENAI_API_KEY": "x", "OPENAI_BASE_URL": "http://127.0.0.1:9"}, "127.0.0.1:9"),
+    ],
+)
+def test_a_provider_out_of_reach_is_code_3(
+    project: Path, arguments: tuple[str, ...], env: dict[str, str], said: str
+) -> None:
+    ran = gsh("prompt", "--json", *arguments, "hello", cwd=project, env=env)
+    assert ran.code == 3
+    assert said in ran.err
+    assert (ran.lines[-1]["type"], ran.lines[-1]["exit"]) == ("TurnFinished", 3)
+
+
+def test_the_limit_of_iterations(project: Path) -> None:
+    ran = gsh("prompt", "--json", "--max-iterations", "1", "read README.md", cwd=project)
+    assert (ran.code, ran.lines[-1]["stop"]) == (1, "max_iterations")
+    ran = gsh("prompt", "--json", "--set", "context.max_iterations=1", "read README.md", cwd=project)
+    assert ran.lines[-1]["stop"] == "max_iterations"
+
+
+def test_problems_of_the_configuration_go_to_stderr_and_stop_nothing(home: Home, project: Path) -> None:
+    user_file(home, "[agent]\nmax_step = 1\n")
+    ran = gsh("prompt", "read README.md", cwd=project)
+    assert ran.code == 0
+    assert "Did you mean `agent.max_steps`?" in ran.err
+
+
+def test_without_a_record_the_turn_runs_and_says_so(home: Home, project: Path) -> None:
+    (home.data / "gsh").write_text("in the way", encoding="utf-8")
+    ran = gsh("prompt", "read README.md", cwd=project)
+    assert ran.code == 0
+    assert "hello from the readme" in ran.out
+    assert "will not be kept" in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_a_terminal_gets_progress_and_no_escapes(project: Path) -> None:
+    (project / "evil.txt").write_text("\x1b]0;title\x07 \x1b[2J \x9b31m words\n", encoding="utf-8")
+    leader, follower = pty.openpty()
+    shown: list[bytes] = []
+
+    def read() -> None:
+        try:
+            while data := os.read(leader, 65_536):
+                shown.append(data)
+        except OSError:  # the other end is closed
+            return
+
+    reader = threading.Thread(target=read)
+    try:
+        with subprocess.Popen(
+            command(["prompt", "read evil.txt"]),
+            stdin=subprocess.DEVNULL,
+            stdout=follower,
+            stderr=follower,
+            cwd=project,
+            env=environment(),
+        ) as process:
+            os.close(follower)
+            reader.start()
+            assert process.wait(DEADLINE) == 0
+        reader.join(DEADLINE)
+    finally:
+        os.close(leader)
+    text = b"".join(shown).decode()
+    assert "words" in text
+    assert "read evil.txt" in text, "progress"
+    ours = text.replace("\x1b[2m", "").replace("\x1b[0m", "")
+    assert all(char.isprintable() or char in "\r\n\t" for char in ours)

@@ -1,0 +1,125 @@
+"""`gsh-tui run`, `session` and `agent` as processes, on the real store."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.kit.command import DEADLINE, gsh, started
+from tests.kit.configuration import made_project
+from tests.real.test_cli_prompt import SLEEP, until
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = made_project(tmp_path / "project")
+    (folder / "README.md").write_text("hello from the readme\n", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def session(project: Path) -> str:
+    return gsh("prompt", "--json", "read README.md", cwd=project).lines[-1]["session"]
+
+
+def test_a_line_of_the_language(project: Path) -> None:
+    ran = gsh("run", "read README.md", cwd=project)
+    assert (ran.code, ran.err) == (0, "")
+    assert "hello from the readme" in ran.out
+    assert gsh("run", "--json", "read path=README.md", cwd=project).json["text"] == "hello from the readme"
+    assert gsh("run", "bash", "echo", "a b", cwd=project).out == "a b\n"
+    assert {entry["name"] for entry in gsh("run", "--json", "help", cwd=project).json} >= {"read", "bash", "config"}
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "said"),
+    [
+        ("nosuch", 2, "nosuch"),
+        ("read", 2, "path"),
+        ("read nosuch.txt", 1, "nosuch.txt"),
+        ("read 'unclosed", 2, ""),
+        ("", 2, "empty"),
+    ],
+)
+def test_faults(project: Path, line: str, code: int, said: str) -> None:
+    ran = gsh("run", line, cwd=project)
+    assert ran.code == code
+    assert said in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_the_exit_code_of_a_command_that_failed(project: Path) -> None:
+    assert gsh("run", "bash exit 7", cwd=project).code == 1
+
+
+def test_with_an_agents_rights(project: Path) -> None:
+    assert gsh("run", "--as", "main", "read README.md", cwd=project).code == 0
+    refused = gsh("run", "--as", "main", "write made.txt words", cwd=project)
+    assert refused.code == 4
+    assert "nobody is there to ask" in refused.err
+    assert not (project / "made.txt").exists()
+    assert gsh("run", "--yes", "--as", "main", "write made.txt words", cwd=project).code == 0
+    assert (project / "made.txt").exists()
+    assert gsh("run", "--as", "main", "config set agent.max_steps 1000", cwd=project).code in (2, 4)
+    assert gsh("run", "--as", "main", "quit", cwd=project).code == 2
+
+
+def test_the_time_is_up_and_an_interrupt(project: Path) -> None:
+    assert gsh("run", "--timeout", "0.5", "bash sleep 300", cwd=project).code == 124
+    mark = project / "started"
+    with started("run", f"bash touch {mark} && echo here && sleep 300", cwd=project) as process:
+        while not mark.exists():
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 130
+    assert b"Traceback" not in err
+
+
+def test_sessions_are_listed_shown_renamed_found_and_removed(project: Path, session: str) -> None:
+    assert [entry["id"] for entry in gsh("session", "ls", "--json", cwd=project).json] == [session]
+    assert session in gsh("session", "ls", cwd=project).out
+    assert "hello from the readme" in gsh("session", "show", session, cwd=project).out
+    assert gsh("session", "show", cwd=project).code == 0
+    assert gsh("session", "rename", session, "a new", "title", "--json", cwd=project).json["title"] == "a new title"
+    assert session in json.dumps(gsh("session", "search", "readme", "--json", cwd=project).json)
+    assert gsh("session", "resume", session[:8], "--json", cwd=project).json["session"] == session
+    assert gsh("session", "rm", session, "--json", cwd=project).json == {"removed": [session]}
+    assert gsh("session", "ls", "--json", cwd=project).json == []
+    gone = gsh("session", "show", session, cwd=project)
+    assert (gone.code, gone.out) == (1, "")
+
+
+def test_sessions_of_other_folders(project: Path, session: str, tmp_path: Path) -> None:
+    assert gsh("session", "ls", "--json", cwd=tmp_path).json == []
+    assert [entry["id"] for entry in gsh("session", "ls", "--all", "--json", cwd=tmp_path).json] == [session]
+
+
+def test_exports(project: Path, session: str) -> None:
+    lines = gsh("session", "export", session, "--format", "jsonl", cwd=project).lines
+    assert len(lines) >= 4
+    markdown = gsh("session", "export", cwd=project).out
+    assert "hello from the readme" in markdown
+    written = gsh("session", "export", session, "-o", "with 'quotes' = and spaces.jsonl", "--json", cwd=project)
+    assert Path(written.json["file"]).read_text(encoding="utf-8").count("\n") == len(lines)
+    assert gsh("session", "export", session, "-o", "README.md", cwd=project).code == 1
+
+
+def test_all_of_it_works_while_a_conversation_is_open(project: Path) -> None:
+    with started("prompt", "--json", "--yes", SLEEP, cwd=project) as process:
+        session = until(process, "ToolStarted")["session"]
+        assert gsh("session", "show", session, cwd=project).code == 0
+        assert gsh("session", "export", session, cwd=project).code == 0
+        refused = gsh("session", "rm", session, cwd=project)
+        assert refused.code == 1
+        assert str(process.pid) in refused.err
+        (agent,) = gsh("agent", "ls", "--json", cwd=project).json
+        assert (agent["name"], agent["session"], agent["status"]) == ("main", session, "tool")
+        assert agent["status_source"] == "journal"
+        assert {"id", "kind", "runtime", "status_age_s", "pane", "parent", "cwd", "tokens", "cost"} <= set(agent)
+        assert gsh("agent", "show", "main", "--json", cwd=project).json["session"] == session
+    assert gsh("agent", "ls", "--json", cwd=project).json == []
+    assert gsh("agent", "show", "main", cwd=project).code == 1
