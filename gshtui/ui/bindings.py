@@ -36,7 +36,9 @@ KEYS: dict[str, Key] = {
         "ctrl+c,super+c", "Copy", "Copy what is selected; with nothing selected, interrupt", ANYWHERE, priority=True
     ),
     "app.back": Key("escape", "Back", "Go back to the input; from there, interrupt the turn", ANYWHERE),
-    "app.suspend": Key("ctrl+z", "Suspend", "Put the workbench to sleep (in the input: undo); `fg` brings it back", ANYWHERE),
+    "app.suspend": Key(
+        "ctrl+z", "Suspend", "Put the workbench to sleep (in the input: undo); `fg` brings it back", ANYWHERE
+    ),
     "app.models": Key("f2", "Model", "Choose another model", ANYWHERE),
     "app.sessions": Key("f3", "Conversations", "Continue another conversation", ANYWHERE),
     "app.theme": Key("f4", "Theme", "Choose another theme", ANYWHERE),
@@ -112,8 +114,8 @@ KEYS: dict[str, Key] = {
     "transcript.next": Key("n", "Next", "The next place that was found, further back", TRANSCRIPT),
     "transcript.previous": Key("N", "Previous", "The place found before", TRANSCRIPT),
     "transcript.search_close": Key("escape", "Close", "End the search", TRANSCRIPT),
-    "transcript.search_next": Key("enter,up", "Older", "The next place, further back", TRANSCRIPT),
-    "transcript.search_previous": Key("shift+enter,down", "Newer", "The place found before", TRANSCRIPT),
+    "transcript.search_next": Key("up", "Older", "The next place, further back", TRANSCRIPT),
+    "transcript.search_previous": Key("down", "Newer", "The place found before", TRANSCRIPT),
 }
 
 

@@ -94,7 +94,7 @@ class Bridge:
         """
         return await (await self._running()).run(line)
 
-    async def messages(self, session: str, *, before: int | None = None, limit: int = 200) -> Sequence[Stored]:
+    async def messages(self, session: str, before: int | None = None, limit: int = 200) -> Sequence[Stored]:
         """The newest `limit` messages of a conversation that are older than `before`, in order. Raises `NotReady`."""
         return await (await self._running()).messages(session, before=before, limit=limit)
 
@@ -144,8 +144,8 @@ class Bridge:
                 self._show()
             else:
                 loop.call_later(wait, self._show)
-        if self._frame is not None and len(self._pending) > QUEUE:
-            await self._frame  # the bus merges meanwhile
+        if len(self._pending) > QUEUE:
+            await self._drawn()  # the bus merges meanwhile
 
     def _show(self) -> None:
         frame, self._frame = self._frame, None
@@ -159,6 +159,9 @@ class Bridge:
         """Wait until everything that was published so far is shown."""
         if self.hub is not None:
             await self.hub.bus.drained()
+        await self._drawn()
+
+    async def _drawn(self) -> None:
         if self._frame is not None:
             await self._frame
 

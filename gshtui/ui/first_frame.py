@@ -14,6 +14,10 @@ import sys
 import termios
 import zlib
 
+TYPE_CHECKING = False  # `typing` takes longer to import than the frame takes to paint
+if TYPE_CHECKING:
+    from typing import Any
+
 FORMAT = b"gsh-frame 1 "
 MOST = 1024 * 1024
 """Bytes of a snapshot; a larger file is not ours."""
@@ -26,7 +30,7 @@ class FirstFrame:
 
     __slots__ = ("_open", "attributes", "fd", "size")
 
-    def __init__(self, fd: int, attributes: "list[object]", size: "tuple[int, int]") -> None:
+    def __init__(self, fd: int, attributes: "list[Any]", size: "tuple[int, int]") -> None:
         self.fd = fd
         self.attributes = attributes
         """The terminal's attributes as they were found (`termios.tcgetattr`)."""
@@ -46,7 +50,7 @@ class FirstFrame:
         self.handed_over()
         try:
             _write(self.fd, _LEAVE)
-            termios.tcsetattr(0, termios.TCSANOW, self.attributes)  # type: ignore[arg-type]
+            termios.tcsetattr(0, termios.TCSANOW, self.attributes)
         except (OSError, termios.error):
             pass  # the terminal is gone, and nobody sees it
 
@@ -125,15 +129,14 @@ def snapshot(cwd: str, columns: int, rows: int) -> bytes:
     return frame if first == FORMAT + f"{columns}x{rows}".encode() else b""
 
 
-def _quiet(attributes: "list[object]") -> "list[object]":
+def _quiet(attributes: "list[Any]") -> "list[Any]":
     """The attributes with no echo and no line editing, as Textual's driver sets them; ctrl+c still interrupts."""
     quiet = list(attributes)
     iflag, lflag, cc = quiet[0], quiet[3], quiet[6]
-    assert isinstance(iflag, int) and isinstance(lflag, int) and isinstance(cc, list)
     quiet[0] = iflag & ~(termios.IXON | termios.IXOFF | termios.ICRNL | termios.INLCR | termios.IGNCR)
     quiet[3] = lflag & ~(termios.ECHO | termios.ICANON | termios.IEXTEN)
-    quiet[6] = list(cc)  # type: ignore[arg-type]
-    quiet[6][termios.VMIN] = 1  # type: ignore[index]
+    quiet[6] = list(cc)
+    quiet[6][termios.VMIN] = 1
     return quiet
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,7 +16,7 @@ from textual.app import App
 
 
 @contextmanager
-def handoff(app: App[Any]) -> Iterator[None]:
+def handoff(app: App[Any]) -> Generator[None]:
     """The terminal is the block's own. Blocking in it, or awaiting, are both fine; an exception comes out afterwards.
 
     Raises:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from importlib import import_module
 from typing import Any, cast
 
 from gshtui.ui.port import HubPort, Opening
@@ -31,7 +32,7 @@ async def make_hub(opening: Opening) -> HubPort:
 
 
 def _load(opening: Opening) -> Any:
-    import gshtui.hub  # noqa: F401  # the import is the work: it takes longer than all the rest
+    import_module("gshtui.hub")  # here, in the thread: it takes longer than all the rest
     from gshtui.settings.load import load
 
     return load(opening.cwd)

@@ -49,7 +49,7 @@ class WorkbenchProvider(Provider):
 
 def _shown(name: Content, help: str) -> Content:
     """Name and help. Textual's own help line, like its highlighting, would take what they say for markup."""
-    return Content.assemble(name, (f"\n{help}", "$text-muted")) if help else name
+    return Content.assemble(name, (f"\n{help}", "$foreground-muted")) if help else name
 
 
 class Actions(WorkbenchProvider):

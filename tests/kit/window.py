@@ -9,10 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from textual.widgets import Static
-
 from gshtui.bus.event import Event
 from gshtui.ui.app import Workbench
+from gshtui.ui.panes.conversation import ConversationPane
 from gshtui.ui.parts import Centre
 from gshtui.ui.port import HubPort, Opening
 from gshtui.ui.widgets.prompt.prompt_area import PromptArea
@@ -20,13 +19,6 @@ from tests.kit.fake_hub import Answer, FakeHub
 
 NOW = 1_800_000_000.0
 """The pinned clock of these windows, seconds since the epoch."""
-
-
-class PlainChat(Static, can_focus=True):
-    """Stands where the conversation does, and shows nothing of it."""
-
-    def __init__(self) -> None:
-        super().__init__("chat", id="conversation")
 
 
 class Window(Workbench):
@@ -51,7 +43,9 @@ class Window(Workbench):
 
     def make_centre(self) -> Centre:
         area = PromptArea(self.front, project=self.bridge.opening.cwd, keep_drafts=False)
-        return Centre(PlainChat(), [area], area.input, typed=lambda: area.input.text)
+        return Centre(
+            ConversationPane(self.bridge.messages, agent=self.front), [area], area.input, typed=lambda: area.input.text
+        )
 
     def clock(self) -> float:
         return NOW

@@ -18,11 +18,11 @@ from gshtui.ui.panes.agents_state import CONSUMED, AgentsState, AgentView, reduc
 from gshtui.ui.widgets.pane import Pane
 
 SIGNS: dict[str, tuple[str, str]] = {
-    "starting": ("◌", "$text-muted"),
+    "starting": ("◌", "$foreground-muted"),
     "thinking": ("●", "$primary"),
     "tool": ("●", "$secondary"),
     "waiting": ("◆", "$warning"),
-    "idle": ("○", "$text-muted"),
+    "idle": ("○", "$foreground-muted"),
     "done": ("✓", "$success"),
     "failed": ("✗", "$error"),
     "lost": ("?", "$error"),
@@ -68,7 +68,7 @@ class AgentsPane(Pane):
         if not self.display or not self.is_mounted:
             return
         agents = list(self.state.agents.values())
-        self.label(str(len(agents)) if agents else "")
+        self.label(str(len(agents)) if len(agents) > 1 else "")
         if not agents:
             self.show(Content(EMPTY), empty=True)
             return
@@ -80,14 +80,11 @@ def draw_agent(agent: AgentView, width: int, now: float) -> Content:
     """One agent in a few lines of at most `width` cells."""
     sign, colour = SIGNS[agent.status]
     since = figures.age(max(0.0, now - agent.since)) if agent.since else ""
+    name = figures.short(agent.name, max(4, width - 3 - len(since)))
+    gap = " " * max(1, width - 2 - len(name) - len(since))
     lines = [
-        Content.assemble((f"{sign} ", colour), (figures.short(agent.name, width - 2), "bold")),
-        Content.assemble(
-            "  ",
-            (agent.status, colour),
-            (f" · {since}" if since else "", "$text-muted"),
-            (f" · by {agent.source}", "$text-muted"),
-        ),
+        Content.assemble((f"{sign} ", colour), (name, "bold"), gap, (since, "$foreground-muted")),
+        Content.assemble("  ", (agent.status, colour), (f" · by {agent.source}", "$foreground-muted")),
     ]
     if agent.doing:
         lines.append(Content("  " + figures.short(" ".join(agent.doing.split()), width - 2)))
@@ -95,8 +92,8 @@ def draw_agent(agent: AgentView, width: int, now: float) -> Content:
         waits = "1 prompt waits" if agent.queued == 1 else f"{agent.queued} prompts wait"
         lines.append(Content.styled(f"  {waits}", "$warning"))
     if agent.model:
-        lines.append(Content.styled("  " + figures.short(agent.model, width - 2), "$text-muted"))
-    lines.append(Content.styled("  " + figures.short(spending(agent), width - 2), "$text-muted"))
+        lines.append(Content.styled("  " + figures.short(agent.model, width - 2), "$foreground-muted"))
+    lines.append(Content.styled("  " + figures.short(spending(agent), width - 2), "$foreground-muted"))
     return Content("\n").join(lines)
 
 

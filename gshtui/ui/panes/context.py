@@ -71,19 +71,23 @@ def draw(state: ContextState, width: int) -> Content:
         lines.append(
             Content.assemble(
                 name.ljust(name_width + 1),
-                (figures.tokens(tokens).rjust(6), "bold" if tokens else "$text-muted"),
-                (share.rjust(6), "$text-muted"),
+                (figures.tokens(tokens).rjust(6), "bold" if tokens else "$foreground-muted"),
+                (share.rjust(6), "$foreground-muted"),
                 (f" {drawn}", "$primary"),
             )
         )
     window = f" of {figures.tokens(state.window)}" if state.window else ""
     lines.append(
         Content.styled(
-            f"{'estimate'.ljust(name_width + 1)}{figures.tokens(state.tokens).rjust(6)}{window}", "$text-muted"
+            f"{'estimate'.ljust(name_width + 1)}{figures.tokens(state.tokens).rjust(6)}{window}", "$foreground-muted"
         )
     )
     if state.usage is not None:
-        lines += [Content(""), counted("This request", state.usage), counted(f"{state.requests} so far", state.total)]
+        lines += [
+            Content(""),
+            counted("This request", state.usage),
+            counted("All requests" if state.requests != 1 else "1 request so far", state.total),
+        ]
     return Content("\n").join(lines)
 
 
@@ -95,4 +99,4 @@ def counted(title: str, usage: Usage) -> Content:
         if count
     ]
     parts = [f"{figures.tokens(usage.input)} in", *cached, f"{figures.tokens(usage.output)} out"]
-    return Content.assemble((f"{title}\n", "bold"), ("  " + " · ".join(parts), "$text-muted"))
+    return Content.assemble((f"{title}\n", "bold"), ("  " + " · ".join(parts), "$foreground-muted"))

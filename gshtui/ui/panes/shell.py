@@ -64,7 +64,7 @@ def draw(ran: Ran, width: int) -> Content:
     end = _end(ran)
     command = figures.short(" ".join(ran.command.split()), max(4, width - len(end) - 3))
     gap = " " * max(1, width - 2 - len(command) - len(end))
-    return Content.assemble((f"{sign} ", colour), command, gap if end else "", (end, "$text-muted"))
+    return Content.assemble((f"{sign} ", colour), command, gap if end else "", (end, "$foreground-muted"))
 
 
 def _sign(ran: Ran) -> tuple[str, str]:

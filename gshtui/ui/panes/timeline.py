@@ -57,19 +57,18 @@ class TimelinePane(Pane):
 
 def draw(state: TimelineState, width: int, rows: int) -> Content:
     """A column chart of the newest marks, with a line of turns and a line of words below."""
+    gap = " " if len(state.marks) * 2 <= width else ""
     marks = state.marks[-max(1, width) :]
-    height = max(1, rows - 2)
-    chart = figures.columns([mark.tokens for mark in marks], height)
-    lines = [Content.styled(row, "$primary") for row in chart]
-    lines.append(Content.styled("".join(foot(mark) for mark in marks), "$text-muted"))
+    chart = figures.columns([mark.tokens for mark in marks], max(1, rows - 2))
+    lines = [Content.styled(gap.join(row), "$primary") for row in chart]
+    lines.append(Content.styled((("─" if gap else "").join(foot(mark) for mark in marks)), "$foreground-muted"))
     last = marks[-1]
     estimate = "" if last.exact else "~"
     window = f" of {figures.tokens(state.window)}" if state.window else ""
     growth = last.tokens - marks[-2].tokens if len(marks) > 1 else 0
     change = f" · {growth:+,d}" if growth else ""
-    lines.append(
-        Content.assemble((f"{estimate}{figures.tokens(last.tokens)}", "bold"), (window + change, "$text-muted"))
-    )
+    tokens = f"{estimate}{figures.tokens(last.tokens)}"
+    lines.append(Content.assemble((tokens, "bold"), (window + change, "$foreground-muted")))
     return Content("\n").join(lines)
 
 

@@ -15,6 +15,7 @@ from textual.screen import Screen
 
 from gshtui.ui.bindings import KEYS
 from gshtui.ui.screens.text import TextScreen
+from gshtui.ui.surroundings import app_of
 from gshtui.ui.widgets.keybar import key_name
 
 OTHER = "Here"
@@ -40,7 +41,7 @@ class HelpScreen(TextScreen):
 def help_screen(asked_on: Screen[object]) -> HelpScreen:
     """Help for a screen as it is now, with its focus."""
     bindings = [one.binding for one in asked_on.active_bindings.values() if one.enabled and not one.binding.system]
-    here = rows(bindings, asked_on.app.get_key_display)
+    here = rows(bindings, app_of(asked_on).get_key_display)
     return HelpScreen(drawn(here, elsewhere({binding.id for binding in bindings if binding.id})))
 
 
@@ -71,7 +72,7 @@ def drawn(here: list[Row], other: list[Row]) -> Content:
     """The rows as text, under their groups."""
     parts = list(_groups(here, "bold"))
     if other:
-        parts += [Content(""), Content.styled("Elsewhere", "bold underline"), *_groups(other, "$text-muted")]
+        parts += [Content(""), Content.styled("Elsewhere", "bold underline"), *_groups(other, "$foreground-muted")]
     return Content("\n").join(parts)
 
 

@@ -69,7 +69,7 @@ class Picker(ModalScreen[str | None]):
         listed.add_options([Option(_line(choice), id=choice.id) for choice in fitting])
         if not fitting:
             says = f"Nothing here matches “{words}”." if self._choices else self._empty
-            listed.add_option(Option(Content.styled(says, "$text-muted"), disabled=True))
+            listed.add_option(Option(Content.styled(says, "$foreground-muted"), disabled=True))
             return
         listed.highlighted = next((at for at, choice in enumerate(fitting) if choice.current), 0)
 
@@ -107,5 +107,5 @@ class Picker(ModalScreen[str | None]):
 def _line(choice: Choice) -> Content:
     mark = "● " if choice.current else "  "
     return Content.assemble(
-        (mark, "$primary"), (choice.name, "bold"), (f"  {choice.detail}" if choice.detail else "", "$text-muted")
+        (mark, "$primary"), (choice.name, "bold"), (f"  {choice.detail}" if choice.detail else "", "$foreground-muted")
     )

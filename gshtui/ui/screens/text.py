@@ -12,6 +12,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from gshtui.ui.bindings import bind
+from gshtui.ui.surroundings import app_of
 
 
 class TextScreen(ModalScreen[None]):
@@ -42,7 +43,7 @@ class TextScreen(ModalScreen[None]):
         self.query_one("#text").focus()
 
     def action_copy(self) -> None:
-        self.app.copy_to_clipboard(self._text.plain)
+        app_of(self).copy_to_clipboard(self._text.plain)
         self.notify("Copied.", markup=False, timeout=2)
 
     def action_edge(self, edge: str) -> None:

@@ -6,7 +6,7 @@ remembered layout and the widgets of the centre.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from textual import events, on
@@ -23,6 +23,7 @@ from gshtui.ui.panes.context import ContextPane
 from gshtui.ui.panes.shell import ShellPane
 from gshtui.ui.panes.timeline import TimelinePane
 from gshtui.ui.parts import Centre
+from gshtui.ui.surroundings import app_of
 from gshtui.ui.widgets.banner import Banner
 from gshtui.ui.widgets.drag import Dragged
 from gshtui.ui.widgets.header import HeaderBar
@@ -117,7 +118,7 @@ class WorkbenchScreen(Screen[None]):
     # What is shown, and how large
 
     def _arrange(self) -> None:
-        width, height = self.app.size
+        width, height = app_of(self).size
         found = arrange(self.layout_now, width, height)
         agents = self.panes["agents"]
         agents.display, agents.styles.width = bool(found.left), found.left or 1
@@ -144,10 +145,10 @@ class WorkbenchScreen(Screen[None]):
     def is_plain(self) -> bool:
         """Whether the window stands as it will at its next start: nothing typed, nothing above the panes."""
         unusual = self.layout_now.zoomed or self.banner.display or self.query_one(Offer).display
-        return self.app.screen is self and not unusual and not self.centre.typed()
+        return app_of(self).screen is self and not unusual and not self.centre.typed()
 
     @contextmanager
-    def as_at_first(self) -> Iterator[None]:
+    def as_at_first(self) -> Generator[None]:
         """For the block, the lines that tell of the conversation say what they say before there is one."""
         header, note = self.header.state, self.deck.bar.note
         self.header.state = HeaderState(header.project, header.branch, header.front)
@@ -173,9 +174,9 @@ class WorkbenchScreen(Screen[None]):
     def _dragged(self, message: Dragged) -> None:
         message.stop()
         if message.name == "split-left":
-            self.set_layout(self.layout_now.widened("left", message.columns, self.app.size.width))
+            self.set_layout(self.layout_now.widened("left", message.columns, app_of(self).size.width))
         elif message.name == "split-right":
-            self.set_layout(self.layout_now.widened("right", -message.columns, self.app.size.width))
+            self.set_layout(self.layout_now.widened("right", -message.columns, app_of(self).size.width))
         elif message.name in RIGHT and message.rows:
             self._heighten_above(message.name, message.rows)
 
@@ -191,7 +192,7 @@ class WorkbenchScreen(Screen[None]):
 
     @on(Pane.Resized)
     def _resized(self, message: Pane.Resized) -> None:
-        layout, width = self.layout_now, self.app.size.width
+        layout, width = self.layout_now, app_of(self).size.width
         if message.columns:
             side = "right" if message.pane in RIGHT else "left"
             self.set_layout(layout.widened(side, message.columns, width))
@@ -293,7 +294,7 @@ class WorkbenchScreen(Screen[None]):
         """Move the edge between the pane in front and the centre; from the chat, the right one (or the left one)."""
         side = "left" if self.front_pane() == "agents" or not self._right.display else "right"
         by = columns if side == "left" else -columns
-        self.set_layout(self.layout_now.widened(side, by, self.app.size.width))
+        self.set_layout(self.layout_now.widened(side, by, app_of(self).size.width))
 
     def action_tab(self, step: int) -> None:
         self.deck.turn(step)

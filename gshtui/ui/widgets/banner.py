@@ -22,7 +22,9 @@ class Banner(Static):
     def say(self, text: str, hint: str = "", *, level: str = "error") -> None:
         """Add a notice: one sentence, and what to do."""
         sign, colour = ("✗", "$error") if level == "error" else ("!", "$warning")
-        line = Content.assemble((f" {sign} ", f"bold {colour}"), text, (f" {hint}" if hint else "", "$text-muted"))
+        line = Content.assemble(
+            (f" {sign} ", f"bold {colour}"), text, (f" {hint}" if hint else "", "$foreground-muted")
+        )
         if line not in self._lines:
             self._lines = [*self._lines, line][-self.MOST :]
         self.update(Content("\n").join(self._lines))

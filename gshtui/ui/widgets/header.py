@@ -22,12 +22,12 @@ from gshtui.ui.widgets.header_state import CONSUMED, HeaderState, HubState, redu
 METER = 8
 """Cells of the context meter."""
 _HUB: dict[HubState, tuple[str, str]] = {
-    "starting": ("starting…", "$text-muted"),
+    "starting": ("starting…", "$foreground-muted"),
     "ready": ("", ""),
     "partial": ("partly running", "$warning"),
     "failed": ("not running", "$error"),
-    "stopping": ("stopping…", "$text-muted"),
-    "stopped": ("stopped", "$text-muted"),
+    "stopping": ("stopping…", "$foreground-muted"),
+    "stopped": ("stopped", "$foreground-muted"),
 }
 
 
@@ -67,7 +67,7 @@ def draw(state: HeaderState, width: int) -> Content:
     """The line, exactly `width` cells."""
     left = [Content.styled(" gsh ", "bold $background on $primary"), Content.assemble(" ", (state.project, "bold"))]
     if state.branch:
-        left.append(Content.styled(f"  {state.branch}", "$text-muted"))
+        left.append(Content.styled(f"  {state.branch}", "$foreground-muted"))
     right = _right(state)
     # The order in which things go when there is no room: model, agent, branch, cost, meter; hub and project stay.
     for name in ("", "model", "agent", "branch", "cost", "meter", "hub"):
@@ -89,7 +89,7 @@ def _right(state: HeaderState) -> dict[str, Content]:
         sign, colour = SIGNS[agent.status]
         parts["agent"] = Content.assemble((f"{sign} ", colour), (agent.name, "bold"), (f" {agent.status}", colour))
         if agent.model:
-            parts["model"] = Content.styled(figures.short(agent.model, 36), "$text-muted")
+            parts["model"] = Content.styled(figures.short(agent.model, 36), "$foreground-muted")
         if agent.window:
             parts["meter"] = meter(agent)
         parts["cost"] = Content(figures.dollars(agent.cost, known=agent.cost_known))

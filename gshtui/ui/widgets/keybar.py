@@ -5,11 +5,18 @@ Owns one line; reads the bindings of the screen and refuses to have keys of its 
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 from textual import events
 from textual.app import RenderResult
 from textual.content import Content
-from textual.screen import Screen
+from textual.signal import Signal
 from textual.widget import Widget
+
+from gshtui.ui.bindings import ANYWHERE, KEYS, PANES
+from gshtui.ui.surroundings import app_of
+
+_ORDER = {id: at for at, id in enumerate(KEYS)}
 
 
 class KeyBar(Widget):
@@ -22,9 +29,10 @@ class KeyBar(Widget):
         self._places: list[tuple[int, int, str]] = []
 
     def on_mount(self) -> None:
-        self.screen.bindings_updated_signal.subscribe(self, self._updated)
+        signal = cast("Signal[Any]", self.screen.bindings_updated_signal)  # pyright: ignore[reportUnknownMemberType]
+        signal.subscribe(self, self._updated)
 
-    def _updated(self, _: Screen[object]) -> None:
+    def _updated(self, _: object) -> None:
         self.refresh()
 
     def render(self) -> RenderResult:
@@ -37,25 +45,33 @@ class KeyBar(Widget):
             if at + length > width:
                 break
             self._places.append((at, at + length, key))
-            parts.append(Content.assemble((display, "bold $footer-key-foreground"), (f" {label}", "$text-muted")))
+            parts.append(Content.assemble((display, "bold $footer-key-foreground"), (f" {label}", "$foreground-muted")))
             at += length + 2
         return Content(" ") + Content("  ").join(parts)
 
     def _keys(self) -> list[tuple[str, str, str]]:
         seen: set[str] = set()
         found: list[tuple[str, str, str]] = []
+        ranks: dict[str, tuple[bool, int]] = {}
         for active in self.screen.active_bindings.values():
             binding = active.binding
             if not binding.show or not active.enabled or binding.action in seen:
                 continue
             seen.add(binding.action)
-            found.append((binding.key, key_name(self.app.get_key_display(binding)), binding.description))
-        return found
+            found.append((binding.key, key_name(app_of(self).get_key_display(binding)), binding.description))
+            ranks[binding.key] = _rank(binding.id)
+        return sorted(found, key=lambda one: ranks[one[0]])
 
     async def on_click(self, event: events.Click) -> None:
         for start, end, key in self._places:
             if start <= event.x < end:
-                self.app.simulate_key(key)
+                app_of(self).simulate_key(key)
+
+
+def _rank(id: str | None) -> tuple[bool, int]:
+    """The order in the line: what the focused widget can do before what works anywhere, each as in the key table."""
+    row = KEYS.get(id or "")
+    return (row is None or row.group in (ANYWHERE, PANES), _ORDER.get(id or "", len(_ORDER)))
 
 
 def key_name(display: str) -> str:

@@ -43,12 +43,16 @@ class Offer(Static):
         """Offer this conversation."""
         self.session = session
         line = Content.assemble(
-            (" alt+c ", "bold $primary"), "continues ", (f"“{title}”", "bold"), (f" ({detail})", "$text-muted"), " · "
+            (" alt+c ", "bold $primary"),
+            "continues ",
+            (f"“{title}”", "bold"),
+            (f" ({detail})", "$foreground-muted"),
+            " · ",
         )
         start = line.cell_length
         line = Content.assemble(line, ("f3 ", "bold $primary"), "lists all")
         self._listing = (start, line.cell_length)
-        self.update(Content.assemble(line, (" · or just type: a new one", "$text-muted")))
+        self.update(Content.assemble(line, (" · or just type: a new one", "$foreground-muted")))
         self.display = True
 
     def withdraw(self) -> None:

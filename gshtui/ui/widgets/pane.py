@@ -75,8 +75,8 @@ class Pane(VerticalScroll):
 
     def label(self, extra: str) -> None:
         """What the title line says beside the name."""
-        words = Content.assemble((f"{self._number} ", "$text-muted"), self._title)
-        self.border_title = words + Content.styled(f"  {extra}", "$text-muted") if extra else words
+        words = Content.assemble((f"{self._number} ", "$foreground-muted"), self._title)
+        self.border_title = words + Content.styled(f" · {extra}", "$foreground-muted") if extra else words
 
     @property
     def columns(self) -> int:

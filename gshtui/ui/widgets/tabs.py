@@ -45,14 +45,14 @@ class TabBar(Widget):
         at = 0
         for tab, title in self.titles.items():
             shown = f"▌{title} " if tab == self.front else f" {title} "
-            style = "bold $primary" if tab == self.front else "$text-muted"
+            style = "bold $primary" if tab == self.front else "$foreground-muted"
             parts.append(Content.styled(shown, style))
             self._places.append((at, at + len(shown), tab))
             at += len(shown) + 1
         line = Content(" ").join(parts)
         room = self.size.width - line.cell_length - 3
         if self.note and room > 8:
-            note = Content.styled(self.note, "$text-muted").truncate(room, ellipsis=True)
+            note = Content.styled(self.note, "$foreground-muted").truncate(room, ellipsis=True)
             line = Content.assemble(line, " " * (self.size.width - line.cell_length - note.cell_length - 1), note)
         return line
 

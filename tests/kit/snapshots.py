@@ -1,0 +1,47 @@
+"""SVG snapshots of the window in `snapshots/`, by syrupy, without the plugin that embeds the whole environment.
+
+`snap` compares what the running app shows now. `pytest --snapshot-update` writes what changed; look at it before you
+commit it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
+from syrupy.location import PyTestLocation
+from textual.app import App
+
+ROOT = Path(__file__).parent.parent.parent
+Snap = Callable[[App[Any]], None]
+
+
+class SVG(SingleFileSnapshotExtension):
+    """One file a test, named for it, in `snapshots/<test module>/`."""
+
+    file_extension = "svg"
+    _write_mode = WriteMode.TEXT
+
+    @classmethod
+    def dirname(cls, *, test_location: PyTestLocation) -> str:
+        return str(ROOT / "snapshots" / Path(test_location.filepath).stem.removeprefix("test_"))
+
+    def serialize(self, data: Any, **_: Any) -> str:
+        # Class names carry a hash of the whole text; without it a change of one cell is a change of one line.
+        return re.sub(r"\bterminal-\d+-([\w-]+)", r"terminal-\1", str(data))
+
+
+@pytest.fixture
+def snap(snapshot: SnapshotAssertion) -> Snap:
+    """Compare the screen with its snapshot."""
+    kept = snapshot.use_extension(SVG)
+
+    def compare(app: App[Any]) -> None:
+        assert app.export_screenshot(title="gsh-tui") == kept
+
+    return compare
