@@ -17,7 +17,7 @@ import aiosqlite
 
 from gshtui.store import files, recovery, search
 from gshtui.store.errors import StoreError, from_sqlite, is_corrupt, is_index_damage
-from gshtui.store.opening import Opened, Synchronous, drop_companions, identity_of, open_file
+from gshtui.store.opening import Opened, Synchronous, identity_of, open_file
 
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
@@ -123,6 +123,7 @@ def _put_back(connection: sqlite3.Connection, path: Path) -> bool:
         files.create_file(copy)
         with contextlib.closing(sqlite3.connect(copy)) as target:
             connection.backup(target)
-        drop_companions(path)
+        for stray in files.with_companions(path)[1:]:
+            stray.unlink(missing_ok=True)  # a log without its file would be replayed into the new one
         copy.rename(path)
     return True

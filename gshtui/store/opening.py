@@ -73,8 +73,7 @@ def open_file(path: Path, synchronous: Synchronous, opened: Opened) -> sqlite3.C
 def _open_writable(path: Path, synchronous: Synchronous, opened: Opened) -> sqlite3.Connection:
     recovery.finish_interrupted(path)
     if not files.check_files(path):
-        drop_companions(path)
-        files.create_file(path)
+        files.create_file(path)  # an empty one: SQLite drops a log that an earlier file left behind
     connection: sqlite3.Connection | None = None
     try:
         connection = _prepared(path, synchronous)
@@ -93,12 +92,6 @@ def _open_writable(path: Path, synchronous: Synchronous, opened: Opened) -> sqli
         if connection is not None:
             connection.close()
     return _up_to_date(_prepared(path, synchronous), path, opened)
-
-
-def drop_companions(path: Path) -> None:
-    """Remove a log without its file: it would be replayed into the next file of that name."""
-    for stray in files.with_companions(path)[1:]:
-        stray.unlink(missing_ok=True)
 
 
 def _demand_sound(connection: sqlite3.Connection, path: Path) -> None:

@@ -1,6 +1,6 @@
 """Reading a damaged database: every row that can still be read, whatever lies between.
 
-Owns the repair of a copy (its first page, its length) and the way round damaged pages; refuses to touch the damaged
+Owns the repair of a copy's first page and the way round damaged pages; refuses to touch the damaged
 file itself. Called by `recovery` with a copy that may be spoilt.
 """
 
@@ -26,7 +26,6 @@ def open_copy(copy: Path, template: Path) -> sqlite3.Connection:
     Raises:
         sqlite3.Error: no table can be seen even so.
     """
-    _fill_up(copy)
     connection = _connect(copy)
     try:
         _tables(connection)
@@ -91,7 +90,7 @@ def _reads(connection: sqlite3.Connection, probe: str, rowid: int) -> bool:
 def _connect(copy: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(copy, isolation_level=None)
     connection.text_factory = _lenient
-    connection.execute("PRAGMA writable_schema = ON")  # reads a schema with faults as far as it goes
+    connection.execute("PRAGMA writable_schema = ON")  # also reads a faulty schema, and a file that was cut off
     return connection
 
 
@@ -102,16 +101,6 @@ def _lenient(raw: bytes) -> str:
 def _tables(connection: sqlite3.Connection) -> None:
     if not connection.execute("SELECT name FROM sqlite_master WHERE name = 'sessions'").fetchall():
         raise sqlite3.DatabaseError("no table can be seen")
-
-
-def _fill_up(copy: Path) -> None:
-    """A file that was cut off gets the pages that its header promises, empty ones."""
-    with copy.open("r+b") as file:
-        header = file.read(100)
-        size = os.fstat(file.fileno()).st_size
-        promised = int.from_bytes(header[28:32], "big") * PAGE
-        if header.startswith(b"SQLite format 3\0") and size < promised < size + 2**34:
-            file.truncate(promised)
 
 
 def _replace_first_page(copy: Path, template: Path) -> None:

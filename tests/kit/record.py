@@ -98,9 +98,7 @@ async def child(program: str, *arguments: str) -> AsyncGenerator[asyncio.subproc
     finally:
         if process.returncode is None:
             process.kill()
-        await process.wait()
-        transport = process._transport  # pyright: ignore  (closes the pipes before the loop ends)
-        transport.close()
+        await process.communicate()  # closes the pipes, too
 
 
 async def line(process: asyncio.subprocess.Process) -> str:

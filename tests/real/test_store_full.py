@@ -35,7 +35,8 @@ async def main():
     store = await Store.open(path, on_notice=notices, retry_every=0.05)
     session = (await store.create_session(cwd="/p", agent="main")).id
     await store.append(session, said(0))
-    limit(max(file.stat().st_size for file in path.parent.iterdir()) + 300_000)
+    size = max(file.stat().st_size for file in path.parent.iterdir())
+    limit(size + 300_000)
     kept = 1
     try:
         while True:
@@ -43,7 +44,7 @@ async def main():
             kept += 1
     except StoreError as error:
         say(kind=error.kind, message=error.message, hint=error.hint)
-    for number in range(3):
+    for number in range(30):
         store.record(TurnStarted(agent="main", session=session, turn=f"t{number}", prompt="p", text="word " * 4_000))
     try:
         await store.append(session, said(9_998, "word " * 4_000))
@@ -51,7 +52,8 @@ async def main():
         say(kind=error.kind)
     hits = await store.search_messages("word", limit=999)
     say(readable=len(await store.messages(session)), kept=kept, hits=len(hits))
-    say(told=[text for text, _ in notices])
+    limit(size + 500_000)
+    say(told=[text for text, _ in notices], small=await store.append(session, said(9_997)))
     limit(resource.RLIM_INFINITY)
     await notices.told("Recording goes on")
     events = [event.turn for _, event in await store.events(session)]
@@ -75,9 +77,12 @@ async def test_a_full_disk_is_said_once_and_recording_goes_on_by_itself(home: Ho
         assert read["kept"] > 3
         assert read["readable"] == read["kept"]
         assert read["hits"] == read["kept"] - 1
-        assert len(json.loads(await line(process))["told"]) == 1
+        meanwhile = json.loads(await line(process))
+        assert len(meanwhile["told"]) == 1
+        assert meanwhile["small"] == read["kept"] + 1  # there is room for it, though not for all that waits
         after = json.loads(await line(process))
-        assert after == {"events": ["t0", "t1", "t2"], "place": read["kept"] + 1, "faults": [], "notices": 2}
+        assert after["events"] == [f"t{number}" for number in range(30)]
+        assert (after["place"], after["faults"], after["notices"]) == (read["kept"] + 2, [], 2)
         assert await process.wait() == 0
 
 
@@ -97,7 +102,7 @@ async def test_closing_with_a_full_disk_ends_and_says_what_is_lost(home: Home) -
     async with child(FULL_AT_CLOSE, str(path)) as process:
         assert await line(process)
         assert await line(process)
-        assert "3 events" in json.loads(await line(process))["told"][-1]
+        assert "30 events" in json.loads(await line(process))["told"][-1]
         assert await process.wait() == 0
 
 

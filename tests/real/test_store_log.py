@@ -192,6 +192,9 @@ async def test_search_finds_words_beginnings_insides_results_and_scripts_without
         }.items():
             assert [hit.seq for hit in await store.search_messages(query)] == places, query
         assert await store.search_messages("flaky", cwd="/b") == []
+        await store.append(info.id, said(5, "flaky flaky flaky"))
+        await store.append(info.id, said(6, "one flaky word among very many others " * 3))
+        assert [hit.seq for hit in await store.search_messages("flaky", limit=1)] == [4]  # the best one first
         (hit,) = await store.search_messages("Assert")
         assert [hit.excerpt[start:end] for start, end in hit.spans] == ["AssertionError"]
 

@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import sqlite3
+import subprocess
 from pathlib import Path
 
 import msgspec
@@ -186,6 +187,16 @@ async def test_closing_the_store_gives_back_what_it_holds(home: Home) -> None:
         await store.hold(info.id, "window 1")
     async with opened(path) as store:
         assert (await store.session(info.id)).held_by == ""
+
+
+def test_a_process_that_ended_is_not_alive_before_its_parent_took_note() -> None:
+    with subprocess.Popen(["sleep", "1000"]) as ended:
+        started = process._started(ended.pid)  # pyright: ignore[reportPrivateUsage]
+        other = Process(this_process().machine, ended.pid, started or "")
+        assert is_alive(other)
+        ended.kill()
+        os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)  # a zombie from here on
+        assert not is_alive(other)
 
 
 def test_a_process_of_another_container_is_not_known_to_be_dead() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import shutil
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -240,17 +241,21 @@ async def test_check_names_what_is_wrong(path: Path) -> None:
         assert "sessions" in fault
 
 
-async def test_a_record_that_was_removed_while_open_is_written_again(path: Path) -> None:
+@pytest.mark.parametrize("pattern", ["gsh.db", "gsh.db*", "../gsh"], ids=["file", "with its log", "folder"])
+async def test_a_record_that_was_removed_while_open_is_written_again(path: Path, pattern: str) -> None:
     notices = Notices()
     async with opened(path, notices) as store:
         (info, *_) = await store.sessions()
-        for file in path.parent.glob("gsh.db*"):
-            file.unlink()
+        await asyncio.gather(*(store.append(info.id, said(number)) for number in range(4_000, 4_100)))
+        info = await store.session(info.id)
+        for file in [*path.parent.glob(pattern)]:
+            shutil.rmtree(file) if file.is_dir() else file.unlink()
         place = await store.append(info.id, said(5_000))
         assert len(await store.messages(info.id, before=place)) == info.messages
         assert "removed" in (await notices.told("written again"))[0]
     async with opened(path) as store:
         assert (await store.messages(info.id))[-1].message.id == "m5000"
+        assert await store.check() == []
 
 
 async def test_a_record_that_was_recovered_by_another_window_is_taken_up(path: Path) -> None:
