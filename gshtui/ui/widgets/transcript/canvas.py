@@ -7,20 +7,23 @@ transcript is built on it.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import cast
 
 from rich.segment import Segment
 from textual import events
 from textual.color import Color
 from textual.geometry import Region, Size
-from textual.reactive import var
+from textual.reactive import Reactive, var
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
 from textual.widget import Widget
 
+from gshtui.ui.widgets.prompt.window import app_of
 from gshtui.ui.widgets.transcript.code import Highlighter
 from gshtui.ui.widgets.transcript.document import Document, Place
 from gshtui.ui.widgets.transcript.lines import Line
@@ -61,6 +64,8 @@ class Canvas(ScrollView, inherit_bindings=False):
         self._gutter = Segment(" " * GUTTER)
         self._pointer = Segment("▌ ")
         self._drawn: dict[int, Strip] = {}  # rows of the screen as they were drawn last
+        self._warm = False
+        self._bar: tuple[object, ...] = ()
         self._syncing = False
         self._shift = 0  # so that rows keep their numbers for a selection when something comes in above them
         self._loading: set[str] = set()
@@ -71,8 +76,11 @@ class Canvas(ScrollView, inherit_bindings=False):
 
     # Page: size and theme.
 
-    def on_mount(self) -> None:
-        self.run_worker(parser, thread=True, exit_on_error=False, name="markdown")
+    async def warm(self) -> None:
+        """Have the parser imported, in a thread: not before the first frame, and never on the window's own time."""
+        if not self._warm:
+            await asyncio.to_thread(parser)
+            self._warm = True
 
     def on_resize(self, event: events.Resize) -> None:
         width = max(NARROWEST, self.size.width - GUTTER - _MARGIN)
@@ -92,11 +100,12 @@ class Canvas(ScrollView, inherit_bindings=False):
     def restyle(self) -> None:
         """Take the colours of the theme and of what lies behind, if they are other ones."""
         background = self.background_colors[1]
-        look = (self.app.theme, background, self.app.native_ansi_color)
+        app = app_of(self)
+        look = (app.theme, background, app.native_ansi_color)
         if look == self._styled_for:
             return
         self._styled_for = look
-        colours = palette(self.app.theme_variables, background, ansi=self.app.native_ansi_color)
+        colours = palette(app.theme_variables, background, ansi=app.native_ansi_color)
         self._gutter = Segment(" " * GUTTER, colours.text)
         self._pointer = Segment("▌ ", colours.cursor)
         self.document.page = replace(self.document.page, palette=colours)
@@ -130,14 +139,19 @@ class Canvas(ScrollView, inherit_bindings=False):
         size = Size(self.size.width, self.document.height)
         if size != self.virtual_size:
             # Not by assignment: that would lay out the whole screen again for every line that comes.
-            self.set_reactive(Widget.virtual_size, size)
+            self.set_reactive(cast("Reactive[Size]", Widget.virtual_size), size)
+        # The bar is drawn in eighths of a row; a change that it cannot show costs nothing.
+        rows, total = 8 * self.size.height, max(1, size.height)
+        long = total > self.size.height
+        bar = (rows * self.size.height // total, rows * self.viewport.top // total, long, size.width)
+        if bar != self._bar:
+            self._bar = bar
             self._scroll_update(size)
+            self.vertical_scrollbar.position = self.viewport.top
         self.scroll_y = self.scroll_target_y = self.viewport.top
         self._syncing = False
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        if self.show_vertical_scrollbar:
-            self.vertical_scrollbar.position = new_value
         if not self._syncing and round(old_value) != round(new_value):
             self.scroll_rows(round(new_value) - self.viewport.top)
 
@@ -249,7 +263,7 @@ class Canvas(ScrollView, inherit_bindings=False):
 
     def _load(self, name: str) -> None:
         self.document.page.code.load(name)
-        self.app.call_from_thread(self._loaded)
+        app_of(self).call_from_thread(self._loaded)
 
     def _loaded(self) -> None:
         self.document.page = replace(self.document.page)

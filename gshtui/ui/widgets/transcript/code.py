@@ -88,7 +88,7 @@ class Highlighter:
 
     def load(self, name: str) -> None:
         """Import the language's lexer; takes up to 0.1 s, so it is called in a thread."""
-        from pygments.lexers import get_lexer_by_name
+        from pygments.lexers import get_lexer_by_name  # pyright: ignore[reportUnknownVariableType]  # it has no types
         from pygments.util import ClassNotFound
 
         try:

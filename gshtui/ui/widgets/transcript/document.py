@@ -80,12 +80,13 @@ class Document:
             self._by_id[sheet.entry.id] = sheet
             before = sheet
         if self.sheets and new:
-            self.sheets[0].set_gap(_gap(new[-1], self.sheets[0]))
+            self.sheets[0].gap = _gap(new[-1], self.sheets[0])
+            self._heights.put(0, self.sheets[0].height)
         self.sheets = new + self.sheets
         self._first -= len(new)
         for order, sheet in enumerate(new, self._first):
             sheet.order = order
-        self._sum_again()
+        self._heights = Heights([*(sheet.height for sheet in new), *self._heights.values])
         return new
 
     def remove(self, id: str) -> Sheet | None:
@@ -96,12 +97,15 @@ class Document:
         at = self.index(sheet)
         self._drop_lines(sheet)
         self.busy.pop(id, None)
+        heights = self._heights.values
         del self.sheets[at]
+        del heights[at]
         for order, other in enumerate(self.sheets[at:], self._first + at):
             other.order = order
         if at < len(self.sheets):
-            self.sheets[at].set_gap(_gap(self.sheets[at - 1] if at else None, self.sheets[at]))
-        self._sum_again()
+            self.sheets[at].gap = _gap(self.sheets[at - 1] if at else None, self.sheets[at])
+            heights[at] = self.sheets[at].height
+        self._heights = Heights(heights)
         return sheet
 
     def toggle(self, sheet: Sheet, opened: bool) -> None:
@@ -179,12 +183,12 @@ class Document:
         return self.built(self.sheets[at + 1]), 0
 
     def _forget(self, sheet: Sheet, changed: Entry | None = None) -> None:
-        was = sheet.blocks
+        was = tuple(sheet.blocks)
         if changed is not None:
             sheet.become(changed)
         else:
-            sheet.rebuild()
-        if sheet.blocks is not was:
+            sheet.forget()
+        if not sheet.built:
             for block in was:
                 self.cache.drop(block)
         self._note(sheet)
@@ -199,9 +203,6 @@ class Document:
     def _drop_lines(self, sheet: Sheet) -> None:
         for block in sheet.blocks:
             self.cache.drop(block)
-
-    def _sum_again(self) -> None:
-        self._heights = Heights(sheet.height for sheet in self.sheets)
 
 
 def _gap(before: Sheet | None, sheet: Sheet) -> int:

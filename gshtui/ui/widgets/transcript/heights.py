@@ -28,6 +28,11 @@ class Heights:
     def __len__(self) -> int:
         return len(self._values)
 
+    @property
+    def values(self) -> list[int]:
+        """All heights, in order; a list of the caller's own."""
+        return self._values.copy()
+
     def __getitem__(self, at: int) -> int:
         return self._values[at]
 

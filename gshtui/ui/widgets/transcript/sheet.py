@@ -1,97 +1,96 @@
-"""An entry laid out: its blocks, their heights, and for an answer the source that is still to be cut.
+"""An entry and its layout: an estimate until it is first looked at, then its blocks.
 
-Owns the turning of one entry into blocks, a slice at a time; refuses to draw (that is the block's) and to know its
-place in the conversation (that is the document's). Called by `document.py`.
+Owns what an entry becomes; refuses to cut (that is the layout's) and to know its place in the conversation (that is
+the document's). One that nobody looks at is a single small object, so that ten thousand of them cost little.
 """
 
 from __future__ import annotations
 
-import time
-from functools import partial
+from collections.abc import Sequence
 
-from rich.segment import Segment
-
-from gshtui.ui.widgets.transcript.blocks import Block, chunk_block, notice_blocks, prompt_blocks, rows_of
-from gshtui.ui.widgets.transcript.chunk import Chunk
+from gshtui.ui.widgets.transcript.blocks import Block, notice_blocks, prompt_blocks, rows_of
 from gshtui.ui.widgets.transcript.entries import Answer, Entry, Notice, Prompt, Thought, Tool
 from gshtui.ui.widgets.transcript.heights import Heights
-from gshtui.ui.widgets.transcript.lines import Line
+from gshtui.ui.widgets.transcript.layout import Layout
 from gshtui.ui.widgets.transcript.page import Page
-from gshtui.ui.widgets.transcript.splitter import Splitter
 from gshtui.ui.widgets.transcript.tool import thought_header, tool_blocks
 
-_PIECE = 8_192
-"""Characters that are cut at a time; some milliseconds at most."""
+_NO_HEIGHTS = Heights()
 
 
 class Sheet:
-    """One entry's blocks. Until it is first looked at it is an estimate and costs nothing."""
+    """One entry of a document."""
 
-    __slots__ = (
-        "_frozen",
-        "_incoming",
-        "_splitter",
-        "_streamed",
-        "blocks",
-        "built",
-        "entry",
-        "gap",
-        "heights",
-        "opened",
-        "order",
-        "width",
-    )
+    __slots__ = ("_gap", "_layout", "_streamed", "entry", "opened", "order", "width")
 
-    def __init__(self, entry: Entry, *, width: int, opened: bool = False) -> None:
+    def __init__(self, entry: Entry, *, width: int) -> None:
         self.entry = entry
-        self.opened = opened
+        self.opened = False
         self.width = width
         self.order = 0
         """Its number in the document; the document's alone."""
-        self.gap = 0
-        """Empty rows before it."""
-        self.blocks: list[Block] = []
-        self.heights = Heights()
-        self.built = False
-        self._splitter: Splitter | None = None
-        self._frozen = 0  # blocks that will not change any more
-        self._incoming: list[str] = []
-        self._streamed: list[str] = []
+        self._gap = 0
+        self._layout: Layout | None = None
+        self._streamed: list[str] | None = None
+
+    @property
+    def built(self) -> bool:
+        """Whether its blocks are made."""
+        return self._layout is not None
+
+    @property
+    def blocks(self) -> Sequence[Block]:
+        return self._layout.blocks if self._layout is not None else ()
+
+    @property
+    def heights(self) -> Heights:
+        """Of its blocks."""
+        return self._layout.heights if self._layout is not None else _NO_HEIGHTS
 
     @property
     def height(self) -> int:
         """Rows, exact as far as its blocks are."""
-        return self.heights.total if self.built else self.gap + self._estimate()
+        return self._gap + self._estimate() if self._layout is None else self._layout.heights.total
 
     @property
     def busy(self) -> bool:
         """Whether some of its source is still to be cut."""
-        return self.built and bool(self._incoming)
+        return self._layout is not None and self._layout.busy
+
+    @property
+    def live(self) -> bool:
+        """Whether more of it will come."""
+        return isinstance(self.entry, (Answer, Thought, Tool)) and self.entry.live
 
     @property
     def text(self) -> str:
         """All the source there is, as it came."""
         entry = self.entry
         if isinstance(entry, (Answer, Thought)):
-            if self._streamed:
+            if self._streamed is None:
+                return entry.text
+            if len(self._streamed) > 1:
                 self._streamed = ["".join(self._streamed)]
-                return entry.text + self._streamed[0]
-            return entry.text
+            return entry.text + self._streamed[0]
         return "\n".join(block.copied for block in self.blocks) if self.built else _source(entry)
 
     @property
-    def live(self) -> bool:
-        return isinstance(self.entry, (Answer, Thought, Tool)) and self.entry.live
+    def gap(self) -> int:
+        """Empty rows before it."""
+        return self._gap
+
+    @gap.setter
+    def gap(self, gap: int) -> None:
+        self._gap = gap
+        if self._layout is not None:
+            self._layout.set_gap(gap)
 
     def build(self, page: Page, seconds: float) -> None:
         """Make the blocks, for at most about so many seconds; what is left is done by `work`."""
-        if self.built:
+        if self._layout is not None:
             return
-        self.built = True
         self.width = page.width
-        self._splitter = None
-        self._frozen = 0
-        self._incoming = []
+        source: str | None = None
         entry = self.entry
         if isinstance(entry, Prompt):
             blocks = prompt_blocks(entry)
@@ -101,140 +100,62 @@ class Sheet:
             blocks = tool_blocks(entry, opened=self.opened)
         elif isinstance(entry, Thought):
             blocks = [self._thought_header(entry)]
-            self._frozen = 1
+            source = self.text if self.opened else None
         else:
-            blocks = []
-        self.blocks = blocks
-        if blocks:
-            blocks[0].gap += self.gap
-        self.heights = Heights(_first_height(block, page.width) for block in blocks)
-        if isinstance(entry, Answer) or (isinstance(entry, Thought) and self.opened):
-            self._splitter = Splitter()
-            self._incoming = [self.text]
-            self.work(page, seconds)
+            blocks, source = [], self.text
+        self._layout = Layout(blocks, self._gap, page.width, source=source, muted=isinstance(entry, Thought))
+        self.work(page, seconds)
 
     def stream(self, text: str) -> None:
         """Take more source of a live entry; `work` cuts it."""
+        if self._streamed is None:
+            self._streamed = []
         self._streamed.append(text)
-        if self.built and self._splitter is not None:
-            self._incoming.append(text)
+        if self._layout is not None:
+            self._layout.take(text)
 
     def work(self, page: Page, seconds: float) -> None:
         """Cut what has come, for at most about so many seconds."""
-        splitter = self._splitter
-        if splitter is None:
-            return
-        deadline = time.perf_counter() + seconds
-        text = "".join(self._incoming)
-        at = 0
-        done: list[Chunk] = []
-        while at < len(text):
-            done += splitter.feed(text[at : at + _PIECE])
-            at += _PIECE
-            if time.perf_counter() > deadline:
-                break
-        rest = text[at:]
-        self._incoming = [rest] if rest else []
-        if rest or self.live:
-            tail = splitter.tail()
-        else:
-            tail = []
-            done += splitter.finish()
-            self._splitter = None
-        self._replace_tail(done, tail, rest, page)
+        if self._layout is not None:
+            self._layout.work(page, seconds, more_comes=self.live)
 
     def refresh_header(self, page: Page) -> None:
-        """Draw a live thought's line anew: it shows the end of what is thought."""
-        if isinstance(self.entry, Thought) and self.built and self.blocks:
-            header = self._thought_header(self.entry)
-            header.gap = self.gap
-            self.blocks[0] = header
-            self.heights.put(0, _first_height(header, page.width))
+        """Make a live thought's line anew: it shows the end of what is thought."""
+        if isinstance(self.entry, Thought) and self._layout is not None:
+            self._layout.set_first(self._thought_header(self.entry), page.width)
 
-    def set_gap(self, gap: int) -> None:
-        """Other empty rows before it."""
-        if self.built and self.blocks:
-            first = self.blocks[0]
-            first.gap += gap - self.gap
-            self.heights.put(0, self.heights[0] + gap - self.gap)
-            first.height = self.heights[0]
-        self.gap = gap
-
-    def rebuild(self) -> None:
-        """Forget the blocks: the entry, or whether it is open, has changed."""
-        self.built = False
-        self.blocks = []
+    def forget(self) -> None:
+        """Unmake the blocks: whether the entry is open has changed."""
+        self._layout = None
 
     def become(self, entry: Entry) -> None:
         """Show this in place of what was shown, without making anything again that stays as it is."""
         if isinstance(entry, Answer) and isinstance(self.entry, Answer) and self.text == entry.text:
-            was_live = self.live
             self.entry = entry
-            self._streamed = []
-            if was_live and not entry.live and self.built and not self._incoming:
-                self._incoming = [""]
+            self._streamed = None
+            if self._layout is not None:
+                self._layout.take("")  # for `work` to see that this was all
             return
         self.entry = entry
-        self._streamed = []
-        self.rebuild()
+        self._streamed = None
+        self._layout = None
 
     def _thought_header(self, entry: Thought) -> Block:
-        shown = entry
         if self._streamed:
-            shown = Thought(entry.id, self.text, entry.live, entry.seconds)
-        return thought_header(shown, opened=self.opened)
-
-    def _replace_tail(self, done: list[Chunk], tail: list[Chunk], rest: str, page: Page) -> None:
-        chunks = [*done, *tail]
-        muted = isinstance(self.entry, Thought)
-        old, at = self.blocks, self._frozen
-        keep = 0
-        while keep < len(chunks) and at + keep < len(old) and old[at + keep].chunk == chunks[keep]:
-            keep += 1
-        while len(self.blocks) > at + keep:
-            self.blocks.pop()
-            self.heights.pop()
-        for chunk in chunks[keep:]:
-            self._append(chunk_block(chunk, muted=muted), page.width)
-        self._frozen = at + len(done)
-        if rest:
-            self._append(Block(partial(_rest, len(rest)), rest, gap=1), page.width)
-        if not self.blocks:
-            self._append(Block(_empty if not self.live else _waiting, ""), page.width)
-
-    def _append(self, block: Block, width: int) -> None:
-        if not self.blocks:
-            block.gap = self.gap
-        self.blocks.append(block)
-        self.heights.append(_first_height(block, width))
+            entry = Thought(entry.id, self.text, entry.live, entry.seconds)
+        return thought_header(entry, opened=self.opened)
 
     def _estimate(self) -> int:
         entry = self.entry
-        if isinstance(entry, Tool):
+        if isinstance(entry, Tool) and not self.opened:
             return 1
         if isinstance(entry, Thought) and not self.opened:
             return 1
-        return rows_of(_source(entry), self.width) + sum(map(len, self._streamed)) // max(1, self.width)
-
-
-def _first_height(block: Block, width: int) -> int:
-    block.height = block.estimate(width) if not block.toggles else block.gap + 1
-    return block.height
+        streamed = sum(map(len, self._streamed)) // max(1, self.width) if self._streamed else 0
+        return rows_of(_source(entry), self.width) + streamed
 
 
 def _source(entry: Entry) -> str:
     if isinstance(entry, Tool):
         return "\n".join((entry.name, entry.subject, entry.output, entry.diff))
     return entry.text
-
-
-def _rest(characters: int, page: Page) -> list[Line]:
-    return [Line([Segment(f"⋯ {characters:,} more characters come in a moment", page.palette.faint)])]
-
-
-def _waiting(page: Page) -> list[Line]:
-    return [Line([Segment("…", page.palette.faint)])]
-
-
-def _empty(page: Page) -> list[Line]:
-    return [Line([Segment("(an empty answer)", page.palette.faint)])]

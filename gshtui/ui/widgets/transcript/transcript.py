@@ -20,6 +20,7 @@ from textual.strip import Strip
 
 from gshtui.guard.sanitise import plain
 from gshtui.ui.bindings import bind
+from gshtui.ui.widgets.prompt.window import app_of
 from gshtui.ui.widgets.transcript.canvas import GUTTER
 from gshtui.ui.widgets.transcript.entries import Thought, Tool
 from gshtui.ui.widgets.transcript.lines import Line
@@ -112,7 +113,7 @@ class Transcript(Searching, can_focus=True):
         if not text:
             return
         text = plain(text)
-        self.app.copy_to_clipboard(text)
+        app_of(self).copy_to_clipboard(text)
         lines = text.count("\n") + 1
         self.notify(f"Copied {lines} lines" if lines > 1 else "Copied one line", timeout=2, markup=False)
 

@@ -1,0 +1,127 @@
+"""The conversation pane: the transcript fed with events, older messages loaded as they are wanted, the search line.
+
+Owns the joining of the reducer, the store's messages and the transcript; refuses to hold what is shown (the reducer
+does) or to draw it (the transcript does). Fed by the bridge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+
+from gshtui.bus.event import Event
+from gshtui.bus.events.session import SessionOpened
+from gshtui.ui.panes.conversation_state import CONSUMES, ConversationState
+from gshtui.ui.port import Stored
+from gshtui.ui.widgets.transcript.entries import Notice
+from gshtui.ui.widgets.transcript.search_line import SearchLine
+from gshtui.ui.widgets.transcript.transcript import Transcript
+
+LoadOlder = Callable[[str, int | None, int], Awaitable[Sequence[Stored]]]
+"""(session, before this number or none, at most so many) → the newest of them, in order."""
+
+PAGE = 200
+"""Messages that are loaded at a time."""
+_EMPTY = (
+    "Nothing has been said yet.\n\n"
+    "Write below what you want done and press enter: the answer, and every tool that is used for it, will appear here."
+)
+
+
+class ConversationPane(Vertical):
+    """The conversation of one agent."""
+
+    CONSUMES: ClassVar[tuple[type[Event], ...]] = CONSUMES
+
+    DEFAULT_CSS = """
+    ConversationPane { height: 1fr; }
+    ConversationPane Transcript { height: 1fr; }
+    """
+
+    def __init__(self, load_older: LoadOlder, *, agent: str = "main", id: str | None = None) -> None:
+        """
+        Args:
+            load_older: reads stored messages. It may raise anything; what it says is shown as a notice.
+            agent: whose conversation it is.
+        """
+        super().__init__(id=id)
+        self._load_older = load_older
+        self._state = ConversationState(agent)
+        self._oldest: int | None = None
+        self._complete = True
+        self._loading = False
+        self._warm = False
+
+    def compose(self) -> ComposeResult:
+        yield Transcript(empty=_EMPTY)
+        yield SearchLine()
+
+    @property
+    def transcript(self) -> Transcript:
+        return self.query_one(Transcript)
+
+    def consume(self, events: Sequence[Event]) -> None:
+        """Take the events of one frame."""
+        transcript = self.transcript
+        if not self._warm:
+            self._warm = True
+            self.run_worker(transcript.warm(), exit_on_error=False, group="warm")
+        for event in events:
+            transcript.apply(self._state.take(event))
+            if isinstance(event, SessionOpened) and event.agent == self._state.agent:
+                self._oldest, self._complete = None, not event.messages
+                self._loading = False
+                self._load()
+
+    def on_transcript_near_top(self, message: Transcript.NearTop) -> None:
+        message.stop()
+        self._load()
+
+    def on_transcript_search_requested(self, message: Transcript.SearchRequested) -> None:
+        message.stop()
+        self.query_one(SearchLine).open()
+
+    def on_transcript_searched(self, message: Transcript.Searched) -> None:
+        message.stop()
+        self.query_one(SearchLine).tell(message.at, message.hits, message.done)
+
+    def on_search_line_changed(self, message: SearchLine.Changed) -> None:
+        message.stop()
+        self.transcript.find(message.words)
+
+    def on_search_line_stepped(self, message: SearchLine.Stepped) -> None:
+        message.stop()
+        self.transcript.find_more(message.step)
+
+    def on_search_line_closed(self, message: SearchLine.Closed) -> None:
+        message.stop()
+        self.transcript.find("")
+        self.transcript.focus()
+
+    def _load(self) -> None:
+        """Have the next page of older messages loaded, one at a time."""
+        if self._loading or self._complete or not self._state.session:
+            return
+        self._loading = True
+        self.run_worker(self._load_page(self._state.session), exit_on_error=False, group="older messages")
+
+    async def _load_page(self, session: str) -> None:
+        try:
+            await self.transcript.warm()
+            stored = await self._load_older(session, self._oldest, PAGE)
+        except Exception as error:  # whatever is wrong with the record, the window goes on and says so
+            if session == self._state.session:
+                self._complete, self._loading = True, False
+                words = f"Older messages could not be read: {error}"
+                self.transcript.put(Notice("older messages", "error", words, "Try `gsh-tui doctor`."))
+            return
+        if session != self._state.session:
+            return
+        self._loading = False
+        self._complete = len(stored) < PAGE
+        if stored:
+            self._oldest = stored[0].seq
+            self.transcript.apply(self._state.older([item.message for item in stored]))

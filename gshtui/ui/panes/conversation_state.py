@@ -1,0 +1,322 @@
+"""What the conversation pane shows, worked out from events and stored messages alone.
+
+A reducer: an event goes in, operations on entries come out. It knows no terminal, no bus and no clock, and it does not
+matter whether a message comes as deltas, whole, or both: the same entries result. Called by `conversation.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent import (
+    IterationStarted,
+    MessageAppended,
+    ModelChanged,
+    ProviderRetried,
+    TextDelta,
+    ThinkingDelta,
+    ToolFinished,
+    ToolOutput,
+    ToolStarted,
+    TurnFinished,
+    TurnStarted,
+)
+from gshtui.bus.events.approval import ApprovalRequested, ApprovalSettled
+from gshtui.bus.events.hub import Noticed
+from gshtui.bus.events.session import SessionOpened
+from gshtui.bus.messages import Message, ToolResult
+from gshtui.ui.panes.conversation_entries import (
+    call_id,
+    entries_of,
+    part_id,
+    stop_notice,
+    stop_words,
+    subject_of,
+    with_result,
+)
+from gshtui.ui.widgets.transcript.entries import (
+    Answer,
+    Clear,
+    Entry,
+    Notice,
+    Operation,
+    Prepend,
+    Prompt,
+    Put,
+    Remove,
+    Stream,
+    Thought,
+    Tool,
+)
+from gshtui.ui.widgets.transcript.tool import seconds
+
+CONSUMES: tuple[type[Event], ...] = (
+    SessionOpened,
+    TurnStarted,
+    IterationStarted,
+    TextDelta,
+    ThinkingDelta,
+    ToolStarted,
+    ToolOutput,
+    ToolFinished,
+    ApprovalRequested,
+    ApprovalSettled,
+    MessageAppended,
+    ProviderRetried,
+    TurnFinished,
+    ModelChanged,
+    Noticed,
+)
+_TAIL = 8_000
+"""Characters that are kept of what a running tool prints."""
+
+
+@dataclass(slots=True)
+class _Part:
+    """A live text or thought of an answer that is still coming."""
+
+    id: str
+    kind: str
+    began: float
+    text: list[str] = field(default_factory=list[str])
+
+
+@dataclass(slots=True)
+class ConversationState:
+    """The conversation of one agent. `take` and `older` change it and say what to do with the entries."""
+
+    agent: str
+    session: str = ""
+    label: str = ""
+    """The model in use, as it is shown to people."""
+    turn: str = ""
+    iteration: int = 0
+    shown: set[str] = field(default_factory=set[str])
+    """Ids of the entries that are shown."""
+    messages: set[str] = field(default_factory=set[str])
+    """Messages that are shown whole."""
+    calls: dict[str, Tool] = field(default_factory=dict[str, Tool])
+    """The latest call of each id."""
+    live: dict[str, list[_Part]] = field(default_factory=dict[str, list[_Part]])
+    """Parts of the messages that are still coming."""
+    early: dict[str, ToolResult] = field(default_factory=dict[str, ToolResult])
+    """Results whose calls are in an older page."""
+    notices: int = 0
+
+    def take(self, event: Event) -> list[Operation]:
+        """What an event changes. Events of other agents and other conversations change nothing."""
+        if getattr(event, "agent", self.agent) != self.agent:
+            return []
+        if isinstance(event, SessionOpened):
+            return self._open(event)
+        if self.session and getattr(event, "session", self.session) != self.session:
+            return []
+        match event:
+            case TurnStarted():
+                self.turn, self.iteration = event.turn, 0
+                return self._put(Prompt(event.prompt, event.text)) if event.prompt not in self.shown else []
+            case IterationStarted():
+                self.iteration = event.iteration
+                return []
+            case TextDelta():
+                return self._delta(event.message, "a", event.text, event.at)
+            case ThinkingDelta():
+                return self._delta(event.message, "t", event.text, event.at)
+            case ToolStarted() | ToolOutput() | ToolFinished() | ApprovalRequested() | ApprovalSettled():
+                return self._tool(event)
+            case MessageAppended():
+                return self.message(event.message)
+            case TurnFinished():
+                return self._finish(event)
+            case _:
+                return self._word(event)
+
+    def message(self, message: Message) -> list[Operation]:
+        """A whole message, whether or not its deltas came before."""
+        if message.role == "tool":
+            return [operation for result in message.results for operation in self._result(result)]
+        if message.id in self.messages:
+            return []
+        self.messages.add(message.id)
+        entries = [self._known(entry) for entry in entries_of(message)]
+        wanted = {entry.id for entry in entries}
+        parts = self.live.pop(message.id, [])
+        took = {part.id: part.began for part in parts}
+        done: list[Operation] = [Remove(part.id) for part in parts if part.id not in wanted]
+        self.shown -= {part.id for part in parts} - wanted
+        for entry in entries:
+            if isinstance(entry, Thought) and entry.id in took and message.at > took[entry.id] > 0:
+                entry = replace(entry, seconds=self._thought_for(parts, entry.id, message.at))
+            done += self._put(entry)
+        return done
+
+    def older(self, messages: Sequence[Message]) -> list[Operation]:
+        """Stored messages, in order, that are older than all that is shown."""
+        entries: list[Entry] = []
+        calls: dict[str, int] = {}
+        done: list[Operation] = []
+        for message in messages:
+            if message.role == "tool":
+                for result in message.results:
+                    self._stored_result(result, entries, calls)
+            elif message.id not in self.messages:
+                self.messages.add(message.id)
+                for entry in entries_of(message):
+                    if isinstance(entry, Tool):
+                        bare = entry.id.rpartition("/")[2]
+                        entry = replace(entry, status="lost")  # unless its result comes
+                        if (result := self.early.pop(bare, None)) is not None:
+                            entry = with_result(entry, result)
+                            done.append(Remove(f"result/{bare}"))
+                        calls[bare] = len(entries)
+                    entries.append(entry)
+                if (notice := stop_notice(message)) is not None:
+                    entries.append(notice)
+        fresh = tuple(entry for entry in entries if entry.id not in self.shown)
+        self.shown.update(entry.id for entry in fresh)
+        for entry in fresh:
+            if isinstance(entry, Tool):
+                self.calls.setdefault(entry.id.rpartition("/")[2], entry)
+        return [*done, Prepend(fresh)] if fresh else done
+
+    def _open(self, event: SessionOpened) -> list[Operation]:
+        fresh = ConversationState(self.agent, event.session, self.label)
+        for name in self.__slots__:
+            setattr(self, name, getattr(fresh, name))
+        return [Clear()]
+
+    def _put(self, entry: Entry) -> list[Operation]:
+        self.shown.add(entry.id)
+        if isinstance(entry, Tool):
+            self.calls[entry.id.rpartition("/")[2]] = entry
+        return [Put(entry)]
+
+    def _delta(self, message: str, kind: str, text: str, at: float) -> list[Operation]:
+        if not text or message in self.messages:
+            return []
+        parts = self.live.setdefault(message, [])
+        done: list[Operation] = []
+        if not parts or parts[-1].kind != kind:
+            if parts:
+                done += self._put(self._whole(parts[-1], at))
+            parts.append(_Part(part_id(message, len(parts), kind), kind, at))
+            id = parts[-1].id
+            done += self._put(Answer(id, "", live=True) if kind == "a" else Thought(id, "", live=True))
+        parts[-1].text.append(text)
+        return [*done, Stream(parts[-1].id, text)]
+
+    def _whole(self, part: _Part, at: float) -> Entry:
+        text = "".join(part.text)
+        if part.kind == "a":
+            return Answer(part.id, text)
+        return Thought(part.id, text, seconds=max(0.0, at - part.began) if part.began else 0.0)
+
+    def _thought_for(self, parts: Sequence[_Part], id: str, at: float) -> float:
+        """Seconds of a thought: until the next part began, or until now."""
+        for part, after in zip(parts, [*parts[1:], None], strict=True):
+            if part.id == id:
+                return max(0.0, (after.began if after is not None else at) - part.began)
+        return 0.0
+
+    def _known(self, entry: Entry) -> Entry:
+        """A call that has begun already stays as it is."""
+        known = self.calls.get(entry.id.rpartition("/")[2]) if isinstance(entry, Tool) else None
+        return known if known is not None and known.id == entry.id else entry
+
+    def _tool(
+        self, event: ToolStarted | ToolOutput | ToolFinished | ApprovalRequested | ApprovalSettled
+    ) -> list[Operation]:
+        if isinstance(event, ToolStarted):
+            id = call_id(event.message, event.call)
+            subject = event.subject or subject_of(event.arguments)
+            return self._put(Tool(id, event.tool, subject, event.arguments, status="running"))
+        tool = self.calls.get(event.call)
+        if tool is None:
+            return []
+        if isinstance(event, ToolFinished):
+            result = ToolResult(
+                event.call,
+                event.tool,
+                event.content,
+                event.status,
+                event.duration,
+                event.bytes,
+                event.output,
+                event.diff,
+            )
+            return self._put(with_result(tool, result))
+        if not tool.live:
+            return []
+        if isinstance(event, ToolOutput):
+            return self._put(replace(tool, status="running", output=(tool.output + event.text)[-_TAIL:]))
+        return self._put(replace(tool, status="asked" if isinstance(event, ApprovalRequested) else "running"))
+
+    def _result(self, result: ToolResult) -> list[Operation]:
+        tool = self.calls.get(result.call_id)
+        if tool is None:
+            return []
+        new = with_result(tool, result)
+        return self._put(new) if new != tool else []
+
+    def _stored_result(self, result: ToolResult, entries: list[Entry], calls: dict[str, int]) -> None:
+        at = calls.get(result.call_id)
+        if at is None:
+            known = self.calls.get(result.call_id)
+            if known is None or known.live:
+                self.early[result.call_id] = result
+                entries.append(with_result(Tool(f"result/{result.call_id}", result.name), result))
+            return
+        tool = entries[at]
+        assert isinstance(tool, Tool)
+        entries[at] = with_result(tool, result)
+
+    def _finish(self, event: TurnFinished) -> list[Operation]:
+        done: list[Operation] = []
+        for parts in self.live.values():
+            done += self._put(self._whole(parts[-1], event.at))
+        self.live.clear()
+        for tool in [tool for tool in self.calls.values() if tool.live]:
+            done += self._put(replace(tool, status="cancelled" if event.stop == "interrupted" else "lost"))
+        return done + self._put(_end(event))
+
+    def _word(self, event: Event) -> list[Operation]:
+        if isinstance(event, ProviderRetried):
+            text = f"{event.why.rstrip('.')}. Trying again in {seconds(event.wait)} (attempt {event.attempt + 1})."
+            return self._put(Notice(f"{self.turn}.{self.iteration}.retry", "warning", text))
+        if isinstance(event, ModelChanged):
+            label = event.label or event.model
+            before, self.label = self.label, label
+            if not before or before == label or not self.shown:
+                return []
+            return self._put(self._notice("info", f"From here on: {label}"))
+        if isinstance(event, Noticed) and event.about == self.agent:
+            return self._put(self._notice(event.level, event.text, event.hint))
+        return []
+
+    def _notice(self, level: str, text: str, hint: str = "") -> Notice:
+        self.notices += 1
+        known = "error" if level == "error" else "warning" if level == "warning" else "info"
+        return Notice(f"notice{self.notices}", known, text, hint)
+
+
+def _end(event: TurnFinished) -> Notice:
+    """The line at the end of a turn: what went wrong, or what it took."""
+    id = f"{event.turn}.end"
+    if event.error:
+        return Notice(id, "error", event.error, event.hint)
+    if event.stop not in ("end", "tool_use", ""):
+        return stop_words(id, event.stop, event.hint)
+    usage = event.usage
+    sent = usage.input + usage.cache_read + usage.cache_write
+    parts = [seconds(event.duration)]
+    if sent or usage.output:
+        parts += [f"{_short(sent)} tokens in", f"{_short(usage.output)} out"]
+    if event.cost:
+        parts.append(f"${event.cost:.2f}" if event.cost >= 0.01 else f"${event.cost:.4f}")
+    return Notice(id, "quiet", " · ".join(parts))
+
+
+def _short(count: int) -> str:
+    return str(count) if count < 1_000 else f"{count / 1_000:.1f}k" if count < 100_000 else f"{count // 1_000}k"
