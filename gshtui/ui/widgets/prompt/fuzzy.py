@@ -77,7 +77,9 @@ def best(query: str, texts: Iterable[str], limit: int, *, stopped: Callable[[], 
         stopped: asked now and then; when it says yes, an empty list comes back at once.
     """
     pool = texts if isinstance(texts, Sequence) else list(texts)
-    fits = re.compile(".*?".join(map(re.escape, query)), 0 if query != query.lower() else re.IGNORECASE).search
+    fits = re.compile(
+        ".*?".join(map(re.escape, query)), re.DOTALL | (0 if query != query.lower() else re.IGNORECASE)
+    ).search
     found: list[Match] = []
     for start in range(0, len(pool), _CHUNK):
         if stopped():

@@ -1,0 +1,58 @@
+"""A question in lines: all of it, and nothing hidden."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from gshtui.ui.panes.approvals_lines import Line, lines, title, wrapped
+from tests.kit.prompt_host import question
+
+
+def shown(**fields: object) -> str:
+    return "\n".join(line.text for line in lines(question(1, **fields)))
+
+
+def test_what_matters_comes_first() -> None:
+    found = lines(
+        question(1, warnings=("deletes",), detail="rm -r a\nrm -r b", diff="--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n z")
+    )
+    assert [line.kind for line in found if line.text] == [
+        "subject",
+        "warning",
+        "pattern",
+        *["detail"] * 3,
+        *["hunk"] * 3,
+        "remove",
+        "add",
+        "context",
+    ]
+
+
+def test_no_pattern_no_offer() -> None:
+    assert "always" not in shown(pattern="")
+
+
+def test_a_detail_that_says_the_same_is_not_said_twice() -> None:
+    assert shown(subject="ls", detail="ls\n", pattern="") == "ls"
+
+
+def test_hidden_characters_are_seen() -> None:
+    text = shown(subject="ls \x1b[8m; rm -rf ~\u202e" + " " * 500 + "x", detail="a\rb", diff="+\x1b]52;c;x\x07")
+    assert not any(ord(char) < 32 and char != "\n" for char in text)
+    assert "rm -rf ~" in text and "500 spaces" in text and "202E" in text
+
+
+def test_the_title_says_who_and_which() -> None:
+    assert title(question(1), 1, 1) == "main asks to execute · bash"
+    assert title(question(1, effect="write", tool="edit"), 2, 3) == "main asks to write · edit · 2 of 3"
+    assert "\x1b" not in title(question(1, agent="ma\x1b[2Jin", tool="\x07bash"), 1, 1)
+
+
+@given(st.lists(st.text(alphabet="ab 字é\t", max_size=60), max_size=6), st.integers(8, 40))
+def test_wrapping_loses_nothing(texts: list[str], width: int) -> None:
+    given_lines = [Line("detail", text) for text in texts]
+    found = wrapped(given_lines, width)
+    assert "".join(line.text for line in found) == "".join(text.expandtabs(4) for text in texts)
+    assert all(cell_len(line.text) <= width for line in found)

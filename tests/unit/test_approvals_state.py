@@ -1,0 +1,69 @@
+"""The questions that wait."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gshtui.bus.events.approval import ApprovalSettled
+from gshtui.ui.panes.approvals_state import ApprovalsState, reduce, turned, without
+from tests.kit.prompt_host import question
+
+
+def settled(number: int) -> ApprovalSettled:
+    return ApprovalSettled(approval=f"a{number}", agent="main", call=f"c{number}", decision="withdrawn")
+
+
+def asked(*numbers: int) -> ApprovalsState:
+    state = ApprovalsState()
+    for number in numbers:
+        state = reduce(state, question(number))
+    return state
+
+
+def test_the_first_one_stays_in_front() -> None:
+    state = asked(1, 2, 3)
+    assert (state.front, state.place, len(state.waiting)) == ("a1", 1, 3)
+    assert reduce(state, settled(3)).front == "a1"
+    assert reduce(state, settled(1)).front == "a2"
+
+
+def test_the_last_one_goes_back_to_the_one_before() -> None:
+    state = turned(asked(1, 2), 1)
+    assert state.front == "a2"
+    assert reduce(state, settled(2)).front == "a1"
+    assert reduce(reduce(state, settled(2)), settled(1)).shown is None
+
+
+def test_turning_goes_round() -> None:
+    state = asked(1, 2, 3)
+    assert [turned(state, by).front for by in (1, 2, 3, -1)] == ["a2", "a3", "a1", "a3"]
+    assert turned(asked(1), 1).front == "a1"
+
+
+def test_an_answered_question_does_not_come_back() -> None:
+    state = without(asked(1), "a1")
+    assert reduce(state, question(1)).shown is None
+    settled_first = reduce(ApprovalsState(), settled(5))
+    assert reduce(settled_first, question(5)).shown is None
+
+
+@given(st.lists(st.tuples(st.sampled_from(["ask", "settle", "turn"]), st.integers(1, 6))))
+def test_something_is_in_front_while_something_waits(steps: list[tuple[str, int]]) -> None:
+    state = ApprovalsState()
+    waiting: set[str] = set()
+    closed: set[str] = set()
+    for what, number in steps:
+        name = f"a{number}"
+        if what == "ask":
+            waiting |= {name} - closed
+            state = reduce(state, question(number))
+        elif what == "settle":
+            waiting.discard(name)
+            closed.add(name)
+            state = reduce(state, settled(number))
+        else:
+            state = turned(state, number)
+        assert {request.approval for request in state.waiting} == waiting
+        assert (state.shown is not None) == bool(waiting)
+        assert len(state.waiting) == len(waiting)

@@ -1,0 +1,72 @@
+"""What the line under the input says."""
+
+from __future__ import annotations
+
+import pytest
+
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent import (
+    AgentStatusChanged,
+    PromptQueued,
+    PromptWithdrawn,
+    ProviderRetried,
+    TurnFinished,
+    TurnStarted,
+)
+from gshtui.bus.events.approval import ApprovalSettled
+from gshtui.ui.widgets.prompt.status_state import StatusState, doing, elapsed, reduce, waits
+from tests.kit.prompt_host import question
+
+START = TurnStarted(at=100.0, agent="main", session="s", turn="t", prompt="p")
+
+
+def after(*events: Event) -> StatusState:
+    state = StatusState("main")
+    for event in events:
+        state = reduce(state, event)
+    return state
+
+
+def test_a_turn_from_start_to_end() -> None:
+    state = after(START)
+    assert (state.busy, doing(state), state.since) == (True, "Thinking", 100.0)
+    state = reduce(state, AgentStatusChanged(agent="main", status="tool", doing="bash ls"))
+    assert doing(state) == "Working: bash ls"
+    state = reduce(state, TurnFinished(agent="main", session="s", turn="t", stop="end"))
+    assert (state.busy, state.ended) == (False, "")
+
+
+@pytest.mark.parametrize(
+    ("event", "says"),
+    [
+        (TurnFinished(agent="main", session="s", turn="t", stop="interrupted"), "interrupted"),
+        (TurnFinished(agent="main", session="s", turn="t", stop="error", error="No key."), "No key."),
+    ],
+)
+def test_how_it_ended_badly(event: Event, says: str) -> None:
+    assert after(START, event).ended == says
+    assert after(START, event, START).ended == ""
+
+
+def test_a_retry_is_said_until_it_goes_on() -> None:
+    retry = ProviderRetried(agent="main", provider="x", attempt=1, wait=4.2, why="overloaded")
+    assert doing(after(START, retry)) == "overloaded · again in 4 s (try 2)"
+    assert doing(after(START, retry, AgentStatusChanged(agent="main", status="thinking"))) == "Thinking"
+
+
+def test_what_waits() -> None:
+    queue = [PromptQueued(prompt=name, agent="main", text="x") for name in "abc"]
+    state = after(START, *queue, PromptWithdrawn(prompt="a", agent="main"), question(1), question(2))
+    assert waits(state, "ctrl+g") == ["ctrl+g to answer 2 questions", "2 queued"]
+    state = reduce(state, ApprovalSettled(approval="a1", agent="main", call="c1", decision="once"))
+    assert waits(state, "ctrl+g")[0] == "ctrl+g to answer 1 question"
+
+
+def test_others_are_not_shown() -> None:
+    state = after()
+    assert reduce(state, TurnStarted(agent="other", session="s", turn="t", prompt="p")) is state
+
+
+@pytest.mark.parametrize(("seconds", "shown"), [(-1, "0s"), (7.9, "7s"), (125, "2m 05s"), (3_720, "1h 02m")])
+def test_durations(seconds: float, shown: str) -> None:
+    assert elapsed(seconds) == shown
