@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
+from gshtui.bus.events.agent import AgentStatusChanged
 from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested, ApprovalSettled
 from gshtui.bus.ids import new_id
 from gshtui.commands.declaration import Assessment, Effect
@@ -134,6 +135,9 @@ class Gate:
         answer_to_come: asyncio.Future[ApprovalAnswered] = asyncio.get_running_loop().create_future()
         self._waiting[request.approval] = answer_to_come
         self._bus.publish(request)
+        self._bus.publish(
+            AgentStatusChanged(agent=call.agent, status="waiting", doing=f"approval of {call.tool} {request.subject}")
+        )
         try:
             async with asyncio.timeout(self._timeout):
                 answer = await answer_to_come
