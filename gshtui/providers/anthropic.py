@@ -69,6 +69,9 @@ class Anthropic:
         except Exception as error:
             raise self._failure(origin, error) from error
 
+    async def warm(self) -> None:
+        await self._ready(self._origin(""))
+
     async def close(self) -> None:
         if (client := self._client.take()) is not None:
             await client.close()

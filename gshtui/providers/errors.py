@@ -160,6 +160,8 @@ def from_status(
         code: the API's own code or type, as far as it gives one.
         retry_after: seconds that the API asks to wait.
     """
+    if 300 <= status < 400:
+        return _elsewhere(origin)
     kind = _kind(status, f"{code} {message}")
     return ProviderError(
         kind,
@@ -168,6 +170,12 @@ def from_status(
         retryable=kind in _RETRYABLE,
         retry_after=retry_after,
     )
+
+
+def _elsewhere(origin: Origin) -> ProviderError:
+    """A redirect: the key is not carried to wherever it points."""
+    message = f"{origin.who} sends requests to another address"
+    return ProviderError("bad_request", message, hint="Set the provider's base_url to the API's real address.")
 
 
 def timed_out(origin: Origin, why: str = "") -> ProviderError:

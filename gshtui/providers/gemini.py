@@ -64,6 +64,9 @@ class Gemini:
         chat = [m for m in found if not m.supported_actions or "generateContent" in m.supported_actions]
         return sorted(str(model.name or "").removeprefix("models/") for model in chat)
 
+    async def warm(self) -> None:
+        await self._ready(self._origin(""))
+
     async def close(self) -> None:
         if (made := self._client.take()) is not None:
             client, http = made

@@ -48,6 +48,9 @@ class OpenAIChat:
     async def models(self) -> list[str]:
         return await self._client.models()
 
+    async def warm(self) -> None:
+        await self._client.ready(self._client.origin(""))
+
     async def close(self) -> None:
         await self._client.close()
 

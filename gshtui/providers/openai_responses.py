@@ -49,6 +49,9 @@ class OpenAIResponses:
     async def models(self) -> list[str]:
         return await self._client.models()
 
+    async def warm(self) -> None:
+        await self._client.ready(self._client.origin(""))
+
     async def close(self) -> None:
         await self._client.close()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from gshtui.providers.catalog import Catalog
 from gshtui.providers.connection import Place
@@ -154,6 +154,24 @@ def made(candidate: Candidate, catalog: Catalog, deadlines: Deadlines, backoff: 
             return Ollama(place)
         case _:
             return _openai(place)
+
+
+@runtime_checkable
+class Slow(Protocol):
+    """A provider whose SDK takes a second to load."""
+
+    async def warm(self) -> None:
+        """Load it, and make the client."""
+        ...
+
+
+async def warm(provider: Provider) -> None:
+    """Load now, in a thread, what the first request would have to wait for. Does nothing that can fail visibly."""
+    if isinstance(provider, Slow):
+        try:
+            await provider.warm()
+        except ProviderError:
+            pass  # the first request says it, to whoever asked for it
 
 
 def _openai(place: Place) -> Provider:

@@ -53,7 +53,8 @@ class WatchedClient(httpx2.AsyncClient):
         self._deadlines = deadlines
         self._named: dict[str, httpx2.Response] = {}
         self._limits_of_phases = httpx2.Timeout(None, connect=deadlines.connect, pool=deadlines.connect)
-        super().__init__(timeout=self._limits_of_phases, follow_redirects=True)
+        # A redirect would take keys in headers of the APIs' own to wherever it points.
+        super().__init__(timeout=self._limits_of_phases, follow_redirects=False)
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         """Send; the response's body is watched. Raises `httpx2.ReadTimeout` where no answer begins in time."""
@@ -61,6 +62,7 @@ class WatchedClient(httpx2.AsyncClient):
         name = request.headers.pop(STREAM, "")
         wait = self._deadlines.first_byte
         stream = bool(options.pop("stream", False))
+        options["follow_redirects"] = False
         try:
             async with asyncio.timeout(self._deadlines.connect + wait):
                 response = await super().send(request, stream=True, **options)

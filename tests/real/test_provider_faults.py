@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import time
 
 import pytest
 
 from gshtui.bus.messages import Thinking, ToolResult
 from gshtui.providers.deadlines import Deadlines
+from gshtui.providers.places import warm
 from gshtui.providers.port import Completed, ProviderError, TextPart
 from tests.kit.loopback.apis import loopback
 from tests.kit.loopback.script import Call, Fault, Say, Step, Think
@@ -256,12 +256,19 @@ async def test_what_the_provider_no_longer_accepts_is_left_out_once(api: str) ->
 
 
 @EVERY
-async def test_time_is_not_spent_between_pieces(api: str) -> None:
-    """Two thousand pieces of one answer are a matter of a second or two, not of a wait at each."""
-    async with conversation(api, [[Say("x" * 16_000)]]) as (provider, _):
-        await hear(provider, asking(api))  # imports and connects
-    async with conversation(api, [[Say("x" * 16_000)]]) as (provider, _):
-        began = time.process_time()
-        heard = await hear(provider, asking(api))
-        assert time.process_time() - began < 8
-    assert len(heard.text) == 16_000
+async def test_a_redirect_is_not_followed_with_the_key(api: str) -> None:
+    async with loopback(api, [[Say("stolen")]]) as elsewhere:
+        away = {"location": elsewhere.url}
+        error, _, asked = await failure(api, [Fault("status", status_code=307, headers=away)])
+        assert elsewhere.requests == []
+    assert (error.kind, asked) == ("bad_request", 1)
+    assert "base_url" in error.hint
+
+
+@pytest.mark.parametrize("api", ["anthropic", "openai", "openai-chat", "gemini"])
+async def test_a_provider_can_be_made_ready_before_it_is_asked(api: str) -> None:
+    async with conversation(api, []) as (provider, server):
+        await warm(provider)
+        assert server.requests == []
+    keyless = make("anthropic", "http://127.0.0.1:1", key="")
+    await warm(keyless)  # says nothing: the first request will

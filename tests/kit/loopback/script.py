@@ -67,6 +67,8 @@ class Fault:
     status_code: int = 0
     retry_after: float | None = None
     message: str = ""
+    headers: dict[str, str] = field(default_factory=dict[str, str])
+    """More headers of the refusal."""
 
     @classmethod
     def status(cls, status: int, *, retry_after: float | None = None, message: str = "") -> Fault:

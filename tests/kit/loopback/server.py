@@ -124,7 +124,8 @@ class Loopback:
         answer = self._next()
         wrong = fault(answer)
         if wrong is not None and wrong.kind in ("status", "quota", "context", "unsigned"):
-            return await self._whole(writer, *self.speech.refusal(wrong, model))
+            status, headers, body = self.speech.refusal(wrong, model)
+            return await self._whole(writer, status, {**headers, **wrong.headers}, body)
         if wrong is not None and wrong.kind == "garbage":
             page = b"<!doctype html><title>Welcome</title><h1>It works!</h1>"
             return await self._whole(writer, 200, {"content-type": "text/html"}, page)
