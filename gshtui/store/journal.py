@@ -6,6 +6,7 @@ once, in their own table, and put back into their events on reading. Called by `
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -46,6 +47,8 @@ class Scribe:
         """
         if isinstance(event, NOT_RECORDED):
             return None
+        if not math.isfinite(event.at):
+            event = msgspec.structs.replace(event, at=0.0)
         if isinstance(event, MessageAppended):
             event = msgspec.structs.replace(event, message=msgspec.structs.replace(event.message, blocks=()))
         fields = wire.to_plain(event)

@@ -6,7 +6,7 @@ Owns the limit; refuses nothing below it, and beyond it gives up the oldest and 
 from __future__ import annotations
 
 from collections import deque
-from itertools import islice
+from collections.abc import Sequence
 
 from gshtui.store.journal import Entry
 
@@ -31,18 +31,24 @@ class Spill:
         """Put an entry behind the others."""
         self._entries.append(entry)
         self._size += len(entry.data)
+        self._keep_limit()
+
+    def _keep_limit(self) -> None:
         while self._size > self._limit and len(self._entries) > 1:
             self._size -= len(self._entries.popleft().data)
             self.lost += 1
 
-    def peek(self, count: int) -> list[Entry]:
-        """The oldest `count` entries, which stay."""
-        return list(islice(self._entries, count))
+    def take(self, count: int) -> list[Entry]:
+        """The oldest `count` entries, out of the queue."""
+        taken = [self._entries.popleft() for _ in range(min(count, len(self._entries)))]
+        self._size -= sum(len(entry.data) for entry in taken)
+        return taken
 
-    def drop(self, count: int) -> None:
-        """Forget the oldest `count`: they are written."""
-        for _ in range(count):
-            self._size -= len(self._entries.popleft().data)
+    def put_back(self, entries: Sequence[Entry]) -> None:
+        """What was taken and not written, in front again."""
+        self._entries.extendleft(reversed(entries))
+        self._size += sum(len(entry.data) for entry in entries)
+        self._keep_limit()
 
     def take_lost(self) -> int:
         """How many were given up, counted anew from now on."""

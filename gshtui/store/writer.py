@@ -18,6 +18,7 @@ from typing import Any, TypeVar, cast
 from gshtui.store.connection import Database, Notice, Work
 from gshtui.store.errors import StoreError, from_sqlite, is_busy, spoils_all
 from gshtui.store.journal import Entry, insert
+from gshtui.store.migrations import VERSION
 from gshtui.store.spill import Spill
 
 T = TypeVar("T")
@@ -54,6 +55,7 @@ class Writer:
         self._journal = Spill()
         self._wake = asyncio.Event()
         self._closing = False
+        self._given_up = False
         self._failing: StoreError | None = None
         self._task = asyncio.get_running_loop().create_task(self._serve(), name="store:writer")
 
@@ -86,20 +88,28 @@ class Writer:
         """Commit what is queued within `deadline` seconds, then stop; what is left is reported and given up."""
         self._closing = True
         self._wake.set()
-        try:
-            async with asyncio.timeout(deadline):
-                await asyncio.shield(self._task)
-        except TimeoutError:
-            self._task.cancel()
-        self._fail_all(StoreError("closed", "The record was closed before this was written."))
+        if not await self._ended(deadline):
+            # What has not begun does not begin any more; what has is waited for, so that each answer is true.
+            self._given_up = True
+            if not await self._ended(deadline):
+                self._task.cancel()
+        self._fail_all(_too_late())
         if lost := len(self._journal) + self._journal.lost:
             self._on_notice(f"{lost} events of this window could not be recorded.", "The conversation is not affected.")
             self._journal = Spill()
 
+    async def _ended(self, deadline: float) -> bool:
+        try:
+            async with asyncio.timeout(deadline):
+                await asyncio.shield(self._task)
+        except TimeoutError:
+            return False
+        return True
+
     async def _serve(self) -> None:
-        while not (self._closing and not self._operations and not self._owes_journal()):
+        while not (self._given_up or (self._closing and not self._operations and not self._owes_journal())):
             await self._wait()
-            while self._operations or self._journal:
+            while not self._given_up and (self._operations or self._journal or self._failing):
                 if not await self._write_once():
                     break
 
@@ -120,35 +130,65 @@ class Writer:
         """One transaction. Returns whether it is worth going on at once."""
         operations = [self._operations.popleft() for _ in range(min(BATCH, len(self._operations)))]
         # While the disk refuses, callers' entries go alone: they are small, and may fit where the backlog does not.
-        entries = [] if self._failing and operations else self._journal.peek(JOURNAL_BATCH)
+        entries = [] if self._failing and operations else self._journal.take(JOURNAL_BATCH)
+        works = [operation.work for operation in operations]
         try:
-            results = await self._transact([operation.work for operation in operations], entries)
-        except StoreError as error:
-            self._failed(error)
-            self._answer(operations, [_Result(error=error)] * len(operations))
+            results = await self._transact(works if works or entries else [_probe], entries)
+        except Exception as error:  # this task outlives whatever an operation or an entry holds
+            problem = from_sqlite(error, self._database.path)
+            self._keep(entries, problem)
+            self._failed(problem)
+            self._answer(operations, [_Result(error=problem)] * len(operations))
             return bool(self._operations)
         except BaseException:
-            self._answer(operations, [_Result(error=StoreError("closed", "The record was closed."))] * len(operations))
+            self._journal.put_back(entries)
+            self._answer(operations, [_Result(error=_too_late())] * len(operations))
             raise
-        self._journal.drop(len(entries))
         self._answer(operations, results)
         self._succeeded()
         return True
+
+    def _keep(self, entries: Sequence[Entry], problem: StoreError) -> None:
+        """Entries that were not written wait again; those that no table would ever take do not."""
+        if problem.kind == "invalid":
+            self._journal.lost += len(entries)
+        else:
+            self._journal.put_back(entries)
 
     async def _transact(self, works: Sequence[Work[Any]], entries: Sequence[Entry]) -> list[_Result]:
         """Commit, asking again while another process is writing."""
         deadline = time.monotonic() + BUSY_DEADLINE
         while True:
             try:
-                return await self._database.run(lambda connection: _commit(connection, works, entries))
+                return await self._database.run(lambda connection: self._commit(connection, works, entries))
             except StoreError as error:
                 if error.kind != "busy" or time.monotonic() > deadline:
                     raise
+                if self._given_up:
+                    raise _too_late() from error
             # The thread is free meanwhile, for readers.
             await asyncio.sleep(random.uniform(0.002, 0.02))
 
+    def _commit(
+        self, connection: sqlite3.Connection, works: Sequence[Work[Any]], entries: Sequence[Entry]
+    ) -> list[_Result]:
+        """One transaction with all of it; an operation that fails by its own fault is undone alone."""
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            if self._given_up:
+                raise _too_late()
+            results = [_one(connection, work) for work in works]
+            if entries:
+                insert(connection, entries)
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+        return results
+
     def _answer(self, operations: Sequence[_Operation], results: Sequence[_Result]) -> None:
-        for operation, result in zip(operations, results, strict=True):
+        for operation, result in zip(operations, results, strict=False):
             if operation.answer.done():
                 continue
             if result.error is None:
@@ -163,6 +203,8 @@ class Writer:
                 operation.answer.set_exception(error)
 
     def _failed(self, error: StoreError) -> None:
+        if self._given_up:
+            return
         if self._failing is None or self._failing.kind != error.kind:
             self._on_notice(error.message + " Events wait in memory.", error.hint)
         self._failing = error
@@ -176,19 +218,13 @@ class Writer:
         self._on_notice(text, "")
 
 
-def _commit(connection: sqlite3.Connection, works: Sequence[Work[Any]], entries: Sequence[Entry]) -> list[_Result]:
-    """One transaction with all of it; an operation that fails by its own fault is undone alone."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        results = [_one(connection, work) for work in works]
-        if entries:
-            insert(connection, entries)
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
-    return results
+def _too_late() -> StoreError:
+    return StoreError("closed", "The record was closed before this was written.")
+
+
+def _probe(connection: sqlite3.Connection) -> None:
+    """Write a page that stays the same: whether there is room again."""
+    connection.execute(f"PRAGMA user_version = {VERSION}")
 
 
 def _one(connection: sqlite3.Connection, work: Work[Any]) -> _Result:

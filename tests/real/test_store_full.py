@@ -86,6 +86,27 @@ async def test_a_full_disk_is_said_once_and_recording_goes_on_by_itself(home: Ho
         assert await process.wait() == 0
 
 
+FULL_AND_IDLE = (
+    FULL[: FULL.index("    for number in range(30)")]
+    + """
+    limit(resource.RLIM_INFINITY)
+    await notices.told("Recording goes on")
+    say(told=len(notices))
+    await store.close()
+
+asyncio.run(main())
+"""
+)
+
+
+async def test_that_there_is_room_again_is_noticed_without_anything_to_write(home: Home) -> None:
+    path = home.data / "gsh" / "gsh.db"
+    async with child(FULL_AND_IDLE, str(path)) as process:
+        assert json.loads(await line(process))["kind"] == "full"
+        assert json.loads(await line(process)) == {"told": 2}
+        assert await process.wait() == 0
+
+
 FULL_AT_CLOSE = (
     FULL[: FULL.index("    say(readable")]
     + """
@@ -110,12 +131,17 @@ def test_what_waits_in_memory_has_a_limit_and_counts_what_it_gives_up() -> None:
     spill = Spill(limit=100)
     for number in range(10):
         spill.add(Entry("s", "T", float(number), b"x" * 30))
-    assert [entry.at for entry in spill.peek(9)] == [7.0, 8.0, 9.0]
     assert (spill.take_lost(), spill.take_lost()) == (7, 0)
-    spill.drop(2)
-    assert [entry.at for entry in spill.peek(9)] == [9.0]
-    spill.add(Entry("s", "T", 10.0, b"x" * 500))
-    assert len(spill) == 1  # even one that is larger than the limit waits
+    taken = spill.take(2)
+    assert [entry.at for entry in taken] == [7.0, 8.0]
+    for number in (10.0, 11.0):  # while those two are being written
+        spill.add(Entry("s", "T", number, b"x" * 30))
+    spill.put_back(taken)
+    assert spill.take_lost() == 2
+    assert [entry.at for entry in spill.take(9)] == [9.0, 10.0, 11.0]
+    for number in (12.0, 13.0):
+        spill.add(Entry("s", "T", number, b"x" * 500))
+    assert [entry.at for entry in spill.take(9)] == [13.0]  # even one that is larger than the limit waits
 
 
 READ_ONLY = """

@@ -94,7 +94,7 @@ async def test_odd_events_are_recorded_and_a_broken_entry_costs_one_entry(home: 
         store.record(ToolStarted(at=1.0, agent="a", session="s", message="m", call="c", tool="t", arguments=odd))
         store.record(_turn("s", 2))
         store.record(Unknown(at=3.0, name="OfTomorrow", fields={"session": "s", "new": 1}))
-        store.record(Noticed(at=4.0, text="\ud800"))
+        store.record(Noticed(at=float("nan"), text="\ud800"))
     with sqlite3.connect(path) as raw:
         raw.execute("UPDATE journal SET data = '{\"type\": 7}' WHERE type = 'TurnStarted'")
     raw.close()
