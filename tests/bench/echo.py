@@ -23,7 +23,7 @@ def run(report: Report, place: Place) -> None:
         for name, command in (("bare", bare("textarea")), ("ours", ours())):
             with Probe(command, environ=place.environ, cwd=place.project) as probe:
                 probe.first_frame()
-                probe.settle(1.5)
+                probe.rest(2.5)
                 found[name] += probe.echoes(KEYS)
     floor50, floor95 = 1e3 * median(found["bare"]), 1e3 * p95(found["bare"])
     report.add("key to echo at rest, median", 1e3 * median(found["ours"]), "ms", floor=floor50)
@@ -42,7 +42,7 @@ def streaming(place: Place, command: list[str], environ: dict[str, str]) -> tupl
     """Ask for an answer and type while it comes: echoes, and per cent of a core."""
     with Probe(command, environ=environ, cwd=place.project) as probe:
         probe.first_frame()
-        probe.settle(1.5)
+        probe.rest(2.5)
         after = len(probe.output)
         probe.write("go\r")
         probe.wait_for(START, after=after)

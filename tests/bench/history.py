@@ -27,7 +27,7 @@ def run(report: Report, place: Place) -> None:
             with Probe(ours("--resume", session), environ=place.environ, cwd=place.project) as probe:
                 probe.first_frame()
                 opened[length].append(probe.wait_for(END))
-                probe.settle(1.0)
+                probe.rest(2.5)
                 memory[length].append(probe.memory())
                 for notch in [WHEEL_UP] * 25 + [WHEEL_DOWN] * 10:
                     wheel[length].append(reaction(probe, notch))

@@ -124,13 +124,22 @@ class Probe:
         return self.last_output
 
     def settle(self, quiet: float = 0.4, *, timeout: float = 30.0) -> float:
-        """Wait until the program has written nothing for `quiet` seconds; gives the time of its last output."""
+        """Wait until the program has written nothing for `quiet` seconds; gives the time of its last output.
+
+        Less than half a second: a cursor that blinks writes that often.
+        """
         began = self.now()
         while self.now() - max(self.last_output, began) < quiet:
             self.read(0.02)
             if self._process.poll() is not None or self.now() - began > timeout:
                 raise Late(f"the program did not come to rest within {timeout} s; {self._last_words()}")
         return self.last_output
+
+    def rest(self, seconds: float) -> None:
+        """Only read for so long: until what goes on behind the first frame has surely ended."""
+        until = self.now() + seconds
+        while (left := until - self.now()) > 0:
+            self.read(left)
 
     def resize(self, columns: int, rows: int) -> float:
         """Change the terminal's size; gives the time of it."""
@@ -139,14 +148,29 @@ class Probe:
         os.killpg(self._process.pid, signal.SIGWINCH)
         return at
 
+    def accepts(self, *, every: float = 0.02) -> tuple[float, int]:
+        """Type a letter every so often from now on: when the first of them is shown, and how many are lost for good."""
+        after, typed = len(self.output), 0
+        shown: list[str] = []
+        while not shown:
+            if typed == len(LETTERS):
+                raise Late(f"none of {typed} letters was shown; {self._last_words()}")
+            self.write(LETTERS[typed])
+            typed += 1
+            self.rest(every)
+            text = self.output[after:].decode("utf-8", "replace")
+            shown = [letter for letter in LETTERS[:typed] if letter in text]
+        at = self.last_output
+        self.rest(0.5)
+        text = self.output[after:].decode("utf-8", "replace")
+        return at, sum(letter not in text for letter in LETTERS[:typed])
+
     def echoes(self, count: int, *, gap: float = 0.03, timeout: float = 10.0) -> list[float]:
         """Seconds from each of `count` key presses to its echo; `gap` seconds of reading lie between them."""
         found: list[float] = []
         for number in range(count):
             letter = LETTERS[number % len(LETTERS)]
-            until = self.now() + gap
-            while (left := until - self.now()) > 0:
-                self.read(left)
+            self.rest(gap)
             after = len(self.output)
             typed = self.write(letter)
             found.append(self.wait_for(letter, after=after, timeout=timeout) - typed)
@@ -172,8 +196,7 @@ class Probe:
     def idle_cpu(self, seconds: float = 4.0) -> float:
         """Per cent of one processor while nothing happens."""
         began, used = self.now(), self.cpu()
-        while (left := began + seconds - self.now()) > 0:
-            self.read(left)
+        self.rest(seconds)
         return 100 * (self.cpu() - used) / (self.now() - began)
 
     def _family(self) -> list[psutil.Process]:

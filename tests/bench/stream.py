@@ -44,7 +44,7 @@ def streamed(place: Place, command: list[str], **more: object) -> dict[str, Any]
     environ = place.also(**{"BENCH_SIZE": SIZE, "BENCH_REPORT": path, **more})
     with Probe(command, environ=environ, cwd=place.project) as probe:
         probe.first_frame()
-        probe.settle(1.0)
+        probe.rest(2.5)
         before = probe.memory()
         after = len(probe.output)
         probe.write("go\r")
