@@ -35,7 +35,7 @@ def main(argv: list[str] | None = None) -> int:
     except BrokenPipeError:
         return _nobody_reads()
     except BaseException as error:
-        from gshtui.cli.crash import report
+        from gshtui.headless.crash import report
 
         return report(error)
 
@@ -58,7 +58,9 @@ def _window(opening: Opening) -> int:
 
 def _command(arguments: list[str]) -> int:
     from gshtui.cli.root import run
+    from gshtui.headless.crash import catch_in_threads
 
+    catch_in_threads()
     return run(arguments)
 
 

@@ -97,8 +97,10 @@ def _run(loaded: Loaded, parameters: ConfigParameters) -> Outcome:
             return _set(parameters.key, parameters.value)
         case "edit":
             return _edit()
-        case "trust" | "untrust":
-            return _trust(loaded, parameters.action == "trust")
+        case "trust":
+            return trusting(loaded, project_bytes(loaded))
+        case "untrust":
+            return _untrust(loaded)
 
 
 def _show(loaded: Loaded, key: str) -> Outcome:
@@ -139,20 +141,32 @@ def _edit() -> Outcome:
     return Outcome({"file": str(file)}, f"Edit {file}; `config show` then says what counts.")
 
 
-def _trust(loaded: Loaded, wanted: bool) -> Outcome:
-    root = loaded.project
-    file = paths.project_config_file(root)
+def project_bytes(loaded: Loaded) -> bytes | None:
+    """The project's configuration as it is now; `None` when there is none. Raises `CommandError`."""
+    file = paths.project_config_file(loaded.project)
     try:
-        if wanted:
-            trust.trust(root, read_bytes(file))
-        else:
-            trust.revoke(root)
+        return read_bytes(file)
     except OSError as error:
-        raise CommandError(f"{file}: {error}") from error
+        raise CommandError(f"{file} cannot be read: {error.strerror or error}.") from error
+
+
+def trusting(loaded: Loaded, raw: bytes | None) -> Outcome:
+    """Trust the project with exactly this configuration: what the person saw, whatever the file says by now."""
+    try:
+        trust.trust(loaded.project, raw)
+    except OSError as error:
+        raise CommandError(str(error)) from error
     fresh = loaded.again()
     refused = [str(problem) for problem in fresh.problems if problem.origin.layer == "project"]
-    data = {"project": str(root), "trust": fresh.trust, "problems": refused}
-    said = [f"{root} is trusted; starting from now its configuration counts as far as it makes things stricter."]
-    if not wanted:
-        said = [f"{root} is not trusted."]
-    return Outcome(data, "\n".join(said + refused))
+    said = f"{loaded.project} is trusted; its configuration counts from the next start on, where it is stricter."
+    data = {"project": str(loaded.project), "trust": fresh.trust, "problems": refused}
+    return Outcome(data, "\n".join([said, *refused]))
+
+
+def _untrust(loaded: Loaded) -> Outcome:
+    try:
+        trust.revoke(loaded.project)
+    except OSError as error:
+        raise CommandError(str(error)) from error
+    data: dict[str, Any] = {"project": str(loaded.project), "trust": loaded.again().trust, "problems": []}
+    return Outcome(data, f"{loaded.project} is not trusted.")

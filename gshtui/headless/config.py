@@ -10,7 +10,6 @@ import os
 import shlex
 import shutil
 import subprocess
-import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from gshtui.headless import exits, streams
 from gshtui.headless.surroundings import here
 
 if TYPE_CHECKING:
+    from gshtui.commands.declaration import Outcome
     from gshtui.settings.load import Loaded
 
 
@@ -36,15 +36,12 @@ def edit(*, as_json: bool) -> int:
     from gshtui.settings.edit import EditError, make_ready
     from gshtui.settings.load import load
 
-    loaded = load(here())
-    if not (sys.stdin and sys.stdin.isatty() and streams.is_terminal(streams.STDOUT)):
+    if not (os.isatty(0) and os.isatty(1)):
         streams.complain("`config edit` opens an editor and needs a terminal; `config set KEY VALUE` does not.")
         return exits.USAGE
     try:
         file = make_ready()
-        words = shlex.split(
-            loaded.settings.ui.editor or os.environ.get("VISUAL") or os.environ.get("EDITOR") or _some_editor()
-        )
+        words = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or _some_editor())
     except (EditError, ValueError) as error:
         streams.complain(str(error))
         return exits.ERROR
@@ -62,28 +59,30 @@ def edit(*, as_json: bool) -> int:
 
 
 def trust(*, revoke: bool, yes: bool, as_json: bool) -> int:
-    """Trust the project's configuration, once the person has seen it."""
+    """Trust the project's configuration, exactly as the person has seen it."""
+    from gshtui.commands.config import project_bytes, trusting
+    from gshtui.commands.declaration import CommandError
     from gshtui.settings import paths
     from gshtui.settings.load import load
-    from gshtui.settings.reading import read_bytes
 
     loaded = load(here())
-    if not revoke and not yes:
-        if not (os.isatty(0) and os.isatty(2)):
-            streams.complain("trusting a folder is a person's decision, and nobody is here to ask; or give --yes.")
-            return exits.DENIED
-        file = paths.project_config_file(loaded.project)
-        try:
-            raw = read_bytes(file)
-        except OSError as error:
-            streams.complain(f"{file} cannot be read: {error.strerror or error}.")
-            return exits.ERROR
-        text = f"{file} says:\n\n{raw.decode('utf-8', 'replace')}\n" if raw is not None else f"There is no {file}.\n"
-        streams.write_all(streams.STDERR, streams.shown(f"{text}Trust {loaded.project}? [y/N] ", streams.STDERR))
-        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-            streams.complain("it is not trusted.")
-            return exits.DENIED
-    return _command(loaded, {"action": "untrust" if revoke else "trust"}, as_json=as_json)
+    if revoke:
+        return _command(loaded, {"action": "untrust"}, as_json=as_json)
+    try:
+        raw = project_bytes(loaded)
+        if not yes:
+            if not (os.isatty(0) and os.isatty(2)):
+                streams.complain("trusting a folder is a person's decision, and nobody is here to ask; or give --yes.")
+                return exits.DENIED
+            file = paths.project_config_file(loaded.project)
+            said = f"There is no {file}." if raw is None else f"{file} says:\n\n{raw.decode('utf-8', 'replace')}"
+            if not streams.asked(f"{said}\nTrust {loaded.project}?"):
+                streams.complain("it is not trusted.")
+                return exits.DENIED
+        return _written(trusting(loaded, raw), as_json=as_json)
+    except CommandError as error:
+        streams.complain(str(error))
+        return exits.ERROR
 
 
 def _command(loaded: Loaded, arguments: dict[str, Any], *, as_json: bool) -> int:
@@ -97,6 +96,10 @@ def _command(loaded: Loaded, arguments: dict[str, Any], *, as_json: bool) -> int
     except CommandError as error:
         streams.complain(str(error))
         return exits.USAGE if isinstance(error, UsageError) else exits.ERROR
+    return _written(outcome, as_json=as_json)
+
+
+def _written(outcome: Outcome, *, as_json: bool) -> int:
     if as_json:
         streams.result_json(outcome.data)
     else:

@@ -7,7 +7,9 @@ every event is a line and `TurnFinished` the last one, also when there was no tu
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from gshtui.bus.event import Event
@@ -27,7 +29,7 @@ from gshtui.bus.events.session import SessionOpened
 from gshtui.bus.wire import VERSION, to_plain
 from gshtui.guard.sanitise import Sanitiser
 from gshtui.headless import exits
-from gshtui.headless.streams import STDERR, STDOUT, Writer, complain, is_terminal, json_line, shown, write_all
+from gshtui.headless.streams import STDERR, STDOUT, Writer, complaint, is_terminal, json_line, shown, write_all
 
 _ALLOW = "With --yes what stays inside the project runs without a question."
 _STOPS = {exits.INTERRUPTED: "interrupted", exits.TIMED_OUT: "timeout"}
@@ -52,6 +54,7 @@ class Reporter:
         self._turn: TurnFinished | None = None
         self._sanitiser = Sanitiser() if is_terminal(STDOUT) and not as_json else None
         self._progress = is_terminal(STDERR) and not as_json
+        self._dim = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
         self._thinking = False
 
     def expect(self, prompt: str) -> None:
@@ -88,8 +91,7 @@ class Reporter:
             case PromptWithdrawn() if event.prompt == self._prompt:
                 self.finished.set()
             case Noticed() if event.about != "settings" and event.level != "info":
-                self._line_end()
-                complain(event.text, event.hint)
+                self._complain(event.text, event.hint)
                 if event.level == "error" and self._prompt and not self._started:
                     self.finished.set()  # there will be no turn
             case TurnStarted():
@@ -112,7 +114,7 @@ class Reporter:
             self._out(turn.text)
         self._line_end()
         if not unread:
-            self._complain(turn, code)
+            self._say_end(turn, code)
         if self._json:
             self._writer.write(json_line(self._last_line(turn, code)))
         return code
@@ -132,19 +134,19 @@ class Reporter:
             return exits.DENIED
         return exits.ERROR if turn.stop in ("error", "refusal", "context", "max_iterations") else exits.DONE
 
-    def _complain(self, turn: TurnFinished | None, code: int) -> None:
+    def _say_end(self, turn: TurnFinished | None, code: int) -> None:
         if code == exits.TIMED_OUT:
-            complain("the time is up; what was said so far is kept.")
+            self._complain("the time is up; what was said so far is kept.")
         elif code == exits.INTERRUPTED:
-            complain("interrupted; what was said so far is kept.")
+            self._complain("interrupted; what was said so far is kept.")
         elif turn is not None and turn.stop == "error":
-            complain(turn.error, turn.hint)
+            self._complain(turn.error, turn.hint)
         elif turn is not None and turn.stop == "max_iterations":
-            complain("the agent was stopped before it was done.", turn.hint)
+            self._complain("the agent was stopped before it was done.", turn.hint)
         elif turn is not None and turn.stop == "max_tokens":
-            complain("the answer reached its longest length and was cut; see `max_tokens` of the provider.")
+            self._complain("the answer reached its longest length and was cut; see `max_tokens` of the provider.")
         elif turn is not None and turn.stop in ("refusal", "context"):
-            complain(f"the model stopped: {turn.error or turn.stop}", turn.hint)
+            self._complain(f"the model stopped: {turn.error or turn.stop}", turn.hint)
 
     def _last_line(self, turn: TurnFinished | None, code: int) -> dict[str, Any]:
         plain: dict[str, Any] = {"v": VERSION, "type": "TurnFinished", "session": self._session, "text": ""}
@@ -184,8 +186,7 @@ class Reporter:
     def _tool_ended(self, event: ToolFinished) -> None:
         if event.status == "denied":
             hint = self._denied.setdefault(event.call, "")
-            self._line_end()
-            complain(f"{event.tool}: {event.content}", hint)
+            self._complain(f"{event.tool}: {event.content}", hint)
         else:
             self._note(f"{event.tool}: {event.status} ({event.duration:.1f} s)")
 
@@ -193,8 +194,17 @@ class Reporter:
         """Progress, for a person who watches."""
         if not self._progress:
             return
+        line = shown(f"· {text}", STDERR).replace(b"\n", b" ")
+        self._to_stderr(b"\x1b[2m" + line + b"\x1b[0m\n" if self._dim else line + b"\n")
+
+    def _complain(self, text: str, hint: str = "") -> None:
+        self._to_stderr(complaint(text, hint))
+
+    def _to_stderr(self, data: bytes) -> None:
+        """In order with the text where both go to a terminal; else at once, whether or not the reader pauses."""
         self._line_end()
-        try:
-            write_all(STDERR, b"\x1b[2m" + shown(f"· {text}", STDERR).replace(b"\n", b" ") + b"\x1b[0m\n")
-        except OSError:
-            self._progress = False
+        if is_terminal(STDOUT):
+            self._writer.write(data, STDERR)
+        else:
+            with suppress(OSError):
+                write_all(STDERR, data)

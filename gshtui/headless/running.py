@@ -11,6 +11,7 @@ import signal
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
+from gshtui.headless.crash import catch_in_loop
 from gshtui.headless.exits import INTERRUPTED
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -21,12 +22,9 @@ class Stop:
 
     def __init__(self) -> None:
         self.asked = asyncio.Event()
+        self.signalled = False
         self.unread = False
         """Nobody reads the output any more."""
-
-    def ask(self) -> None:
-        """Ask the command to stop."""
-        self.asked.set()
 
     def nobody_reads(self) -> None:
         """Ask it to stop because its output goes nowhere."""
@@ -42,11 +40,13 @@ def run(command: Callable[[Stop], Awaitable[int]]) -> int:
 async def _run(command: Callable[[Stop], Awaitable[int]]) -> int:
     stop = Stop()
     loop = asyncio.get_running_loop()
+    catch_in_loop(loop)
 
     def told() -> None:
-        if stop.asked.is_set():
+        if stop.signalled:
             os._exit(INTERRUPTED)  # asked twice: whatever it waits for, it does not end by itself
-        stop.ask()
+        stop.signalled = True
+        stop.asked.set()
 
     for number in SIGNALS:
         loop.add_signal_handler(number, told)

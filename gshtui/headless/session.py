@@ -6,7 +6,6 @@ Called by `cli`; the window itself is opened by whoever is handed in.
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -44,5 +43,4 @@ def confirmed(question: str) -> bool:
     """A person's yes; without a terminal nobody is asked, and what was typed stands."""
     if not (os.isatty(0) and os.isatty(2)):
         return True
-    streams.write_all(streams.STDERR, streams.shown(f"{question} [y/N] ", streams.STDERR))
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    return streams.asked(question)

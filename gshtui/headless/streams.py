@@ -9,8 +9,10 @@ import errno
 import json
 import os
 import select
+import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any
 
@@ -73,16 +75,25 @@ def json_line(data: Any) -> bytes:
 
 def complain(text: str, hint: str = "") -> None:
     """What is wrong and what to do, on stderr under our name. A stderr that nobody reads is nobody's problem."""
+    with suppress(OSError):
+        write_all(STDERR, complaint(text, hint))
+
+
+def complaint(text: str, hint: str = "") -> bytes:
+    """The line that `complain` writes."""
     if hint:
         text = f"{text}{'' if text.endswith(('.', '!', '?', ':')) else '.'} {hint}"
-    try:
-        write_all(STDERR, shown(f"gsh-tui: {text}\n", STDERR))
-    except OSError:
-        return
+    return shown(f"gsh-tui: {text}\n", STDERR)
+
+
+def asked(question: str) -> bool:
+    """A person's yes to a question on their terminal; anything else is a no."""
+    write_all(STDERR, shown(f"{question} [y/N] ", STDERR))
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 class Writer:
-    """Writes to stdout from a thread of its own: a reader that pauses stops neither the turn nor an interrupt.
+    """Writes from a thread of its own, in order: a reader that pauses stops neither the turn nor an interrupt.
 
     `on_broken` is called, from that thread, once, when nobody reads any more.
     """
@@ -90,13 +101,13 @@ class Writer:
     def __init__(self, on_broken: Callable[[], None]) -> None:
         self.broken = False
         self._on_broken = on_broken
-        self._queue: SimpleQueue[bytes | None] = SimpleQueue()
+        self._queue: SimpleQueue[tuple[int, bytes] | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._serve, name="stdout", daemon=True)
         self._thread.start()
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: bytes, number: int = STDOUT) -> None:
         """Have it written, in order. Returns at once."""
-        self._queue.put(data)
+        self._queue.put((number, data))
 
     def close(self) -> None:
         """Wait until everything is written. For a thread: it blocks as long as the reader does."""
@@ -104,11 +115,13 @@ class Writer:
         self._thread.join()
 
     def _serve(self) -> None:
-        while (data := self._queue.get()) is not None:
-            if self.broken:
+        while (entry := self._queue.get()) is not None:
+            number, data = entry
+            if number == STDOUT and self.broken:
                 continue
             try:
-                write_all(STDOUT, data)
+                write_all(number, data)
             except OSError:
-                self.broken = True
-                self._on_broken()
+                if number == STDOUT:
+                    self.broken = True
+                    self._on_broken()

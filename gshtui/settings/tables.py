@@ -161,11 +161,6 @@ class Ui(Table):
     fps: Annotated[int, Field(ge=5, le=120)] = Field(
         default=30, description="Frames a second at which panes are redrawn."
     )
-    sidebar: bool = Field(default=True, description="Show the sidebar of agents when a new layout starts.")
-    editor: str = Field(
-        default="", description="Command of the external editor; empty: $VISUAL, then $EDITOR, then vi."
-    )
-    fold_paste_lines: Count = Field(default=20, description="A paste of more lines is folded in the input; 0: never.")
 
 
 class Store(Table):

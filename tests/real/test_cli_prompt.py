@@ -248,3 +248,17 @@ def test_a_terminal_gets_progress_and_no_escapes(project: Path) -> None:
     assert "read evil.txt" in text, "progress"
     ours = text.replace("\x1b[2m", "").replace("\x1b[0m", "")
     assert all(char.isprintable() or char in "\r\n\t" for char in ours)
+
+
+def test_the_second_interrupt_does_not_ask(project: Path) -> None:
+    """A reader that holds the pipe open without reading: the turn ends, but its output cannot be written."""
+    (project / "long.txt").write_text("a line of words\n" * 2_000, encoding="utf-8")
+    lines = "\n".join([*["read long.txt 1-2000"] * 20, SLEEP])
+    with started("prompt", "--json", "--yes", lines, cwd=project) as process:
+        until(process, "TurnStarted")
+        process.send_signal(signal.SIGINT)
+        assert process.stderr is not None
+        assert b"interrupted" in process.stderr.readline()
+        assert process.poll() is None, "it waits for its reader"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(DEADLINE) == 130

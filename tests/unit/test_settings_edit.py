@@ -35,7 +35,7 @@ def test_comments_and_order_stay(home: Home) -> None:
         ("providers.local.base_url", "http://127.0.0.1:1", "http://127.0.0.1:1"),
         ("general.log_dir", "~/x", "~/x"),
         ("keybindings.app.palette", "ctrl+k", "ctrl+k"),
-        ("ui.editor", "vim -u NONE", "vim -u NONE"),
+        ("ui.notifications", "[]", []),
     ],
 )
 def test_what_is_set_is_what_counts(home: Home, tmp_path: Path, key: str, text: str, value: object) -> None:

@@ -36,7 +36,7 @@ def project(tmp_path: Path) -> Path:
         ("[general]\nsession_dir = '/tmp/x'\n", "general.session_dir"),
         ("[python]\npre_install = ['evil']\n", "python.pre_install"),
         ("[tmux]\ndefault_shell = '/tmp/evil'\n", "tmux.default_shell"),
-        ("[ui]\neditor = '/tmp/evil'\n", "ui.editor"),
+        ("[ui]\nfps = 10\n", "ui.fps"),
         ("[keybindings]\ninvoke_llm = '^M'\n", "keybindings.invoke_llm"),
         ("[store]\nsynchronous = 'full'\n", "store.synchronous"),
     ],
