@@ -51,7 +51,8 @@ class Checker:
         if self._task is None:
             return
         if self._connection is not None:
-            self._connection.interrupt()
+            with contextlib.suppress(sqlite3.Error):  # it was closed in the same moment
+                self._connection.interrupt()
         self._task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await self._task

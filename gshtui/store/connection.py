@@ -34,7 +34,7 @@ class Database(aiosqlite.Connection):
     def __init__(self, path: Path, synchronous: Synchronous, on_notice: Notice) -> None:
         self.path = path
         self.opened = Opened()
-        self._synchronous: Synchronous = synchronous
+        self.synchronous: Synchronous = synchronous
         self._on_notice = on_notice
         super().__init__(lambda: open_file(path, synchronous, self.opened), 64)
         # Closing is our duty; a process that dies without it must not hang on this thread. What was acknowledged is
@@ -108,7 +108,7 @@ class Database(aiosqlite.Connection):
 
     def _reopen(self) -> None:
         old = self._conn
-        self._connection = open_file(self.path, self._synchronous, self.opened)
+        self._connection = open_file(self.path, self.synchronous, self.opened)
         old.close()
 
 

@@ -15,7 +15,7 @@ import msgspec
 
 from gshtui.bus import wire
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import MessageAppended, TextDelta, ThinkingDelta, ToolOutput
+from gshtui.bus.events.agent import MessageAppended, TextDelta, ThinkingDelta, ToolOutput, TurnFinished
 from gshtui.bus.events.hub import Noticed
 from gshtui.store import plain
 
@@ -32,6 +32,8 @@ class Entry:
     type: str
     at: float
     data: bytes
+    lasting: bool = False
+    """To be safe from a power cut at once, with all that was committed before."""
 
 
 @dataclass(slots=True)
@@ -62,7 +64,7 @@ class Scribe:
             name = Noticed.__name__
             text = f"The event {fields['type']} had {len(data)} bytes, too many for the journal."
             data = plain.encode_plain(wire.to_plain(Noticed(at=event.at, text=text, about=agent)))
-        return Entry(session, name, event.at, data)
+        return Entry(session, name, event.at, data, lasting=isinstance(event, TurnFinished))
 
 
 def insert(connection: sqlite3.Connection, entries: Sequence[Entry]) -> None:

@@ -4,7 +4,7 @@ Owns nothing but the connection and the writer; refuses to answer before what it
 coroutine raises `StoreError` and no other error. Called by the hub, the agents' loop and the faces' commands.
 
 Acknowledged means: in the file, and safe from the death of this process. With `synchronous="full"` each commit is
-also safe from a power cut; with "normal" the last moments before one may be missing, and the file is sound.
+also safe from a power cut; with "normal" every finished turn is, and the file stays sound in any case.
 
 The class is wider than the house's rule of twenty methods: it is the whole contract, and each method is a line or two.
 """

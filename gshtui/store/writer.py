@@ -173,8 +173,11 @@ class Writer:
         self, connection: sqlite3.Connection, works: Sequence[Work[Any]], entries: Sequence[Entry]
     ) -> list[_Result]:
         """One transaction with all of it; an operation that fails by its own fault is undone alone."""
-        connection.execute("BEGIN IMMEDIATE")
+        lasting = self._database.synchronous == "normal" and any(entry.lasting for entry in entries)
+        if lasting:
+            connection.execute("PRAGMA synchronous = FULL")
         try:
+            connection.execute("BEGIN IMMEDIATE")
             if self._given_up:
                 raise _too_late()
             results = [_one(connection, work) for work in works]
@@ -185,6 +188,9 @@ class Writer:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
+        finally:
+            if lasting:
+                connection.execute("PRAGMA synchronous = NORMAL")
         return results
 
     def _answer(self, operations: Sequence[_Operation], results: Sequence[_Result]) -> None:

@@ -66,6 +66,21 @@ async def test_operations_that_wait_together_share_a_transaction(database: Datab
     assert len(await database.run(_typed)) == 2 * BATCH
 
 
+@pytest.mark.parametrize("lasting", [True, False])
+async def test_a_finished_turn_is_made_safe_from_a_power_cut(database: Database, lasting: bool) -> None:
+    writer = Writer(database, Notices())
+    levels: list[int] = []
+
+    def look(connection: sqlite3.Connection) -> None:
+        levels.append(connection.execute("PRAGMA synchronous").fetchone()[0])
+
+    writer.record(Entry("s", "T", 1.0, b"{}", lasting=lasting))
+    await writer.submit(look)
+    await writer.submit(look)
+    await writer.close(5)
+    assert levels == [2 if lasting else 1, 1]  # full, normal
+
+
 async def test_an_answer_comes_after_the_commit(database: Database) -> None:
     writer = Writer(database, Notices())
     other = sqlite3.connect(database.path)
