@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shutil
 import sys
 from collections.abc import AsyncGenerator
@@ -22,6 +23,7 @@ from gshtui.agents.tools import paths, sensitive
 from gshtui.agents.tools.environment import scrubbed
 from gshtui.agents.tools.matches import Matches
 from gshtui.agents.tools.parameters import ToolParameters
+from gshtui.agents.tools.pattern import PatternError, compiled
 from gshtui.agents.tools.read import reading
 from gshtui.agents.tools.workspace import ToolConfig, Workspace
 from gshtui.commands.declaration import Assessment, CommandError, Invocation, Outcome
@@ -97,12 +99,22 @@ async def run(workspace: Workspace, invocation: Invocation, parameters: GrepPara
         context=parameters.context_lines,
         seconds=config.search_timeout_s,
     )
-    matches = Matches(search.root, Path(os.path.realpath(invocation.project)), config.max_output_bytes - _NOTE)
+    wanted = _wanted(parameters.file_pattern) if folder else None
+    matches = Matches(search.root, Path(os.path.realpath(invocation.project)), config.max_output_bytes - _NOTE, wanted)
     failure = await _collect(config, search, matches)
     if failure and not matches.count:
         raise CommandError(_readable(failure), hint="Escape what is meant literally, for example \\( or \\{.")
     nothing = f"No match for {one_line(literal(parameters.pattern))} in {place.where}."
     return Outcome(data=matches.data(), text=matches.text() or nothing)
+
+
+def _wanted(file_pattern: str) -> re.Pattern[str] | None:
+    if not file_pattern:
+        return None
+    try:
+        return compiled(file_pattern, anywhere=True)
+    except PatternError as error:
+        raise CommandError(f"{error}.", hint="A file_pattern is like *.py or src/**/*.ts.") from error
 
 
 async def _collect(config: ToolConfig, search: _Search, matches: Matches) -> str:
@@ -143,11 +155,20 @@ def _ripgrep(program: str, search: _Search) -> list[str]:
     arguments = [program, "--no-config", "--json", "--hidden", f"--context={search.context}", "--engine=auto"]
     if "\\n" in search.pattern or "\n" in search.pattern:
         arguments.append("--multiline")
-    if search.file_pattern:
-        arguments.append(f"--glob={search.file_pattern}")
+    if name := _name_part(search.file_pattern):
+        arguments += [f"--type-add=wanted:{name}", "--type=wanted"]
     if search.target == "./":
         arguments += [f"--glob={glob}" for glob in sensitive.SEARCH_LEAVES_OUT]
     return [*arguments, f"--regexp={search.pattern}", "--", search.target]
+
+
+def _name_part(file_pattern: str) -> str:
+    """What the file pattern says of the name alone, if that can be told apart; the rest is matched by `Matches`.
+
+    It goes to ripgrep as a type: a glob that includes files would bring back what .gitignore names.
+    """
+    folder, _, name = file_pattern.rpartition("/")
+    return "" if name == "**" or ":" in name or set("{}[]\\") & set(folder) else name
 
 
 def _own(search: _Search) -> list[str]:

@@ -14,6 +14,8 @@ from gshtui.commands.declaration import CommandError
 from gshtui.guard.sanitise import literal
 
 _BLOCK = 1 << 20
+_MARGIN = 11
+"""Bytes of a number, the bar behind it and the newline."""
 _LONGEST = 2_000
 """Characters of one line that are shown."""
 _COUNTED = 256 << 20
@@ -105,7 +107,7 @@ class _Taken:
         shown = literal(text)
         if len(shown) > _LONGEST or size > _LONGEST * 4 + 2:
             shown = f"{shown[:_LONGEST]}… ⟨a line of {size:,} bytes⟩"
-        cost = len(shown.encode("utf-8", "replace")) + 8
+        cost = len(shown.encode("utf-8", "replace")) + _MARGIN
         if self.lines and cost > self._room:
             self.cut = True
             return

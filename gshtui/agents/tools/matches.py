@@ -6,6 +6,7 @@ Knows no process. Called by `grep`.
 from __future__ import annotations
 
 import base64
+import re
 from pathlib import Path
 from typing import Any
 
@@ -55,8 +56,9 @@ _decode = msgspec.json.Decoder(_Line).decode
 class Matches:
     """Collects until there is enough."""
 
-    def __init__(self, root: Path, project: Path, limit: int) -> None:
-        """`limit`: bytes of text."""
+    def __init__(self, root: Path, project: Path, limit: int, wanted: re.Pattern[str] | None = None) -> None:
+        """`limit`: bytes of text. `wanted`: what a file's path below the root must match."""
+        self._wanted = wanted
         self._root = root
         self._project = project
         self._room = limit
@@ -76,7 +78,9 @@ class Matches:
         if said.type not in ("match", "context") or data.path is None or data.lines is None:
             return True
         matched = said.type == "match"
-        name = data.path.name()
+        name = data.path.name().removeprefix("./")
+        if self._wanted is not None and not self._wanted.match(name):
+            return True
         first = data.line_number or 1
         for offset, words in enumerate(data.lines.words().removesuffix("\n").split("\n")):
             if not self._add(name, first + offset, matched, words.removesuffix("\r")):
@@ -88,7 +92,7 @@ class Matches:
         if len(text) > _LONGEST:
             text = f"{text[:_LONGEST]}… ({len(words):,} characters)"
         rows = self._files.get(name)
-        cost = len(text.encode("utf-8", "replace")) + 8 + (0 if rows else len(name) + 2)
+        cost = len(text.encode("utf-8", "replace")) + 20 + (0 if rows else 2 * len(name))
         if cost > self._room or (matched and self.count >= _MOST):
             self.cut = f"stopped at {self.count:,} matches; narrow the pattern, the path or file_pattern to see others"
             return False
@@ -124,4 +128,4 @@ class Matches:
         return {"matches": found, "count": self.count, "complete": not self.cut}
 
     def _shown(self, name: str) -> str:
-        return shown(self._root / name.removeprefix("./"), self._project)
+        return shown(self._root / name, self._project)

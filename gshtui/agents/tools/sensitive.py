@@ -44,7 +44,19 @@ _STARTS = re.compile(
     )$"""
 )
 SEARCH_LEAVES_OUT = (
-    *("!.env", "!.env.*", "!.envrc", "!*.pem", "!*.key", "!*.p12", "!*.pfx", "!id_rsa*", "!id_ed25519*", "!id_ecdsa*"),
+    *(
+        "!.env",
+        "!.env.*",
+        "!*.env",
+        "!.envrc",
+        "!*.pem",
+        "!*.key",
+        "!*.p12",
+        "!*.pfx",
+        "!id_rsa*",
+        "!id_ed25519*",
+        "!id_ecdsa*",
+    ),
     *("!.netrc", "!.npmrc", "!.pypirc", "!.pgpass", "!.git-credentials", "!.ssh", "!.aws", "!.gnupg", "!.kube"),
     *("!*_history", "!.histfile", "!.zhistory", "!credentials", "!credentials.json", "!.git"),
 )

@@ -7,6 +7,7 @@ is no ripgrep.
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -114,13 +115,13 @@ def _load(file: str, base: str) -> _Rules | None:
         return None
     try:
         return _Rules(base.rstrip("/") + "/", GitIgnoreSpec.from_lines(lines))
-    except ValueError:  # a rule that is no pattern; git would pass by that one only
+    except (ValueError, re.error):  # a rule that is no pattern; git would pass by that one only
         return _Rules(base.rstrip("/") + "/", GitIgnoreSpec.from_lines(line for line in lines if _is_rule(line)))
 
 
 def _is_rule(line: str) -> bool:
     try:
         GitIgnoreSpec.from_lines([line])
-    except ValueError:
+    except (ValueError, re.error):
         return False
     return True

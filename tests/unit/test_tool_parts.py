@@ -1,0 +1,308 @@
+"""The pure parts of the tools: patterns, diffs, near misses, environment, secrets, shortened output, the spool."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gshtui.agents.tools.bash_line import assessed
+from gshtui.agents.tools.diff import counted, unified
+from gshtui.agents.tools.environment import scrubbed
+from gshtui.agents.tools.filetype import describe, filetype, is_binary
+from gshtui.agents.tools.git_worktree import is_branch_name
+from gshtui.agents.tools.near import near_misses
+from gshtui.agents.tools.output import condensed
+from gshtui.agents.tools.paths import Place
+from gshtui.agents.tools.pattern import PatternError, compiled, fixed_part
+from gshtui.agents.tools.sensitive import guarded, secret, starts_things
+from gshtui.agents.tools.spool import Spool
+from gshtui.commands.declaration import Assessment
+
+
+@pytest.mark.parametrize(
+    ("pattern", "matching", "others"),
+    [
+        ("*.py", ["a.py"], ["d/a.py", "a.pyc"]),
+        ("**/*.py", ["a.py", "d/a.py", "d/e/a.py"], ["a.js"]),
+        ("src/**", ["src/a", "src/d/a"], ["src", "other/a"]),
+        ("src/**/t_*.py", ["src/t_a.py", "src/d/t_a.py"], ["src/a.py"]),
+        ("*.{md,rst}", ["a.md", "a.rst"], ["a.txt"]),
+        ("{a,b{c,d}}/x", ["a/x", "bc/x", "bd/x"], ["b/x"]),
+        ("[a-c]?.t", ["ab.t"], ["db.t", "a/.t"]),
+        ("[!a]x", ["bx"], ["ax", "/x"]),
+        ("a[b", ["a[b"], ["ab"]),
+        ("x{y}", ["x{y}"], ["xy"]),
+        (r"\*.py", ["*.py"], ["a.py"]),
+        ("a.b+c(d)", ["a.b+c(d)"], ["axb+c(d)"]),
+    ],
+)
+def test_globs(pattern: str, matching: list[str], others: list[str]) -> None:
+    expression = compiled(pattern)
+    assert all(expression.match(path) for path in matching)
+    assert not any(expression.match(path) for path in others)
+
+
+@given(st.text(alphabet="ab/*?[]{},!\\-.^", max_size=30))
+def test_any_text_is_a_glob_or_is_refused(pattern: str) -> None:
+    try:
+        compiled(pattern, anywhere=True).match("a/b/ab")
+    except PatternError as error:
+        assert str(error)
+
+
+def test_globs_without_end() -> None:
+    with pytest.raises(PatternError, match="choices"):
+        compiled("{a,b}" * 20)
+    assert not compiled("**/" * 50 + "z").match("a/" * 60 + "b")
+    assert fixed_part("src/lib/**/*.py") == ("src/lib", "**/*.py")
+    assert fixed_part("/etc/*.conf") == ("/etc", "*.conf")
+    assert fixed_part("/*.conf") == ("/", "*.conf")
+
+
+LINES = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "\n", "long line\n"]), max_size=40)
+
+
+@given(LINES, LINES, st.booleans())
+def test_a_diff_can_be_applied(
+    tmp_path_factory: pytest.TempPathFactory, old: list[str], new: list[str], cut: bool
+) -> None:
+    before, after = "".join(old), "".join(new)
+    after = after.removesuffix("\n") if cut else after
+    change = unified(before, after, "f")
+    if before == after:
+        assert change == ""
+        return
+    folder = tmp_path_factory.mktemp("diff")
+    (folder / "f").write_text(before)
+    done = subprocess.run(
+        ["git", "apply", "--unidiff-zero", "-"], input=change, text=True, cwd=folder, capture_output=True
+    )
+    assert done.returncode == 0, done.stderr + change
+    assert (folder / "f").read_text() == after if (folder / "f").exists() else after == ""
+
+
+def test_a_diff_is_bounded_and_shows_controls() -> None:
+    change = unified("".join(f"{n}\n" for n in range(100_000)), "".join(f"{n}x\n" for n in range(100_000)), "f")
+    assert len(change.splitlines()) < 2_010
+    assert "the diff goes on" in change
+    assert "␛[2J" in unified("a\n", "\x1b[2J\n", "f")
+    assert "␍" in unified("a\r\nb\n", "a\nb\n", "f")
+    assert "␍" not in unified("a\r\nb\r\n", "a\r\nc\r\n", "f")
+    assert counted(unified("a\nb\n", "a\nc\nd\n", "f")) == "+2 −1"
+
+
+def test_near_misses_say_what_is_different() -> None:
+    text = "def run():\n\tpass\n\nname = 'old'  \nprint(“hi”)\n"
+    blanks = near_misses(text, "def run():\n    pass")
+    assert "but for blanks" in blanks
+    assert "1 tab" in blanks
+    assert "4 spaces" in blanks
+    assert "2 spaces, old_text has nothing" in near_misses(text, "name = 'old'")
+    assert "U+201C" in near_misses(text, 'print("hi")')
+    assert "Nothing in the file" in near_misses(text, "entirely different words here")
+    assert "Nothing in the file" in near_misses("", "x")
+    assert near_misses("\n" * 50, "\n\n")
+
+
+def test_the_environment_has_no_secrets() -> None:
+    environ = {
+        "PATH": "/bin",
+        "HOME": "/home/x",
+        "SSH_AUTH_SOCK": "/run/agent",
+        "OPENAI_API_KEY": "x",
+        "GITHUB_TOKEN": "x",
+        "MY_PASSWORD": "x",
+        "AWS_SECRET_ACCESS_KEY": "x",
+        "PLAIN": "sk-ant-" + "x" * 24,
+        "DATABASE_URL": "postgres://user:hunter2@host/db",
+        "TMUX": "/tmp/tmux",
+        "BASH_ENV": "/tmp/evil",
+        "BASH_FUNC_ls%%": "() { evil; }",
+        "GIT_DIR": "/elsewhere",
+        "PAGER": "less",
+        "KEYBOARD": "de",
+    }
+    passed = scrubbed(environ)
+    assert {"PATH", "HOME", "SSH_AUTH_SOCK", "KEYBOARD"} <= passed.keys()
+    assert (
+        not {"OPENAI_API_KEY", "GITHUB_TOKEN", "MY_PASSWORD", "AWS_SECRET_ACCESS_KEY", "PLAIN", "DATABASE_URL"}
+        & passed.keys()
+    )
+    assert not {"TMUX", "BASH_ENV", "BASH_FUNC_ls%%", "GIT_DIR"} & passed.keys()
+    assert passed["PAGER"] == "cat"
+    assert passed["TERM"] == "dumb"
+    assert scrubbed(environ, keep=frozenset(["GITHUB_TOKEN"]))["GITHUB_TOKEN"] == "x"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/home/x/.ssh/id_ed25519", "/home/x/.ssh", "/p/.env", "/p/.env.local", "/p/prod.env", "/p/.ENV", "/p/.envrc"),
+        *("/home/x/.aws/credentials", "/home/x/.config/gh/hosts.yml", "/home/x/.netrc", "/p/server.key", "/p/a.pem"),
+        *(
+            "/proc/1/environ",
+            "/proc/self/environ",
+            "/proc/1/task/2/environ",
+            "/home/x/.bash_history",
+            "/home/x/.zsh_history",
+        ),
+        *("/etc/shadow", "/home/x/.gnupg/x", "/home/x/.docker/config.json", "/home/x/.kube/config", "/p/id_rsa"),
+    ],
+)
+def test_secrets_by_their_path(path: str) -> None:
+    assert secret(Path(path))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/p/.env.example",
+        "/p/environment.py",
+        "/p/src/key.py",
+        "/p/history.py",
+        "/etc/passwd",
+        "/p/sshd.py",
+        "/p/keys.md",
+        "/proc/cpuinfo",
+    ],
+)
+def test_ordinary_files_are_no_secrets(path: str) -> None:
+    assert secret(Path(path)) == ""
+
+
+def test_what_decides_what_runs() -> None:
+    assert guarded(Path("/p/.git/hooks/pre-commit"))
+    assert guarded(Path("/p/.GIT/config"))
+    assert guarded(Path("/p/.gsh/config.toml"))
+    assert guarded(Path("/home/x/.config/gsh/config.toml"))
+    assert not guarded(Path("/p/.github/x"))
+    assert not guarded(Path("/p/.gitignore"))
+    assert starts_things(Path("/p/package.json"))
+    assert starts_things(Path("/p/.github/workflows/ci.yml"))
+    assert not starts_things(Path("/p/src/app.py"))
+
+
+def test_file_types() -> None:
+    assert filetype(b"plain \xc3\xa9").encoding == "utf-8"
+    assert filetype(b"caf\xe9 au lait").encoding == "latin-1"
+    assert filetype(b"\xff\xfea\0").encoding == "utf-16-le"
+    assert filetype(b"\xef\xbb\xbfa").mark == b"\xef\xbb\xbf"
+    assert filetype(b"cut off \xc3").encoding == "utf-8"
+    assert filetype(b"cut off \xc3", whole=True).encoding == "latin-1"
+    assert filetype(b"\x7fELF\x02\x01\x01\0\0\0").encoding == ""
+    png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x10\0\0\0\x20\x08\x06\0\0\0"
+    assert describe(png) == "PNG image, 16×32 pixels"
+    assert "JPEG image, 640×480" in describe(b"\xff\xd8\xff\xe0\0\4\0\0\xff\xc0\0\x11\x08\x01\xe0\x02\x80\3")
+    assert not is_binary(b"BM is how this sentence begins")
+    assert not is_binary(b"src/module/file.py\0src/module/other.py\0")
+    assert is_binary(bytes(range(256)))
+    assert not is_binary(b"")
+
+
+def test_a_shortened_output_keeps_its_errors() -> None:
+    lines = [f"compiling module number {n}" for n in range(20_000)]
+    lines[9_000] = "src/x.c:12: error: expected ';'"
+    lines[9_500] = "0 errors so far"
+    text = "\n".join(lines)
+    short = condensed(text, 10_000)
+    assert len(short.encode()) <= 10_000
+    assert short.startswith("compiling module number 0\n")
+    assert short.endswith("compiling module number 19999")
+    assert "  9001│src/x.c:12: error: expected ';'" in short
+    assert "0 errors so far" not in short
+    assert "bytes left out" in short
+    assert condensed("short", 10_000) == "short"
+    assert len(condensed("é" * 100_000, 9_000).encode()) <= 9_000
+
+
+@given(st.lists(st.binary(max_size=60), max_size=30), st.integers(2, 40))
+def test_the_spool_keeps_both_ends(pieces: list[bytes], limit: int) -> None:
+    whole = b"".join(pieces)
+    half = limit // 2
+    spool = Spool(limit)
+    try:
+        for piece in pieces:
+            spool.write(piece)
+        kept = list(spool.pieces())
+        assert spool.size == len(whole)
+        assert spool.lost == max(0, len(whole) - 2 * half)
+        assert b"".join(kept) == (whole if not spool.lost else whole[:half] + whole[-half:])
+        assert (b"" in kept) == bool(spool.lost)
+        assert spool.head(5) == whole[: min(5, half)]
+    finally:
+        spool.close()
+
+
+def line(command: str, folder: Path) -> Assessment:
+    return assessed(command, Place(".", folder, folder, True, "."), folder)
+
+
+@pytest.mark.parametrize(
+    ("command", "pattern"),
+    [
+        ("git commit -m 'a b'", "git commit …"),
+        ("pytest -q tests", "pytest …"),
+        ("python -m pytest -q", "python -m pytest …"),
+        ("cargo test", "cargo test …"),
+        ('git commit -m "$(touch x)"', ""),
+        ("git commit; rm x", ""),
+        ("git commit\nrm x", ""),
+        ("git -c alias.x=!sh x", ""),
+        ("git config core.hooksPath x", ""),
+        ("ls > x", ""),
+        ("ls `x`", ""),
+        ("ls &", ""),
+        ("A=b ls", ""),
+        ("bash -c ls", ""),
+        ("find . -delete", ""),
+        ("python x.py", ""),
+        ("sudo ls", ""),
+        ("curl x", ""),
+        ("ls *", ""),
+        ("ls ~", ""),
+        ("cat .env", ""),
+        ("cat /etc/passwd", ""),
+        ("cat ../x", ""),
+    ],
+)
+def test_always_is_offered_for_plain_lines_alone(tmp_path: Path, command: str, pattern: str) -> None:
+    assert line(command, tmp_path).pattern == pattern
+
+
+def test_a_line_says_where_it_reaches(tmp_path: Path) -> None:
+    def warned(command: str) -> str:
+        return " ".join(line(command, tmp_path).warnings)
+
+    assert "outside the project: /etc/hosts" in warned("cat /etc/hosts")
+    assert "outside" in warned("cp --target=../x y")
+    assert "keys or passwords" in warned("cat ~/.ssh/config")
+    assert "keys or passwords" in warned("cat <.env")
+    assert "network" in warned("git push")
+    assert "network" in warned("echo x > /dev/tcp/1.2.3.4/80")
+    assert "another user" in warned("sudo ls")
+    assert "for good" in warned("git reset --hard")
+    assert "overlooked" in warned("ls" + " " * 400 + "; touch x")
+    assert "overlooked" in warned("l\u0455")
+    assert warned("ls -la src") == ""
+    assert warned("/usr/bin/env true >/dev/null 2>&1") == ""
+    assert line("ls", tmp_path).inside
+    assert not line("ls /", tmp_path).inside
+    assert "⟨400 spaces⟩" in line("ls" + " " * 400 + "; touch x", tmp_path).detail
+    assert "'unclosed" in line("echo 'unclosed /etc/x", tmp_path).subject
+
+
+@pytest.mark.parametrize("name", ["main", "feat/x", "v1.2", "a_b-c", "user@x"])
+def test_branch_names(name: str) -> None:
+    assert is_branch_name(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "-b", "a..b", "a b", "a/", "/a", ".a", "a/.b", "x.lock", "HEAD", "a~1", "a:b", "$(x)", "a\n", "x" * 300],
+)
+def test_names_that_are_none(name: str) -> None:
+    assert not is_branch_name(name)
