@@ -12,8 +12,8 @@ from typing import Any
 from gshtui.providers import anthropic_wire as wire
 from gshtui.providers import history
 from gshtui.providers.answer import Answer
-from gshtui.providers.connection import Lazy, Place, imported, transport_failure
-from gshtui.providers.errors import Origin, cut_short, from_status, garbled, no_key, seconds
+from gshtui.providers.connection import Lazy, Place, ended, imported, transport_failure
+from gshtui.providers.errors import Origin, from_status, garbled, no_key, seconds
 from gshtui.providers.port import Capabilities, Delta, ProviderError, Request
 from gshtui.providers.retry import retried
 
@@ -120,9 +120,7 @@ class Anthropic:
             raise
         except Exception as error:
             raise self._failure(origin, error) from error
-        if reader.stop is None:
-            raise garbled(origin) if events and not reader.begun else cut_short(origin)
-        yield answer.finish(reader.stop, reader.usage)
+        yield ended(origin, answer, reader, events=events)
 
     def _failure(self, origin: Origin, error: Exception) -> ProviderError:
         import anthropic

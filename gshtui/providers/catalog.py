@@ -138,9 +138,11 @@ class Catalog:
     def current(self, name: str, provider: str) -> str:
         """The name itself or, where its provider no longer serves it, that of its successor."""
         model = self.find(name, provider)
-        if model is not None and model.replaced_by and model.retired <= _today():
-            return model.replaced_by
-        return name
+        return model.replaced_by if model is not None and self.gone(model) else name
+
+    def gone(self, model: Model) -> bool:
+        """Its provider no longer serves it, and there is a successor."""
+        return bool(model.replaced_by) and model.retired <= _today()
 
     def near(self, name: str, limit: int = 3) -> list[str]:
         """Names that look like it."""

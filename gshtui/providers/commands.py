@@ -147,7 +147,7 @@ def _price(model: Model) -> str:
 def _listed(catalog: Catalog, able: list[Usable] | None, present: InUse | None, provider: str) -> Outcome:
     rows: list[dict[str, Any]] = []
     for model in catalog.models:
-        if model.retired and model.replaced_by and catalog.current(model.name, model.provider) != model.name:
+        if catalog.gone(model):
             continue
         if model.provider != "ollama":
             rows.append(_row(model, _can(able, model.provider), present))
@@ -210,7 +210,7 @@ def _completions(catalog: Catalog, able: list[Usable] | None, parameter: str, pr
     apis = {one.api for one in able} if able is not None else {model.provider for model in catalog.models}
     names = [LIST]
     for model in catalog.models:
-        if model.provider in apis and model.provider != "ollama" and not model.replaced_by:
+        if model.provider in apis and model.provider != "ollama" and not catalog.gone(model):
             names += [model.name, *model.aliases]
     names += [name for one in able or [] for name in one.models]
     return [name for name in [*names, OFFLINE] if name.startswith(prefix)]

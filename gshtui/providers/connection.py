@@ -10,12 +10,14 @@ import asyncio
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
+from gshtui.bus.messages import Stop, Usage
+from gshtui.providers.answer import Answer
 from gshtui.providers.catalog import Catalog, Model
 from gshtui.providers.deadlines import Deadlines
-from gshtui.providers.errors import Origin, timed_out, unreachable
-from gshtui.providers.port import Capabilities, ProviderError
+from gshtui.providers.errors import Origin, cut_short, garbled, silent, timed_out, unreachable
+from gshtui.providers.port import Capabilities, Completed, ProviderError
 from gshtui.providers.retry import Backoff
 
 
@@ -93,3 +95,26 @@ def transport_failure(origin: Origin, error: BaseException) -> ProviderError | N
     if isinstance(cause, OSError):
         return unreachable(origin, cause.strerror or str(cause))
     return None
+
+
+class Reader(Protocol):
+    """What a stream came to, as every translation's reader tells it."""
+
+    begun: bool
+    stop: Stop | None
+
+    @property
+    def usage(self) -> Usage: ...
+
+
+def ended(origin: Origin, answer: Answer, reader: Reader, *, events: int) -> Completed:
+    """The whole answer at the end of its stream. Raises `ProviderError` when it is not whole, or nothing for a reason.
+
+    Args:
+        events: how many came; when none of them meant anything, it was another protocol.
+    """
+    if reader.stop is None:
+        raise garbled(origin) if events and not reader.begun else cut_short(origin)
+    if answer.empty and (error := silent(origin, reader.stop)) is not None:
+        raise error
+    return answer.finish(reader.stop, reader.usage)

@@ -213,6 +213,22 @@ def garbled(origin: Origin, why: str = "") -> ProviderError:
     return ProviderError("garbage", f"{origin.who} answered something that cannot be understood{tail}", hint=hint)
 
 
+def silent(origin: Origin, stop: str) -> ProviderError | None:
+    """The error for an answer of nothing that ended like this; `None` where nothing is an answer as well."""
+    match stop:
+        case "refusal":
+            message, hint = f"{origin.who} declined to answer", "Say it in other words, or switch models with `model`."
+            return ProviderError("refusal", message, hint=hint)
+        case "max_tokens":
+            message = f"{origin.who} reached the limit of its answer before it said anything"
+            return ProviderError("truncated", message, hint="Set the provider's max_tokens higher, or to 0.")
+        case "context":
+            message = f"The conversation fills the window of {origin.model}"
+            return ProviderError("context", message, hint=_hint("context", origin, None))
+        case _:
+            return None
+
+
 def no_key(label: str, variable: str) -> ProviderError:
     """The provider cannot be used without its key."""
     return ProviderError(

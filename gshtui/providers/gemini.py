@@ -15,8 +15,8 @@ from gshtui.bus.ids import new_id
 from gshtui.providers import gemini_wire as wire
 from gshtui.providers import history
 from gshtui.providers.answer import Answer
-from gshtui.providers.connection import Lazy, Place, imported, transport_failure
-from gshtui.providers.errors import Origin, cut_short, from_status, garbled, no_key, seconds
+from gshtui.providers.connection import Lazy, Place, ended, imported, transport_failure
+from gshtui.providers.errors import Origin, from_status, garbled, no_key, seconds
 from gshtui.providers.port import Capabilities, Delta, ProviderError, Request
 from gshtui.providers.retry import retried
 
@@ -121,9 +121,7 @@ class Gemini:
             raise _blocked(origin, reader.blocked)
         if reader.malformed and answer.empty:
             raise _malformed(origin, reader.malformed)
-        if reader.stop is None:
-            raise garbled(origin) if events and not reader.begun else cut_short(origin)
-        yield answer.finish(reader.stop, reader.usage)
+        yield ended(origin, answer, reader, events=events)
 
     def _failure(self, origin: Origin, error: Exception) -> ProviderError:
         from google.genai import errors

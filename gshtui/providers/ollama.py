@@ -15,8 +15,8 @@ from typing import Any, cast
 from gshtui.providers import history
 from gshtui.providers import ollama_wire as wire
 from gshtui.providers.answer import Answer
-from gshtui.providers.connection import Lazy, Place, transport_failure
-from gshtui.providers.errors import Origin, cut_short, from_status, garbled, seconds
+from gshtui.providers.connection import Lazy, Place, ended, transport_failure
+from gshtui.providers.errors import Origin, from_status, garbled, seconds
 from gshtui.providers.port import Capabilities, Delta, ProviderError, Request
 from gshtui.providers.retry import retried
 
@@ -131,9 +131,7 @@ class Ollama:
             raise _failure(origin, error) from error
         if reader.failure:
             raise from_status(origin, 500, message=reader.failure)
-        if reader.stop is None:
-            raise cut_short(origin)
-        yield answer.finish(reader.stop, reader.usage)
+        yield ended(origin, answer, reader, events=0)
 
 
 async def _lines(response: Any) -> AsyncIterator[Any]:

@@ -12,8 +12,7 @@ from gshtui.providers import history
 from gshtui.providers import openai_chat_wire as wire
 from gshtui.providers.answer import Answer
 from gshtui.providers.catalog import Model
-from gshtui.providers.connection import Place
-from gshtui.providers.errors import cut_short, garbled
+from gshtui.providers.connection import Place, ended
 from gshtui.providers.openai_client import OpenAIClient, refuse_pages
 from gshtui.providers.port import Capabilities, Delta, Request
 from gshtui.providers.retry import retried
@@ -71,6 +70,4 @@ class OpenAIChat:
                         yield delta
         except Exception as error:
             raise self._client.failure(origin, error) from error
-        if reader.stop is None:
-            raise garbled(origin) if events and not reader.begun else cut_short(origin)
-        yield answer.finish(reader.stop, reader.usage)
+        yield ended(origin, answer, reader, events=events)

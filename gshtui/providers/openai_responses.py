@@ -11,8 +11,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from gshtui.providers import history
 from gshtui.providers import openai_responses_wire as wire
 from gshtui.providers.answer import Answer
-from gshtui.providers.connection import Place
-from gshtui.providers.errors import cut_short, garbled
+from gshtui.providers.connection import Place, ended
 from gshtui.providers.openai_client import OpenAIClient, in_stream, refuse_pages
 from gshtui.providers.port import Capabilities, Delta, ProviderError, Request
 from gshtui.providers.retry import retried
@@ -74,9 +73,7 @@ class OpenAIResponses:
             raise self._client.failure(origin, error) from error
         if reader.failure is not None:
             raise in_stream(origin, *reader.failure)
-        if reader.stop is None:
-            raise garbled(origin) if events and not reader.begun else cut_short(origin)
-        yield answer.finish(reader.stop, reader.usage)
+        yield ended(origin, answer, reader, events=events)
 
     def _relieved(self, error: ProviderError, request: Request) -> Request | None:
         """Encrypted reasoning is bound to the account and the model; without it the conversation goes on."""

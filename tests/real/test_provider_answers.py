@@ -7,6 +7,7 @@ import base64
 import pytest
 
 from gshtui.bus.messages import Document, Image, Text, Thinking, ToolCall, ToolResult, Usage
+from gshtui.providers.port import ProviderError, ToolSpec
 from tests.kit.loopback.script import Call, Ends, Fault, Say, Spent, Strange, Think
 from tests.kit.providers import APIS, asking, conversation, hear, said
 
@@ -112,6 +113,22 @@ async def test_a_refusal_is_told_apart(api: str) -> None:
         assert (await hear(provider, asking(api))).whole.stop == "refusal"
 
 
+@pytest.mark.parametrize("api", [api for api in APIS if api != "ollama"])
+async def test_a_refusal_without_a_word_says_so(api: str) -> None:
+    async with conversation(api, [[Ends("refusal")]]) as (provider, _):
+        with pytest.raises(ProviderError) as caught:
+            await hear(provider, asking(api))
+    assert caught.value.kind == "refusal"
+
+
+@EVERY
+async def test_a_limit_reached_before_the_first_word_says_so(api: str) -> None:
+    async with conversation(api, [[Ends("max_tokens")]]) as (provider, _):
+        with pytest.raises(ProviderError) as caught:
+            await hear(provider, asking(api))
+    assert (caught.value.kind, "max_tokens" in caught.value.hint) == ("truncated", True)
+
+
 @pytest.mark.parametrize("api", [api for api in APIS if api != "gemini"])  # its arguments are data, not text
 async def test_a_call_with_broken_arguments_is_marked_and_goes_back_as_a_valid_one(api: str) -> None:
     async with conversation(api, [[Fault.broken_json()], [Say("sorry")]], chunk=5) as (provider, server):
@@ -142,7 +159,7 @@ async def test_an_empty_answer_is_an_answer_with_nothing_in_it(api: str) -> None
     assert whole.stop == "end"
 
 
-@pytest.mark.parametrize("api", ["anthropic", "openai", "openai-chat", "ollama"])
+@EVERY
 async def test_halves_of_a_character_are_joined_and_lone_ones_replaced(api: str) -> None:
     async with conversation(api, [[Say("a\ud83c\udf89b\ud800c"), Call("read", {"path": "\udfff.py"})]], chunk=2) as (
         provider,
@@ -169,8 +186,6 @@ async def test_lone_surrogates_in_the_conversation_do_no_harm(api: str) -> None:
 
 @EVERY
 async def test_tools_with_odd_names_get_their_own_names_back(api: str) -> None:
-    from gshtui.providers.port import ToolSpec
-
     odd = tuple(ToolSpec(name, "", {"type": "object"}) for name in ("git worktree", "git/worktree", "1st", "x" * 90))
     async with conversation(api, [[Say("ok")], [Call("git_worktree_2", {"a": 1})]]) as (provider, server):
         await hear(provider, asking(api, tools=odd))
