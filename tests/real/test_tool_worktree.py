@@ -1,0 +1,177 @@
+"""Real repositories: their worktrees, what a hostile one tries, and the project that a folder belongs to."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gshtui.agents.tools.git import git
+from gshtui.agents.tools.project import find_project
+from gshtui.commands.declaration import CommandError, Effect
+from tests.kit.home import Home
+from tests.kit.tools import Tools
+
+WHO = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+
+
+def run_git(folder: Path, *arguments: str) -> str:
+    done = subprocess.run(["git", *WHO, *arguments], cwd=folder, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def tools(tmp_path: Path, home: Home) -> Tools:
+    project = tmp_path / "project"
+    project.mkdir()
+    run_git(project, "init", "-q", "-b", "main")
+    (project / "a.txt").write_text("a\n")
+    run_git(project, "add", "a.txt")
+    run_git(project, "commit", "-q", "-m", "one")
+    return Tools(project)
+
+
+async def test_a_worktree_from_making_to_removing(tools: Tools, tmp_path: Path) -> None:
+    made = await tools.run("git_worktree", action="create", branch="feat/x")
+    place = tmp_path / "project-feat-x"
+    assert made.data == {"path": str(place), "branch": "feat/x", "new_branch": True}
+    assert (place / "a.txt").read_text() == "a\n"
+    listed = await tools.run("git_worktree", action="list")
+    assert [(tree["path"], tree["branch"], tree["main"]) for tree in listed.data] == [
+        (str(tools.project), "main", True),
+        (str(place), "feat/x", False),
+    ]
+    with pytest.raises(CommandError, match="checked out already"):
+        await tools.run("git_worktree", action="create", branch="feat/x", path="../elsewhere")
+    removed = await tools.run("git_worktree", action="remove", branch="feat/x")
+    assert "The branch feat/x is kept" in removed.text
+    assert not place.exists()
+    again = await tools.run("git_worktree", action="create", branch="feat/x", path="../elsewhere")
+    assert again.data["new_branch"] is False
+
+
+async def test_work_that_is_nowhere_else_is_not_removed(tools: Tools, tmp_path: Path) -> None:
+    await tools.run("git_worktree", action="create", branch="x")
+    place = tmp_path / "project-x"
+    (place / "new.txt").write_text("new")
+    with pytest.raises(CommandError, match=r"not committed \(new\.txt\)"):
+        await tools.run("git_worktree", action="remove", path=str(place))
+    run_git(place, "add", "new.txt")
+    run_git(place, "commit", "-q", "-m", "two")
+    with pytest.raises(CommandError, match="1 commits that are in no other branch"):
+        await tools.run("git_worktree", action="remove", path=str(place))
+    assert place.exists()
+    run_git(tools.project, "branch", "backup", "x")
+    await tools.run("git_worktree", action="remove", path=str(place))
+    await tools.run("git_worktree", action="create", branch="y")
+    (tmp_path / "project-y" / "new.txt").write_text("new")
+    await tools.run("git_worktree", action="remove", branch="y", force=True)
+    assert not (tmp_path / "project-y").exists()
+
+
+async def test_a_worktree_whose_folder_is_gone_is_forgotten(tools: Tools, tmp_path: Path) -> None:
+    await tools.run("git_worktree", action="create", branch="x")
+    (tmp_path / "project-x").rename(tmp_path / "moved")
+    assert (await tools.run("git_worktree", action="list")).data[1]["gone"]
+    await tools.run("git_worktree", action="remove", branch="x")
+    assert len((await tools.run("git_worktree", action="list")).data) == 1
+
+
+async def test_what_cannot_be_done(tools: Tools, tmp_path: Path) -> None:
+    for branch in ("", "-b", "a b", "../x", "HEAD"):
+        with pytest.raises(CommandError, match="branch"):
+            await tools.run("git_worktree", action="create", branch=branch)
+    with pytest.raises(CommandError, match="main working tree"):
+        await tools.run("git_worktree", action="remove", branch="main")
+    with pytest.raises(CommandError, match="There is no worktree nope"):
+        await tools.run("git_worktree", action="remove", branch="nope")
+    with pytest.raises(CommandError, match="path or a branch"):
+        await tools.run("git_worktree", action="remove")
+    with pytest.raises(CommandError, match="not empty"):
+        await tools.run("git_worktree", action="create", branch="x", path=".")
+    await tools.run("git_worktree", action="create", branch="x")
+    with pytest.raises(CommandError, match="where you work"):
+        await tools.run_in(tmp_path / "project-x", "git_worktree", action="remove", branch="x")
+    (tmp_path / "plain").mkdir()
+    for action in ("list", "create"):
+        with pytest.raises(CommandError, match=r"not a git repository|in no git repository"):
+            await tools.run_in(tmp_path / "plain", "git_worktree", action=action, branch="x")
+
+
+async def test_the_question_names_the_real_folder(tools: Tools, tmp_path: Path) -> None:
+    listing = await tools.assess("git_worktree", action="list")
+    assert (listing.effect, listing.inside) == (Effect.READ, True)
+    making = await tools.assess("git_worktree", action="create", branch="x")
+    assert making.effect is Effect.WRITE
+    assert str(tmp_path / "project-x") in making.subject
+    assert not making.inside
+
+
+async def test_a_hostile_repository_runs_nothing(tools: Tools, tmp_path: Path) -> None:
+    evil = tmp_path / "evil"
+    evil.write_text(f"#!/bin/sh\ntouch {tmp_path}/owned\ncat\n")
+    evil.chmod(0o755)
+    for name in ("post-checkout", "pre-commit", "post-index-change"):
+        hook = tools.project / ".git/hooks" / name
+        hook.parent.mkdir(exist_ok=True)
+        hook.write_text(evil.read_text())
+        hook.chmod(0o755)
+    for key in (
+        "core.fsmonitor",
+        "core.pager",
+        "diff.external",
+        "filter.evil.smudge",
+        "filter.evil.clean",
+        "core.editor",
+    ):
+        run_git(tools.project, "config", key, str(evil))
+    (tools.project / ".git/info").mkdir(exist_ok=True)
+    (tools.project / ".git/info/attributes").write_text("* filter=evil diff=evil\n")
+    await tools.run("git_worktree", action="create", branch="x")
+    (tmp_path / "project-x" / "a.txt").write_text("b\n")
+    with pytest.raises(CommandError, match="not committed"):
+        await tools.run("git_worktree", action="remove", branch="x")
+    await tools.run("git_worktree", action="remove", branch="x", force=True)
+    assert not (tmp_path / "owned").exists()
+
+
+async def test_git_that_does_not_answer(tools: Tools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/git").write_text("#!/bin/sh\nexec sleep 60\n")
+    (tmp_path / "bin/git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
+    with pytest.raises(CommandError, match="did not answer within"):
+        await git(tools.project, "status", timeout=0.3)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(CommandError, match="not installed"):
+        await git(tools.project, "status")
+
+
+async def test_the_project_of_a_folder(tools: Tools, tmp_path: Path) -> None:
+    (tools.project / "src/deep").mkdir(parents=True)
+    found = find_project(tools.project / "src/deep")
+    assert (found.root, found.branch, found.worktree) == (tools.project, "main", False)
+    await tools.run("git_worktree", action="create", branch="feat/x")
+    linked = find_project(tmp_path / "project-feat-x")
+    assert (linked.root, linked.branch, linked.worktree) == (tmp_path / "project-feat-x", "feat/x", True)
+    commit = run_git(tools.project, "rev-parse", "HEAD")
+    run_git(tools.project, "checkout", "-q", "--detach")
+    assert find_project(tools.project).branch == commit[:8]
+
+
+def test_folders_without_a_project(tmp_path: Path, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    assert find_project(plain).root == plain
+    assert find_project(plain).branch == ""
+    (plain / ".git").write_text("gitdir: /nowhere\n")
+    assert find_project(plain).git_dir is None
+    monkeypatch.setenv("HOME", str(tmp_path))
+    run_git(tmp_path, "init", "-q", "-b", "dots")
+    (tmp_path / "inside").mkdir()
+    assert find_project(tmp_path / "inside").root == tmp_path / "inside"
+    assert find_project(tmp_path).branch == "dots"
+    assert find_project(tmp_path / "not there").root == tmp_path / "not there"
+    (tmp_path / ".git/HEAD").write_text("ref: refs/heads/\x1b[2Jevil\n")
+    assert find_project(tmp_path).branch == ""
