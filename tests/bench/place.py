@@ -35,9 +35,9 @@ def place() -> Iterator[Place]:
         project.mkdir()
         (project / "README.md").write_text("# A project\n")
         environ = dict(os.environ) | {"PYTHONPATH": str(ROOT), "TERM": "xterm-256color", "COLORTERM": "truecolor"}
-        for name in ("TEXTUAL_ANIMATIONS", "OLLAMA_HOST"):
+        # Whoever runs this may have switched off what every installation has: compiled modules.
+        for name in ("TEXTUAL_ANIMATIONS", "PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"):
             environ.pop(name, None)
-        environ["OLLAMA_HOST"] = "127.0.0.1:9"
         yield Place(home, project, environ)
 
 

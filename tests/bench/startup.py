@@ -17,6 +17,9 @@ def run(report: Report, place: Place) -> None:
     lost: dict[str, list[float]] = {name: [] for name in commands}
     memory: dict[str, list[float]] = {name: [] for name in commands}
     idle: dict[str, list[float]] = {name: [] for name in commands}
+    with Probe(commands["ours"], environ=place.environ, cwd=place.home.path) as warm:
+        warm.first_frame()
+        warm.rest(3.0)
     with Probe(commands["ours"], environ=place.environ, cwd=place.project) as first:
         report.add("first frame, the very first start in a folder", first.first_frame(), "s")
         first.rest(2.5)
