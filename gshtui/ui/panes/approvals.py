@@ -28,7 +28,7 @@ from gshtui.ui.panes.approvals_state import CONSUMED, ApprovalsState, reduce, tu
 from gshtui.ui.panes.question_view import QuestionView
 from gshtui.ui.panes.reason import ReasonInput
 from gshtui.ui.widgets.prompt.cells import fit
-from gshtui.ui.widgets.prompt.keys import OwnKeys
+from gshtui.ui.widgets.prompt.keys import OwnKeys, key_of
 
 GUARD = 0.4
 """Seconds for which a question that came up by itself takes no answer: the key was meant for something else."""
@@ -87,6 +87,9 @@ class ApprovalsPane(Vertical, can_focus=True):
         yield QuestionView(self.draw)
         yield Answers()
 
+    def on_mount(self) -> None:
+        self.watch(self.screen, "focused", self._noticed)
+
     # What comes in
 
     def consume(self, events: Sequence[Event]) -> None:
@@ -123,12 +126,13 @@ class ApprovalsPane(Vertical, can_focus=True):
         self.set_class(height < 16, "-low")
         self.set_class(height < 9, "-tiny")
         answers = self.query_one(Answers)
-        rows = answers.offer(bool(request.pattern), self.has_focus_within, max(8, self.content_size.width or width - 4))
+        rows = answers.offer(bool(request.pattern), max(8, self.content_size.width or width - 4))
         frame = 0 if height < 16 else 2
         most = max(1, height // 2 - 1 - frame - rows)
         view = self.query_one(QuestionView)
         view.fit(self.content_size.width or width - 4, most)
         below = f" · ↓ {view.hidden} more lines" if view.hidden else ""
+        below += "" if self.has_focus_within else f" · {key_of(self, 'approval.focus')} to answer"
         heading = title(request, self.state.place, len(self.state.waiting))
         heading = fit(f"◆ {heading}", max(8, width - 4 - len(below))) + below
         self.query_one("#approval-title", Static).update(heading)
@@ -139,9 +143,13 @@ class ApprovalsPane(Vertical, can_focus=True):
         """Go to the question in front; after the answer the focus goes back to where it is now."""
         if self.state.shown is None or self.has_focus_within:
             return
-        self._came_from = self.screen.focused
         self._coming = True
         self.focus()
+
+    def _noticed(self, focused: Widget | None) -> None:
+        """Remember who had the focus last, outside of this panel."""
+        if focused is not None and self not in focused.ancestors_with_self:
+            self._came_from = focused
 
     def on_focus(self) -> None:
         """Say that keys count here, and from when on."""
@@ -153,7 +161,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         self.draw()
 
     def _go_back(self) -> None:
-        came_from, self._came_from = self._came_from, None
+        came_from = self._came_from
         home = came_from if came_from is not None and came_from.is_attached and came_from.focusable else self._home()
         if home is not None:
             home.focus()
@@ -194,14 +202,12 @@ class ApprovalsPane(Vertical, can_focus=True):
         self.post_message(Intent(ApprovalAnswered(approval=approval, decision=decision, reason=reason)))
         had_focus = self.has_focus_within
         self._become(without(self.state, approval))
-        if had_focus:
+        if had_focus and self.state.shown is not None:  # with nothing left, the focus has gone back already
             self._go_back()
 
     def _ask_reason(self) -> None:
         if not self.query(ReasonInput):
             request = self.state.shown
-            if self._came_from is None and not self.has_focus:
-                self._came_from = self.screen.focused
             field = ReasonInput(request.approval if request is not None else "")
             self.mount(field)
             field.focus()
@@ -250,20 +256,19 @@ class Answers(Static):
     def __init__(self) -> None:
         super().__init__(id="answers", markup=False)
 
-    def offer(self, with_pattern: bool, active: bool, width: int) -> int:
+    def offer(self, with_pattern: bool, width: int) -> int:
         """Show what can be answered, in words as long as there is room for; rows that it takes."""
         offered = [row for row in ANSWERS if with_pattern or row[1] != "always"]
-        lead = "" if active else "ctrl+g, then "
         parts: list[tuple[str, str]] = []
         for size in range(4):
             parts = [(f"{key} {words[size]}".rstrip(), answer) for key, answer, words in offered]
-            if len(lead) + sum(len(text) + 2 for text, _ in parts) - 2 <= width:
+            if sum(len(text) + 2 for text, _ in parts) - 2 <= width:
                 break
-        line = Content.styled(lead if width > 40 else "", "$text-muted")
+        line = Content()
         for text, answer in parts:
             style = Style.from_meta({"@click": f"give({answer!r})"})
             key, _, word = text.partition(" ")
-            line = Content.assemble(line, "  " if len(line) and line.plain != lead else "")
+            line = Content.assemble(line, "  " if len(line) else "")
             start = len(line)
             line = Content.assemble(line, (key, "bold $text-accent"), f" {word}" if word else "")
             line = line.stylize(style, start)

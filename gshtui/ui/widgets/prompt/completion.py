@@ -75,6 +75,11 @@ class Completer:
         self._task = asyncio.get_running_loop().create_task(self._ask(asked, before, self._generation))
         return True
 
+    @property
+    def pending(self) -> bool:
+        """Whether candidates for the newest text are on their way: those that are shown are older ones."""
+        return self._task is not None and not self._task.done()
+
     def cancel(self) -> None:
         """What is on its way is not wanted any more."""
         self._generation += 1

@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from textual.widget import Widget
 
+from gshtui.ui.bindings import KEYS
 from gshtui.ui.widgets.prompt.window import app_of
+
+
+def key_of(widget: Widget, id: str) -> str:
+    """The first key of a row of the key table, as the configuration has remapped it."""
+    keymap = app_of(widget)._keymap  # pyright: ignore[reportPrivateUsage]  # there is no public way to read it
+    return (keymap.get(id) or KEYS[id].keys).split(",")[0]
 
 
 class OwnKeys:

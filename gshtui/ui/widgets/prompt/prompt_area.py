@@ -6,7 +6,8 @@ the parts, each an `EventConsumer` of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from textual.app import ComposeResult
@@ -38,6 +39,7 @@ class PromptArea(Vertical):
         completions: Iterable[CompletionSource] = (),
         commands: Commands | None = None,
         keep_drafts: bool = True,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(id="prompt-area")
         self.popup = CompletionPopup()
@@ -49,7 +51,7 @@ class PromptArea(Vertical):
             popup=self.popup,
             keep_drafts=keep_drafts,
         )
-        self.approvals = ApprovalsPane(home=self._input, typed=self._type)
+        self.approvals = ApprovalsPane(home=self._input, typed=self._type, clock=clock)
         self.queue = QueuePane(home=self._input, typed=self._type)
         self.status = PromptStatus(agent)
 

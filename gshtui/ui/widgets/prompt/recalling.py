@@ -6,7 +6,7 @@ It owns when lists open and close and what the arrow keys mean; candidates are t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from textual.widgets import TextArea
@@ -33,7 +33,8 @@ class RecallingArea(DraftingArea):
         self.popup = popup
         self.searching = False
         """Whether what is typed is looked for in the history."""
-        self._completer = Completer(popup.show, self.complain)
+        self._completer = Completer(self._offer, self.complain)
+        self._take_first = False
         self._completer.sources.extend(completions)
         super().__init__(id="prompt", placeholder=HINT, project=project, keep_drafts=keep_drafts)
 
@@ -49,7 +50,14 @@ class RecallingArea(DraftingArea):
         else:
             self._look()
 
+    def _offer(self, candidates: Sequence[Candidate]) -> None:
+        self.popup.show(candidates)
+        if self._take_first and candidates:
+            self.take(candidates[0])
+        self._take_first = False
+
     def _look(self) -> None:
+        self._take_first = False
         row, column = self.cursor_location
         if not self._completer.sources or not self._completer.update(self.document[row][:column], row):
             self.popup.close()
@@ -94,14 +102,16 @@ class RecallingArea(DraftingArea):
     def enter_takes(self) -> bool:
         """Whether enter is for the list: something was chosen by key, or taking it would change the word."""
         chosen = self.popup.chosen
-        if chosen is None or self.searching:
+        if chosen is None or self.searching or self._completer.pending:
             return self.searching
         row, column = self.cursor_location
         return self.popup.moved or self.document[row][chosen.start : column] != chosen.insert
 
     def action_complete(self) -> None:
-        """Take the marked candidate, or look for some."""
-        if self.popup.is_open or self.searching:
+        """Take the marked candidate, the first one as soon as it is known, or look for some."""
+        if self._completer.pending:
+            self._take_first = True  # what is shown belongs to what was written before
+        elif self.popup.is_open or self.searching:
             self.take(self.popup.chosen)
         else:
             self._look()

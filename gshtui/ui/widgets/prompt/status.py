@@ -15,8 +15,8 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from gshtui.bus.event import Event
-from gshtui.ui.bindings import KEYS
 from gshtui.ui.widgets.prompt.cells import fit
+from gshtui.ui.widgets.prompt.keys import key_of
 from gshtui.ui.widgets.prompt.status_state import CONSUMED, StatusState, doing, elapsed, reduce, waits
 from gshtui.ui.widgets.prompt.window import app_of
 
@@ -24,11 +24,6 @@ FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 TICK = 0.125
 IDLE = (("enter", "send"), ("shift+enter", "newline"), ("/", "commands"), ("@", "files"), ("!", "shell"))
 EDITING = (("enter", "keep the change"), ("esc", "leave it as it was"), ("empty", "withdraw it"))
-
-
-def key_name(key: str) -> str:
-    """The first key of a row of the table, as people write it."""
-    return KEYS[key].keys.split(",")[0].replace("question_mark", "?")
 
 
 class PromptStatus(Static):
@@ -77,7 +72,7 @@ class PromptStatus(Static):
     def _busy(self, width: int) -> Content:
         moving = app_of(self).animation_level != "none"
         spinner = FRAMES[self._frame % len(FRAMES)] if moving else "●"
-        waiting = waits(self.state, key_name("approval.focus"))
+        waiting = waits(self.state, key_of(self, "approval.focus"))
         rest = [elapsed(self._clock() - self.state.since), *waiting, "esc to interrupt"]
         needed = sum(cell_len(part) + 3 for part in rest[: 1 + len(waiting)])
         what = fit(doing(self.state), max(12, width - 2 - needed))
@@ -85,7 +80,7 @@ class PromptStatus(Static):
         return _joined(line, rest, width)
 
     def _idle(self, width: int) -> Content:
-        waiting = waits(self.state, key_name("approval.focus"))
+        waiting = waits(self.state, key_of(self, "approval.focus"))
         if self.editing:
             return _hints(EDITING, width, "Changing a waiting prompt")
         if self.state.ended:
