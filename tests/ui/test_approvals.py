@@ -1,0 +1,335 @@
+"""The approvals inbox: answers count when they are meant, and nobody's typing is taken for one."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from textual import events
+from textual.pilot import Pilot
+from textual.widgets import Static
+
+from gshtui.bus.events.agent import PromptSubmitted
+from gshtui.bus.events.approval import ApprovalAnswered, ApprovalSettled
+from gshtui.ui.panes.approvals import GUARD, GUARD_AFTER_KEY, Answers, ApprovalsPane
+from gshtui.ui.panes.question_view import QuestionView
+from tests.kit.prompt_host import PromptHost, question
+
+
+class Clock:
+    """A clock that a test moves."""
+
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def later(self, seconds: float = 1.0) -> None:
+        self.now += seconds
+
+
+class Asked(PromptHost):
+    """A host whose clock stands still."""
+
+    def __init__(self, **area: object) -> None:
+        self.now = Clock()
+        super().__init__(keep_drafts=False, clock=self.now, **area)
+
+    @property
+    def answers(self) -> list[tuple[str, str, str]]:
+        return [(e.approval, e.decision, e.reason) for e in self.events if isinstance(e, ApprovalAnswered)]
+
+    @property
+    def pane(self) -> ApprovalsPane:
+        return self.area.approvals
+
+    async def review(self, pilot: Pilot[None]) -> None:
+        """Go to the question, and look at it for a while."""
+        await pilot.press("ctrl+g")
+        await pilot.pause()
+        self.now.later()
+
+
+@pytest.mark.parametrize(
+    ("key", "decision"),
+    [("1", "once"), ("y", "once"), ("2", "session"), ("3", "always"), ("4", "deny"), ("n", "deny")],
+)
+async def test_each_answer_by_key(key: str, decision: str) -> None:
+    app = Asked()
+    async with app.run_test() as pilot:
+        app.feed(question(1))
+        await app.review(pilot)
+        assert app.focused is app.pane
+        await pilot.press(key)
+        await pilot.pause()
+        assert app.answers == [("a1", decision, "")]
+        assert app.focused is app.area.input
+        assert not app.pane.display
+
+
+async def test_always_is_offered_only_with_a_pattern() -> None:
+    app = Asked()
+    async with app.run_test() as pilot:
+        app.feed(question(1, pattern=""))
+        await app.review(pilot)
+        assert "always" not in str(app.query_one(Answers).content)
+        await pilot.press("3")
+        await pilot.pause()
+        assert app.answers == [] and app.focused is app.pane
+
+
+async def test_denied_with_a_reason() -> None:
+    app = Asked()
+    async with app.run_test() as pilot:
+        app.feed(question(1))
+        await app.review(pilot)
+        await pilot.press("5")
+        await pilot.pause()
+        await pilot.press(*"y1 too broad", "escape")
+        await pilot.pause()
+        assert app.answers == [] and app.focused is app.pane
+        app.now.later()
+        await pilot.press("5")
+        await pilot.pause()
+        await pilot.press(*"only ./build", "enter")
+        await pilot.pause()
+        assert app.answers == [("a1", "deny", "only ./build")]
+        assert app.focused is app.area.input
+
+
+async def test_each_answer_by_mouse() -> None:
+    app = Asked()
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.feed(*(question(number) for number in range(1, 5)))
+        app.now.later()
+        await pilot.pause()
+        await pilot.press(*"typing")
+        for word, decision in (("allow once", "once"), ("always", "always"), ("deny with", None), ("deny", "deny")):
+            await pilot.pause()
+            text = app.query_one(Answers).content
+            await pilot.click(Answers, offset=(str(text).index(word), 0))
+            await pilot.pause()
+            app.now.later()
+            if decision is None:
+                await pilot.press(*"no", "enter")
+                await pilot.pause()
+                assert app.answers[-1][1:] == ("deny", "no")
+                app.now.later()
+            else:
+                assert app.answers[-1][1] == decision
+        assert [approval for approval, _, _ in app.answers] == ["a1", "a2", "a3", "a4"]
+        assert app.area.input.text == "typing"
+
+
+async def test_a_key_that_was_on_its_way_is_no_answer() -> None:
+    app = Asked()
+    async with app.run_test() as pilot:
+        app.feed(question(1), question(2))
+        app.now.later()
+        app.pane.focus()  # by itself, not by the person's key
+        await pilot.pause()
+        await pilot.press("1", "y")
+        app.now.later(GUARD - 0.01)
+        await pilot.press("1")
+        assert app.answers == []
+        app.now.later(0.02)
+        await pilot.press("1", "1", "y")  # the second and third are for a question that nobody has read
+        await pilot.pause()
+        assert app.answers == [("a1", "once", "")]
+        assert app.focused is app.area.input
+
+
+async def test_a_burst_that_brings_its_own_key_is_no_answer() -> None:
+    app = Asked()
+    async with app.run_test() as pilot:
+        app.feed(question(1))
+        app.now.later()
+        await pilot.press("ctrl+g")
+        app.now.later(GUARD_AFTER_KEY / 2)
+        await pilot.press("1")
+        await pilot.pause()
+        assert app.answers == []
+
+
+async def test_a_click_on_what_has_just_come_up_is_no_answer() -> None:
+    app = Asked()
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.feed(question(1))
+        await pilot.pause()
+        text = str(app.query_one(Answers).content)
+        await pilot.click(Answers, offset=(text.index("allow once"), 0))
+        await pilot.pause()
+        assert app.answers == []
+
+
+async def test_several_wait_in_turn() -> None:
+    app = Asked()
+    async with app.run_test() as pilot:
+        app.feed(question(1), question(2), question(3))
+        await app.review(pilot)
+        heading = app.query_one("#approval-title", Static)
+        assert "1 of 3" in str(heading.content)
+        await pilot.press("right")
+        assert "2 of 3" in str(heading.content)
+        app.now.later()
+        await pilot.press("1")
+        await pilot.pause()
+        assert app.answers == [("a2", "once", "")]
+        await app.review(pilot)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert app.focused is app.area.input
+        assert [request.approval for request in app.pane.state.waiting] == ["a1", "a3"]
+
+
+async def test_a_question_that_is_settled_elsewhere_goes() -> None:
+    app = Asked()
+    settled = ApprovalSettled(approval="a1", agent="main", call="c1", decision="withdrawn")
+    async with app.run_test() as pilot:
+        app.feed(question(1), question(2))
+        await app.review(pilot)
+        await pilot.press("5")
+        await pilot.pause()
+        await pilot.press(*"because")
+        app.feed(settled)
+        await pilot.pause()
+        await pilot.press("1")  # the person cannot have meant the question that came up now
+        await pilot.pause()
+        assert app.answers == []
+        app.feed(ApprovalSettled(approval="a2", agent="main", call="c2", decision="timeout"))
+        await pilot.pause()
+        assert not app.pane.display
+        assert app.focused is app.area.input
+
+
+async def test_words_typed_at_the_panel_go_to_the_input() -> None:
+    app = Asked()
+    async with app.run_test() as pilot:
+        app.feed(question(1))
+        await app.review(pilot)
+        await pilot.press(*"what is 1?")
+        await pilot.pause()
+        assert app.area.input.text == "what is 1?"
+        assert app.answers == []
+
+
+async def test_the_focus_comes_back_to_where_it_was() -> None:
+    app = Asked()
+    async with app.run_test() as pilot:
+        log = app.query_one("Log")
+        log.focus()
+        app.feed(question(1))
+        await app.review(pilot)
+        await pilot.press("1")
+        await pilot.pause()
+        assert app.focused is log
+
+
+async def test_untrusted_text_is_text() -> None:
+    app = Asked()
+    nasty = "[@click=app.quit]x[/] [/foo] \x1b[2J \x1b]0;t\x07 [red"
+    async with app.run_test(size=(100, 40)) as pilot:
+        app.feed(
+            question(1, agent=nasty, tool=nasty, subject=nasty, pattern=nasty, detail=nasty * 2, warnings=(nasty,))
+        )
+        await pilot.pause()
+        rows = [app.query_one(QuestionView).render_line(y).text for y in range(4)]
+        assert "[@click=app.quit]x[/] [/foo]" in rows[0]
+        assert "\x1b" not in "".join(rows) + str(app.query_one("#approval-title", Static).content)
+        await pilot.click(QuestionView, offset=(3, 0))
+        await pilot.pause()
+        assert app.is_running and app.answers == []
+
+
+async def test_a_long_diff_scrolls_and_says_so() -> None:
+    app = Asked()
+    diff = "--- a\n+++ b\n@@ -1 +1 @@\n" + "".join(f"+line {n}\n" for n in range(5_000))
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.feed(question(1, diff=diff))
+        await app.review(pilot)
+        title = app.query_one("#approval-title", Static)
+        assert "more lines" in str(title.content)
+        view = app.query_one(QuestionView)
+        await pilot.press("down", "pagedown", "pagedown")
+        await pilot.pause()
+        assert view.scroll_offset.y > 5
+        view.scroll_end(animate=False)
+        await pilot.pause()
+        assert "more lines" not in str(title.content)
+        assert "line 4999" in view.render_line(view.size.height - 1).text
+
+
+@pytest.mark.parametrize("size", [(80, 24), (20, 5), (40, 10), (200, 50)])
+async def test_the_input_and_some_of_the_conversation_stay_in_sight(size: tuple[int, int]) -> None:
+    app = Asked()
+    diff = "@@ -1 +1 @@\n" + "".join(f"+line {n}\n" for n in range(200))
+    async with app.run_test(size=size) as pilot:
+        app.feed(question(1, diff=diff, warnings=("w " * 50,)), question(2))
+        await pilot.pause()
+        width, height = size
+        assert app.area.input.region.bottom <= height and app.area.input.region.height >= 1
+        assert app.query_one("Log").region.height >= (4 if height >= 24 else 1)
+        view = app.query_one(QuestionView)
+        assert view.region.height >= 1 and view.region.right <= width
+        assert "rm -r" in view.render_line(0).text
+        answers = app.query_one(Answers)
+        assert answers.region.bottom <= height and answers.region.height >= 1
+        await app.review(pilot)
+        await pilot.press("4")
+        await pilot.pause()
+        assert app.answers == [("a1", "deny", "")]
+
+
+KEYS = st.sampled_from([*"yn12345 abcXYZé", "enter", "backspace", "left", "right", "space", "ASK", "ASK", "SETTLE"])
+
+
+@settings(max_examples=15)
+@given(st.lists(KEYS, min_size=5, max_size=40), st.randoms(use_true_random=False))
+async def test_typing_while_questions_come_loses_nothing_and_answers_nothing(
+    keys: list[str], chance: random.Random
+) -> None:
+    app = Asked()
+    model, cursor, lines = "", 0, list[str]()
+    asked = 0
+    async with app.run_test(size=(80, 24)) as pilot:
+        for key in keys:
+            if key == "ASK":
+                asked += 1
+                app.feed(question(asked))
+                continue
+            if key == "SETTLE":
+                app.feed(ApprovalSettled(approval=f"a{asked}", agent="main", call="c", decision="timeout"))
+                continue
+            app.post_message(events.Key(key, " " if key == "space" else key if len(key) == 1 else None))
+            app.now.later(0.15)
+            if chance.random() < 0.3:
+                await pilot.pause()
+            model, cursor = typed(key, model, cursor, lines)
+        await pilot.pause()
+        await pilot.pause()
+        assert app.answers == []
+        assert app.focused is app.area.input
+        assert [event.text for event in app.events if isinstance(event, PromptSubmitted)] == lines
+        assert app.area.input.text == model
+
+
+def typed(key: str, text: str, cursor: int, sent: list[str]) -> tuple[str, int]:
+    """What a key makes of a text, on one line."""
+    match key:
+        case "enter":
+            if text.strip():
+                sent.append(text)
+                return "", 0
+            return text, cursor
+        case "backspace":
+            return text[: max(0, cursor - 1)] + text[cursor:], max(0, cursor - 1)
+        case "left":
+            return text, max(0, cursor - 1)
+        case "right":
+            return text, min(len(text), cursor + 1)
+        case _:
+            char = " " if key == "space" else key
+            return text[:cursor] + char + text[cursor:], cursor + 1

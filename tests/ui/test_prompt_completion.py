@@ -1,0 +1,181 @@
+"""The list of completions: it helps, and never has the focus."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from gshtui.ui.widgets.prompt.files import FileIndex, FileSource
+from gshtui.ui.widgets.prompt.sources import AgentSource, CommandSource
+from tests.kit.prompt_host import PromptHost
+
+
+@dataclass
+class Said:
+    value: str
+    start: int
+    kind: str
+    detail: str = ""
+
+
+async def complete(line: str, cursor: int) -> list[Said]:
+    """Two commands, one with a parameter."""
+    if " " in line:
+        start = line.rindex(" ") + 1
+        return [Said("name=", start, "parameter", "the model")] if "name=".startswith(line[start:]) else []
+    names = [("model", "Choose another model"), ("more", "Show [bold]more[/bold]"), ("help", "What there is")]
+    return [Said(name, 1, "command", detail) for name, detail in names if name.startswith(line[1:])]
+
+
+def host(**area: object) -> PromptHost:
+    return PromptHost(keep_drafts=False, completions=[CommandSource(complete)], **area)
+
+
+async def shown(app: PromptHost, pilot: Pilot[None]) -> list[str]:
+    await app.workers.wait_for_complete()
+    await pilot.pause()
+    return [candidate.shown for candidate in app.area.popup.candidates]
+
+
+async def test_commands_and_their_parameters() -> None:
+    app = host()
+    async with app.run_test() as pilot:
+        await pilot.press("slash")
+        assert await shown(app, pilot) == ["/model", "/more", "/help"]
+        assert app.area.popup.display and app.focused is app.area.input
+        await pilot.press("m", "down", "tab")
+        await pilot.pause()
+        assert app.area.input.text == "/more "
+        await pilot.press("ctrl+u", *"/mod", "enter")
+        await pilot.pause()
+        assert app.area.input.text == "/model "
+        assert app.lines == []
+        await pilot.press("n")
+        assert await shown(app, pilot) == ["name="]
+        await pilot.press("tab", *"opus", "enter")
+        await pilot.pause()
+        assert app.lines == ["model name=opus"]
+
+
+async def test_enter_sends_a_whole_name() -> None:
+    app = host()
+    async with app.run_test() as pilot:
+        await pilot.press(*"/help")
+        assert await shown(app, pilot) == ["/help"]
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.lines == ["help"]
+        assert not app.area.popup.display
+
+
+async def test_the_list_is_above_the_input_and_covers_no_layout() -> None:
+    app = host()
+    async with app.run_test(size=(80, 24)) as pilot:
+        before = app.area.input.region
+        await pilot.press("slash")
+        await shown(app, pilot)
+        await pilot.pause()
+        assert app.area.input.region == before
+        assert app.area.popup.region.bottom == before.y
+        assert app.area.popup.region.height == 3
+
+
+async def test_escape_closes_the_list_then_goes_on() -> None:
+    app = host()
+    async with app.run_test() as pilot:
+        await pilot.press("slash")
+        await shown(app, pilot)
+        await pilot.press("escape")
+        assert not app.area.popup.is_open
+        assert app.area.input.text == "/"
+
+
+async def test_a_candidate_is_clicked() -> None:
+    app = host()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("slash")
+        await shown(app, pilot)
+        await pilot.click("#completions", offset=(4, 1))
+        await pilot.pause()
+        assert app.area.input.text == "/more "
+        assert app.focused is app.area.input
+
+
+async def test_typing_on_narrows_and_leaving_the_word_closes() -> None:
+    app = host()
+    async with app.run_test() as pilot:
+        await pilot.press(*"/mo")
+        assert await shown(app, pilot) == ["/model", "/more"]
+        await pilot.press("d")
+        assert await shown(app, pilot) == ["/model"]
+        await pilot.press("x")
+        assert await shown(app, pilot) == []
+        assert not app.area.popup.display
+        await pilot.press("backspace")
+        assert await shown(app, pilot) == ["/model"]
+        await pilot.press("home")
+        await pilot.pause()
+        assert not app.area.popup.is_open
+
+
+async def test_files_and_agents(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    for name in ("src/main.py", "src/my notes.md", "readme.md"):
+        (tmp_path / name).write_text("")
+    app = host(project=tmp_path)
+    app.area.input.add_source(AgentSource(lambda: [("main", ""), ("reviewer", "reads")]))
+    app.area.input.add_source(FileSource(FileIndex(tmp_path)))
+    async with app.run_test() as pilot:
+        await pilot.press(*"look @main")
+        await until(app, pilot, "src/main.py")
+        assert app.area.popup.candidates[0].shown == "@main"
+        await pilot.press("down", "tab", *"and @notes")
+        await until(app, pilot, "src/my notes.md")
+        await pilot.press("tab", *"@src")
+        await until(app, pilot, "src/")
+        await pilot.press("tab")
+        await pilot.pause()
+        assert app.area.input.text == 'look @src/main.py and @"src/my notes.md" @src/'
+
+
+async def until(app: PromptHost, pilot: Pilot[None], label: str) -> None:
+    """Wait for a candidate: the index is built in a thread."""
+    while label not in [candidate.shown for candidate in app.area.popup.candidates]:
+        await pilot.pause()
+
+
+async def test_a_tiny_window() -> None:
+    app = host()
+    async with app.run_test(size=(20, 5)) as pilot:
+        await pilot.press("slash")
+        await shown(app, pilot)
+        await pilot.pause()
+        assert app.area.popup.region.y >= 0
+        assert app.area.popup.region.bottom <= app.area.input.region.y
+        assert app.area.popup.region.right <= 20
+
+
+async def test_enter_and_tab_never_take_what_belongs_to_older_words() -> None:
+    gate = asyncio.Event()
+
+    async def slow(line: str, cursor: int) -> list[Said]:
+        if line != "/m":
+            await gate.wait()
+        return await complete(line, cursor)
+
+    app = PromptHost(keep_drafts=False, completions=[CommandSource(slow)])
+    async with app.run_test() as pilot:
+        await pilot.press(*"/m")
+        assert await shown(app, pilot) == ["/model", "/more"]
+        await pilot.press(*"ore", "enter")
+        await pilot.pause()
+        assert app.lines == ["more"]
+        await pilot.press(*"/m")
+        await shown(app, pilot)
+        await pilot.press(*"or", "tab")
+        gate.set()
+        await shown(app, pilot)
+        assert app.area.input.text == "/more "
