@@ -17,6 +17,9 @@ from gshtui.providers.clean import ToolNames, data, identifier, text
 from gshtui.providers.port import Capabilities, Request, estimate
 
 NO_OUTPUT = "(no output)"
+IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+"""What every provider with eyes takes."""
+PDF = "application/pdf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +68,8 @@ def _fitting(block: Block, provider: str, abilities: Capabilities) -> Block | No
         case Thinking():
             mine = _mine(block.opaque, provider)
             return Thinking(text(block.text), mine) if mine else None
-        case Image() if not abilities.images:
-            return Text(f"[The image {text(block.name)} was left out: this model cannot see images.]")
+        case Image():
+            return _image(block, abilities)
         case Document():
             return _document(block, abilities)
         case ToolCall():
@@ -80,17 +83,34 @@ def _mine(opaque: dict[str, Any], provider: str) -> dict[str, Any]:
     return {provider: opaque[provider]} if provider in opaque else {}
 
 
+def _decoded(encoded: str) -> bytes:
+    try:
+        return base64.b64decode(encoded, validate=True)
+    except (binascii.Error, ValueError):
+        return b""
+
+
+def _left_out(what: str, name: str, why: str) -> Text:
+    """A note in place of what would make the provider refuse this and every later request."""
+    return Text(f"[The {what}{f' {text(name)}' if name else ''} was left out: {why}.]")
+
+
+def _image(block: Image, abilities: Capabilities) -> Block:
+    if not abilities.images:
+        return _left_out("image", block.name, "this model cannot see images")
+    if block.media_type not in IMAGES:
+        return _left_out("image", block.name, f"models cannot read {text(block.media_type)}")
+    return block if _decoded(block.data) else _left_out("image", block.name, "its data is damaged")
+
+
 def _document(block: Document, abilities: Capabilities) -> Block:
-    name = text(block.name) or "document"
+    name = text(block.name)
     if block.media_type.startswith("text/") or block.media_type == "application/json":
-        try:
-            words = base64.b64decode(block.data, validate=True).decode("utf-8", "replace")
-        except (binascii.Error, ValueError):
-            words = ""
-        return Text(f"Document {name}:\n\n{words or '(empty)'}")
-    if not abilities.documents:
-        return Text(f"[The document {name} was left out: this model cannot read {block.media_type}.]")
-    return block
+        words = text(_decoded(block.data).decode("utf-8", "replace"))
+        return Text(f"Document {name}:\n\n{words if words.strip() else '(empty)'}")
+    if not abilities.documents or block.media_type != PDF:
+        return _left_out("document", name, f"this model cannot read {text(block.media_type)}")
+    return block if _decoded(block.data) else _left_out("document", name, "its data is damaged")
 
 
 def _paired(found: list[Turn]) -> list[Turn]:

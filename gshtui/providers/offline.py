@@ -128,6 +128,7 @@ class OfflineProvider:
     async def count(self, request: Request) -> int:
         """The house's estimate."""
         size = sum(len(block) for block in request.system)
+        size += sum(len(tool.name) + len(tool.description) + len(str(tool.schema)) for tool in request.tools)
         for message in request.messages:
             size += sum(len(b.text) if isinstance(b, Text) else len(str(b)) for b in message.blocks)
         return estimate(size, len(request.messages))

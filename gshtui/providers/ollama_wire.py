@@ -29,7 +29,7 @@ def body(request: Request, abilities: Capabilities, names: ToolNames) -> dict[st
     if system := history.system(request):
         messages.append({"role": "system", "content": "\n\n".join(system)})
     for turn in history.turns(request.messages, API, abilities):
-        messages += _user(turn.blocks, names) if turn.role == "user" else [_assistant(turn.blocks, names)]
+        messages += _user(turn.blocks, names) if turn.role == "user" else _assistant(turn.blocks, names)
     options: dict[str, Any] = {"num_ctx": abilities.window}
     if request.max_output:
         options["num_predict"] = request.max_output
@@ -74,7 +74,7 @@ def _user(blocks: tuple[Block, ...], names: ToolNames) -> list[dict[str, Any]]:
     return out
 
 
-def _assistant(blocks: tuple[Block, ...], names: ToolNames) -> dict[str, Any]:
+def _assistant(blocks: tuple[Block, ...], names: ToolNames) -> list[dict[str, Any]]:
     words = "\n\n".join(block.text for block in blocks if isinstance(block, Text))
     thoughts = "\n\n".join(block.text for block in blocks if isinstance(block, Thinking))
     calls = [
@@ -85,7 +85,9 @@ def _assistant(blocks: tuple[Block, ...], names: ToolNames) -> dict[str, Any]:
     out: dict[str, Any] = {"role": "assistant", "content": words}
     if thoughts:
         out["thinking"] = thoughts
-    return {**out, "tool_calls": calls} if calls else out
+    if calls:
+        out["tool_calls"] = calls
+    return [out] if words.strip() or thoughts or calls else []
 
 
 class Reader:

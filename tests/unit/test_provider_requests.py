@@ -1,0 +1,131 @@
+"""Whatever a log holds, each translation makes a request that keeps every rule of its API. Pure: no SDK, no network."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gshtui.bus.messages import Block, Document, Image, Message, Text, Thinking, ToolCall, ToolResult
+from gshtui.providers import anthropic_wire, gemini_wire, history, ollama_wire, openai_chat_wire, openai_responses_wire
+from gshtui.providers.catalog import Catalog
+from gshtui.providers.clean import Joiner, ToolNames, data, text
+from gshtui.providers.port import Request, ToolSpec
+from tests.kit.loopback.apis import SPEECHES
+from tests.kit.loopback.speech import sign, well_formed
+from tests.kit.providers import APIS, MODELS
+
+CATALOG = Catalog.load()
+WORDS = st.text(st.characters(codec=None), max_size=12)  # lone surrogates too
+IDS = st.sampled_from(["a", "b", "", "call|1", "x" * 70, "ü\ud800"])
+NAMES = st.sampled_from(["read", "grep", "git worktree", "git/worktree", "", "9", "n" * 80])
+ARGUMENTS = st.dictionaries(WORDS, st.none() | st.integers(-5, 5) | WORDS | st.lists(WORDS, max_size=2), max_size=2)
+
+
+def thought(words: str) -> Thinking:
+    """Signed by everyone; each must look at its own only, and none at words that were changed."""
+    opaque = {
+        "anthropic": {"signature": sign("anthropic", text(words))},
+        "openai": {"id": "rs_1", "encrypted": sign("openai", text(words))},
+        "ollama": True,
+    }
+    return Thinking(words, opaque)
+
+
+ANSWERS: st.SearchStrategy[Block] = st.one_of(
+    WORDS.map(Text),
+    WORDS.map(Thinking),
+    WORDS.map(thought),
+    st.builds(ToolCall, IDS, NAMES, ARGUMENTS, st.sampled_from(["", "{"])),
+)
+PICTURES = st.sampled_from([("image/png", "aGk="), ("image/svg+xml", "aGk="), ("image/png", "!"), ("image/png", "")])
+PAPERS = st.sampled_from(
+    [("application/pdf", "aGk="), ("application/zip", "aGk="), ("text/plain", ""), ("text/x", "aGk=")]
+)
+QUESTIONS: st.SearchStrategy[Block] = st.one_of(
+    WORDS.map(Text), PICTURES.map(lambda p: Image(*p)), PAPERS.map(lambda p: Document(*p, "n\ud800.x"))
+)
+RESULTS: st.SearchStrategy[Block] = st.builds(ToolResult, IDS, NAMES, WORDS, st.sampled_from(["ok", "error", "lost"]))
+MESSAGES = st.one_of(
+    st.builds(Message, st.just("1"), st.just("user"), st.lists(QUESTIONS, max_size=3).map(tuple)),
+    st.builds(Message, st.just("2"), st.just("assistant"), st.lists(ANSWERS, max_size=4).map(tuple)),
+    st.builds(Message, st.just("3"), st.just("tool"), st.lists(RESULTS, max_size=3).map(tuple)),
+)
+TOOLS = tuple(ToolSpec(name, "\ud800", {"type": "object"}) for name in ("read", "git worktree", "git_worktree"))
+
+
+def body(api: str, request: Request) -> tuple[str, Any]:
+    """Path and body as they go out."""
+    names = history.tool_names(request)
+    model = CATALOG.find(request.model)
+    assert model is not None
+    match api:
+        case "anthropic":
+            sent = {**anthropic_wire.parameters(request, model, names), "stream": True}
+            return "", {**sent, **sent.pop("extra_body", {})}
+        case "openai":
+            return "", {**openai_responses_wire.parameters(request, model, names), "stream": True}
+        case "openai-chat":
+            return "", {**openai_chat_wire.parameters(request, model, names), "stream": True}
+        case "gemini":
+            contents = gemini_wire.contents(request, model, names)
+            return f"/v1/models/{request.model}:streamGenerateContent", {"contents": contents}
+        case _:
+            return "", ollama_wire.body(request, model.capabilities, names)
+
+
+def plain(value: Any) -> Any:
+    """Bytes as the SDK writes them."""
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    return [plain(item) for item in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("api", APIS)
+@given(st.lists(MESSAGES, max_size=7), st.sampled_from([(), ("",), ("be\ud800", "", "brief")]))
+def test_every_request_keeps_every_rule(api: str, messages: list[Message], system: tuple[str, ...]) -> None:
+    request = Request(MODELS[api].split(":")[0], system, tuple(messages), TOOLS)
+    path, sent = body(api, request)
+    sent = json.loads(json.dumps(plain(sent)))
+    well_formed(sent)
+    SPEECHES[api]().check(path, {"anthropic-version": "x"}, sent)
+
+
+@given(st.lists(MESSAGES, max_size=7))
+def test_no_words_of_a_person_and_no_result_are_lost(messages: list[Message]) -> None:
+    abilities = CATALOG.find("claude-sonnet-5-5")
+    assert abilities is not None
+    sent = history.turns(messages, "anthropic", abilities.capabilities)
+    words = [block.text for turn in sent if turn.role == "user" for block in turn.blocks if isinstance(block, Text)]
+    for message in messages:
+        for block in message.blocks:
+            if isinstance(block, Text) and message.role == "user" and text(block.text).strip():
+                assert text(block.text) in words
+
+
+@given(st.lists(WORDS))
+def test_pieces_add_up_however_they_are_cut(pieces: list[str]) -> None:
+    joiner = Joiner()
+    shown = "".join(joiner.feed(piece) for piece in pieces) + joiner.rest()
+    assert shown == text("".join(pieces))
+    shown.encode()
+
+
+@given(st.lists(NAMES | WORDS, unique=True))
+def test_tool_names_are_valid_distinct_and_come_back(names: list[str]) -> None:
+    wire = ToolNames(names)
+    sent = [wire.to_wire(name) for name in names]
+    assert len(set(sent)) == len(names)
+    assert [wire.from_wire(name) for name in sent] == names
+    assert all(name.isascii() and len(name) <= 64 for name in sent)
+
+
+@given(st.recursive(WORDS | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(WORDS, inner), max_leaves=8))
+def test_cleaned_data_can_be_encoded(value: Any) -> None:
+    json.dumps(data(value), ensure_ascii=False).encode()
