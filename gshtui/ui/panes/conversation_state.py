@@ -160,7 +160,7 @@ class ConversationState:
         for message in messages:
             if message.role == "tool":
                 for result in message.results:
-                    self._stored_result(result, entries, calls)
+                    done += self._stored_result(result, entries, calls)
             elif message.id not in self.messages:
                 self.messages.add(message.id)
                 for entry in entries_of(message):
@@ -260,17 +260,19 @@ class ConversationState:
         new = with_result(tool, result)
         return self._put(new) if new != tool else []
 
-    def _stored_result(self, result: ToolResult, entries: list[Entry], calls: dict[str, int]) -> None:
+    def _stored_result(self, result: ToolResult, entries: list[Entry], calls: dict[str, int]) -> list[Operation]:
         at = calls.get(result.call_id)
-        if at is None:
-            known = self.calls.get(result.call_id)
-            if known is None or known.live:
-                self.early[result.call_id] = result
-                entries.append(with_result(Tool(f"result/{result.call_id}", result.name), result))
-            return
-        tool = entries[at]
-        assert isinstance(tool, Tool)
-        entries[at] = with_result(tool, result)
+        if at is not None:
+            tool = entries[at]
+            assert isinstance(tool, Tool)
+            entries[at] = with_result(tool, result)
+            return []
+        known = self.calls.get(result.call_id)
+        if known is not None:
+            return self._result(result) if known.live else []
+        self.early[result.call_id] = result
+        entries.append(with_result(Tool(f"result/{result.call_id}", result.name), result))
+        return []
 
     def _finish(self, event: TurnFinished) -> list[Operation]:
         done: list[Operation] = []

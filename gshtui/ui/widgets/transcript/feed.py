@@ -35,6 +35,11 @@ class Feed(Canvas):
         self._scheduled = False
         self._not_before = 0.0
 
+    @property
+    def drawing(self) -> bool:
+        """Whether something that was put in is still to be drawn."""
+        return self._scheduled or bool(self.document.busy)
+
     def apply(self, operations: Iterable[Operation]) -> None:
         """Carry out what the reducer of a conversation says."""
         for operation in operations:
@@ -82,7 +87,11 @@ class Feed(Canvas):
         self.viewport.settle()
         if self.document.sheets and not self.viewport.following:
             self.viewport.hold()
+        first = self.document.sheets[0] if self.document.sheets else None
+        gap = first.gap if first is not None else 0
         sheets = self.document.prepend(entries)
+        if first is not None:
+            self.viewport.lowered(first, first.gap - gap)
         self._schedule()
         return sheets
 
@@ -99,6 +108,13 @@ class Feed(Canvas):
 
     def forget(self) -> None:
         """The document is another one: let go of all that points into the old one."""
+
+    def sync(self, *, whole: bool = False) -> None:
+        super().sync(whole=whole)
+        if self.document.busy:
+            # Nothing new has to be waited for; only the window must get its turn.
+            self._not_before = 0.0
+            self._schedule()
 
     def _schedule(self, *, whole: bool = False) -> None:
         if whole:
@@ -118,11 +134,8 @@ class Feed(Canvas):
         self._cut(began + _BUDGET)
         self.sync()
         now = time.perf_counter()
-        self._not_before = now + min(_LONGEST, max(FRAME, (now - began) * _SHARE))
-        if self.document.busy:
-            # Nothing new has to be waited for; only the window must get its turn.
-            self._not_before = now
-            self._schedule()
+        if not self.document.busy:
+            self._not_before = now + min(_LONGEST, max(FRAME, (now - began) * _SHARE))
 
     def _cut(self, deadline: float) -> None:
         document = self.document

@@ -97,17 +97,18 @@ class _Renderer:
         palette = page.palette
         style = (palette.title, palette.heading, palette.subheading, palette.strong)[min(level, 4) - 1]
         lines = wrapped(self._inline(inside, page, style), page.width)
-        if level > 2:
+        if level > 1:
             return lines
         width = max((line.cells for line in lines), default=0)
-        return [*lines, Line([Segment(("━" if level == 1 else "─") * width, palette.rule)])]
+        return [*lines, Line([Segment("━" * width, palette.rule)])]
 
     def _quote(self, inside: Sequence[Token], page: Page) -> list[Line]:
         bar = Segment("▎ ", page.palette.marker)
         base, self._base = self._base, page.palette.quote
-        lines = self._nested(inside, page.narrower(2))
+        room = page.has_room(2)
+        lines = self._nested(inside, page.narrower(2) if room else page)
         self._base = base
-        return [line.behind(bar) for line in lines]
+        return [line.behind(bar) for line in lines] if room else lines
 
     def _nested(self, inside: Sequence[Token], page: Page, *, tight: bool = False) -> list[Line]:
         if self._depth >= _NESTED_LIMIT:
@@ -132,9 +133,14 @@ class _Renderer:
         for index, item in enumerate(items):
             mark = f"{number + index:>{digits}}. " if digits else f"{bullet} "
             mark, item_tokens = _task(mark, item, bool(digits))
-            made = self._nested(item_tokens, page.narrower(len(mark)), tight=tight) or [blank()]
+            room = page.has_room(len(mark))
+            made = self._nested(item_tokens, page.narrower(len(mark)) if room else page, tight=tight) or [blank()]
             if lines and not tight:
                 lines.append(blank())
+            if not room:
+                # Too narrow for an indent: the marker stands above its words.
+                lines += [*wrapped([Segment(mark.rstrip(), page.palette.marker)], page.width), *made]
+                continue
             first, rest = Segment(mark, page.palette.marker), Segment(" " * len(mark), page.palette.text)
             # The marker is a word of the text: it is copied with its line.
             lines.append(Line((first, *made[0].segments), join=made[0].join))

@@ -11,7 +11,8 @@ from gshtui.ui.widgets.transcript.code import Highlighter
 from gshtui.ui.widgets.transcript.palette import Palette
 
 NARROWEST = 8
-"""Cells that a renderer is given at least; a smaller terminal cuts the line."""
+"""Cells that a page has at least; a smaller terminal cuts the line."""
+_INNERMOST = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,4 +25,8 @@ class Page:
 
     def narrower(self, cells: int) -> Page:
         """The page inside an indent."""
-        return replace(self, width=max(NARROWEST, self.width - cells))
+        return replace(self, width=max(_INNERMOST, self.width - cells))
+
+    def has_room(self, cells: int) -> bool:
+        """Whether an indent of so many cells leaves enough to write in."""
+        return self.width - cells >= _INNERMOST

@@ -51,6 +51,12 @@ class Viewport:
             first = self.rows[0]
             self._place = Place(first.sheet, first.block, first.at)
 
+    def lowered(self, sheet: Sheet, rows: int) -> None:
+        """The first block of an entry has got so many empty rows above it."""
+        place = self._place
+        if place is not None and place.sheet is sheet and place.block == 0:
+            self._place = Place(sheet, 0, place.row + rows)
+
     def show(self, sheet: Sheet, block: int, row: int = 0, *, at: int = 0) -> None:
         """Put a row of a block on row `at` of the screen."""
         document = self.document

@@ -1,0 +1,52 @@
+"""A tiny app around a transcript, and what its screen says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from textual.app import App, ComposeResult
+from textual.pilot import Pilot
+
+from gshtui.ui.themes import OURS
+from gshtui.ui.widgets.transcript.entries import Entry
+from gshtui.ui.widgets.transcript.transcript import Transcript
+
+STYLES = Path(__file__).parents[2] / "styles"
+
+
+class TranscriptHost(App[None]):
+    """Nothing but a transcript with these entries."""
+
+    CSS_PATH = [STYLES / "transcript.tcss"]
+
+    def __init__(self, entries: Iterable[Entry] = (), theme: str = "gsh-dark", empty: str = "Nothing yet.") -> None:
+        super().__init__()
+        for ours in OURS:
+            self.register_theme(ours)
+        self.theme = theme
+        self.transcript = Transcript(empty=empty)
+        self._entries = list(entries)
+
+    def compose(self) -> ComposeResult:
+        yield self.transcript
+
+    def on_mount(self) -> None:
+        self.transcript.focus()
+        for entry in self._entries:
+            self.transcript.put(entry)
+
+
+def rows(transcript: Transcript) -> list[str]:
+    """What the rows of the screen say, without the gutter and blanks at their ends."""
+    return [transcript.row_strip(y).text[2:].rstrip() for y in range(transcript.size.height)]
+
+
+async def settled(pilot: Pilot[Any], transcript: Transcript) -> None:
+    """Wait until all that was put in is cut and drawn."""
+    await pilot.app.workers.wait_for_complete()
+    await pilot.pause()
+    while transcript.drawing:
+        await pilot.pause()
+    await pilot.pause()
