@@ -202,7 +202,7 @@ class Hub:
             ),
         )
         store = self.store
-        self.bus.subscribe(lambda batch: _record(store, batch), name="journal")
+        self.bus.subscribe(self._journal, name="journal")
         for command in session_commands.commands(store):
             self.registry.register(command)
 
@@ -281,6 +281,13 @@ class Hub:
             return None
         return model_commands.InUse(entry.provider, entry.model, entry.label, entry.window)
 
+    def _journal(self, batch: Sequence[Event]) -> None:
+        for event in batch:
+            # What is written elsewhere is journalled there.
+            elsewhere = self._sessions is not None and self._sessions.reads_along(getattr(event, "session", ""))
+            if self.store is not None and not elsewhere:
+                self.store.record(event)
+
     async def _watch_branch(self, _batch: Sequence[Event]) -> None:
         branch = await asyncio.to_thread(current_branch, self.options.cwd)
         if branch != self.branch:
@@ -298,8 +305,3 @@ class Hub:
     async def _stop_minds(self) -> None:
         if self._minds is not None:
             await self._minds.close()
-
-
-def _record(store: Store, batch: Sequence[Event]) -> None:
-    for event in batch:
-        store.record(event)

@@ -51,6 +51,10 @@ class Sessions:
         """Where the conversations are kept."""
         return self._record
 
+    def reads_along(self, session: str) -> bool:
+        """Whether the conversation is written elsewhere, where its events are journalled too."""
+        return any(self._open.get(agent) == session for agent in self._followers)
+
     async def open(self, wanted: str, *, agent: str, cwd: str, provider: str = "", model: str = "") -> Opened:
         """Open a conversation for an agent, in place of the one that it has.
 
@@ -148,12 +152,11 @@ class Sessions:
         while True:
             await asyncio.sleep(_FOLLOW_EVERY)
             try:
-                now = (await self._store.session(info.id)).messages
-                fresh = await self._store.messages(info.id, limit=now - known) if now > known else []
+                fresh = await self._store.messages_after(info.id, known, 1_000)
             except StoreError:
                 continue  # busy for the moment, or being deleted; the next look tells
             for stored in fresh:
                 self._bus.publish(MessageAppended(agent=agent, session=info.id, message=stored.message))
             if fresh:
-                known = now
-                self._bus.publish(SessionFollowed(session=info.id, messages=now))
+                known = fresh[-1].seq
+                self._bus.publish(SessionFollowed(session=info.id, messages=known))

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from gshtui.bus.events.agent import ModelChanged, PromptSubmitted, ToolFinished, TurnFinished
+from gshtui.bus.events.agent import MessageAppended, ModelChanged, PromptSubmitted, ToolFinished, TurnFinished
 from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested
 from gshtui.bus.events.hub import HubStarted, Noticed, PartFailed, PartStarted
-from gshtui.bus.events.session import SessionChangeRequested, SessionOpened
+from gshtui.bus.events.session import SessionChangeRequested, SessionFollowed, SessionOpened
 from gshtui.bus.ids import new_id
 from gshtui.commands.declaration import Caller, CommandError, UsageError
 from gshtui.hub import Hub, HubOptions
@@ -129,6 +129,12 @@ async def test_a_second_place_reads_along(opened: Open) -> None:
     second.hub.bus.publish(PromptSubmitted(prompt=new_id(), agent="main", text="run true"))
     refused = await second.hub.bus.wait_for(Noticed, lambda e: "reading only" in e.text, timeout=10)
     assert "/clear" in refused.hint
+    following = asyncio.create_task(second.hub.bus.wait_for(SessionFollowed, timeout=10))
+    await asyncio.sleep(0)
+    await first.ask("files *.txt")
+    await following
+    await second.hub.bus.drained()
+    assert [e.message.role for e in second.recorder.of(MessageAppended)] == ["user", "assistant", "tool", "assistant"]
 
 
 async def test_a_conversation_can_be_changed_and_left(opened: Open) -> None:
