@@ -84,7 +84,7 @@ class ConversationPane(Vertical):
         message.stop()
         self.query_one(SearchLine).open()
 
-    def on_transcript_searched(self, message: Transcript.Searched) -> None:
+    def on_searching_searched(self, message: Transcript.Searched) -> None:
         message.stop()
         self.query_one(SearchLine).tell(message.at, message.hits, message.done)
 

@@ -1,0 +1,173 @@
+"""The conversation pane: events in, older messages loaded as the reader goes back, a search line, honest failures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from textual.app import App, ComposeResult
+from textual.pilot import Pilot
+from textual.widgets import Input, Static
+
+from gshtui.bus.events.agent import MessageAppended, TextDelta, TurnFinished, TurnStarted
+from gshtui.bus.events.session import SessionOpened
+from gshtui.bus.messages import Message, Text, ToolCall, ToolResult
+from gshtui.ui.consumer import EventConsumer
+from gshtui.ui.panes.conversation import PAGE, ConversationPane
+from gshtui.ui.themes import OURS
+from tests.kit.transcript_host import STYLES, rows, settled
+
+
+@dataclass
+class Row:
+    """A stored message."""
+
+    seq: int
+    message: Message
+
+
+def record(count: int) -> list[Row]:
+    """A conversation of so many messages."""
+    made: list[Message] = []
+    for n in range(count):
+        if n % 3 == 0:
+            made.append(Message(f"m{n}", "user", (Text(f"prompt {n}"),)))
+        elif n % 3 == 1:
+            made.append(
+                Message(f"m{n}", "assistant", (Text(f"answer {n}"), ToolCall(f"c{n}", "bash", {"command": f"run {n}"})))
+            )
+        else:
+            made.append(Message(f"m{n}", "tool", (ToolResult(f"c{n - 1}", "bash", f"needle in output {n}"),)))
+    return [Row(seq, message) for seq, message in enumerate(made)]
+
+
+class Host(App[None]):
+    """A conversation pane on a record."""
+
+    CSS_PATH = [Path(STYLES) / "transcript.tcss"]
+
+    def __init__(self, stored: Sequence[Row] = (), failure: Exception | None = None) -> None:
+        super().__init__()
+        for ours in OURS:
+            self.register_theme(ours)
+        self.theme = "gsh-dark"
+        self.asked: list[int | None] = []
+        self._stored = stored
+        self._failure = failure
+        self.pane = ConversationPane(self._load)
+
+    async def _load(self, session: str, before: int | None, limit: int) -> Sequence[Any]:
+        self.asked.append(before)
+        if self._failure is not None:
+            raise self._failure
+        return [row for row in self._stored if before is None or row.seq < before][-limit:]
+
+    def compose(self) -> ComposeResult:
+        yield self.pane
+
+    async def opened(self, pilot: Pilot[None]) -> None:
+        """The conversation is open, and its newest page is shown."""
+        self.pane.consume([SessionOpened(session="s", agent="main", messages=len(self._stored))])
+        await settled(pilot, self.pane.transcript)
+        self.pane.transcript.focus()
+        await pilot.pause()
+
+
+async def test_it_is_a_consumer_and_says_what_will_appear() -> None:
+    app = Host()
+    async with app.run_test(size=(60, 12)) as pilot:
+        assert isinstance(app.pane, EventConsumer)
+        await app.opened(pilot)
+        shown = " ".join(row.strip() for row in rows(app.pane.transcript))
+        assert "Nothing has been said yet." in shown and "press enter" in shown
+        assert app.asked == []
+
+
+async def test_a_turn_from_the_prompt_to_its_end() -> None:
+    app = Host()
+    async with app.run_test(size=(60, 12)) as pilot:
+        await app.opened(pilot)
+        who = {"agent": "main", "session": "s"}
+        app.pane.consume([TurnStarted(turn="t", prompt="p", text="hello", **who)])
+        app.pane.consume([TextDelta(message="m", text=f"**wor**{n} ", **who) for n in range(5)])
+        whole = Message("m", "assistant", (Text("".join(f"**wor**{n} " for n in range(5))),))
+        app.pane.consume([MessageAppended(message=whole, **who), TurnFinished(turn="t", stop="end", duration=2, **who)])
+        await settled(pilot, app.pane.transcript)
+        assert [row for row in rows(app.pane.transcript) if row] == ["▌❯ hello", "wor0 wor1 wor2 wor3 wor4", "· 2.0s"]
+
+
+async def test_the_newest_page_is_shown_and_older_ones_come_when_they_are_wanted() -> None:
+    app = Host(record(3 * PAGE + 12))
+    async with app.run_test(size=(60, 12)) as pilot:
+        await app.opened(pilot)
+        view = app.pane.transcript
+        assert rows(view)[-1].startswith("✓ bash run")
+        assert app.asked == [None]
+        for _ in range(6):
+            await pilot.press("home")
+            await settled(pilot, view)
+        assert rows(view)[0] == "▌❯ prompt 0"
+        assert app.asked == [None, 2 * PAGE + 12, PAGE + 12, 12]
+        assert len([sheet for sheet in view.document.sheets if sheet.entry.id.startswith("result/")]) == 0
+
+
+async def test_a_record_that_cannot_be_read_is_said_and_the_pane_lives() -> None:
+    app = Host(record(30), OSError("disk gone [/]"))
+    async with app.run_test(size=(60, 12)) as pilot:
+        await app.opened(pilot)
+        shown = "\n".join(rows(app.pane.transcript))
+        assert "✗ Older messages could not be read: disk gone [/]" in shown
+        app.pane.consume([TurnStarted(agent="main", session="s", turn="t", prompt="p", text="still here")])
+        await settled(pilot, app.pane.transcript)
+        assert "▌❯ still here" in rows(app.pane.transcript)
+
+
+async def test_another_conversation_takes_the_place_of_the_first() -> None:
+    app = Host(record(30))
+    async with app.run_test(size=(60, 12)) as pilot:
+        await app.opened(pilot)
+        app.pane.consume([SessionOpened(session="other", agent="main")])
+        await settled(pilot, app.pane.transcript)
+        assert not app.pane.transcript.document.sheets
+
+
+async def test_searching_goes_from_the_newest_place_back_and_opens_what_is_folded() -> None:
+    app = Host(record(60))
+    async with app.run_test(size=(60, 14)) as pilot:
+        await app.opened(pilot)
+        view = app.pane.transcript
+        await pilot.press("slash", *"NEEDLE")
+        await settled(pilot, view)
+        while view.search is None or not view.search.done:
+            await pilot.pause()
+        await pilot.pause()
+        count = app.pane.query_one("#search-count", Static)
+        assert str(count.content) == "1 of 20"
+        assert any("needle in output 59" in row for row in rows(view))
+        lit = [segment.text for y in range(14) for segment in view.row_strip(y) if _lit(segment.style, view)]
+        assert lit == ["needle"]
+        await pilot.press("enter")
+        await pilot.pause()
+        assert str(count.content) == "2 of 20" and any("needle in output 56" in row for row in rows(view))
+        await pilot.press("down")
+        await pilot.pause()
+        assert str(count.content) == "1 of 20"
+        await pilot.press("escape")
+        assert view.has_focus and view.search is None
+        assert not app.pane.query_one(Input).display or not app.pane.query_one("SearchLine").display
+
+
+async def test_a_search_without_a_hit_says_so() -> None:
+    app = Host(record(9))
+    async with app.run_test(size=(60, 14)) as pilot:
+        await app.opened(pilot)
+        await pilot.press("slash", *"[/zzz")
+        await settled(pilot, app.pane.transcript)
+        assert str(app.pane.query_one("#search-count", Static).content) == "nothing found"
+
+
+def _lit(style: Any, view: Any) -> bool:
+    palette = view.document.page.palette
+    return style is not None and style.bgcolor in (palette.match.bgcolor, palette.match_here.bgcolor)
