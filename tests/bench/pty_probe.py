@@ -72,7 +72,7 @@ class Probe:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with contextlib.suppress(ProcessLookupError):
+        if self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGTERM)
         deadline = time.perf_counter() + 5
         while self._process.poll() is None and time.perf_counter() < deadline:
@@ -81,6 +81,11 @@ class Probe:
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         os.close(self._master)
+
+    def kill(self) -> None:
+        """End the program at once, as the machine might."""
+        os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
 
     def now(self) -> float:
         """Seconds since the program was started."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -75,3 +77,19 @@ def question(number: int = 1, **fields: Any) -> ApprovalRequested:
         "pattern": "bash rm -r build*",
     }
     return ApprovalRequested(**(asked | fields))
+
+
+class Writing(PromptHost):
+    """Writes what was submitted to a file, one JSON value a line, for a test that watches from outside."""
+
+    def __init__(self, out: Path, **area: Any) -> None:
+        super().__init__(real_terminal=True, **area)
+        self.out = out
+
+    def on_intent(self, message: Intent) -> None:
+        with self.out.open("a") as file:
+            file.write(json.dumps(getattr(message.event, "text", "")) + "\n")
+
+
+if __name__ == "__main__":
+    Writing(Path(sys.argv[1]), project=Path(sys.argv[1]).parent).run()

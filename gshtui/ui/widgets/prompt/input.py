@@ -16,12 +16,12 @@ from gshtui.bus.events.agent import PromptEditRequested, PromptSubmitted
 from gshtui.bus.ids import new_id
 from gshtui.ui.bindings import bind
 from gshtui.ui.messages import CommandLine, Intent
+from gshtui.ui.surroundings import app_of
 from gshtui.ui.widgets.prompt.completion import Candidate, CompletionSource
 from gshtui.ui.widgets.prompt.mentions import attachments
 from gshtui.ui.widgets.prompt.popup import CompletionPopup
 from gshtui.ui.widgets.prompt.recalling import RecallingArea
 from gshtui.ui.widgets.prompt.routing import Commands, Nothing, ToAgent, route
-from gshtui.ui.widgets.prompt.window import app_of
 
 
 class PromptInput(RecallingArea):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from textual.widget import Widget
 
 from gshtui.ui.bindings import KEYS
-from gshtui.ui.widgets.prompt.window import app_of
+from gshtui.ui.surroundings import app_of
 
 
 def key_of(widget: Widget, id: str) -> str:

@@ -16,13 +16,13 @@ from textual.widget import Widget
 
 from gshtui.ui.panes.approvals import ApprovalsPane
 from gshtui.ui.panes.queue import QueuePane
+from gshtui.ui.surroundings import app_of
 from gshtui.ui.widgets.prompt.area import FoldingArea
 from gshtui.ui.widgets.prompt.completion import CompletionSource
 from gshtui.ui.widgets.prompt.input import PromptInput
 from gshtui.ui.widgets.prompt.popup import CompletionPopup
 from gshtui.ui.widgets.prompt.routing import Commands
 from gshtui.ui.widgets.prompt.status import PromptStatus
-from gshtui.ui.widgets.prompt.window import app_of
 
 
 class PromptArea(Vertical):

@@ -15,10 +15,10 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from gshtui.bus.event import Event
+from gshtui.ui.surroundings import app_of
 from gshtui.ui.widgets.prompt.cells import fit
 from gshtui.ui.widgets.prompt.keys import key_of
 from gshtui.ui.widgets.prompt.status_state import CONSUMED, StatusState, doing, elapsed, reduce, waits
-from gshtui.ui.widgets.prompt.window import app_of
 
 FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 TICK = 0.125
