@@ -54,6 +54,10 @@ RISKY = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f\u200c\u200d\ufe00-\ufe0f\ud800-\ud
 
 SEQUENCE = re.compile("|".join((_STRING, _CSI, _ESCAPE, _CHARSET, _ESCAPES)))
 """One escape sequence; a colour has `final` = m and its numbers in `csi`, an escape string its `body`."""
+# All but links, and but the end of a string, which may be a link's.
+_DROPPED = re.compile(
+    "|".join((_STRING.replace("(?P<body>", "(?!8;)(?P<body>"), _CSI, _ESCAPE.replace(r"\\`", "`"), _CHARSET))
+)
 _UNSEEABLE = re.compile("|".join((_CONTROL, _JOINED, _UNSEEN, _SURROGATE, _MARKS)))
 UNFINISHED = re.compile(
     r"(?:\x1b[ -/]{0,16}|(?:\x1b\[|\x9b)[0-?]{0,256}[ -/]{0,16}"
@@ -64,7 +68,10 @@ UNFINISHED = re.compile(
 
 def without_sequences(text: str) -> str:
     """The text without escape sequences; of a link its target is left. Characters that belong to none stay."""
-    return SEQUENCE.sub(what_stays, text)
+    # Colours make up most of them; a replacement that is no function is ten times as fast.
+    dropped = _DROPPED.sub("", text)
+    left = any(part in dropped for part in ("]8;", "\x9d8;", "\x1b\\"))
+    return SEQUENCE.sub(what_stays, dropped) if left else dropped
 
 
 def what_stays(match: re.Match[str]) -> str:
@@ -81,7 +88,7 @@ def what_stays(match: re.Match[str]) -> str:
 
 def all_visible(text: str) -> str:
     """Every character that cannot be seen is shown, newline and tab excepted; nothing is dropped or interpreted."""
-    return _UNSEEABLE.sub(_shown, text)
+    return _UNSEEABLE.sub(_shown, text) if RISKY.search(text) else text
 
 
 def visible_parts(text: str) -> Iterator[tuple[int, int, str]]:

@@ -97,6 +97,7 @@ HOSTILE = st.lists(PIECES, max_size=40).map("".join)
         ("\x1b]8;;https://a\u202eb\x07c", "⟨https://a⟨U+202E⟩b⟩c"),
         ("\x1b]0;never ended, and then\nthe next line", "␛]0;never ended, and then\nthe next line"),
         ("a\x1b[31", "a"),
+        ("a\x1b\\b", "ab"),
     ],
 )
 def test_escape_sequences_are_dropped(text: str, left: str) -> None:

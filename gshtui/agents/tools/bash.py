@@ -148,8 +148,7 @@ async def _supervised(
     else:
         ended = await asyncio.shield(asyncio.to_thread(processes.end_family, shell.pid, call))
     await capture.ended(0.05 if kept else 1.0)
-    code = shell.returncode if shell.returncode is not None else await shell.wait()
-    return _Run(end, code, time.monotonic() - started, ended, kept)
+    return _Run(end, await _exit_code(shell), time.monotonic() - started, ended, kept)
 
 
 async def _end_of(shell: asyncio.subprocess.Process, cancelled: asyncio.Event, limit: float) -> _End:
@@ -163,6 +162,15 @@ async def _end_of(shell: asyncio.subprocess.Process, cancelled: asyncio.Event, l
     finally:
         exited.cancel()
         stopped.cancel()
+
+
+async def _exit_code(shell: asyncio.subprocess.Process) -> int:
+    """The shell's exit code; that of a kill when it cannot even be killed (it hangs in the kernel)."""
+    try:
+        async with asyncio.timeout(2):
+            return await shell.wait()
+    except TimeoutError:
+        return -signal.SIGKILL
 
 
 def _survivors(leader: int, call: str) -> tuple[list[str], list[str]]:

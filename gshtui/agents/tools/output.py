@@ -6,6 +6,8 @@ Blocking, a block at a time, so that other threads get their turn. `bash` calls 
 from __future__ import annotations
 
 import re
+import time
+from collections import deque
 from collections.abc import Iterator
 
 from gshtui.agents.tools.filetype import describe, is_binary
@@ -13,6 +15,9 @@ from gshtui.agents.tools.spool import Spool
 from gshtui.guard.sanitise import Sanitiser
 
 _BLOCK = 1 << 20
+_SECONDS = 20.0
+"""For making an output readable; only a hostile one takes so long, and then its middle is left out."""
+_LATE = 8
 _ERRORS = 40
 _ERROR_LENGTH = 200
 _HINTS = ("rror", "RROR", "ail", "FAIL", "atal", "FATAL", "xception", "raceback", "anic", "egmentation", "denied")
@@ -29,14 +34,24 @@ def text_of(spool: Spool) -> str:
     if is_binary(head):
         kind = describe(head)
         return f"[binary output: {kind}, {spool.size:,} bytes; not shown. Redirect it to a file instead.]"
+    until = time.monotonic() + _SECONDS
     sanitiser = Sanitiser()
     parts: list[str] = []
+    late: deque[bytes] = deque(maxlen=_LATE)
+    skipped = 0
     for piece in spool.pieces():
-        if piece:
+        if time.monotonic() > until:
+            skipped += len(late[0]) if len(late) == _LATE else 0
+            late.append(piece)
+        elif piece:
             parts.append(sanitiser.feed(piece))
         else:
             parts.append(f"{sanitiser.finish()}\n[… {spool.lost:,} bytes were too many to keep …]\n")
             sanitiser = Sanitiser()
+    if skipped:
+        parts.append(f"{sanitiser.finish()}\n[… {skipped:,} bytes took too long to make readable …]\n")
+        sanitiser = Sanitiser()
+    parts.extend(sanitiser.feed(piece) for piece in late)
     parts.append(sanitiser.finish())
     return "".join(parts)
 
