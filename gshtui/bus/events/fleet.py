@@ -1,0 +1,156 @@
+"""Agents in terminals of their own: started, changed, ended, killed; and the messages typed into them.
+
+What an agent says and does while it works is in the family `agent`; `agent` here and there is the row's id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Literal
+
+from gshtui.bus.event import Event
+from gshtui.bus.fleet import AgentRow, SpawnRequest
+
+MessageState = Literal["queued", "held", "typed", "submitted", "acted", "dropped"]
+
+
+class AgentSpawnRequested(Event, frozen=True, kw_only=True):
+    """Intent: start an agent in a terminal of its own."""
+
+    request: SpawnRequest
+    spawn: str = ""
+    """Id of the wish; `AgentSpawned` and `AgentSpawnFailed` answer with it."""
+
+
+class AgentSpawned(Event, frozen=True, kw_only=True):
+    """An agent runs in its terminal."""
+
+    agent: str
+    row: AgentRow
+    spawn: str = ""
+
+
+class AgentSpawnFailed(Event, frozen=True, kw_only=True):
+    """An agent could not be started; nothing of it is left."""
+
+    why: str
+    hint: str = ""
+    name: str = ""
+    spawn: str = ""
+
+
+class AgentChanged(Event, frozen=True, kw_only=True):
+    """Something about an agent is different; `row` is all of it. The newest one stands for those before."""
+
+    agent: str
+    row: AgentRow
+
+    def merge_key(self) -> Hashable | None:
+        return ("AgentChanged", self.agent)
+
+
+class AgentEnded(Event, frozen=True, kw_only=True):
+    """Nothing of an agent runs any more: it has finished, failed or is lost."""
+
+    agent: str
+    name: str = ""
+    parent: str = ""
+    status: str = "done"
+    report: str = ""
+    exit_status: int | None = None
+    background: bool = False
+
+
+class AgentKilled(Event, frozen=True, kw_only=True):
+    """A person ended an agent. Until `until` it is only stopped and can be restored; after that it is gone."""
+
+    agent: str
+    until: float = 0.0
+    """Seconds since the epoch; 0: it is gone already."""
+
+
+class AgentRestored(Event, frozen=True, kw_only=True):
+    """A killed agent goes on where it was."""
+
+    agent: str
+
+
+class AgentRemoved(Event, frozen=True, kw_only=True):
+    """An agent is off the roster; its conversation is kept."""
+
+    agent: str
+
+
+class MessageQueued(Event, frozen=True, kw_only=True):
+    """A message waits for its agent to be idle."""
+
+    message: str
+    agent: str
+    sender: str = "person"
+    text: str = ""
+    state: MessageState = "queued"
+
+
+class MessageHeld(Event, frozen=True, kw_only=True):
+    """A message is kept back until a person lets it go."""
+
+    message: str
+    agent: str
+    sender: str = "person"
+    text: str = ""
+    state: MessageState = "held"
+
+
+class MessageTyped(Event, frozen=True, kw_only=True):
+    """A message stands in the agent's input; it is not entered yet."""
+
+    message: str
+    agent: str
+    sender: str = "person"
+    text: str = ""
+    state: MessageState = "typed"
+
+
+class MessageSubmitted(Event, frozen=True, kw_only=True):
+    """A message was entered. That the agent took it up is another matter."""
+
+    message: str
+    agent: str
+    sender: str = "person"
+    text: str = ""
+    state: MessageState = "submitted"
+
+
+class MessageActed(Event, frozen=True, kw_only=True):
+    """The agent took the message up, as its own events, hooks or transcript say."""
+
+    message: str
+    agent: str
+    sender: str = "person"
+    text: str = ""
+    state: MessageState = "acted"
+
+
+class MessageDropped(Event, frozen=True, kw_only=True):
+    """A message will not be delivered: a person dropped it, or its agent is gone."""
+
+    message: str
+    agent: str
+    sender: str = "person"
+    text: str = ""
+    state: MessageState = "dropped"
+    why: str = ""
+
+
+class MessageHoldRequested(Event, frozen=True, kw_only=True):
+    """Intent: keep a queued message back, or let it go."""
+
+    message: str
+    held: bool = True
+
+
+class MessageEditRequested(Event, frozen=True, kw_only=True):
+    """Intent: other words for a message that still waits; no words drop it."""
+
+    message: str
+    text: str = ""

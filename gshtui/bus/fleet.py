@@ -1,0 +1,95 @@
+"""The plain data about agents that outlive a window: a row of the roster, and what is asked for when one is started.
+
+It owns the two structs that store, agents and faces share, and holds no behaviour and no state.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+AgentKind = Literal["native", "cli"]
+Runtime = Literal["local", "tmux"]
+ENDED_STATUSES: tuple[str, ...] = ("done", "failed", "lost")
+"""Statuses in which nothing runs any more. `lost` can be recovered, the other two restarted."""
+
+
+class SpawnRequest(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is asked for when an agent is started. Empty and 0 mean: the default."""
+
+    prompt: str = ""
+    name: str = ""
+    """A word for people; made unique by the roster."""
+    persona: str = ""
+    provider: str = ""
+    model: str = ""
+    tools: tuple[str, ...] = ()
+    max_iterations: int = 0
+    budget_usd: float = 0.0
+    background: bool = False
+    """Whoever asked goes on at once; the report comes to it as a message."""
+    worktree: str = ""
+    """Branch that gets a git worktree of its own."""
+    cli: tuple[str, ...] = ()
+    """Argument vector of somebody's program; empty: one of our own agents."""
+    profile: str = ""
+    parent: str = ""
+    """Id of the agent that asks; empty: a person."""
+    cwd: str = ""
+    depth: int = 0
+    """How many agents are above it: 0 for one that a person started."""
+
+
+class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """One agent of the roster, as it is on disk. `id` is what every event calls it."""
+
+    id: str
+    """Four digits or more, counted over the whole data folder: `0012`. A local agent's name otherwise."""
+    name: str
+    kind: AgentKind = "native"
+    runtime: Runtime = "tmux"
+    status: str = "starting"
+    status_source: str = "spawn"
+    """How the status is known: event, hook, process, title, screen, spawn, reconcile."""
+    status_at: float = 0.0
+    doing: str = ""
+    parent: str = ""
+    depth: int = 0
+    session: str = ""
+    """Its conversation in the store."""
+    cwd: str = ""
+    socket: str = ""
+    """Of its tmux server: a name for `-L`, or a path for `-S`."""
+    tmux_session: str = ""
+    pane: str = ""
+    pid: int = 0
+    pid_started: float = 0.0
+    """With `pid` and `pane` its identity: seconds since the epoch."""
+    argv: tuple[str, ...] = ()
+    profile: str = ""
+    persona: str = ""
+    provider: str = ""
+    model: str = ""
+    worktree: str = ""
+    """Folder of the git worktree made for it."""
+    external_id: str = ""
+    """The conversation's id in somebody else's program, for resuming it."""
+    background: bool = False
+    created: float = 0.0
+    ended: float = 0.0
+    exit_status: int | None = None
+    report: str = ""
+    unread: int = 0
+    needs_you: bool = False
+    tokens: int = 0
+    context: int = 0
+    """Tokens in its model's window now."""
+    window: int = 0
+    cost: float | None = None
+    killed: bool = False
+    killed_at: float = 0.0
+    owner: int = 0
+    """Process id of the hub that looks after it; 0: none does."""
+    failures: int = 0
+    """Failed recoveries in a row."""
