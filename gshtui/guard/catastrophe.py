@@ -17,7 +17,10 @@ _DEVICE = r"/dev/(?:sd[a-z]|hd[a-z]|vd[a-z]|xvd[a-z]|nvme\d|mmcblk\d|disk\d|rdis
 _FUNCTION = re.compile(r"([\w:.!]{1,40})\s{0,9}\(\s{0,9}\)\s{0,9}\{(.{0,200})", re.DOTALL)
 _TO_DEVICE = re.compile(rf">\|?\s*['\"]?{_DEVICE}")
 _WRAPPERS = frozenset(
-    "sudo doas env command exec nohup nice ionice time builtin setsid stdbuf xargs then do else elif if while until !".split()
+    (
+        *("sudo", "doas", "env", "command", "exec", "nohup", "nice", "ionice", "time", "builtin", "setsid", "stdbuf"),
+        *("xargs", "then", "do", "else", "elif", "if", "while", "until", "!"),
+    )
 )
 """Words that a command may stand behind."""
 _EVERYTHING = re.compile(
@@ -56,7 +59,7 @@ def _calls_itself_twice(match: re.Match[str]) -> bool:
 
 
 def _simple_commands(command: str) -> Iterator[list[str]]:
-    """The words of each simple command, and of those inside substitutions, by a rough reading of the shell's grammar."""
+    """The words of each simple command and of those inside substitutions, by a rough reading of the grammar."""
     for match in _SUBSTITUTION.finditer(command):
         yield from _segments(match.group(1) or match.group(2))
     yield from _segments(command)
