@@ -8,6 +8,7 @@ from textual.selection import SELECT_ALL
 
 from gshtui.ui.widgets.transcript.cache import LINES
 from gshtui.ui.widgets.transcript.entries import Answer, Entry, Notice, Prompt, Thought, Tool
+from gshtui.ui.widgets.transcript.lines import Line
 from tests.kit.transcript_host import TranscriptHost, rows, settled
 
 DIFF = "--- a/x.py\n+++ b/x.py\n@@ -1,2 +1,2 @@\n same\n-old\n+new\n"
@@ -48,7 +49,7 @@ async def test_nothing_moves_under_a_reader_who_has_scrolled_up() -> None:
         view.put(Notice("n", "info", "done"))
         await settled(pilot, view)
         assert rows(view)[:-1] == before[:-1]
-        assert "↓ 1 new below" in rows(view)[-1]
+        assert "↓ 2 new below" in rows(view)[-1]
         await pilot.click(view, offset=(30, 11))
         await settled(pilot, view)
         assert rows(view)[-1] == "i done" and view.unseen == 0
@@ -298,6 +299,45 @@ async def test_what_is_kept_is_bounded_and_there_is_no_widget_for_a_message() ->
             await pilot.press("pageup")
         assert view.document.cache.lines <= LINES
         assert len(view.children) == 0
+
+
+async def test_what_cannot_be_drawn_is_shown_plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> list[Line]:
+        raise ValueError("lexer")
+
+    app = TranscriptHost([Answer("a", "before\n\n```python\nx = [1\n```\n\nafter")])
+    async with app.run_test(size=(60, 10)) as pilot:
+        monkeypatch.setattr("gshtui.ui.widgets.transcript.code.Highlighter.lines", broken)
+        await settled(pilot, app.transcript)
+        assert [row for row in rows(app.transcript) if row] == [
+            "before",
+            "x = [1",
+            "(shown as it is: ValueError)",
+            "after",
+        ]
+
+
+async def test_a_stream_below_the_reader_is_marked() -> None:
+    app = TranscriptHost([*talk(10), Answer("live", "", live=True)])
+    async with app.run_test(size=(60, 8)) as pilot:
+        view = app.transcript
+        await settled(pilot, view)
+        await pilot.press("pageup")
+        view.stream("live", "more\n\nand more")
+        view.stream("live", " still")
+        await settled(pilot, view)
+        assert "↓ 1 new below" in rows(view)[-1]
+        await pilot.press("G")
+        await settled(pilot, view)
+        assert rows(view)[-1] == "and more still"
+
+
+async def test_a_double_click_selects_the_block() -> None:
+    app = TranscriptHost([Answer("a", "first words\n\nsecond words here")])
+    async with app.run_test(size=(40, 8)) as pilot:
+        await settled(pilot, app.transcript)
+        await pilot.double_click(app.transcript, offset=(5, 2))
+        assert app.screen.get_selected_text() == "second words here"
 
 
 async def test_a_theme_is_taken_over_at_once() -> None:

@@ -70,13 +70,15 @@ def rows_of(text: str, width: int) -> int:
 
 def chunk_block(chunk: Chunk, *, muted: bool = False) -> Block:
     """The block of a piece of Markdown."""
-    draw = partial(_muted, chunk) if muted else partial(chunk_lines, chunk)
-    return Block(draw, chunk.text, gap=chunk.gap, goes_on=chunk.goes_on, chunk=chunk)
+    if muted:
+        return Block(partial(_muted, chunk), chunk.text, goes_on=chunk.goes_on, chunk=chunk)
+    return Block(partial(chunk_lines, chunk), chunk.text, gap=chunk.gap, goes_on=chunk.goes_on, chunk=chunk)
 
 
 def _muted(chunk: Chunk, page: Page) -> list[Line]:
     bar = Segment("│ ", page.palette.rule)
-    return [line.behind(bar) for line in chunk_lines(chunk, page.narrower(2), page.palette.muted)]
+    lines = [Line(()) for _ in range(chunk.gap)] + chunk_lines(chunk, page.narrower(2), page.palette.muted)
+    return [line.behind(bar) for line in lines]
 
 
 def pieces(text: str) -> Iterator[str]:

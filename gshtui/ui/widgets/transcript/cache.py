@@ -8,8 +8,13 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
+from rich.segment import Segment
+
+from gshtui.guard.sanitise import plain
 from gshtui.ui.widgets.transcript.blocks import Block
+from gshtui.ui.widgets.transcript.lines import Line
 from gshtui.ui.widgets.transcript.page import Page
+from gshtui.ui.widgets.transcript.wrap import wrapped
 
 LINES = 1_500
 """Lines that are kept; a screen has 50."""
@@ -31,7 +36,7 @@ class Cache:
             self._blocks.move_to_end(key)
             return
         self.drop(block)
-        block.lines = block.draw(page)
+        block.lines = _drawn(block, page)
         block.page = page
         self._blocks[key] = block
         self.lines += len(block.lines)
@@ -47,3 +52,13 @@ class Cache:
     def _forget(self, block: Block) -> None:
         self.lines -= len(block.lines or ())
         block.lines = None
+
+
+def _drawn(block: Block, page: Page) -> list[Line]:
+    """The block's lines; as plain words, and saying so, where its text is more than a parser or lexer can take."""
+    try:
+        return block.draw(page)
+    except Exception as error:
+        why = f"(shown as it is: {type(error).__name__})"
+        lines = wrapped([Segment(plain(block.copied).expandtabs(4), page.palette.text)], page.width)
+        return [*lines, *wrapped([Segment(why, page.palette.faint)], page.width)]

@@ -29,7 +29,7 @@ from gshtui.ui.widgets.transcript.document import Document, Place
 from gshtui.ui.widgets.transcript.lines import Line
 from gshtui.ui.widgets.transcript.markdown import parser
 from gshtui.ui.widgets.transcript.overlay import Range, overlaid
-from gshtui.ui.widgets.transcript.page import NARROWEST, Page
+from gshtui.ui.widgets.transcript.page import NARROWEST, WIDEST, Page
 from gshtui.ui.widgets.transcript.palette import palette
 from gshtui.ui.widgets.transcript.selection import selected_span
 from gshtui.ui.widgets.transcript.viewport import Row, Viewport
@@ -83,7 +83,7 @@ class Canvas(ScrollView, inherit_bindings=False):
             self._warm = True
 
     def on_resize(self, event: events.Resize) -> None:
-        width = max(NARROWEST, self.size.width - GUTTER - _MARGIN)
+        width = min(WIDEST, max(NARROWEST, self.size.width - GUTTER - _MARGIN))
         self.viewport.height = self.size.height
         if width != self.document.page.width:
             if self.text_selection is not None:

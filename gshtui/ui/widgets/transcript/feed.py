@@ -73,6 +73,8 @@ class Feed(Canvas):
             return
         sheet.stream(text)
         self._streaming[id] = sheet
+        if not self.unseen and not self.viewport.following:
+            self.unseen = 1
         if not self._scheduled:
             self._schedule()
 

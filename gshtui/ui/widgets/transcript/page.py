@@ -12,6 +12,8 @@ from gshtui.ui.widgets.transcript.palette import Palette
 
 NARROWEST = 8
 """Cells that a page has at least; a smaller terminal cuts the line."""
+WIDEST = 120
+"""Cells that a page has at most: longer lines are hard to read on to the next."""
 _INNERMOST = 4
 
 

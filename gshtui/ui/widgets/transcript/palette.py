@@ -116,7 +116,7 @@ class _Maker:
             quote=style(shade=0.75, how=_ITALIC),
             rule=style(shade=0.3),
             marker=style("primary"),
-            prompt=style(on=prompt, how=_BOLD),
+            prompt=style(on=prompt),
             prompt_bar=style("primary", on=prompt, how=_BOLD),
             prompt_fill=style(shade=0.68, on=prompt),
             code=style(on=code),
