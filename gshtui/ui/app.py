@@ -56,7 +56,8 @@ class Workbench(ActingApp):
         self.theme = self.upkeep.theme
         branch = place.branch(opening.cwd) if branch is None else branch
         project = place.project_name(opening.cwd)
-        self.bench = WorkbenchScreen(self.upkeep.memory.layout, project, branch, self.front, self.make_centre())
+        layout = self.upkeep.memory.layout
+        self.bench = WorkbenchScreen(layout, project, branch, self.front, self.make_centre(), self.clock)
         self._watchers: tuple[EventConsumer, ...] = (Notices(self), Attention(self))
 
     def make_centre(self) -> Centre:
@@ -77,6 +78,11 @@ class Workbench(ActingApp):
                     yield cast("EventConsumer", node)
 
     # Start and end
+
+    @on(WorkbenchScreen.Ready)
+    def _takes_keys(self) -> None:
+        if isinstance(self._driver, WorkbenchDriver):
+            self._driver.release()
 
     def on_ready(self) -> None:
         self.call_after_refresh(self._first_frame_is_there)

@@ -6,13 +6,18 @@ the terminal is what it was before the first frame. Chosen by the app when there
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from textual import events
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 
 from gshtui.ui.terminal_input import ReadingDriver
 
 if TYPE_CHECKING:
+    from textual.app import App
+    from textual.message import Message
+
     from gshtui.ui.first_frame import FirstFrame
 
 ENTER_ALTERNATE = "\x1b[?1049h"
@@ -33,6 +38,26 @@ class WorkbenchDriver(ReadingDriver):
 
     first_frame: FirstFrame | None = None
     """The frame that is on the terminal; set by the app before it starts the driver, and taken once."""
+
+    def __init__(self, app: App[Any], **options: Any) -> None:
+        super().__init__(app, **options)
+        self._lock = Lock()
+        self._held: list[Message] | None = []
+        """What was typed before there was an input to take it; `None` once there is one."""
+
+    def process_message(self, message: Message) -> None:
+        with self._lock:  # this is the thread that reads; `release` is called in the loop's
+            if self._held is not None and isinstance(message, (events.Key, events.Paste)):
+                self._held.append(message)
+                return
+        super().process_message(message)
+
+    def release(self) -> None:
+        """The input has the focus: hand it what was typed so far, in order, and everything from now on."""
+        with self._lock:
+            held, self._held = self._held or [], None
+            for message in held:
+                super().process_message(message)
 
     def start_application_mode(self) -> None:
         frame, type(self).first_frame = type(self).first_frame, None

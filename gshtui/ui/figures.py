@@ -6,7 +6,6 @@ Pure functions; refuses styles and locale. Called by the header and the panes.
 from __future__ import annotations
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
-_PARTIAL = " ▏▎▍▌▋▊▉"
 
 
 def tokens(count: int) -> str:
@@ -48,11 +47,11 @@ def percent(part: float, whole: float) -> str:
 
 
 def bar(part: float, whole: float, width: int) -> str:
-    """A bar of at most `width` cells, exact to an eighth of a cell; never nothing for something."""
+    """A thin bar of at most `width` cells, exact to half a cell; never nothing for something."""
     if whole <= 0 or part <= 0 or width <= 0:
         return ""
-    eighths = max(1, min(width * 8, round(part / whole * width * 8)))
-    return "█" * (eighths // 8) + _PARTIAL[eighths % 8].strip()
+    halves = max(1, min(width * 2, round(part / whole * width * 2)))
+    return "━" * (halves // 2) + "╸" * (halves % 2)
 
 
 def columns(values: list[int], height: int) -> list[str]:

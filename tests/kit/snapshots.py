@@ -29,7 +29,7 @@ class SVG(SingleFileSnapshotExtension):
 
     @classmethod
     def dirname(cls, *, test_location: PyTestLocation) -> str:
-        return str(ROOT / "snapshots" / Path(test_location.filepath).stem.removeprefix("test_"))
+        return str(ROOT / "snapshots" / Path(test_location.filepath).stem)
 
     def serialize(self, data: Any, **_: Any) -> str:
         # Class names carry a hash of the whole text; without it a change of one cell is a change of one line.

@@ -100,6 +100,6 @@ def draw_agent(agent: AgentView, width: int, now: float) -> Content:
 def spending(agent: AgentView) -> str:
     """Tokens in the window and money spent, in words."""
     estimate = "" if agent.exact or not agent.context else "~"
-    window = f" of {figures.tokens(agent.window)}" if agent.window else ""
+    window = f"/{figures.tokens(agent.window)}" if agent.window else ""
     cost = figures.dollars(agent.cost, known=agent.cost_known)
     return f"{estimate}{figures.tokens(agent.context)}{window} · {cost}"

@@ -92,11 +92,8 @@ def draw(state: ContextState, width: int) -> Content:
 
 
 def counted(title: str, usage: Usage) -> Content:
-    """What a provider counted, in two lines."""
-    cached = [
-        f"{figures.tokens(count)} {word}"
-        for count, word in ((usage.cache_read, "from cache"), (usage.cache_write, "to cache"))
-        if count
-    ]
-    parts = [f"{figures.tokens(usage.input)} in", *cached, f"{figures.tokens(usage.output)} out"]
-    return Content.assemble((f"{title}\n", "bold"), ("  " + " · ".join(parts), "$foreground-muted"))
+    """What a provider counted, in two lines, or three where a cache was used."""
+    lines = [f"  {figures.tokens(usage.input)} in · {figures.tokens(usage.output)} out"]
+    if usage.cache_read or usage.cache_write:
+        lines.append(f"  cache {figures.tokens(usage.cache_read)} · written {figures.tokens(usage.cache_write)}")
+    return Content.assemble((f"{title}\n", "bold"), ("\n".join(lines), "$foreground-muted"))

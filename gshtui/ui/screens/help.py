@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from textwrap import wrap
 
 from textual.binding import Binding
 from textual.content import Content
@@ -18,6 +19,9 @@ from gshtui.ui.screens.text import TextScreen
 from gshtui.ui.surroundings import app_of
 from gshtui.ui.widgets.keybar import key_name
 
+WIDEST = 92
+KEYS_WIDTH = 22
+"""Cells of the column of keys."""
 OTHER = "Here"
 """Group of keys that a widget of Textual brings along."""
 
@@ -42,7 +46,8 @@ def help_screen(asked_on: Screen[object]) -> HelpScreen:
     """Help for a screen as it is now, with its focus."""
     bindings = [one.binding for one in asked_on.active_bindings.values() if one.enabled and not one.binding.system]
     here = rows(bindings, app_of(asked_on).get_key_display)
-    return HelpScreen(drawn(here, elsewhere({binding.id for binding in bindings if binding.id})))
+    other = elsewhere({binding.id for binding in bindings if binding.id})
+    return HelpScreen(drawn(here, other, min(WIDEST, app_of(asked_on).size.width * 96 // 100 - 6)))
 
 
 def rows(bindings: list[Binding], display: Callable[[Binding], str]) -> list[Row]:
@@ -68,18 +73,24 @@ def elsewhere(working: set[str], table: Mapping[str, object] = KEYS) -> list[Row
     return [Row(KEYS[id].group, KEYS[id].keys.replace(",", ", "), KEYS[id].help) for id in table if id not in working]
 
 
-def drawn(here: list[Row], other: list[Row]) -> Content:
-    """The rows as text, under their groups."""
-    parts = list(_groups(here, "bold"))
+def drawn(here: list[Row], other: list[Row], width: int) -> Content:
+    """The rows as text of this width, under their groups."""
+    parts = _groups(here, "bold", width)
     if other:
-        parts += [Content(""), Content.styled("Elsewhere", "bold underline"), *_groups(other, "$foreground-muted")]
+        parts += [
+            Content(""),
+            Content.styled("Elsewhere", "bold underline"),
+            *_groups(other, "$foreground-muted", width),
+        ]
     return Content("\n").join(parts)
 
 
-def _groups(found: list[Row], style: str) -> list[Content]:
+def _groups(found: list[Row], style: str, width: int) -> list[Content]:
     lines: list[Content] = []
     for group in dict.fromkeys(row.group for row in found):
         lines += [Content(""), Content.styled(group, "bold $primary")]
         for row in (row for row in found if row.group == group):
-            lines.append(Content.assemble((f"  {row.keys:<24}", style), " ", row.help))
+            first, *more = wrap(row.help, max(10, width - KEYS_WIDTH - 3)) or [""]
+            lines.append(Content.assemble((f"  {row.keys:<{KEYS_WIDTH}}", style), " ", first))
+            lines += [Content(" " * (KEYS_WIDTH + 3) + line) for line in more]
     return lines

@@ -21,7 +21,7 @@ class ModelsScreen(Picker):
             "Models",
             [described(model) for model in models],
             empty="No model is known. Set a key (`gsh-tui doctor` lists them) or start Ollama.",
-            hint="enter uses it from the next request on, with the whole conversation · escape closes",
+            hint="enter uses it from the next request on · escape closes",
         )
 
 

@@ -6,7 +6,7 @@ remembered layout and the widgets of the centre.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from textual import events, on
@@ -70,10 +70,15 @@ class WorkbenchScreen(Screen[None]):
             super().__init__()
             self.layout = layout
 
+    class Ready(Message):
+        """The input is there and has the focus."""
+
     class Backed(Message):
         """Escape was pressed where there is nothing left to back out of."""
 
-    def __init__(self, layout: Layout, project: str, branch: str, front: str, centre: Centre) -> None:
+    def __init__(
+        self, layout: Layout, project: str, branch: str, front: str, centre: Centre, clock: Callable[[], float]
+    ) -> None:
         super().__init__(id="workbench")
         self.layout_now = layout
         self.header = HeaderBar(project, branch, front)
@@ -82,7 +87,7 @@ class WorkbenchScreen(Screen[None]):
         self.centre = centre
         self.input = centre.input
         self.panes: dict[str, Pane] = {
-            "agents": AgentsPane(),
+            "agents": AgentsPane(clock),
             "shell": ShellPane(),
             "context": ContextPane(front),
             "timeline": TimelinePane(front),
@@ -105,7 +110,8 @@ class WorkbenchScreen(Screen[None]):
 
     def on_mount(self) -> None:
         self._arrange()
-        self.input.focus()
+        self.set_focus(self.input)
+        self.post_message(self.Ready())
 
     def on_resize(self, event: events.Resize) -> None:
         self._arrange()

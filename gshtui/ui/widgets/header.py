@@ -106,6 +106,4 @@ def meter(agent: AgentView) -> Content:
     filled = figures.bar(agent.context, agent.window, METER)
     warning = "!" if share >= 0.9 else ""
     shown = figures.percent(agent.context, agent.window)
-    return Content.assemble(
-        (filled, f"{colour} on $panel"), (" " * (METER - len(filled)), "on $panel"), f" {shown}{warning}"
-    )
+    return Content.assemble((filled, colour), ("─" * (METER - len(filled)), "$border"), f" {shown}{warning}")

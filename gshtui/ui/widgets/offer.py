@@ -42,17 +42,12 @@ class Offer(Static):
     def offer(self, session: str, title: str, detail: str) -> None:
         """Offer this conversation."""
         self.session = session
-        line = Content.assemble(
-            (" alt+c ", "bold $primary"),
-            "continues ",
-            (f"“{title}”", "bold"),
-            (f" ({detail})", "$foreground-muted"),
-            " · ",
-        )
-        start = line.cell_length
-        line = Content.assemble(line, ("f3 ", "bold $primary"), "lists all")
-        self._listing = (start, line.cell_length)
-        self.update(Content.assemble(line, (" · or just type: a new one", "$foreground-muted")))
+        first = Content.assemble((" alt+c ", "bold $primary"), "continues ", (f"“{title}”", "bold"))
+        about = Content.styled(f" {detail} · ", "$foreground-muted")
+        listing = Content.assemble(("f3 ", "bold $primary"), "lists all")
+        self._listing = (about.cell_length, about.cell_length + listing.cell_length)
+        second = Content.assemble(about, listing, (" · or just type for a new one", "$foreground-muted"))
+        self.update(Content("\n").join([first, second]))
         self.display = True
 
     def withdraw(self) -> None:
@@ -71,7 +66,7 @@ class Offer(Static):
 
     def on_click(self, event: events.Click) -> None:
         start, end = self._listing
-        if start <= event.x < end:
+        if event.y == 1 and start <= event.x < end:
             self.post_message(self.Listed())
         elif self.session:
             self.post_message(self.Taken(self.session))

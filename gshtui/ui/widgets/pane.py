@@ -75,8 +75,8 @@ class Pane(VerticalScroll):
 
     def label(self, extra: str) -> None:
         """What the title line says beside the name."""
-        words = Content.assemble((f"{self._number} ", "$foreground-muted"), self._title)
-        self.border_title = words + Content.styled(f" · {extra}", "$foreground-muted") if extra else words
+        words = Content.assemble((f" {self._number} ", "$foreground-muted"), self._title)
+        self.border_title = words + Content.styled(f" · {extra} " if extra else " ", "$foreground-muted")
 
     @property
     def columns(self) -> int:

@@ -1,0 +1,60 @@
+"""The program of the first-frame tests: paints, then does as its argument says. Run in a pty by `tests/real`.
+
+`app FILE`: the window on a fake hub; writes what is in the input to FILE once that ends in `!`, and leaves.
+`fail`: raises before Textual is imported. `wait FILE`: touches FILE, then waits to be ended. `none`: says whether a
+frame was painted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from gshtui.ui.first_frame import paint
+
+
+def main(what: str, file: str = "") -> int:
+    """Paint, then go on."""
+    frame = paint(os.getcwd())  # noqa: PTH109
+    if what == "none":
+        if frame is not None:
+            frame.abandon()
+        os.write(1, b"painted\n" if frame is not None else b"nothing\n")
+        return 0
+    if what == "fail":
+        raise RuntimeError("start-up failed")
+    if what == "wait":
+        Path(file).touch()
+        os.read(0, 1)
+        return 0
+    return window(frame, Path(file))
+
+
+def window(frame: object, file: Path) -> int:
+    """The real driver and the real input, on a fake hub."""
+    from gshtui.ui.driver import WorkbenchDriver, free_alt_digits
+    from gshtui.ui.widgets.prompt.input import PromptInput
+    from tests.kit.window import Window
+
+    class Reporting(Window):
+        def on_mount(self) -> None:
+            area = self.bench.input
+            assert isinstance(area, PromptInput)
+            noted = area.changed
+
+            def changed() -> None:
+                noted()
+                if area.text.endswith("!"):
+                    file.write_text(area.text)
+                    self.call_later(self.action_quit)
+
+            area.changed = changed  # type: ignore[method-assign]
+
+    free_alt_digits()
+    WorkbenchDriver.first_frame = frame  # type: ignore[assignment]
+    return Reporting(Path.cwd()).run() or 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,92 @@
+"""A program in a pty of its own: what it prints, what it is given, and the terminal that it leaves behind."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import sys
+import termios
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+class PtyChild:
+    """See the module. `output` holds all that was printed so far."""
+
+    def __init__(self, argv: list[str], cwd: Path, columns: int = 100, rows: int = 30) -> None:
+        self.output = b""
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:  # the child: nothing here may come back
+            try:
+                os.chdir(cwd)
+                os.environ["PYTHONPATH"] = str(ROOT)
+                # The test gives the terminal its size and its first keys before the program can look.
+                os.read(0, 1)
+                # Not the C library's environment: pytest's readline has put a size of its own into that.
+                os.execve(argv[0], argv, dict(os.environ))
+            finally:
+                os._exit(127)
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self.before = termios.tcgetattr(self.fd)
+
+    def go(self, keys: bytes = b"") -> None:
+        """Let the program start, with these keys waiting for it."""
+        os.write(self.fd, b"\n" + keys)
+
+    def write(self, keys: bytes) -> None:
+        os.write(self.fd, keys)
+
+    def read_until(self, there: Callable[[], bool], seconds: float = 20.0) -> None:
+        """Read what it prints until something holds. Fails the test after `seconds`."""
+        end = time.monotonic() + seconds
+        while not there():
+            assert time.monotonic() < end, self.output[-2_000:]
+            self._read(0.05)
+
+    def wait(self, seconds: float = 20.0) -> int:
+        """Read until it ends; its exit code (negative: the signal that ended it)."""
+        end = time.monotonic() + seconds
+        while True:
+            self._read(0.05)
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self._read(0)
+                self.pid = 0
+                return os.waitstatus_to_exitcode(status)
+            assert time.monotonic() < end, self.output[-2_000:]
+
+    def attributes(self) -> list[Any]:
+        """The terminal's attributes now."""
+        return termios.tcgetattr(self.fd)
+
+    def close(self) -> None:
+        """End it if it has not ended."""
+        if self.pid:
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+        os.close(self.fd)
+
+    def _read(self, seconds: float) -> None:
+        while select.select([self.fd], [], [], seconds)[0]:
+            try:
+                data = os.read(self.fd, 65_536)
+            except OSError:  # the other end is closed
+                return
+            if not data:
+                return
+            self.output += data
+            seconds = 0
+
+
+def frame_child(cwd: Path, *arguments: str, columns: int = 100, rows: int = 30) -> PtyChild:
+    """`tests/kit/frame_child.py` with these arguments."""
+    argv = [sys.executable, "-m", "tests.kit.frame_child", *arguments]
+    return PtyChild(argv, cwd, columns, rows)

@@ -1,0 +1,187 @@
+"""The first frame in a real terminal: no key is lost, no flicker, and the terminal is always put back."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gshtui.settings.paths import state_dir
+from gshtui.ui import first_frame, frames, remembered, simple_frame
+from gshtui.ui.layout import Layout
+from gshtui.ui.remembered import Remembered
+from tests.kit.pty_child import ROOT, PtyChild, frame_child
+
+ENTER, LEAVE = b"\x1b[?1049h", b"\x1b[?1049l"
+
+
+@pytest.fixture
+def children() -> Iterator[list[PtyChild]]:
+    started: list[PtyChild] = []
+    yield started
+    for child in started:
+        child.close()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "aurora"
+    made.mkdir()
+    return made
+
+
+def ran(children: list[PtyChild], child: PtyChild) -> PtyChild:
+    children.append(child)
+    return child
+
+
+def test_keys_typed_before_it_is_ready_are_in_the_input_in_order(children: list[PtyChild], folder: Path) -> None:
+    said = folder / "said"
+    child = ran(children, frame_child(folder, "app", str(said)))
+    child.go(b"typed at once, ")
+    child.read_until(lambda: ENTER in child.output)
+    for word in (b"while ", b"it ", b"was ", b"starting, "):
+        child.write(word)
+    child.write("größer, ".encode())
+    child.write(b"and then done!")
+    assert child.wait() == 0
+    assert said.read_text() == "typed at once, while it was starting, größer, and then done!"
+
+
+def test_the_window_takes_over_without_a_flicker_and_puts_the_terminal_back(
+    children: list[PtyChild], folder: Path
+) -> None:
+    child = ran(children, frame_child(folder, "app", str(folder / "said")))
+    child.go(b"!")
+    assert child.wait() == 0
+    assert child.output.count(ENTER) == 1
+    assert b"\x1b[2J" not in child.output and b"\x1b[J" not in child.output
+    assert child.output.count(LEAVE) == 1
+    assert b"\x1b[?25h" in child.output.partition(LEAVE)[2]
+    assert child.attributes() == child.before
+
+
+def test_the_second_start_paints_what_the_first_one_showed(children: list[PtyChild], folder: Path) -> None:
+    first = ran(children, frame_child(folder, "app", str(folder / "said")))
+    first.go()
+    # The cursor stands on the first letter of the input's hint.
+    first.read_until(lambda: b"sk for anything" in first.output and b"Palette" in first.output)
+    first.write(b"\x11")
+    assert first.wait() == 0
+    kept = first_frame.snapshot(str(folder), 100, 30)
+    assert b"sk for anything" in kept and b"aurora" in kept
+    second = ran(children, frame_child(folder, "wait", str(folder / "there")))
+    second.go()
+    second.read_until(lambda: (folder / "there").exists() and kept in second.output)
+
+
+def test_what_was_being_typed_is_not_in_the_snapshot(children: list[PtyChild], folder: Path) -> None:
+    child = ran(children, frame_child(folder, "app", str(folder / "said")))
+    child.go(b"secret words!")
+    assert child.wait() == 0
+    assert b"secret" not in first_frame.snapshot(str(folder), 100, 30)
+
+
+def test_a_start_that_fails_puts_the_terminal_back(children: list[PtyChild], folder: Path) -> None:
+    child = ran(children, frame_child(folder, "fail"))
+    child.go()
+    assert child.wait() == 1
+    assert child.output.count(ENTER) == child.output.count(LEAVE) == 1
+    assert child.attributes() == child.before
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_start_that_is_killed_puts_the_terminal_back(
+    children: list[PtyChild], folder: Path, number: signal.Signals
+) -> None:
+    child = ran(children, frame_child(folder, "wait", str(folder / "there")))
+    child.go()
+    child.read_until((folder / "there").exists)
+    os.kill(child.pid, number)
+    assert child.wait() == -number
+    assert child.output.endswith(LEAVE + b"\x1b[?25h")
+    assert child.attributes() == child.before
+
+
+def test_ctrl_c_while_it_starts_interrupts_and_puts_the_terminal_back(children: list[PtyChild], folder: Path) -> None:
+    child = ran(children, frame_child(folder, "wait", str(folder / "there")))
+    child.go()
+    child.read_until((folder / "there").exists)
+    child.write(b"\x03")
+    child.wait()
+    assert LEAVE in child.output
+    assert child.attributes() == child.before
+
+
+@pytest.mark.parametrize(("name", "value"), [("TERM", "dumb"), ("TEXTUAL_DRIVER", "some:Driver")])
+def test_no_frame_where_none_can_be_shown(
+    children: list[PtyChild], folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    child = ran(children, frame_child(folder, "none"))
+    child.go()
+    assert child.wait() == 0
+    assert b"nothing" in child.output and ENTER not in child.output
+
+
+def test_no_frame_without_a_terminal(folder: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.kit.frame_child", "none"], cwd=ROOT, capture_output=True, timeout=20, check=True
+    )
+    assert (done.stdout, done.stderr) == (b"nothing\n", b"")
+
+
+def test_it_knows_the_state_folder_as_the_rest_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert first_frame.state_folder() == str(state_dir())
+    monkeypatch.setenv("XDG_STATE_HOME", "relative")
+    assert first_frame.state_folder() == str(state_dir())
+    monkeypatch.delenv("XDG_STATE_HOME")
+    assert first_frame.state_folder() == str(state_dir())
+
+
+def test_a_snapshot_of_another_size_folder_or_format_is_none() -> None:
+    frames.save("/src/a", (80, 24), first_frame.FORMAT + b"80x24\nframe")
+    assert first_frame.snapshot("/src/a", 80, 24) == b"frame"
+    assert first_frame.snapshot("/src/b", 80, 24) == b""
+    assert first_frame.snapshot("/src/a", 81, 24) == b""
+    frames.save("/src/a", (80, 24), b"something else\nframe")
+    assert first_frame.snapshot("/src/a", 80, 24) == b""
+
+
+def test_a_snapshot_that_is_a_link_is_none(tmp_path: Path) -> None:
+    frames.save("/src/a", (80, 24), first_frame.FORMAT + b"80x24\nframe")
+    kept = next((state_dir() / "frames").iterdir())
+    target = tmp_path / "elsewhere"
+    kept.rename(target)
+    kept.symlink_to(target)
+    assert first_frame.snapshot("/src/a", 80, 24) == b""
+
+
+def test_only_so_many_snapshots_are_kept() -> None:
+    for number in range(frames.KEPT + 5):
+        frames.save(f"/src/{number}", (80, 24), b"x")
+    assert len(list((state_dir() / "frames").iterdir())) == frames.KEPT
+    frames.forget()
+    assert list((state_dir() / "frames").iterdir()) == []
+
+
+@pytest.mark.parametrize("size", [(1, 1), (20, 5), (80, 24), (200, 50)])
+def test_the_simple_frame_fills_the_terminal_exactly(size: tuple[int, int]) -> None:
+    remembered.save(Remembered(Layout(left=30), theme="gsh-light"))
+    drawn = simple_frame.draw("/src/au\x1brora", *size, first_frame.state_folder()).decode()
+    import re
+
+    rows = re.sub(r"\x1b\[[0-9;]*[mH]", "", drawn).split("\r\n")
+    assert len(rows) == size[1]
+    assert all(len(row) == size[0] for row in rows)
+    assert "\x1b" not in "".join(rows)
+
+
+def test_the_simple_frame_survives_a_broken_memory() -> None:
+    (state_dir() / remembered.NAME).write_text('{"layout": {"hidden": 3}}')
+    assert simple_frame.draw("/src/x", 120, 40, first_frame.state_folder())

@@ -1,0 +1,157 @@
+"""The window in pictures: every state from recorded events, small and large, dark and light.
+
+`pytest --snapshot-update` writes them anew; look at them (`rsvg-convert`) before you commit them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from textual.pilot import Pilot
+
+from gshtui.bus.event import Event
+from gshtui.bus.events.hub import PartFailed
+from tests.kit import recorded
+from tests.kit.fake_hub import Answer
+from tests.kit.snapshots import Snap, snap
+from tests.kit.window import NOW, Window
+
+__all__ = ["snap"]
+
+SIZES = [pytest.param((80, 24), id="80x24"), pytest.param((200, 50), id="200x50")]
+THEMES = [pytest.param("gsh-dark", id="dark"), pytest.param("gsh-light", id="light")]
+
+
+SESSIONS = [
+    {
+        "id": "s2",
+        "title": "Make the parser take empty lines",
+        "messages": 14,
+        "updated": NOW - 7_200,
+        "model": "Sonnet",
+    },
+    {"id": "s1", "title": "Why is the build slow?", "messages": 31, "updated": NOW - 200_000, "held_by": "pts/4"},
+]
+MODELS = [
+    {
+        "provider": "anthropic",
+        "model": "claude-sonnet-4-5",
+        "label": "Claude Sonnet 4.5",
+        "window": 200_000,
+        "current": True,
+    },
+    {
+        "provider": "openai",
+        "model": "gpt-5",
+        "label": "GPT-5",
+        "window": 400_000,
+        "price_input": 1.25,
+        "price_output": 10,
+    },
+    {"provider": "offline", "model": "offline", "label": "offline (no model)", "note": "no key needed"},
+]
+ANSWERS = {"session ls": Answer([]), "model list": Answer(MODELS)}
+
+
+async def settled(pilot: Pilot[int]) -> None:
+    """Wait until workers and messages rest."""
+    await pilot.pause()
+    await pilot.app.workers.wait_for_complete()
+    await pilot.pause()
+
+
+async def shown(
+    snap: Snap,
+    size: tuple[int, int],
+    theme: str,
+    events: Sequence[Event],
+    *keys: str,
+    answers: dict[str, Answer] | None = None,
+) -> None:
+    """Play events to a window of this size and theme, press keys, and compare."""
+    app = Window(answers=answers or ANSWERS, theme=theme)
+    async with app.run_test(size=size) as pilot:
+        await settled(pilot)
+        app.feed(*events)
+        await settled(pilot)
+        for key in keys:
+            await pilot.press(key)
+            await settled(pilot)
+        # The cursor stands still, whatever the time is.
+        app.bench.input.set_reactive(type(app.bench.input).cursor_blink, False)
+        await settled(pilot)
+        snap(app)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("theme", THEMES)
+async def test_at_first(snap: Snap, size: tuple[int, int], theme: str) -> None:
+    await shown(snap, size, theme, recorded.STARTED)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("theme", THEMES)
+async def test_offer(snap: Snap, size: tuple[int, int], theme: str) -> None:
+    await shown(snap, size, theme, recorded.STARTED, answers={"session ls": Answer(SESSIONS)})
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("theme", THEMES)
+async def test_working(snap: Snap, size: tuple[int, int], theme: str) -> None:
+    await shown(snap, size, theme, (*recorded.STARTED, *recorded.TURN))
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("theme", THEMES)
+async def test_asked(snap: Snap, size: tuple[int, int], theme: str) -> None:
+    await shown(snap, size, theme, (*recorded.STARTED, *recorded.TURN, *recorded.ASKED))
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("theme", THEMES)
+async def test_answered(snap: Snap, size: tuple[int, int], theme: str) -> None:
+    await shown(snap, size, theme, (*recorded.STARTED, *recorded.TURN, *recorded.ANSWERED))
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("theme", THEMES)
+async def test_part_failed(snap: Snap, size: tuple[int, int], theme: str) -> None:
+    failed = PartFailed(part="store", why="No space left on the device", hint="Make room; recording goes on by itself.")
+    await shown(snap, size, theme, (*recorded.STARTED, failed))
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("theme", THEMES)
+async def test_help(snap: Snap, size: tuple[int, int], theme: str) -> None:
+    await shown(snap, size, theme, recorded.STARTED, "f1")
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("theme", THEMES)
+async def test_models(snap: Snap, size: tuple[int, int], theme: str) -> None:
+    await shown(snap, size, theme, recorded.STARTED, "f2")
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("theme", THEMES)
+async def test_sessions(snap: Snap, size: tuple[int, int], theme: str) -> None:
+    await shown(snap, size, theme, recorded.STARTED, "f3", answers={"session ls": Answer(SESSIONS)})
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("theme", THEMES)
+async def test_zoomed_context(snap: Snap, size: tuple[int, int], theme: str) -> None:
+    await shown(
+        snap,
+        size,
+        theme,
+        (*recorded.STARTED, *recorded.TURN, *recorded.ANSWERED),
+        "alt+4",
+        *(("alt+z",) if size[0] > 100 else ()),
+    )
+
+
+@pytest.mark.parametrize("size", [pytest.param((20, 5), id="20x5"), pytest.param((120, 40), id="120x40")])
+async def test_other_sizes(snap: Snap, size: tuple[int, int]) -> None:
+    await shown(snap, size, "gsh-dark", (*recorded.STARTED, *recorded.TURN, *recorded.ANSWERED))
