@@ -167,7 +167,7 @@ class Canvas(ScrollView, inherit_bindings=False):
 
     def _draw_changes(self, before: Sequence[Row], now: Sequence[Row], *, whole: bool) -> None:
         badge = {self.size.height - 1} if self.unseen else set[int]()
-        if whole:
+        if whole or not before or not now:
             self.refresh()
             return
         changed = [

@@ -55,7 +55,9 @@ def thought_header(thought: Thought, *, opened: bool) -> Block:
 
 
 def seconds(duration: float) -> str:
-    """A duration as short as it can be said: `0.4s`, `12s`, `3m 05s`, `2h 10m`."""
+    """A duration as short as it can be said: `<0.1s`, `0.4s`, `12s`, `3m 05s`, `2h 10m`."""
+    if duration < 0.05:
+        return "<0.1s"
     if duration < 10:
         return f"{duration:.1f}s"
     if duration < 60:
