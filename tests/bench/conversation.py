@@ -13,7 +13,7 @@ from gshtui.bus.ids import new_id
 from gshtui.bus.messages import Message, Text
 from gshtui.settings import paths
 from gshtui.store.store import Store
-from tests.bench.material import END, turns
+from tests.bench.material import last_turns, turns
 from tests.bench.place import ROOT, Place
 
 
@@ -22,7 +22,7 @@ async def record(place: Place, length: int) -> str:
     store = await Store.open(paths.data_dir() / "gsh.db")
     try:
         session = (await store.create_session(cwd=str(place.project), agent="main")).id
-        told = [*turns(length - 1), ("assistant", END)]
+        told = [*turns(length - 10), *last_turns()]
         for start in range(0, length, 500):
             batch = [Message(id=new_id(), role=role, blocks=(Text(text),)) for role, text in told[start : start + 500]]  # type: ignore[arg-type]
             await asyncio.gather(*(store.append(session, message) for message in batch))

@@ -39,6 +39,11 @@ def answer(size: int) -> str:
     return "".join(pieces)[:size]
 
 
+def last_turns() -> list[tuple[str, str]]:
+    """Ten messages that end any conversation: several screens of them, so that there is something to scroll."""
+    return [*(("user" if n % 2 else "assistant", f"Word {n}.\n\n{answer(2500)}") for n in range(9)), ("assistant", END)]
+
+
 def turns(count: int) -> list[tuple[str, str]]:
     """`count` messages of a conversation, (role, Markdown), from 40 to about 900 characters."""
     out: list[tuple[str, str]] = []
