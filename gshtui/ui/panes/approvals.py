@@ -131,8 +131,8 @@ class ApprovalsPane(Vertical, can_focus=True):
         most = max(1, height // 2 - 1 - frame - rows)
         view = self.query_one(QuestionView)
         view.fit(self.content_size.width or width - 4, most)
-        below = f" · ↓ {view.hidden} more lines" if view.hidden else ""
-        below += "" if self.has_focus_within else f" · {key_of(self, 'approval.focus')} to answer"
+        below = f" · ↓ {view.hidden} more" if view.hidden else ""
+        below += "" if self.has_focus_within else f" · {key_of(self, 'approval.focus')} answers"
         heading = title(request, self.state.place, len(self.state.waiting))
         heading = fit(f"◆ {heading}", max(8, width - 4 - len(below))) + below
         self.query_one("#approval-title", Static).update(heading)

@@ -21,6 +21,7 @@ from gshtui.ui.widgets.prompt.area import FoldingArea
 from gshtui.ui.widgets.prompt.completion import CompletionSource
 from gshtui.ui.widgets.prompt.input import PromptInput
 from gshtui.ui.widgets.prompt.popup import CompletionPopup
+from gshtui.ui.widgets.prompt.recalling import RecallingArea
 from gshtui.ui.widgets.prompt.routing import Commands
 from gshtui.ui.widgets.prompt.status import PromptStatus
 
@@ -40,6 +41,7 @@ class PromptArea(Vertical):
         commands: Commands | None = None,
         keep_drafts: bool = True,
         clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = time.time,
     ) -> None:
         super().__init__(id="prompt-area")
         self.popup = CompletionPopup()
@@ -53,7 +55,7 @@ class PromptArea(Vertical):
         )
         self.approvals = ApprovalsPane(home=self._input, typed=self._type, clock=clock)
         self.queue = QueuePane(home=self._input, typed=self._type)
-        self.status = PromptStatus(agent)
+        self.status = PromptStatus(agent, now)
 
     def compose(self) -> ComposeResult:
         """The parts, from top to bottom."""
@@ -108,6 +110,12 @@ class PromptArea(Vertical):
         message.stop()
         self.input.begin_edit(message.waiting.prompt, message.waiting.text)
         self.status.editing = True
+        self.status.draw()
+
+    def on_recalling_area_searched(self, message: RecallingArea.Searched) -> None:
+        """Other keys matter while what was sent is searched."""
+        message.stop()
+        self.status.searching = message.searching
         self.status.draw()
 
     def on_prompt_input_edit_ended(self, message: PromptInput.EditEnded) -> None:

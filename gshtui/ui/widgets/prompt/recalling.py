@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from textual.message import Message
 from textual.widgets import TextArea
 
 from gshtui.ui.widgets.prompt.completion import Candidate, Completer, CompletionSource
@@ -25,6 +26,13 @@ LABEL = 500
 
 class RecallingArea(DraftingArea):
     """See the module."""
+
+    class Searched(Message):
+        """A search in the history began or ended."""
+
+        def __init__(self, searching: bool) -> None:
+            super().__init__()
+            self.searching = searching
 
     def __init__(
         self, *, project: Path, keep_drafts: bool, completions: Iterable[CompletionSource], popup: CompletionPopup
@@ -161,6 +169,7 @@ class RecallingArea(DraftingArea):
         self.set_aside()
         self.searching = True
         self.placeholder = SEARCH_HINT
+        self.post_message(self.Searched(True))
         self.place("")
         self._show_found()
 
@@ -175,6 +184,7 @@ class RecallingArea(DraftingArea):
     def _end_search(self, candidate: Candidate | None) -> None:
         self.searching = False
         self.placeholder = HINT
+        self.post_message(self.Searched(False))
         self.bring_back()
         if candidate is not None:
             self.place(candidate.insert)

@@ -23,6 +23,7 @@ from gshtui.ui.widgets.prompt.status_state import CONSUMED, StatusState, doing, 
 FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 TICK = 0.125
 IDLE = (("enter", "send"), ("shift+enter", "newline"), ("/", "commands"), ("@", "files"), ("!", "shell"))
+SEARCHING = (("enter", "take it"), ("ctrl+r", "the next one"), ("esc", "back"))
 EDITING = (("enter", "keep the change"), ("esc", "leave it as it was"), ("empty", "withdraw it"))
 
 
@@ -35,6 +36,7 @@ class PromptStatus(Static):
         super().__init__(id="prompt-status", markup=False)
         self.state = StatusState(agent)
         self.editing = False
+        self.searching = False
         self._clock = clock
         self._frame = 0
         self._timer: Timer | None = None
@@ -67,7 +69,8 @@ class PromptStatus(Static):
         width = self.size.width
         if not self.is_mounted or width <= 0:
             return
-        self.update(self._busy(width) if self.state.busy else self._idle(width))
+        writing = self.editing or self.searching
+        self.update(self._busy(width) if self.state.busy and not writing else self._idle(width))
 
     def _busy(self, width: int) -> Content:
         moving = app_of(self).animation_level != "none"
@@ -81,6 +84,8 @@ class PromptStatus(Static):
 
     def _idle(self, width: int) -> Content:
         waiting = waits(self.state, key_of(self, "approval.focus"))
+        if self.searching:
+            return _hints(SEARCHING, width, "Searching what was sent")
         if self.editing:
             return _hints(EDITING, width, "Changing a waiting prompt")
         if self.state.ended:
