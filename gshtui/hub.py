@@ -36,6 +36,7 @@ from gshtui.commands.registry import Registry
 from gshtui.guard.approval import Gate, Mode
 from gshtui.guard.grants import NoGrants, ProjectGrants
 from gshtui.providers import commands as model_commands
+from gshtui.providers.places import warm
 from gshtui.providers.port import ProviderError
 from gshtui.settings.load import Loaded
 from gshtui.settings.place import branch as current_branch
@@ -48,6 +49,8 @@ ALL_PARTS = frozenset({"store", "guard", "providers", "agents"})
 _START_WITHIN = 20.0
 """Seconds that one part may take to start."""
 _STOP_WITHIN = 8.0
+_WARM_AFTER = 1.0
+"""Seconds after the start: the window has the processor for itself until then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,7 @@ class Hub:
         self._minds: Minds | None = None
         self._sessions: Sessions | None = None
         self._roster: Roster | None = None
+        self._warming: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Start the parts that the options name, in order. Never raises: what fails is in `failed` and on the bus."""
@@ -94,7 +98,7 @@ class Hub:
         self.bus.subscribe(self._watch_branch, TurnFinished, name="branch")
         self.branch = await asyncio.to_thread(current_branch, self.options.cwd)
         for problem in self.options.loaded.problems:
-            self.bus.publish(Noticed(level="warning", text=str(problem), about="settings"))
+            self.bus.publish(Noticed(level=problem.level, text=str(problem), about="settings"))
         steps: tuple[tuple[str, Callable[[], Awaitable[None]]], ...] = (
             ("store", self._start_store),
             ("guard", self._start_guard),
@@ -238,6 +242,14 @@ class Hub:
             await agent.think_with(self.options.provider, self.options.model)
         except ProviderError as error:
             self._fail("providers", error.message, error.hint)
+        else:
+            self._warming = asyncio.get_running_loop().create_task(self._warm(agent), name="warm")
+
+    async def _warm(self, agent: Agent) -> None:
+        """Load the provider's SDK while the person still reads, so that the first answer does not wait for it."""
+        await asyncio.sleep(_WARM_AFTER)
+        if agent.mind is not None and not agent.working:
+            await warm(agent.mind.provider)
 
     def _make_agent(self) -> Agent:
         assert self._gate is not None and self._minds is not None and self._sessions is not None
@@ -303,5 +315,7 @@ class Hub:
             await self._gate.close()
 
     async def _stop_minds(self) -> None:
+        if self._warming is not None:
+            self._warming.cancel()
         if self._minds is not None:
             await self._minds.close()

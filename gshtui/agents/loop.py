@@ -167,6 +167,7 @@ class Turn:
             messages=await self._conversation.messages(),
             turn=self._id,
             meter=self._meter,
+            max_output=mind.max_output,
         )
         self._bus.publish(
             ContextAssembled(

@@ -33,7 +33,12 @@ class Minds:
         kept = self._providers.setdefault(choice.provider.name, choice.provider)
         if kept is not choice.provider:
             await choice.provider.close()
-        return Mind(kept, choice.model, choice.label)
+        return Mind(kept, choice.model, choice.label, self._max_output(choice.provider.name))
+
+    def _max_output(self, provider: str) -> int:
+        tables = self._settings.providers
+        named = tables.get(provider) or next((t for t in tables.values() if t.type == provider), None)
+        return named.max_tokens if named is not None else 0
 
     async def close(self) -> None:
         """Close every connection."""

@@ -58,3 +58,5 @@ class Mind:
     provider: Provider
     model: str
     label: str = ""
+    max_output: int = 0
+    """Longest answer of one request, tokens; 0: as much as the model gives."""

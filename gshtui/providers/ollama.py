@@ -6,7 +6,6 @@ Fails with `ProviderError` alone. Called by `select.py`.
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import replace
@@ -168,39 +167,3 @@ def _failure(origin: Origin, error: Exception) -> ProviderError:
     if isinstance(error, json.JSONDecodeError):
         return garbled(origin, "it is not made of JSON lines")
     return transport_failure(origin, error) or garbled(origin, f"{type(error).__name__}: {error}")
-
-
-async def running(base: str, wait: float) -> list[str] | None:
-    """Names of the models that an Ollama at this address has installed; `None` when none answers within `wait` seconds.
-
-    A probe for the start-up: it opens one connection and speaks HTTP itself, so that no library has to be loaded.
-    """
-    try:
-        async with asyncio.timeout(wait):
-            return await _probe(base)
-    except (OSError, TimeoutError, ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-        return None
-
-
-async def _probe(base: str) -> list[str]:
-    from urllib.parse import urlsplit
-
-    url = urlsplit(base)
-    secure = url.scheme == "https"
-    reader, writer = await asyncio.open_connection(
-        url.hostname or "127.0.0.1", url.port or (443 if secure else 80), ssl=secure or None
-    )
-    try:
-        path = f"{url.path.rstrip('/')}/api/tags"
-        head = f"GET {path} HTTP/1.0\r\nHost: {url.netloc}\r\nAccept: application/json\r\nConnection: close\r\n\r\n"
-        writer.write(head.encode("ascii"))
-        await writer.drain()
-        status, _, _ = (await reader.readuntil(b"\r\n\r\n")).partition(b"\r\n")
-        if b" 200" not in status:
-            raise ValueError("no Ollama")
-        found: Any = json.loads(await reader.read())
-        return [str(model["name"]) for model in found["models"]]
-    except (KeyError, TypeError) as error:
-        raise ValueError("no Ollama") from error
-    finally:
-        writer.close()

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from gshtui.providers.catalog import Catalog, Model
 from gshtui.providers.deadlines import Deadlines
 from gshtui.providers.errors import no_key
-from gshtui.providers.ollama import Ollama, running
+from gshtui.providers.ollama import Ollama
 from gshtui.providers.places import OTHER_NAMES, Candidate, Wishes, candidates, made
 from gshtui.providers.port import Provider, ProviderError
+from gshtui.providers.probe import compatible_models, ollama_models
 from gshtui.providers.retry import Backoff
 
 PROBE = 0.3
@@ -71,7 +72,7 @@ class _Chooser:
     deadlines: Deadlines
     backoff: Backoff
     installed: dict[str, list[str] | None] = field(default_factory=dict[str, "list[str] | None"])
-    """Base URL of an Ollama → its models, or `None` when it does not answer; asked once a choice."""
+    """Base URL of a server → its models, or `None` when it does not answer; asked once a choice."""
 
     async def choose(self, provider: str, model: str) -> Choice:
         if not provider and "/" in model:
@@ -106,7 +107,7 @@ class _Chooser:
         if self.preferred == OFFLINE:
             return self._offline("the setting agent.default_provider is offline")
         for candidate in self.found.values():
-            if candidate.keyed and not (_needs_a_model(candidate) and not candidate.default_model):
+            if candidate.keyed and await self._has_a_model(candidate):
                 why = f"{candidate.key_variable} is set" if candidate.key else f"{candidate.name} has an address"
                 return await self._with(candidate, "", why)
         for candidate in self.found.values():
@@ -114,13 +115,20 @@ class _Chooser:
                 return await self._with(candidate, "", f"an Ollama runs at {candidate.base_url}")
         return self._offline("no API key is set and no Ollama runs")
 
+    async def _has_a_model(self, candidate: Candidate) -> bool:
+        named = bool(candidate.default_model) or not _serves_its_own(candidate)
+        return named or bool(await self._models_of(candidate))
+
     async def _usable(self, candidate: Candidate) -> bool:
         return candidate.keyed or (candidate.api == "ollama" and bool(await self._models_of(candidate)))
 
     async def _models_of(self, candidate: Candidate) -> list[str] | None:
         base = candidate.base_url
+        if candidate.key:
+            return None  # a server that wants a key is not asked without one
         if base not in self.installed:
-            self.installed[base] = await running(base, PROBE)
+            ask = ollama_models if candidate.api == "ollama" else compatible_models
+            self.installed[base] = await ask(base, PROBE)
         return self.installed[base]
 
     async def _by_model(self, name: str) -> Choice:
@@ -160,7 +168,7 @@ class _Chooser:
         if model:
             name = self._full_name(candidate, model)
         else:
-            name, note = self._default(candidate)
+            name, note = await self._default(candidate)
             why += note
         entry = self.catalog.find(name, candidate.api)
         provider = made(candidate, self.catalog, self.deadlines, self.backoff)
@@ -181,13 +189,16 @@ class _Chooser:
             )
         return model
 
-    def _default(self, candidate: Candidate) -> tuple[str, str]:
+    async def _default(self, candidate: Candidate) -> tuple[str, str]:
         wanted = candidate.default_model
         if wanted:
             name = self.catalog.current(self._full_name(candidate, wanted), candidate.api)
             return name, f"; {wanted} is no longer served, so {name}" if name != wanted and self._gone(wanted) else ""
+        served = await self._models_of(candidate) if _serves_its_own(candidate) else None
+        if served:
+            return served[0], ", the first that it serves"
         first = self.catalog.default(candidate.api)
-        if _needs_a_model(candidate) or first is None:
+        if _serves_its_own(candidate) or first is None:
             raise ProviderError(
                 "unknown_model",
                 f"{candidate.name} serves models of its own, and none is named",
@@ -233,9 +244,10 @@ class _Chooser:
         return Choice(OfflineProvider(), MODEL, LABEL, why)
 
 
-def _needs_a_model(candidate: Candidate) -> bool:
-    """A compatible server: the catalog's first choice means nothing there."""
-    return candidate.own_server and candidate.api == "openai"
+def _serves_its_own(candidate: Candidate) -> bool:
+    """A compatible server, where the catalog's first choice means nothing; unless it stands before OpenAI itself."""
+    gateway = candidate.name == candidate.api and bool(candidate.key)
+    return candidate.own_server and candidate.api == "openai" and not gateway
 
 
 def _family(name: str) -> str:
@@ -267,7 +279,7 @@ async def usable(settings: Wishes, environ: Mapping[str, str]) -> list[Usable]:
     out: list[Usable] = []
     for candidate in candidates(settings, environ).values():
         if candidate.api == "ollama":
-            if installed := await running(candidate.base_url, PROBE):
+            if installed := await ollama_models(candidate.base_url, PROBE):
                 out.append(Usable(candidate.name, candidate.api, tuple(installed)))
         elif candidate.keyed:
             out.append(Usable(candidate.name, candidate.api))

@@ -15,8 +15,8 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from gshtui.settings.tables import Agent, Context, General, Provider, Python, Sandbox, Store, Tmux, Ui
 
 DEFAULT_PROVIDERS: dict[str, dict[str, object]] = {
-    "anthropic": {"api_key_env": "ANTHROPIC_API_KEY", "default_model": "claude-sonnet-4-20250514"},
-    "openai": {"api_key_env": "OPENAI_API_KEY", "default_model": "gpt-4o"},
+    "anthropic": {"api_key_env": "ANTHROPIC_API_KEY"},
+    "openai": {"api_key_env": "OPENAI_API_KEY"},
     "gemini": {"api_key_env": "GEMINI_API_KEY"},
     "local": {"type": "ollama", "default_model": "llama3.2"},
 }

@@ -68,7 +68,7 @@ class Provider(Table):
         default="", description="Model to use when none is named; empty: the catalog's first choice."
     )
     max_tokens: Count = Field(
-        default=4096, description="Longest answer of one request, tokens; 0: as much as the model gives."
+        default=0, description="Longest answer of one request, tokens; 0: as much as the model gives."
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -57,10 +58,28 @@ async def test_a_key_is_enough(environ: dict[str, str], kind: type, model: str) 
 
 async def test_openai_with_a_key_and_with_an_address_of_its_own() -> None:
     assert isinstance((await chosen({"OPENAI_API_KEY": "k"})).provider, OpenAIResponses)
-    local = await chosen({"OPENAI_BASE_URL": "http://127.0.0.1:8000/v1"})
-    assert isinstance(local.provider, OpenAIChat)
+    gateway = await chosen({"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"})
+    assert isinstance(gateway.provider, OpenAIChat)
+    assert gateway.model == (await chosen({"OPENAI_API_KEY": "k"})).model
+    named = await chosen({"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}, model="openai/mine")
+    assert (type(named.provider), named.model) == (OpenAIChat, "mine")
     own = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "https://eu.api.openai.com/v1"}
     assert isinstance((await chosen(own)).provider, OpenAIResponses)
+
+
+async def test_a_server_of_ones_own_is_asked_for_its_models() -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked = await reader.readuntil(b"\r\n\r\n")
+        assert asked.startswith(b"GET /v1/models ")
+        writer.write(b'HTTP/1.0 200 OK\r\n\r\n{"data": [{"id": "local-7b"}, {"id": "other"}]}')
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+        choice = await chosen({"OPENAI_BASE_URL": address})
+    assert (type(choice.provider), choice.model) == (OpenAIChat, "local-7b")
+    assert (await chosen({"OPENAI_BASE_URL": address})).model == "offline"
 
 
 async def test_without_anything_it_is_offline_and_says_why() -> None:

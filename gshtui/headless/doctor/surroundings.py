@@ -101,9 +101,9 @@ async def examine_providers(loaded: Loaded, environ: Mapping[str, str]) -> list[
 async def _provider(candidate: Candidate, environ: Mapping[str, str]) -> Finding:
     name = candidate.name
     if candidate.api == "ollama":
-        from gshtui.providers.ollama import running
+        from gshtui.providers.probe import ollama_models
 
-        models = await running(candidate.base_url, _WITHIN)
+        models = await ollama_models(candidate.base_url, _WITHIN)
         if models is None:
             detail = f"no Ollama answers at {candidate.base_url}"
             return Finding(_PROVIDERS, name, "missing", detail, "ollama serve (https://ollama.com/download)")

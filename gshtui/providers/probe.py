@@ -1,0 +1,51 @@
+"""What a server of models has to offer, asked at start-up: one connection and a few lines of HTTP, no library loaded.
+
+Gives the names, or `None` when nothing answers in time. Never raises. Called by the choice of a provider.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+from urllib.parse import urlsplit
+
+
+async def ollama_models(base: str, wait: float) -> list[str] | None:
+    """Names of the models that an Ollama at this address has installed; `None`: none answers within `wait` seconds."""
+    return await _names(base, "/api/tags", "models", "name", wait)
+
+
+async def compatible_models(base: str, wait: float) -> list[str] | None:
+    """Names of the models that an OpenAI-compatible server at this address serves. Otherwise as `ollama_models`."""
+    return await _names(base, "/models", "data", "id", wait)
+
+
+async def _names(base: str, path: str, listed: str, named: str, wait: float) -> list[str] | None:
+    try:
+        async with asyncio.timeout(wait):
+            found = await _get(base, path)
+        return [str(model[named]) for model in found[listed]]
+    except (OSError, TimeoutError, ValueError, KeyError, TypeError, asyncio.IncompleteReadError):
+        return None
+    except asyncio.LimitOverrunError:
+        return None
+
+
+async def _get(base: str, path: str) -> Any:
+    url = urlsplit(base)
+    secure = url.scheme == "https"
+    reader, writer = await asyncio.open_connection(
+        url.hostname or "127.0.0.1", url.port or (443 if secure else 80), ssl=secure or None
+    )
+    try:
+        where = f"{url.path.rstrip('/')}{path}"
+        head = f"GET {where} HTTP/1.0\r\nHost: {url.netloc}\r\nAccept: application/json\r\nConnection: close\r\n\r\n"
+        writer.write(head.encode("ascii"))
+        await writer.drain()
+        status, _, _ = (await reader.readuntil(b"\r\n\r\n")).partition(b"\r\n")
+        if b" 200" not in status:
+            raise ValueError("not this kind of server")
+        return json.loads(await reader.read())
+    finally:
+        writer.close()
