@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from textual.geometry import Offset
 from textual.selection import SELECT_ALL
+from textual.widgets import Static
 
 from gshtui.ui.widgets.transcript.cache import LINES
 from gshtui.ui.widgets.transcript.entries import Answer, Entry, Notice, Prompt, Thought, Tool
@@ -34,6 +37,21 @@ async def test_it_follows_the_end() -> None:
         await settled(pilot, view)
         assert rows(view)[-1] == "line 59"
         assert view.viewport.following and view.unseen == 0
+
+
+async def test_it_follows_the_end_while_what_is_below_it_comes_and_goes() -> None:
+    app = TranscriptHost(talk(20))
+    async with app.run_test(size=(60, 24)) as pilot:
+        view = app.transcript
+        question = Static("\n".join("?" * 10))
+        await app.mount(question)
+        for n in range(12):
+            question.display = bool(n % 2)
+            for _ in range(6):
+                view.put(Answer(f"more{n}.{_}", f"more {n}.{_}"))
+                await asyncio.sleep(0)
+            await settled(pilot, view)
+            assert view.viewport.following and rows(view)[-1] == f"more {n}.5"
 
 
 async def test_nothing_moves_under_a_reader_who_has_scrolled_up() -> None:
@@ -258,9 +276,10 @@ async def test_the_place_is_kept_when_the_window_changes_its_size() -> None:
             await settled(pilot, view)
             assert rows(view)[0][:10] == first
         await pilot.press("end")
-        await pilot.resize_terminal(30, 8)
-        await settled(pilot, view)
-        assert view.viewport.following and rows(view)[-1].split()[-1] == "word"
+        for height in (8, 30, 3, 12):
+            await pilot.resize_terminal(30, height)
+            await settled(pilot, view)
+            assert view.viewport.following and rows(view)[-1].split()[-1] == "word"
 
 
 @pytest.mark.parametrize("size", [(20, 5), (20, 1), (6, 3), (80, 24), (200, 50)])

@@ -151,6 +151,14 @@ class Canvas(ScrollView, inherit_bindings=False):
         self.scroll_y = self.scroll_target_y = self.viewport.top
         self._syncing = False
 
+    def _size_updated(self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
+        # Textual fits the position to the new size by itself; that is no wish of the reader's.
+        self._syncing = True
+        try:
+            return super()._size_updated(size, virtual_size, container_size, layout)
+        finally:
+            self._syncing = False
+
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         if not self._syncing and round(old_value) != round(new_value):
             self.scroll_rows(round(new_value) - self.viewport.top)
