@@ -40,7 +40,7 @@ class WorkbenchDriver(ReadingDriver):
     """The frame that is on the terminal; set by the app before it starts the driver, and taken once."""
 
     def __init__(self, app: App[Any], **options: Any) -> None:
-        super().__init__(app, **options)
+        super().__init__(app, **options)  # pyright: ignore[reportUnknownMemberType]
         self._lock = Lock()
         self._held: list[Message] | None = []
         """What was typed before there was an input to take it; `None` once there is one."""

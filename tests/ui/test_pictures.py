@@ -39,7 +39,8 @@ MODELS = [
         "model": "claude-sonnet-4-5",
         "label": "Claude Sonnet 4.5",
         "window": 200_000,
-        "current": True,
+        "in_use": True,
+        "usable": True,
     },
     {
         "provider": "openai",
@@ -48,8 +49,9 @@ MODELS = [
         "window": 400_000,
         "price_input": 1.25,
         "price_output": 10,
+        "usable": False,
     },
-    {"provider": "offline", "model": "offline", "label": "offline (no model)", "note": "no key needed"},
+    {"provider": "offline", "model": "offline", "label": "offline (no model)", "usable": True},
 ]
 ANSWERS = {"session ls": Answer([]), "model list": Answer(MODELS)}
 

@@ -33,7 +33,7 @@ SESSIONS = [
 ]
 MODELS = [
     {"provider": "anthropic", "model": "large", "window": 200_000, "price_input": 3.0, "price_output": 15.0},
-    {"provider": "offline", "model": "offline", "current": True},
+    {"provider": "offline", "model": "offline", "in_use": True},
 ]
 STARTED = (
     AgentAdded(agent="main", name="main"),
@@ -133,7 +133,7 @@ async def test_a_short_outcome_is_said_and_a_long_one_opens_the_viewer() -> None
         assert isinstance(app.screen, TextScreen)
         await pilot.press("y")
         assert app.clipboard == long
-        await pilot.press("end", "escape")
+        await pilot.press("escape")
         await pilot.pause()
         assert app.screen is app.bench
 
@@ -324,13 +324,13 @@ async def test_help_shows_the_keys_that_work_here() -> None:
         await pilot.press("f1")
         await pilot.pause()
         assert isinstance(app.screen, HelpScreen)
-        here = app.screen._text.plain.partition("Elsewhere")
+        here = app.screen.plain.partition("Elsewhere")
         assert "Open the command palette" in here[0] and "Begin a new line" in here[0]
         assert "Hide this pane" not in here[0] and "Hide this pane" in here[2]
         await pilot.press("f1", "escape", "alt+4", "question_mark")
         await pilot.pause()
         assert isinstance(app.screen, HelpScreen)
-        assert "Hide this pane" in app.screen._text.plain.partition("Elsewhere")[0]
+        assert "Hide this pane" in app.screen.plain.partition("Elsewhere")[0]
 
 
 async def test_a_question_mark_where_one_types_is_typed() -> None:

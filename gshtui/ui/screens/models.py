@@ -19,7 +19,8 @@ class ModelsScreen(Picker):
     def __init__(self, models: Sequence[dict[str, Any]]) -> None:
         super().__init__(
             "Models",
-            [described(model) for model in models],
+            # Those that can be used now come first; else in the catalog's order.
+            [described(model) for model in sorted(models, key=lambda one: one.get("usable") is False)],
             empty="No model is known. Set a key (`gsh-tui doctor` lists them) or start Ollama.",
             hint="enter uses it from the next request on · escape closes",
         )
@@ -36,14 +37,18 @@ def described(model: dict[str, Any]) -> Choice:
         provider,
         f"{figures.tokens(int(window))} window" if window else "",
         f"${price_in:g} in, ${price_out:g} out per million" if price_in is not None and price_out is not None else "",
-        str(model.get("note") or ""),
+        "in use" if _in_use(model) else "no key" if model.get("usable") is False else "",
     ]
     return Choice(
         f"{provider}/{name}" if provider else name,
         one_line(str(model.get("label") or name or provider), 60),
         one_line(" · ".join(part for part in parts if part), 100),
-        current=bool(model.get("current")),
+        current=_in_use(model),
     )
+
+
+def _in_use(model: dict[str, Any]) -> bool:
+    return bool(model.get("in_use"))
 
 
 def listed(data: Any) -> list[dict[str, Any]]:

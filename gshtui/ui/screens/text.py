@@ -1,6 +1,6 @@
-"""A viewer for text that is too long for a few words on the screen: what a command said.
+"""A viewer for text that is too long for a few words on the screen: what a command said, or the help.
 
-Owns scrolling and copying; the text is shown as it is, made harmless, never as markup. Opened by the app.
+Owns scrolling and copying; text is shown as it is, or as Markdown, and never as markup. Opened by the app.
 """
 
 from __future__ import annotations
@@ -9,14 +9,19 @@ from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
+from textual.widget import Widget
 from textual.widgets import Static
 
 from gshtui.ui.bindings import bind
 from gshtui.ui.surroundings import app_of
+from gshtui.ui.widgets.transcript.entries import Answer, Put
+from gshtui.ui.widgets.transcript.transcript import Transcript
+
+HINT = "escape closes · y copies all · select with the mouse to copy a part"
 
 
 class TextScreen(ModalScreen[None]):
-    """Scrollable text under a title."""
+    """Scrollable text under a title: styled `Content`, or the Markdown that commands speak."""
 
     BINDINGS = [
         bind("text.close", "dismiss(None)"),
@@ -28,22 +33,31 @@ class TextScreen(ModalScreen[None]):
     def __init__(self, title: str, text: str | Content) -> None:
         super().__init__()
         self._title = title
-        self._text = text if isinstance(text, Content) else Content(text)
+        self._text = text
+
+    @property
+    def plain(self) -> str:
+        """The text without styles."""
+        return self._text.plain if isinstance(self._text, Content) else self._text
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog -wide"):
             yield Static(Content(self._title), classes="dialog-title")
-            with VerticalScroll(id="text"):
-                yield Static(self._text)
-            yield Static(
-                Content("escape closes · y copies all · select with the mouse to copy a part"), classes="dialog-hint"
-            )
+            if isinstance(self._text, Content):
+                yield VerticalScroll(Static(self._text), id="text")
+            else:
+                yield Transcript(id="text")
+            yield Static(Content(HINT), classes="dialog-hint")
 
     def on_mount(self) -> None:
-        self.query_one("#text").focus()
+        view = self.query_one("#text", Widget)
+        if isinstance(view, Transcript):
+            view.apply([Put(Answer("text", self.plain))])
+            view.action_home()
+        view.focus()
 
     def action_copy(self) -> None:
-        app_of(self).copy_to_clipboard(self._text.plain)
+        app_of(self).copy_to_clipboard(self.plain)
         self.notify("Copied.", markup=False, timeout=2)
 
     def action_edge(self, edge: str) -> None:
