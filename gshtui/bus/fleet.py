@@ -59,6 +59,9 @@ class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     session: str = ""
     """Its conversation in the store."""
     cwd: str = ""
+    """Where it works; its worktree, when it has one."""
+    home: str = ""
+    """Folder of the window that it belongs to."""
     socket: str = ""
     """Of its tmux server: a name for `-L`, or a path for `-S`."""
     tmux_session: str = ""
@@ -80,6 +83,10 @@ class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     ended: float = 0.0
     exit_status: int | None = None
     report: str = ""
+    reported: bool = False
+    """The report was handed to the parent."""
+    parent_session: str = ""
+    """The parent's conversation that asked for it: the report goes there and nowhere else."""
     unread: int = 0
     needs_you: bool = False
     tokens: int = 0

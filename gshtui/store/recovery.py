@@ -16,11 +16,11 @@ from typing import Any
 
 import msgspec
 
-from gshtui.store import migrations, outputs, plain, salvage
+from gshtui.store import agents, migrations, outputs, plain, salvage
 from gshtui.store.errors import StoreError
 from gshtui.store.files import beside, with_companions
 
-_TABLES = ("sessions", "messages", "partials", "outputs", "output_uses", "journal", "grants", "prompts")
+_TABLES = ("sessions", "messages", "partials", "outputs", "output_uses", "journal", "grants", "prompts", "agents")
 """What is recovered; holds are not, their processes take them again."""
 
 Prepare = Callable[[Path], sqlite3.Connection]
@@ -142,6 +142,8 @@ def _sound(table: str, columns: list[str], found: Iterator[tuple[Any, ...]]) -> 
                     continue
             elif table == "journal":
                 msgspec.json.decode(fields["data"])
+            elif table == "agents":
+                agents.sound(fields["data"], fields["request"])
             elif table == "outputs":
                 outputs.text_of(fields["key"], fields["data"], bool(fields["packed"]))
         except (msgspec.DecodeError, ValueError, TypeError, StoreError):

@@ -105,3 +105,20 @@ CREATE TRIGGER messages_fts_delete AFTER DELETE ON messages BEGIN
 END;
 INSERT INTO messages_fts (messages_fts) VALUES ('rebuild');
 """
+
+AGENTS = """
+CREATE TABLE agents (
+    id TEXT PRIMARY KEY,
+    number INTEGER NOT NULL UNIQUE,
+    name TEXT NOT NULL,
+    home TEXT NOT NULL DEFAULT '',     -- folder of the window that it belongs to
+    data TEXT NOT NULL,                -- the row, as JSON
+    request TEXT NOT NULL,             -- what was asked for, as JSON
+    revision INTEGER NOT NULL,         -- order of the last changes, over all rows
+    removed INTEGER NOT NULL DEFAULT 0,
+    machine TEXT NOT NULL DEFAULT '',  -- with pid and started: the hub that looks after it
+    pid INTEGER NOT NULL DEFAULT 0,
+    started TEXT NOT NULL DEFAULT ''
+);
+CREATE INDEX agents_revision ON agents (revision);
+"""

@@ -27,6 +27,7 @@ from gshtui.store.errors import StoreError
 from gshtui.store.grants import Grant
 from gshtui.store.messages import StoredMessage
 from gshtui.store.opening import Synchronous
+from gshtui.store.roster import Roster
 from gshtui.store.search import Hit
 from gshtui.store.sessions import SessionInfo
 from gshtui.store.writer import RETRY_EVERY, Writer
@@ -54,7 +55,7 @@ class Hold:
         await self._give_back(self._token)
 
 
-class Store:
+class Store(Roster):
     """The record. Made by `open`; always `close` it."""
 
     def __init__(self, database: Database, on_notice: Notice, retry_every: float) -> None:

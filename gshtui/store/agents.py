@@ -1,0 +1,204 @@
+"""The roster on disk: every agent that lives in a terminal of its own, and the hub that looks after it.
+
+Owns the table `agents`; refuses two agents of one name, and a second hub for a row while the first one's process
+lives. Every function works inside the caller's transaction. Called by `Store`.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import time
+from typing import Any
+
+import msgspec
+
+from gshtui.bus.fleet import AgentRow, SpawnRequest
+from gshtui.store.errors import StoreError
+from gshtui.store.plain import clean_text
+from gshtui.store.process import Process, is_alive, this_process
+
+NAME_LENGTH = 40
+_NEXT_REVISION = "(SELECT coalesce(max(revision), 0) + 1 FROM agents)"
+_encoder = msgspec.json.Encoder()
+_row_decoder = msgspec.json.Decoder(AgentRow, strict=False)
+_request_decoder = msgspec.json.Decoder(SpawnRequest, strict=False)
+_FIELDS = frozenset(AgentRow.__struct_fields__) - {"id", "owner"}
+
+
+def add(connection: sqlite3.Connection, row: AgentRow, request: SpawnRequest) -> AgentRow:
+    """A new agent of this process. It gets the next number, and a name that no agent on the roster has.
+
+    Args:
+        row: what is known of it; `id` and `owner` are given here, `name` is a wish.
+        request: what was asked for, to start it again by.
+    """
+    number = next_number(connection)
+    wished = word(row.name) or "agent"
+    row = msgspec.structs.replace(row, id=f"{number:04}", name=_free_name(connection, wished), owner=0)
+    me = this_process()
+    connection.execute(
+        "INSERT INTO agents (id, number, name, home, data, request, revision, machine, pid, started)"
+        f" VALUES (?, ?, ?, ?, ?, ?, {_NEXT_REVISION}, ?, ?, ?)",
+        (row.id, number, row.name, clean_text(row.home), _json(row), _json(request), me.machine, me.pid, me.started),
+    )
+    return msgspec.structs.replace(row, owner=me.pid)
+
+
+def next_number(connection: sqlite3.Connection) -> int:
+    """The number that the next agent gets; no number is given twice, also when its agent was removed."""
+    return int(connection.execute("SELECT coalesce(max(number), 0) + 1 FROM agents").fetchone()[0])
+
+
+def word(name: str) -> str:
+    """The name as one short word of `[a-z0-9-]`, fit for every list and command line; may come out empty."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:NAME_LENGTH].strip("-")
+
+
+def _free_name(connection: sqlite3.Connection, wished: str, *, but: str = "") -> str:
+    taken = {
+        str(name) for (name,) in connection.execute("SELECT name FROM agents WHERE NOT removed AND id <> ?", (but,))
+    }
+    if wished.isdecimal():
+        wished = f"agent-{wished}"  # a number alone is somebody's id
+    if wished not in taken:
+        return wished
+    return next(name for n in range(2, len(taken) + 3) if (name := f"{wished}-{n}") not in taken)
+
+
+def update(connection: sqlite3.Connection, id: str, changes: dict[str, Any]) -> AgentRow:
+    """Set fields of a row, all others as they are on disk now.
+
+    Raises:
+        StoreError: there is no such agent (`unknown`), or a field is not of its type (`invalid`).
+    """
+    if wrong := set(changes) - _FIELDS:
+        raise StoreError("invalid", f"An agent's row has no field {', '.join(sorted(wrong))}.")
+    row = get(connection, id)
+    if "name" in changes:
+        changes = changes | {"name": _free_name(connection, word(str(changes["name"])) or row.name, but=row.id)}
+    try:
+        fields = msgspec.to_builtins(row) | changes
+        fresh = msgspec.convert(fields, AgentRow)
+    except msgspec.ValidationError as error:
+        raise StoreError("invalid", f"The record refused the agent's row: {error}.") from error
+    if fresh != row:
+        connection.execute(
+            f"UPDATE agents SET name = ?, home = ?, data = ?, revision = {_NEXT_REVISION} WHERE id = ?",
+            (fresh.name, clean_text(fresh.home), _json(fresh), row.id),
+        )
+    return fresh
+
+
+def claim_once(connection: sqlite3.Connection, id: str, flag: str) -> bool:
+    """Set a boolean field from false to true. Returns whether this call did it: exactly one of several does."""
+    if getattr(get(connection, id), flag):
+        return False
+    update(connection, id, {flag: True})
+    return True
+
+
+def remove(connection: sqlite3.Connection, id: str) -> None:
+    """Take an agent off the roster; its number stays used. Raises `StoreError` (`unknown`)."""
+    row = get(connection, id)
+    connection.execute(
+        f"UPDATE agents SET removed = 1, request = '{{}}', revision = {_NEXT_REVISION} WHERE id = ?", (row.id,)
+    )
+
+
+def get(connection: sqlite3.Connection, id: str) -> AgentRow:
+    """The agent of this id (leading zeros may be missing) or name. Raises `StoreError` (`unknown`)."""
+    wanted = clean_text(id).strip()
+    key = f"{int(wanted):04}" if wanted.isdecimal() and len(wanted) < 12 else wanted.lower()
+    found = connection.execute(
+        "SELECT data, machine, pid, started FROM agents WHERE NOT removed AND (id = ?1 OR name = ?1)", (key,)
+    ).fetchone()
+    if found is None:
+        raise StoreError("unknown", f"There is no agent {wanted!r}.", hint="`agent ls` lists them.")
+    return _row(found)
+
+
+def request_of(connection: sqlite3.Connection, id: str) -> SpawnRequest:
+    """What was asked for when it was started. Raises `StoreError` (`unknown`)."""
+    row = get(connection, id)
+    (text,) = connection.execute("SELECT request FROM agents WHERE id = ?", (row.id,)).fetchone()
+    return _request_decoder.decode(text)
+
+
+def listed(connection: sqlite3.Connection) -> list[AgentRow]:
+    """Every agent on the roster, in the order of the numbers."""
+    found = connection.execute("SELECT data, machine, pid, started FROM agents WHERE NOT removed ORDER BY number")
+    return [_row(row) for row in found.fetchall()]
+
+
+def revision(connection: sqlite3.Connection) -> int:
+    """A number that grows with every change of the roster by anyone."""
+    return int(connection.execute("SELECT coalesce(max(revision), 0) FROM agents").fetchone()[0])
+
+
+def adopt(connection: sqlite3.Connection, home: str | None) -> list[str]:
+    """Look after every agent of a folder (of all, for `None`) that no living hub looks after.
+
+    Returns:
+        the ids of those that this process took over just now.
+    """
+    me = this_process()
+    taken: list[str] = []
+    for id, folder, machine, pid, started in connection.execute(
+        "SELECT id, home, machine, pid, started FROM agents WHERE NOT removed ORDER BY number"
+    ).fetchall():
+        owner = Process(str(machine), int(pid), str(started))
+        if (home is None or folder == home) and (not owner.pid or not is_alive(owner)):
+            taken.append(str(id))
+    for id in taken:
+        connection.execute(
+            f"UPDATE agents SET machine = ?, pid = ?, started = ?, revision = {_NEXT_REVISION} WHERE id = ?",
+            (me.machine, me.pid, me.started, id),
+        )
+    return taken
+
+
+def release(connection: sqlite3.Connection) -> None:
+    """Look after none any more; the next hub of each one's folder does."""
+    me = this_process()
+    connection.execute(
+        f"UPDATE agents SET machine = '', pid = 0, started = '', revision = {_NEXT_REVISION}"
+        " WHERE machine = ? AND pid = ? AND started = ?",
+        (me.machine, me.pid, me.started),
+    )
+
+
+def forget_old(connection: sqlite3.Connection, days: float) -> None:
+    """Take agents off the roster that ended longer ago than this."""
+    limit = time.time() - days * 86_400
+    for row in listed(connection):
+        if row.ended and row.ended < limit:
+            remove(connection, row.id)
+
+
+def sound(data: str, request: str) -> None:
+    """Raises `msgspec.DecodeError` when these are no row and no request."""
+    _row_decoder.decode(data)
+    _request_decoder.decode(request)
+
+
+def _row(found: tuple[Any, ...]) -> AgentRow:
+    data, machine, pid, started = found
+    alive = int(pid) and is_alive(Process(str(machine), int(pid), str(started)))
+    return msgspec.structs.replace(_row_decoder.decode(data), owner=int(pid) if alive else 0)
+
+
+def _json(value: AgentRow | SpawnRequest) -> str:
+    fields = msgspec.to_builtins(value)
+    fields.pop("owner", None)
+    return _encoder.encode(_cleaned(fields)).decode()
+
+
+def _cleaned(value: Any) -> Any:
+    if isinstance(value, str):
+        return clean_text(value)
+    if isinstance(value, dict):
+        return {key: _cleaned(item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(value, list | tuple):
+        return [_cleaned(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
+    return value
