@@ -1,0 +1,129 @@
+"""Forked tmux calls: one process a call, its commands on standard input, a deadline, and nothing left behind.
+
+Owns how a script of commands is given to a short-lived client and how its output is told apart. Never puts text of
+others into arguments. The rung below the control client, and the way to what only a fork can do (`load-buffer -`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import secrets
+import signal
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gshtui.tmux import program
+from gshtui.tmux.errors import TmuxError, missing, said, timed_out
+
+DEADLINE = 4.0
+"""Seconds that a call may take; a healthy one takes some milliseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What one command answered. `error` is empty when it succeeded."""
+
+    lines: tuple[str, ...] = ()
+    error: str = ""
+
+    def text(self) -> tuple[str, ...]:
+        """The lines of a success. Raises `TmuxError` for a failure."""
+        if self.error:
+            raise said(self.error)
+        return self.lines
+
+
+class Forked:
+    """Runs tmux clients against one socket.
+
+    Args:
+        address: the arguments that name the socket (`-L name` or `-S path`).
+        from_file: give scripts as a file, for a tmux that reads none from standard input.
+    """
+
+    def __init__(self, address: Sequence[str], *, from_file: bool = False) -> None:
+        self.address = tuple(address)
+        self.from_file = from_file
+
+    async def ask(self, commands: Sequence[str], *, deadline: float = DEADLINE) -> list[Reply]:
+        """Run command lines in one client; one that fails does not stop the next. A reply for each.
+
+        Raises:
+            TmuxError: missing, gone, timeout; or refused, when tmux could read none of it.
+        """
+        seal = secrets.token_hex(12)
+        script = "".join(
+            f"{line} ; display-message -p {seal}+\ndisplay-message -p {seal}-\n" for line in commands
+        ).encode()
+        if self.from_file:
+            with tempfile.NamedTemporaryFile(prefix="gsh-tmux-") as file:  # 0600, and gone when tmux has read it
+                await asyncio.to_thread(_fill, file.name, script)
+                output, errors, _ = await self.run("source-file", file.name, deadline=deadline)
+        else:
+            output, errors, _ = await self.run("source-file", "-", stdin=script, deadline=deadline)
+        return _replies(output, errors, seal, len(commands))
+
+    async def run(self, *arguments: str, stdin: bytes = b"", deadline: float = DEADLINE) -> tuple[bytes, bytes, int]:
+        """Run one client with arguments of our own making; (stdout, stderr, exit status).
+
+        Raises:
+            TmuxError: missing, or timeout: then its process group has been killed.
+        """
+        argv = (program.find(), "-u", *self.address, *arguments)
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *argv,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                env=program.client_environment(),
+                start_new_session=True,
+            )
+        except FileNotFoundError as error:
+            raise missing() from error
+        except OSError as error:
+            raise TmuxError("refused", f"tmux could not be started: {error.strerror}.") from error
+        try:
+            async with asyncio.timeout(deadline):
+                output, errors = await process.communicate(stdin)
+        except TimeoutError as error:
+            raise timed_out(deadline) from error
+        finally:
+            if process.returncode is None:
+                await _end(process)
+        return output, errors, process.returncode or 0
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """Kill the client with its group; it has no children that matter and nothing to save."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    await process.wait()
+
+
+def _fill(path: str, script: bytes) -> None:
+    Path(path).write_bytes(script)
+
+
+def _replies(output: bytes, errors: bytes, seal: str, count: int) -> list[Reply]:
+    """Cut the output at the seals. An error line belongs to the first command without its mark of success."""
+    complaints = [line for line in errors.decode("utf-8", "replace").splitlines() if line.strip()]
+    good, end = f"{seal}+", f"{seal}-"
+    replies: list[Reply] = []
+    lines: list[str] = []
+    for line in output.decode("utf-8", "replace").split("\n"):
+        if line != end:
+            lines.append(line)
+            continue
+        if lines and lines[-1] == good:
+            replies.append(Reply(tuple(lines[:-1])))
+        else:
+            replies.append(Reply(tuple(lines), complaints.pop(0) if complaints else "the command failed"))
+        lines = []
+    if len(replies) < count:
+        raise said(complaints[0] if complaints else "server exited")
+    return replies

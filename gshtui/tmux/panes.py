@@ -1,0 +1,125 @@
+"""What is known of a pane at one moment, and how tmux is asked for it.
+
+Owns the format of the question and the reading of the answer. A title or a program's name may hold anything, the
+separator too, so they are last or have it taken out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+HIDDEN = "gsh-hub-"
+"""Prefix of the sessions through which a hub listens; never shown as anybody's."""
+
+_FREE = "s/[|]/!/:"
+_FIELDS = (
+    "pane_id",
+    "window_id",
+    "session_id",
+    f"{_FREE}session_name",
+    "pane_pid",
+    "pane_dead",
+    "pane_dead_status",
+    "pane_dead_signal",
+    "pane_width",
+    "pane_height",
+    "cursor_x",
+    "cursor_y",
+    "cursor_flag",
+    "alternate_on",
+    "mouse_any_flag",
+    "session_attached",
+    "window_activity",
+    "window_bell_flag",
+    "history_size",
+    "pane_in_mode",
+    f"{_FREE}pane_current_command",
+    "pane_title",
+)
+FORMAT = "|".join(f"#{{{name}}}" for name in _FIELDS)
+"""For `-F` and `display-message -p`."""
+
+
+@dataclass(frozen=True, slots=True)
+class PaneInfo:
+    """A pane as tmux describes it. Text is untrusted: programs choose titles.
+
+    `attached` counts people (and their programs) that look at its session, not us. `activity` is in seconds since 1970.
+    `exit_status` is 128 + the signal's number for a program that a signal ended, `None` while it runs.
+    """
+
+    pane: str
+    window: str
+    session: str
+    pid: int
+    command: str
+    title: str
+    dead: bool
+    exit_status: int | None
+    width: int
+    height: int
+    cursor_x: int
+    cursor_y: int
+    cursor_visible: bool
+    alternate: bool
+    mouse: bool
+    attached: int
+    activity: float
+    bell: bool
+    history: int = 0
+    """Lines above the screen."""
+    in_mode: bool = False
+    """A person looks at its past in tmux's copy mode; keys would go there."""
+    session_id: str = ""
+
+    @property
+    def target(self) -> str:
+        """The pane as seen from its own session, exactly."""
+        return f"{self.session_id}:{self.window}.{self.pane}"
+
+
+def parse(line: str) -> PaneInfo | None:
+    """The pane that a line in `FORMAT` describes; `None` when it describes none."""
+    parts = line.split("|", len(_FIELDS) - 1)
+    if len(parts) < len(_FIELDS) or not parts[0]:
+        return None
+    (pane, window, session_id, session, pid, dead, status, signal, width, height, x, y, cursor, alternate) = parts[:14]
+    mouse, attached, activity, bell, history, mode, command, title = parts[14:]
+    gone = dead == "1"
+    return PaneInfo(
+        pane=pane,
+        window=window,
+        session=session,
+        pid=_number(pid),
+        command=command,
+        title=title,
+        dead=gone,
+        exit_status=(128 + _number(signal) if signal else _number(status)) if gone and (status or signal) else None,
+        width=_number(width),
+        height=_number(height),
+        cursor_x=_number(x),
+        cursor_y=_number(y),
+        cursor_visible=cursor == "1",
+        alternate=alternate == "1",
+        mouse=mouse == "1",
+        attached=_number(attached),
+        activity=float(_number(activity)),
+        bell=bell == "1",
+        history=_number(history),
+        in_mode=_number(mode) > 0,
+        session_id=session_id,
+    )
+
+
+def parse_all(lines: tuple[str, ...]) -> list[PaneInfo]:
+    """Every pane of the lines, each once, without the hubs' own; a pane seen from two sessions is its own one's."""
+    found: dict[str, PaneInfo] = {}
+    for line in lines:
+        info = parse(line)
+        if info is not None and not info.session.startswith(HIDDEN):
+            found.setdefault(info.pane, info)
+    return list(found.values())
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isdigit() else 0

@@ -1,0 +1,76 @@
+"""The tmux program: where it is, which version, what that version can do, and the environment its clients get.
+
+Refuses a program from a relative folder of the PATH and versions before 3.0. Called by whatever starts tmux.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from gshtui.tmux.errors import TmuxError, missing
+
+LEAST = (3, 0)
+_MODERN = (3, 2)
+_NEWEST = (99, 0)
+
+_SERVER_KEEPS = re.compile(
+    r"^(?:HOME|PATH|SHELL|USER|LOGNAME|LANG|LANGUAGE|LC_.*|TZ|TERMINFO|TERMINFO_DIRS|TMPDIR|XDG_.*|DBUS_SESSION_BUS_ADDRESS"
+    r"|SSL_CERT_FILE|SSL_CERT_DIR)$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Abilities:
+    """What a version can do beyond 3.0."""
+
+    control: bool
+    """Flags on attach, gating of output and subscriptions: the control-mode rung."""
+    environment: bool
+    """`new-session -e`, and scripts on standard input."""
+
+
+def find() -> str:
+    """The absolute path of tmux. Raises `TmuxError` (missing)."""
+    found = shutil.which("tmux")
+    if found is None or not Path(found).is_absolute():
+        raise missing()
+    return found
+
+
+def parsed(answer: str) -> tuple[int, int]:
+    """The version in what `tmux -V` says: `tmux 3.3a`, `tmux next-3.5`, `tmux master`. Raises `TmuxError`."""
+    if re.search(r"\b(?:master|openbsd)", answer):
+        return _NEWEST
+    match = re.search(r"(\d+)\.(\d+)", answer)
+    if match is None:
+        shown = " ".join(answer.split())[:80]
+        raise TmuxError("old", f"tmux does not say its version; it said {shown!r}.", "Install tmux 3.0 or newer.")
+    version = int(match[1]), int(match[2])
+    if version < LEAST:
+        shown = f"{version[0]}.{version[1]}"
+        raise TmuxError("old", f"tmux {shown} is too old for agents in terminals.", "Install tmux 3.0 or newer.")
+    return version
+
+
+def abilities(version: tuple[int, int]) -> Abilities:
+    """What this version can do."""
+    modern = version >= _MODERN
+    return Abilities(control=modern, environment=modern)
+
+
+def client_environment(environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """For a tmux client of ours: the person's own without the tmux they may sit in, and in UTF-8."""
+    environ = os.environ if environ is None else environ
+    return {name: value for name, value in environ.items() if not name.startswith("TMUX") or name == "TMUX_TMPDIR"}
+
+
+def server_environment(environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """For the server, which outlives whoever starts it: only what every program needs, no key and no session's own."""
+    return {name: value for name, value in client_environment(environ).items() if _SERVER_KEEPS.match(name)} | (
+        {"TMUX_TMPDIR": os.environ["TMUX_TMPDIR"]} if "TMUX_TMPDIR" in os.environ else {}
+    )

@@ -1,0 +1,44 @@
+"""How text is put into a line of tmux's command language, so that nothing in it is ever read as anything but itself.
+
+Pure. Every argument that we did not write ourselves passes `quoted`; what tmux would expand as a format passes
+`unexpanded` first.
+"""
+
+from __future__ import annotations
+
+import re
+
+_PLAIN = re.compile(r"[A-Za-z0-9_@:./=+,-]+\Z")
+_SPECIAL = re.compile(r'[\\"$\x00-\x1f\x7f]')
+_PANE = re.compile(r"%[0-9]+\Z")
+SESSION = re.compile(r"[a-z0-9][a-z0-9-]{0,63}\Z")
+"""Names that we give to sessions."""
+
+
+def quoted(argument: str) -> str:
+    """One argument of a command line. Newlines and other controls are written as escapes, so it stays one line."""
+    if _PLAIN.match(argument):
+        return argument
+    return '"' + _SPECIAL.sub(_escaped, argument) + '"'
+
+
+def command(*words: str) -> str:
+    """A command line. What may begin with `-` and is no option stands behind a `--` or is an option's value."""
+    return " ".join(map(quoted, words))
+
+
+def unexpanded(text: str) -> str:
+    """Text for a place where tmux expands formats: `#` is doubled, so that `#(command)` never runs."""
+    return text.replace("#", "##")
+
+
+def is_pane(target: str) -> bool:
+    """Whether it is a pane's id, the only way that we name a target."""
+    return bool(_PANE.match(target))
+
+
+def _escaped(match: re.Match[str]) -> str:
+    character = match.group()
+    if character in '\\"$':
+        return "\\" + character
+    return f"\\{ord(character):03o}"

@@ -1,0 +1,247 @@
+"""One tmux server of our own and everything that is done to its panes.
+
+Names panes by their ids only and sessions from `[a-z0-9-]`; never retries what may already have been typed. Every call
+has a deadline and raises `TmuxError` alone. Agents, terminal tools and the mirror call it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gshtui.tmux import program, spawning
+from gshtui.tmux.errors import TmuxError, no_such_pane
+from gshtui.tmux.forked import Forked, Reply
+from gshtui.tmux.ladder import Ladder
+from gshtui.tmux.panes import FORMAT, PaneInfo, parse, parse_all
+from gshtui.tmux.quoting import command
+from gshtui.tmux.typist import Typist, check
+
+if TYPE_CHECKING:
+    from gshtui.tmux.lifecycle import Lifecycle
+
+USERS_OWN = "default"
+"""Name of the socket of the user's own server, which is never ended here."""
+
+
+class TmuxServer:
+    """A server by its socket; it need not run yet.
+
+    Args:
+        socket_name: as in `tmux -L`.
+        socket_path: as in `tmux -S`, instead of a name.
+    """
+
+    def __init__(self, socket_name: str = "gsh", *, socket_path: Path | None = None) -> None:
+        self.socket_name = socket_name
+        self.socket_path = socket_path
+        self._address = ("-S", str(socket_path)) if socket_path else ("-L", socket_name)
+        self._forked = Forked(self._address)
+        self.ladder = Ladder(self._address, self._forked)
+        """How commands reach the server now; `ladder.rung` and `ladder.cost_ms` are for the status line."""
+        self._typist = Typist(self.ladder, self._forked)
+        self._version: tuple[int, int] | None = None
+        self._abilities = program.abilities(program.LEAST)
+        self._life: Lifecycle | None = None
+        self._started = False
+
+    # -- the server ------------------------------------------------------------------------------------------------
+
+    async def version(self) -> tuple[int, int]:
+        """Major and minor. Raises `TmuxError` (missing, old)."""
+        if self._version is None:
+            output, errors, _ = await self._forked.run("-V")
+            self._version = program.parsed((output or errors).decode("utf-8", "replace"))
+            self._abilities = program.abilities(self._version)
+            self._forked.from_file = not self._abilities.environment
+            self.ladder.may_control = self._abilities.control
+        return self._version
+
+    async def running(self) -> bool:
+        """Whether the server answers. Raises `TmuxError` (missing, old, timeout)."""
+        await self.version()
+        return await (await self._lifecycle()).running()
+
+    async def start(self) -> None:
+        """Start the server unless it runs; it stays also while nothing runs on it, until `close`."""
+        await self.version()
+        await (await self._lifecycle()).start()
+        self._started = True
+
+    async def kill_server(self) -> None:
+        """End the server and everything on it. Raises `TmuxError`; refused for the user's own."""
+        if self.socket_path is None and self.socket_name == USERS_OWN:
+            raise TmuxError("refused", "That is the user's own tmux server; gsh-tui never ends it.")
+        await self.version()
+        await self.ladder.close()
+        await (await self._lifecycle()).kill()
+
+    async def close(self) -> None:
+        """Let go of the server. Agents on it go on; without any, it ends."""
+        await self.ladder.close()
+        if self._started and self.socket_name != USERS_OWN:
+            self._started = False
+            try:
+                await (await self._lifecycle()).release()
+            except TmuxError:
+                pass  # it is gone, or does not answer; either way there is nothing to release
+
+    def attach_command(self, session: str) -> list[str]:
+        """What a person runs to see a session full-screen."""
+        return ["tmux", *self._address, "attach", "-t", f"={session}"]
+
+    def attach_line(self, session: str) -> str:
+        """`attach_command`, as text to copy."""
+        return shlex.join(self.attach_command(session))
+
+    # -- panes -----------------------------------------------------------------------------------------------------
+
+    async def spawn(
+        self,
+        session: str,
+        argv: Sequence[str],
+        *,
+        cwd: Path,
+        env: Mapping[str, str],
+        width: int = 160,
+        height: int = 45,
+    ) -> PaneInfo:
+        """Start a program in a new session of its own; when it ends, its last screen stays.
+
+        Args:
+            session: its name; refused when one has it already.
+            argv: the program and its arguments, exactly; no shell reads them.
+            env: added to the server's small environment (home, path, language); seen by no other process's listing.
+        """
+        await self.start()
+        line = spawning.script(
+            session,
+            argv,
+            cwd=cwd,
+            env=env,
+            width=width,
+            height=height,
+            with_environment=self._abilities.environment,
+        )
+        try:
+            made, listed = await self._forked.ask([line, command("list-panes", "-t", f"={session}:", "-F", FORMAT)])
+            made.text()
+        except TmuxError as error:
+            if "duplicate session" in error.message:
+                hint = "Choose another name, or end the one that has it."
+                raise TmuxError("refused", f"A session is already called {session}.", hint) from error
+            raise
+        info = parse(listed.text()[0]) if listed.text() else None
+        if info is None:
+            raise TmuxError("refused", f"The session {session} ended while it was made.")
+        return info
+
+    async def panes(self) -> list[PaneInfo]:
+        """Every pane of the server, without our own hidden ones; none when no server runs."""
+        try:
+            (reply,) = await self._ask([command("list-panes", "-a", "-F", FORMAT)])
+            return parse_all(reply.text())
+        except TmuxError as error:
+            if error.kind in ("gone", "no_such_pane"):  # no server, or one without any session
+                return []
+            raise
+
+    async def pane(self, pane: str) -> PaneInfo:
+        """One pane now. Raises `TmuxError` (no_such_pane, gone, timeout)."""
+        check(pane)
+        (reply,) = await self._ask([command("list-panes", "-a", "-F", FORMAT)])
+        lines = () if "no current target" in reply.error else reply.text()
+        for info in parse_all(lines):
+            if info.pane == pane:
+                return info
+        raise no_such_pane(pane)
+
+    async def capture(
+        self, pane: str, *, start: int | None = None, end: int | None = None, styled: bool = True, join: bool = False
+    ) -> list[str]:
+        """Lines of a pane as they are now.
+
+        Args:
+            start, end: first and last line; 0 is the screen's top, negative ones are the past. `None`: the screen's.
+            styled: with colours and attributes, as SGR sequences (which go on from one line to the next).
+            join: wrapped lines as one.
+        """
+        check(pane)
+        words = ["capture-pane", "-p", "-t", pane, *(["-e"] if styled else []), *(["-J"] if join else [])]
+        words += [] if start is None else ["-S", str(start)]
+        words += [] if end is None else ["-E", str(end)]
+        (reply,) = await self._ask([command(*words)])
+        return list(reply.text())
+
+    async def resize(self, pane: str, width: int, height: int) -> None:
+        """Give a pane's window a size, unless a person looks at it in a terminal of their own."""
+        info = await self.pane(pane)
+        if info.attached or (info.width, info.height) == (width, height):
+            return
+        if not (1 < width <= spawning.MOST and 1 < height <= spawning.MOST):
+            raise TmuxError("refused", f"A terminal cannot be {width}x{height}.")
+        (reply,) = await self._ask([command("resize-window", "-t", pane, "-x", str(width), "-y", str(height))])
+        reply.text()
+
+    async def kill_pane(self, pane: str, *, grace: float = 3.0) -> None:
+        """End a pane and every process that it started, also those that detached themselves.
+
+        Args:
+            grace: seconds between the hang-up and SIGKILL.
+
+        Raises:
+            TmuxError: no_such_pane; refused when a process could not be ended (it is named).
+        """
+        from gshtui.tmux import ending
+
+        await ending.end(self.ladder, await self.pane(pane), grace)
+
+    # -- typing ----------------------------------------------------------------------------------------------------
+
+    async def send_text(self, pane: str, text: str, *, enter: bool = False, enter_delay: float = 0.0) -> None:
+        """Paste text, bracketed where the program asked for that; control characters are taken out.
+
+        Args:
+            enter: press Enter behind it.
+            enter_delay: seconds to wait before Enter, for programs that swallow one too close to a paste.
+        """
+        await self.version()
+        await self._typist.paste(pane, text)
+        if enter:
+            if enter_delay > 0:
+                await asyncio.sleep(enter_delay)
+            await self.send_keys(pane, "Enter")
+
+    async def send_keys(self, pane: str, *keys: str) -> None:
+        """Press keys by name. Raises `TmuxError` (refused) for a name that is none, before anything is pressed."""
+        await self.version()
+        await self._typist.press(pane, keys)
+
+    async def type_literal(self, pane: str, text: str) -> None:
+        """Type text as a person would, byte for byte, control characters too."""
+        await self.type_bytes(pane, text.encode("utf-8", "replace"))
+
+    async def type_bytes(self, pane: str, data: bytes) -> None:
+        """Give a program's terminal these bytes as its input: what a key or the mouse sends."""
+        await self.version()
+        await self._typist.write(pane, data)
+
+    # -- below -----------------------------------------------------------------------------------------------------
+
+    async def _ask(self, lines: Sequence[str]) -> list[Reply]:
+        await self.version()
+        return await self.ladder.ask(lines)
+
+    async def _lifecycle(self) -> Lifecycle:
+        if self._life is None:
+            self._life = await asyncio.to_thread(self._load)
+        return self._life
+
+    def _load(self) -> Lifecycle:
+        # libtmux takes some 50 ms to load, and nothing needs it before a server is looked for.
+        from gshtui.tmux.lifecycle import Lifecycle
+
+        return Lifecycle(socket_name=self.socket_name, socket_path=self.socket_path)
