@@ -23,7 +23,7 @@ from textual.selection import Selection
 from textual.strip import Strip
 from textual.widget import Widget
 
-from gshtui.ui.widgets.prompt.window import app_of
+from gshtui.ui.surroundings import app_of
 from gshtui.ui.widgets.transcript.code import Highlighter
 from gshtui.ui.widgets.transcript.document import Document, Place
 from gshtui.ui.widgets.transcript.lines import Line

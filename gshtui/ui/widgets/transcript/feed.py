@@ -17,9 +17,10 @@ from gshtui.ui.widgets.transcript.viewport import Viewport
 
 FRAME = 1 / 30
 """Seconds between two drawings of a stream."""
-_SHARE = 14
-"""A frame that took long is followed by a pause of so many times that, so that a stream leaves most of a core free."""
-_LONGEST = 0.25
+_SHARE = 11
+"""The pause between two drawings, in times of what this thread worked since the one before (drawing it included): so
+a stream leaves most of a core free, in a large window on a slow machine too."""
+_LONGEST = 0.125
 _BUDGET = 0.012
 """Seconds of a frame that go into cutting source."""
 
@@ -34,6 +35,7 @@ class Feed(Canvas):
         self._streaming: dict[str, Sheet] = {}
         self._scheduled = False
         self._not_before = 0.0
+        self._worked = 0.0  # seconds of this thread's work, at the last frame
 
     @property
     def drawing(self) -> bool:
@@ -132,12 +134,11 @@ class Feed(Canvas):
 
     def _frame(self) -> None:
         self._scheduled = False
-        began = time.perf_counter()
-        self._cut(began + _BUDGET)
+        now, worked = time.perf_counter(), time.thread_time()
+        self._not_before = now + min(_LONGEST, max(FRAME, (worked - self._worked) * _SHARE))
+        self._worked = worked
+        self._cut(now + _BUDGET)
         self.sync()
-        now = time.perf_counter()
-        if not self.document.busy:
-            self._not_before = now + min(_LONGEST, max(FRAME, (now - began) * _SHARE))
 
     def _cut(self, deadline: float) -> None:
         document = self.document

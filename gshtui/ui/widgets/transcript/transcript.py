@@ -20,7 +20,7 @@ from textual.strip import Strip
 
 from gshtui.guard.sanitise import plain
 from gshtui.ui.bindings import bind
-from gshtui.ui.widgets.prompt.window import app_of
+from gshtui.ui.surroundings import app_of
 from gshtui.ui.widgets.transcript.canvas import GUTTER
 from gshtui.ui.widgets.transcript.entries import Thought, Tool
 from gshtui.ui.widgets.transcript.lines import Line
