@@ -13,7 +13,8 @@ from textual.widgets import Static
 
 from gshtui.bus.events.agent import PromptSubmitted
 from gshtui.bus.events.approval import ApprovalAnswered, ApprovalSettled
-from gshtui.ui.panes.approvals import GUARD, GUARD_AFTER_KEY, Answers, ApprovalsPane
+from gshtui.ui.panes.answers import Answers
+from gshtui.ui.panes.approvals import GUARD, GUARD_AFTER_KEY, ApprovalsPane
 from gshtui.ui.panes.question_view import QuestionView
 from tests.kit.prompt_host import PromptHost, question
 

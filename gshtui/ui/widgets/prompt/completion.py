@@ -63,7 +63,6 @@ class Completer:
         self._show = show
         self._failed = failed
         self._task: asyncio.Task[None] | None = None
-        self._generation = 0
         self._complained: set[str] = set()
 
     def update(self, before: str, row: int) -> bool:
@@ -72,7 +71,7 @@ class Completer:
         self.cancel()
         if not asked:
             return False
-        self._task = asyncio.get_running_loop().create_task(self._ask(asked, before, self._generation))
+        self._task = asyncio.get_running_loop().create_task(self._ask(asked, before))
         return True
 
     @property
@@ -82,15 +81,13 @@ class Completer:
 
     def cancel(self) -> None:
         """What is on its way is not wanted any more."""
-        self._generation += 1
         if self._task is not None:
             self._task.cancel()
             self._task = None
 
-    async def _ask(self, asked: list[tuple[CompletionSource, int]], before: str, generation: int) -> None:
+    async def _ask(self, asked: list[tuple[CompletionSource, int]], before: str) -> None:
         answers = await asyncio.gather(*(self._one(source, before, at) for source, at in asked))
-        if generation == self._generation:
-            self._show([candidate for answer in answers for candidate in answer])
+        self._show([candidate for answer in answers for candidate in answer])
 
     async def _one(self, source: CompletionSource, before: str, at: int) -> Sequence[Candidate]:
         try:
