@@ -25,6 +25,7 @@ from gshtui.bus.events.approval import ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.hub import Noticed
 from gshtui.bus.events.session import SessionOpened
 from gshtui.bus.messages import Image, Message, Text, Thinking, ToolCall, ToolResult, Usage
+from gshtui.ui.panes.conversation_history import older
 from gshtui.ui.panes.conversation_state import ConversationState
 from gshtui.ui.widgets.transcript.entries import (
     Answer,
@@ -236,7 +237,7 @@ def loaded(messages: Sequence[Message], pages: Sequence[int]) -> list[Entry]:
     rest = list(messages)
     for size in [*pages, len(messages)]:
         page, rest = rest[len(rest) - size if size < len(rest) else 0 :], rest[: max(0, len(rest) - size)]
-        screen.apply(state.older(page))
+        screen.apply(older(state, page))
     return list(screen.entries.values())
 
 
@@ -256,7 +257,7 @@ def test_a_message_that_comes_while_its_page_is_loaded_is_shown_once() -> None:
     screen, state = Screen(), ConversationState("main", "s")
     messages = stored(2)
     screen.apply(state.take(MessageAppended(message=messages[-2], **WHO)))
-    screen.apply(state.older(messages))
+    screen.apply(older(state, messages))
     ids = list(screen.entries)
     assert ids == ["p0", "a0.0t", "a0.1a", "a0/c0", "p1", "a1.0t", "a1.1a", "a1/c1"]
     assert isinstance(tool := screen.entries["a1/c1"], Tool) and tool.output == "result 1"

@@ -14,6 +14,7 @@ from textual.containers import Vertical
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.session import SessionOpened
+from gshtui.ui.panes.conversation_history import older
 from gshtui.ui.panes.conversation_state import CONSUMES, ConversationState
 from gshtui.ui.port import Stored
 from gshtui.ui.widgets.transcript.entries import Notice
@@ -124,4 +125,4 @@ class ConversationPane(Vertical):
         self._complete = len(stored) < PAGE
         if stored:
             self._oldest = stored[0].seq
-            self.transcript.apply(self._state.older([item.message for item in stored]))
+            self.transcript.apply(older(self._state, [item.message for item in stored]))

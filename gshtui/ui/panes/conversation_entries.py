@@ -1,7 +1,7 @@
 """Messages as entries of the transcript: what is stored, in the form in which it is shown.
 
-Pure, and the same for a message that was just said and for one from years ago, so that both look alike. Refuses to
-know events. Called by `conversation_state.py`.
+Pure, and the same for a message that was just said and for one from years ago, so that both look alike. Called by
+`conversation_state.py` and `conversation_history.py`.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from gshtui.bus.events.agent import TurnFinished
 from gshtui.bus.messages import Document, Image, Message, Text, Thinking, ToolCall, ToolResult
 from gshtui.ui.widgets.transcript.entries import Answer, Entry, Notice, Prompt, Thought, Tool
+from gshtui.ui.widgets.transcript.tool import seconds
 
 _SUBJECTS = ("command", "path", "file_path", "pattern", "query", "url", "name", "branch", "topic")
 """Arguments that say best what a call is about, the best first."""
@@ -99,6 +101,23 @@ def stop_words(id: str, stop: str, hint: str = "") -> Notice:
     return Notice(id, "warning", text, hint or advice)
 
 
+def turn_end(event: TurnFinished) -> Notice:
+    """The line at the end of a turn: what went wrong, or what it took."""
+    id = f"{event.turn}.end"
+    if event.error:
+        return Notice(id, "error", event.error, event.hint)
+    if event.stop not in ("end", "tool_use", ""):
+        return stop_words(id, event.stop, event.hint)
+    usage = event.usage
+    sent = usage.input + usage.cache_read + usage.cache_write
+    parts = [seconds(event.duration)]
+    if sent or usage.output:
+        parts += [f"{_short(sent)} tokens in", f"{_short(usage.output)} out"]
+    if event.cost:
+        parts.append(f"${event.cost:.2f}" if event.cost >= 0.01 else f"${event.cost:.4f}")
+    return Notice(id, "quiet", " · ".join(parts))
+
+
 def _merged(message: Message) -> Iterable[tuple[str, str | ToolCall]]:
     """The blocks, neighbours of one kind joined: a stream does not say where one of them ends."""
     kind, parts = "", list[str]()
@@ -128,3 +147,7 @@ def _attachment(block: Image | Document) -> str:
     size = len(block.data) * 3 // 4
     amount = f"{size / 1_000_000:.1f} MB" if size >= 1_000_000 else f"{max(1, size // 1_000)} kB"
     return f"{block.name or block.media_type} ({amount})"
+
+
+def _short(count: int) -> str:
+    return str(count) if count < 1_000 else f"{count / 1_000:.1f}k" if count < 100_000 else f"{count // 1_000}k"

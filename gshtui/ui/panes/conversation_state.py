@@ -31,9 +31,8 @@ from gshtui.ui.panes.conversation_entries import (
     call_id,
     entries_of,
     part_id,
-    stop_notice,
-    stop_words,
     subject_of,
+    turn_end,
     with_result,
 )
 from gshtui.ui.widgets.transcript.entries import (
@@ -42,7 +41,6 @@ from gshtui.ui.widgets.transcript.entries import (
     Entry,
     Notice,
     Operation,
-    Prepend,
     Prompt,
     Put,
     Remove,
@@ -85,7 +83,7 @@ class _Part:
 
 @dataclass(slots=True)
 class ConversationState:
-    """The conversation of one agent. `take` and `older` change it and say what to do with the entries."""
+    """The conversation of one agent. `take` changes it and says what to do with the entries."""
 
     agent: str
     session: str = ""
@@ -136,7 +134,7 @@ class ConversationState:
     def message(self, message: Message) -> list[Operation]:
         """A whole message, whether or not its deltas came before."""
         if message.role == "tool":
-            return [operation for result in message.results for operation in self._result(result)]
+            return [operation for result in message.results for operation in self.result(result)]
         if message.id in self.messages:
             return []
         self.messages.add(message.id)
@@ -151,35 +149,6 @@ class ConversationState:
                 entry = replace(entry, seconds=self._thought_for(parts, entry.id, message.at))
             done += self._put(entry)
         return done
-
-    def older(self, messages: Sequence[Message]) -> list[Operation]:
-        """Stored messages, in order, that are older than all that is shown."""
-        entries: list[Entry] = []
-        calls: dict[str, int] = {}
-        done: list[Operation] = []
-        for message in messages:
-            if message.role == "tool":
-                for result in message.results:
-                    done += self._stored_result(result, entries, calls)
-            elif message.id not in self.messages:
-                self.messages.add(message.id)
-                for entry in entries_of(message):
-                    if isinstance(entry, Tool):
-                        bare = entry.id.rpartition("/")[2]
-                        entry = replace(entry, status="lost")  # unless its result comes
-                        if (result := self.early.pop(bare, None)) is not None:
-                            entry = with_result(entry, result)
-                            done.append(Remove(f"result/{bare}"))
-                        calls[bare] = len(entries)
-                    entries.append(entry)
-                if (notice := stop_notice(message)) is not None:
-                    entries.append(notice)
-        fresh = tuple(entry for entry in entries if entry.id not in self.shown)
-        self.shown.update(entry.id for entry in fresh)
-        for entry in fresh:
-            if isinstance(entry, Tool):
-                self.calls.setdefault(entry.id.rpartition("/")[2], entry)
-        return [*done, Prepend(fresh)] if fresh else done
 
     def _open(self, event: SessionOpened) -> list[Operation]:
         fresh = ConversationState(self.agent, event.session, self.label)
@@ -253,26 +222,13 @@ class ConversationState:
             return self._put(replace(tool, status="running", output=(tool.output + event.text)[-_TAIL:]))
         return self._put(replace(tool, status="asked" if isinstance(event, ApprovalRequested) else "running"))
 
-    def _result(self, result: ToolResult) -> list[Operation]:
+    def result(self, result: ToolResult) -> list[Operation]:
+        """A call's result, whether or not it was told before."""
         tool = self.calls.get(result.call_id)
         if tool is None:
             return []
         new = with_result(tool, result)
         return self._put(new) if new != tool else []
-
-    def _stored_result(self, result: ToolResult, entries: list[Entry], calls: dict[str, int]) -> list[Operation]:
-        at = calls.get(result.call_id)
-        if at is not None:
-            tool = entries[at]
-            assert isinstance(tool, Tool)
-            entries[at] = with_result(tool, result)
-            return []
-        known = self.calls.get(result.call_id)
-        if known is not None:
-            return self._result(result) if known.live else []
-        self.early[result.call_id] = result
-        entries.append(with_result(Tool(f"result/{result.call_id}", result.name), result))
-        return []
 
     def _finish(self, event: TurnFinished) -> list[Operation]:
         done: list[Operation] = []
@@ -281,7 +237,7 @@ class ConversationState:
         self.live.clear()
         for tool in [tool for tool in self.calls.values() if tool.live]:
             done += self._put(replace(tool, status="cancelled" if event.stop == "interrupted" else "lost"))
-        return done + self._put(_end(event))
+        return done + self._put(turn_end(event))
 
     def _word(self, event: Event) -> list[Operation]:
         if isinstance(event, ProviderRetried):
@@ -301,24 +257,3 @@ class ConversationState:
         self.notices += 1
         known = "error" if level == "error" else "warning" if level == "warning" else "info"
         return Notice(f"notice{self.notices}", known, text, hint)
-
-
-def _end(event: TurnFinished) -> Notice:
-    """The line at the end of a turn: what went wrong, or what it took."""
-    id = f"{event.turn}.end"
-    if event.error:
-        return Notice(id, "error", event.error, event.hint)
-    if event.stop not in ("end", "tool_use", ""):
-        return stop_words(id, event.stop, event.hint)
-    usage = event.usage
-    sent = usage.input + usage.cache_read + usage.cache_write
-    parts = [seconds(event.duration)]
-    if sent or usage.output:
-        parts += [f"{_short(sent)} tokens in", f"{_short(usage.output)} out"]
-    if event.cost:
-        parts.append(f"${event.cost:.2f}" if event.cost >= 0.01 else f"${event.cost:.4f}")
-    return Notice(id, "quiet", " · ".join(parts))
-
-
-def _short(count: int) -> str:
-    return str(count) if count < 1_000 else f"{count / 1_000:.1f}k" if count < 100_000 else f"{count // 1_000}k"
