@@ -55,18 +55,19 @@ async def edited(app: App[Any], text: str) -> str:
         EditorError: no editor, it failed, or what it left cannot be read.
     """
     argv = editor_argv(os.environ)
+    name = Path(argv[0]).name
     with tempfile.TemporaryDirectory(prefix="gsh-") as folder:  # 0700
         file = Path(folder) / "prompt.md"
         file.write_bytes(text.encode(errors="surrogateescape"))
         code = await _run(app, [*argv, str(file)])
         if code:
-            raise EditorError(f"{argv[0]} ended with {code}; what was written before is kept.")
+            raise EditorError(f"{name} ended with {code}; what was written before is kept.")
         try:
             left = file.read_bytes().decode()
         except FileNotFoundError:
-            raise EditorError(f"{argv[0]} removed its file; what was written before is kept.") from None
+            raise EditorError(f"{name} removed its file; what was written before is kept.") from None
         except UnicodeDecodeError:
-            raise EditorError(f"{argv[0]} left no UTF-8 text; what was written before is kept.") from None
+            raise EditorError(f"{name} left no UTF-8 text; what was written before is kept.") from None
     # An editor ends its last line with a newline that nobody typed.
     return left if text.endswith("\n") else left.removesuffix("\n")
 
@@ -83,4 +84,4 @@ async def _run(app: App[Any], argv: list[str]) -> int:
     except SuspendNotSupported:
         raise EditorError("An editor cannot be opened here: this terminal is not ours to give away.") from None
     except OSError as error:
-        raise EditorError(f"{argv[0]} did not start: {error.strerror or error}.") from error
+        raise EditorError(f"{Path(argv[0]).name} did not start: {error.strerror or error}.") from error
