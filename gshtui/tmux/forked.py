@@ -18,17 +18,34 @@ from pathlib import Path
 
 from gshtui.tmux import program
 from gshtui.tmux.errors import TmuxError, missing, said, timed_out
+from gshtui.tmux.panes import FORMAT
+from gshtui.tmux.quoting import quoted
 
 DEADLINE = 4.0
 """Seconds that a call may take; a healthy one takes some milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
+class Question:
+    """A command line, and the pane (by `PaneInfo.target`) that is described with its answer, in the same moment."""
+
+    line: str
+    about: str = ""
+
+    def sealed(self, seal: str) -> str:
+        """The command behind it, which prints the seal and the description."""
+        if not self.about:
+            return f"display-message -p {quoted(seal)}"
+        return f"display-message -p -t {quoted(self.about)} {quoted(seal + FORMAT)}"
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
-    """What one command answered. `error` is empty when it succeeded."""
+    """What one command answered. `error` is empty when it succeeded; `about` is in the format of `panes`."""
 
     lines: tuple[str, ...] = ()
     error: str = ""
+    about: str = ""
 
     def text(self) -> tuple[str, ...]:
         """The lines of a success. Raises `TmuxError` for a failure."""
@@ -49,15 +66,16 @@ class Forked:
         self.address = tuple(address)
         self.from_file = from_file
 
-    async def ask(self, commands: Sequence[str], *, deadline: float = DEADLINE) -> list[Reply]:
+    async def ask(self, questions: Sequence[str | Question], *, deadline: float = DEADLINE) -> list[Reply]:
         """Run command lines in one client; one that fails does not stop the next. A reply for each.
 
         Raises:
             TmuxError: missing, gone, timeout; or refused, when tmux could read none of it.
         """
         seal = secrets.token_hex(12)
+        asked = [Question(question) if isinstance(question, str) else question for question in questions]
         script = "".join(
-            f"{line} ; display-message -p {seal}+\ndisplay-message -p {seal}-\n" for line in commands
+            f"{question.line} ; display-message -p {seal}+\n{question.sealed(f'{seal}-')}\n" for question in asked
         ).encode()
         if self.from_file:
             with tempfile.NamedTemporaryFile(prefix="gsh-tmux-") as file:  # 0600, and gone when tmux has read it
@@ -65,7 +83,7 @@ class Forked:
                 output, errors, _ = await self.run("source-file", file.name, deadline=deadline)
         else:
             output, errors, _ = await self.run("source-file", "-", stdin=script, deadline=deadline)
-        return _replies(output, errors, seal, len(commands))
+        return _replies(output, errors, seal, len(asked))
 
     async def run(self, *arguments: str, stdin: bytes = b"", deadline: float = DEADLINE) -> tuple[bytes, bytes, int]:
         """Run one client with arguments of our own making; (stdout, stderr, exit status).
@@ -116,13 +134,15 @@ def _replies(output: bytes, errors: bytes, seal: str, count: int) -> list[Reply]
     replies: list[Reply] = []
     lines: list[str] = []
     for line in output.decode("utf-8", "replace").split("\n"):
-        if line != end:
+        if not line.startswith(end):
             lines.append(line)
             continue
+        about = line[len(end) :]
         if lines and lines[-1] == good:
-            replies.append(Reply(tuple(lines[:-1])))
+            replies.append(Reply(tuple(lines[:-1]), about=about))
         else:
-            replies.append(Reply(tuple(lines), complaints.pop(0) if complaints else "the command failed"))
+            error = complaints.pop(0) if complaints else "the command failed"
+            replies.append(Reply(tuple(lines), error, about))
         lines = []
     if len(replies) < count:
         raise said(complaints[0] if complaints else "server exited")

@@ -121,5 +121,13 @@ def parse_all(lines: tuple[str, ...]) -> list[PaneInfo]:
     return list(found.values())
 
 
+def unknown(pane: str) -> PaneInfo:
+    """Of a pane that was never seen."""
+    blank = dict.fromkeys(("window", "session", "command", "title"), "")
+    zero = dict.fromkeys(("pid", "width", "height", "cursor_x", "cursor_y", "attached"), 0)
+    no = dict.fromkeys(("cursor_visible", "alternate", "mouse", "bell"), False)
+    return PaneInfo(pane=pane, dead=True, exit_status=None, activity=0.0, **blank, **zero, **no)
+
+
 def _number(text: str) -> int:
     return int(text) if text.isdigit() else 0

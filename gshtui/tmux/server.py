@@ -19,6 +19,7 @@ from gshtui.tmux.ladder import Ladder
 from gshtui.tmux.panes import FORMAT, PaneInfo, parse, parse_all
 from gshtui.tmux.quoting import command
 from gshtui.tmux.typist import Typist, check
+from gshtui.tmux.watcher import Watcher
 
 if TYPE_CHECKING:
     from gshtui.tmux.lifecycle import Lifecycle
@@ -43,10 +44,18 @@ class TmuxServer:
         self.ladder = Ladder(self._address, self._forked)
         """How commands reach the server now; `ladder.rung` and `ladder.cost_ms` are for the status line."""
         self._typist = Typist(self.ladder, self._forked)
+        self._watcher: Watcher | None = None
         self._version: tuple[int, int] | None = None
         self._abilities = program.abilities(program.LEAST)
         self._life: Lifecycle | None = None
         self._started = False
+
+    @property
+    def watcher(self) -> Watcher:
+        """What changes on its panes, as callbacks; one for all."""
+        if self._watcher is None:
+            self._watcher = Watcher(self)
+        return self._watcher
 
     # -- the server ------------------------------------------------------------------------------------------------
 
@@ -70,17 +79,19 @@ class TmuxServer:
         await self.version()
         await (await self._lifecycle()).start()
         self._started = True
+        self.ladder.nudge()
 
     async def kill_server(self) -> None:
         """End the server and everything on it. Raises `TmuxError`; refused for the user's own."""
         if self.socket_path is None and self.socket_name == USERS_OWN:
             raise TmuxError("refused", "That is the user's own tmux server; gsh-tui never ends it.")
         await self.version()
-        await self.ladder.close()
         await (await self._lifecycle()).kill()
 
     async def close(self) -> None:
         """Let go of the server. Agents on it go on; without any, it ends."""
+        if self._watcher is not None:
+            await self._watcher.close()
         await self.ladder.close()
         if self._started and self.socket_name != USERS_OWN:
             self._started = False

@@ -1,0 +1,288 @@
+"""Live copies of panes: output marks a pane dirty, dirty panes that are seen are captured at the frame rate at most.
+
+So a firehose costs what a frame costs: past a burst its output is held back until the next capture. On the chained rung
+the panes are looked at instead, as often as that costs little. The terminal tabs call it; it knows no widget.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from gshtui.tmux import sgr
+from gshtui.tmux.errors import TmuxError
+from gshtui.tmux.forked import Question
+from gshtui.tmux.frames import Frame as Frame
+from gshtui.tmux.frames import OnFrame, Picture, View
+from gshtui.tmux.ladder import Ladder, OnRung, Rung
+from gshtui.tmux.quoting import command, quoted
+from gshtui.tmux.watcher import Change, Watcher
+
+_BURST = 4096
+"""Bytes of output in one frame from which on the rest is held back."""
+_GATHER = 0.004
+"""Seconds between a sign of output and the capture, so that what is written together is seen together."""
+_ECHO = 0.02
+"""Seconds between a key and the capture that shows what it did."""
+_SHARE = 6
+"""On the chained rung a look may take a sixth of the time between looks."""
+_IDLE_AFTER, _IDLE_EVERY = 2.0, 0.5
+
+
+class Server(Protocol):
+    """The part of a `TmuxServer` that the mirror needs."""
+
+    @property
+    def ladder(self) -> Ladder: ...
+    @property
+    def watcher(self) -> Watcher: ...
+    async def version(self) -> tuple[int, int]: ...
+    async def capture(
+        self, pane: str, *, start: int | None = None, end: int | None = None, styled: bool = True, join: bool = False
+    ) -> list[str]: ...
+
+
+@dataclass(slots=True)
+class Watch:
+    """A tab's hold on a mirrored pane."""
+
+    _mirror: Mirror
+    _picture: Picture
+    _view: View
+
+    def resize(self, width: int, height: int) -> None:
+        """The tab has this size now; the pane gets it, unless a person is attached or another tab wished later."""
+        if (width, height) != (self._view.width, self._view.height):
+            self._view.width, self._view.height = width, height
+            self._mirror.wish(self._view)
+            self._mirror.mark(self._picture)
+
+    def visible(self, shown: bool) -> None:
+        """Whether the tab can be seen. What cannot be seen is not captured."""
+        if shown != self._view.visible:
+            self._view.visible = shown
+            self._view.fresh = True
+            if shown:
+                self._mirror.wish(self._view)
+            self._mirror.mark(self._picture)
+
+    def poke(self) -> None:
+        """A key was sent: show soon what it did, whatever the frame rate."""
+        self._mirror.poke(self._picture)
+
+    async def history(self, start: int, end: int) -> list[str]:
+        """Lines of the past, each standing alone: -1 is the one above the screen. Costly; only for scrolling."""
+        return sgr.rows(await self._mirror.server.capture(self._picture.pane, start=start, end=end))
+
+    def close(self) -> None:
+        """The tab is gone."""
+        self._mirror.drop(self._picture, self._view)
+
+
+class Mirror:
+    """Mirrors panes of one server.
+
+    Attributes:
+        cost_ms: milliseconds that a round of captures took lately.
+    """
+
+    def __init__(self, server: Server, *, fps: float = 20) -> None:
+        self.server = server
+        self.cost_ms = 0.0
+        self._period = 1 / fps
+        self._pictures: dict[str, Picture] = {}
+        self._task: asyncio.Task[None] | None = None
+        self._wake = asyncio.Event()
+        self._timer: asyncio.TimerHandle | None = None
+        self._last = 0.0
+        self._wishes = 0
+        self._ends: list[Callable[[], None]] = []
+
+    @property
+    def rung(self) -> Rung:
+        """How the server is reached."""
+        return self.server.ladder.rung
+
+    def on_rung(self, callback: OnRung) -> Callable[[], None]:
+        """Call with (rung, why) at every change; gives what ends that."""
+        return self.server.ladder.on_rung(callback)
+
+    def watch(self, pane: str, on_frame: OnFrame, *, width: int, height: int) -> Watch:
+        """Mirror a pane into a tab of this size; `on_frame` gets every new frame while the tab is visible."""
+        picture = self._pictures.get(pane)
+        if picture is None:
+            picture = self._pictures[pane] = Picture(pane)
+            picture.unlisten = self._listen(picture)
+        view = View(on_frame, width, height)
+        picture.views.append(view)
+        self.wish(view)
+        if self._task is None:
+            self._ends = [self.server.ladder.on_rung(self._stepped)]
+            self._task = asyncio.get_running_loop().create_task(self._run(), name="tmux-mirror")
+        self.mark(picture)
+        return Watch(self, picture, view)
+
+    async def close(self) -> None:
+        """Stop mirroring."""
+        for picture in self._pictures.values():
+            picture.unlisten()
+        self._pictures.clear()
+        for end in self._ends:
+            end()
+        if self._timer is not None:
+            self._timer.cancel()
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    # -- for a `Watch` ---------------------------------------------------------------------------------------------
+
+    def wish(self, view: View) -> None:
+        """This view's size is the latest wish."""
+        self._wishes += 1
+        view.wished = self._wishes
+
+    def mark(self, picture: Picture) -> None:
+        """The pane may look different now."""
+        picture.dirty = True
+        if picture.visible:
+            self._schedule(max(self._now() + _GATHER, self._last + self._period))
+
+    def poke(self, picture: Picture) -> None:
+        """See `Watch.poke`."""
+        picture.dirty = True
+        picture.urgent_at = self._now() + _ECHO
+        self._schedule(picture.urgent_at)
+
+    def drop(self, picture: Picture, view: View) -> None:
+        """See `Watch.close`."""
+        if view in picture.views:
+            picture.views.remove(view)
+        if not picture.views and self._pictures.get(picture.pane) is picture:
+            del self._pictures[picture.pane]
+            picture.unlisten()
+
+    # -- when ------------------------------------------------------------------------------------------------------
+
+    def _listen(self, picture: Picture) -> Callable[[], None]:
+        ladder = self.server.ladder
+
+        def on_output(size: int) -> None:
+            picture.burst += size
+            if picture.burst > _BURST or not picture.visible:
+                ladder.pause(picture.pane)
+            self.mark(picture)
+
+        def on_change(change: Change) -> None:
+            if "gone" in change.what:
+                picture.show(picture.end())
+                return
+            if "attached" in change.what and not change.info.attached:
+                picture.applied = (0, 0)  # the person left their size behind
+            if change.what - {"activity"}:
+                self.mark(picture)
+
+        ends = (ladder.on_output(picture.pane, on_output), self.server.watcher.watch(picture.pane, on_change))
+
+        def unlisten() -> None:
+            for end in ends:
+                end()
+
+        return unlisten
+
+    def _stepped(self, rung: Rung, why: str) -> None:
+        for picture in self._pictures.values():
+            self.mark(picture)
+
+    def _now(self) -> float:
+        return asyncio.get_running_loop().time()
+
+    def _schedule(self, at: float) -> None:
+        loop = asyncio.get_running_loop()
+        timer = self._timer
+        if timer is not None and not timer.cancelled() and timer.when() > loop.time():
+            if timer.when() <= at:
+                return
+            timer.cancel()
+        self._timer = loop.call_at(at, self._wake.set)
+
+    async def _run(self) -> None:
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            now = self._now()
+            regular = now >= self._last + self._period - 0.001
+            due = [
+                picture
+                for picture in self._pictures.values()
+                if picture.visible
+                and (picture.dirty or self.rung == "chained")
+                and (regular or 0.0 < picture.urgent_at <= now + 0.001)
+            ]
+            if regular:
+                self._last = now
+            if due:
+                try:
+                    await self._capture(due)
+                except TmuxError:
+                    pass  # the ladder falls and says so; the last good frames stay
+            self._plan()
+
+    def _plan(self) -> None:
+        """When to look again, if nothing happens before."""
+        if self.rung == "chained":
+            visible = [picture for picture in self._pictures.values() if picture.visible]
+            if visible:
+                quiet = self._now() - max(picture.changed_at for picture in visible) > _IDLE_AFTER
+                every = max(self._period, _SHARE * self.cost_ms / 1e3, _IDLE_EVERY if quiet else 0.0)
+                self._schedule(self._last + every)
+        for picture in self._pictures.values():
+            if picture.dirty and picture.visible:
+                self._schedule(picture.urgent_at or max(self._now(), self._last + self._period))
+
+    # -- what ------------------------------------------------------------------------------------------------------
+
+    async def _capture(self, due: list[Picture]) -> None:
+        await self.server.version()
+        ladder = self.server.ladder
+        ladder.start()
+        questions: list[str | Question] = []
+        asked: list[Picture] = []
+        for picture in due:
+            picture.dirty, picture.urgent_at, picture.burst = False, 0.0, 0
+            ladder.resume(picture.pane)  # before the capture, so that nothing between the two is missed
+            picture.dirty = False
+            info = self.server.watcher.info(picture.pane)
+            if info is None:
+                self.server.watcher.look()
+                continue
+            if (size := picture.size()) and size != picture.applied and not info.attached:
+                picture.applied = size
+                if size != (info.width, info.height):
+                    words = ("resize-window", "-t", picture.pane, "-x", str(size[0]), "-y", str(size[1]))
+                    questions.append(command(*words))
+                    asked.append(picture)
+            flags = "-peN" if ladder.may_control else "-pe"
+            questions.append(Question(f"capture-pane {flags} -t {quoted(picture.pane)}", info.target))
+            asked.append(picture)
+        if not questions:
+            return
+        began = time.perf_counter()
+        replies = await ladder.ask(questions)
+        spent = 1e3 * (time.perf_counter() - began)
+        self.cost_ms = spent if not self.cost_ms else 0.8 * self.cost_ms + 0.2 * spent
+        now = self._now()
+        for picture, question, reply in zip(asked, questions, replies, strict=True):
+            if isinstance(question, str):
+                continue
+            info = self.server.watcher.info(picture.pane)
+            new = not reply.error and picture.take(reply.lines, reply.about, info.attached if info else 0)
+            if new:
+                picture.changed_at = now
+            elif reply.error or not reply.about.startswith(picture.pane):
+                self.server.watcher.look()
+            picture.show(new)

@@ -1,0 +1,204 @@
+"""What changes on the panes of a server, as callbacks: ended, gone, title, bell, activity, program, size, attached.
+
+Told by the control client, without polling; on the chained rung it looks every two seconds. Agents' status, the mirror
+and notifications call it; text in what it tells is untrusted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol
+
+from gshtui.tmux.errors import TmuxError
+from gshtui.tmux.ladder import MOVED, STATE, Ladder, Rung
+from gshtui.tmux.panes import PaneInfo, unknown
+
+What = Literal[
+    "first", "dead", "gone", "title", "bell", "activity", "command", "alternate", "mouse", "size", "attached", "session"
+]
+
+_SOON, _LATER, _POLL = 0.05, 1.0, 2.0
+"""Seconds: from a hint to the look, for what is only activity, and between looks without hints."""
+_HINTS = frozenset(
+    {
+        *("%sessions-changed", "%session-renamed", "%window-add", "%window-close", "%unlinked-window-close"),
+        *(
+            "%layout-change",
+            "%client-session-changed",
+            "%client-detached",
+            "%pane-mode-changed",
+            "%window-pane-changed",
+        ),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What became different on a pane. `info` is how it is now; of a pane that is gone, how it was last, and dead."""
+
+    pane: str
+    what: frozenset[What]
+    info: PaneInfo
+
+
+class Source(Protocol):
+    """The part of a server that a watcher needs."""
+
+    @property
+    def ladder(self) -> Ladder: ...
+    async def version(self) -> tuple[int, int]: ...
+    async def panes(self) -> list[PaneInfo]: ...
+
+
+OnChange = Callable[[Change], None]
+
+
+class Watcher:
+    """Watches the panes that somebody asked for."""
+
+    def __init__(self, server: Source) -> None:
+        self._server = server
+        self._watched: dict[str, list[OnChange]] = {}
+        self._infos: dict[str, PaneInfo] = {}
+        self._gone: set[str] = set()
+        """Of which it has been told that they are gone."""
+        self._rang: set[str] = set()
+        self._task: asyncio.Task[None] | None = None
+        self._wake = asyncio.Event()
+        self._at = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+        self._ends: list[Callable[[], None]] = []
+
+    def watch(self, pane: str, callback: OnChange) -> Callable[[], None]:
+        """Call with every `Change` of a pane from now on, first with how it is; gives what ends that."""
+        self._watched.setdefault(pane, []).append(callback)
+        self._server.ladder.want(pane)
+        self._infos.pop(pane, None)
+        self._gone.discard(pane)
+        if self._task is None:
+            self._ends = [self._server.ladder.on_note(self._note), self._server.ladder.on_rung(self._stepped)]
+            self._task = asyncio.get_running_loop().create_task(self._run(), name="tmux-watcher")
+        self._soon(0.0)
+
+        def end() -> None:
+            callbacks = self._watched.get(pane, [])
+            if callback in callbacks:
+                callbacks.remove(callback)
+            if not callbacks:
+                self._watched.pop(pane, None)
+
+        return end
+
+    def info(self, pane: str) -> PaneInfo | None:
+        """How a watched pane was when last looked at."""
+        return self._infos.get(pane)
+
+    def look(self) -> None:
+        """Something may have changed: look now."""
+        self._soon(0.0)
+
+    async def close(self) -> None:
+        """Stop watching."""
+        for end in self._ends:
+            end()
+        self._ends = []
+        if self._timer is not None:
+            self._timer.cancel()
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    # -- when to look ----------------------------------------------------------------------------------------------
+
+    def _note(self, kind: str, rest: str) -> None:
+        if kind == "%subscription-changed":
+            about, _, value = rest.partition(" : ")
+            words = about.split(" ")
+            if len(words) > 4 and words[4] in self._watched:
+                if words[0] == STATE:
+                    if value.startswith("1|"):
+                        self._rang.add(words[4])
+                        self._server.ladder.quiet_bells()
+                    self._soon(_SOON)
+                elif words[0] == MOVED:
+                    self._soon(_LATER)
+        elif kind in _HINTS:
+            self._soon(_SOON)
+
+    def _stepped(self, rung: Rung, why: str) -> None:
+        self._soon(_SOON)
+
+    def _soon(self, delay: float) -> None:
+        """Look in `delay` seconds, or earlier when that was planned."""
+        loop = asyncio.get_running_loop()
+        at = loop.time() + delay
+        if self._timer is not None and not self._timer.cancelled() and self._timer.when() > loop.time():
+            if self._timer.when() <= at:
+                return
+            self._timer.cancel()
+        self._timer = loop.call_at(at, self._wake.set)
+
+    async def _run(self) -> None:
+        ladder = self._server.ladder
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            try:
+                await self._server.version()
+                ladder.start()
+                self._compare({info.pane: info for info in await self._server.panes()})
+            except TmuxError as error:
+                if error.kind == "gone":
+                    self._compare({})
+            if ladder.rung != "control":
+                self._soon(_POLL)
+
+    # -- what is different -----------------------------------------------------------------------------------------
+
+    def _compare(self, found: dict[str, PaneInfo]) -> None:
+        rang, self._rang = self._rang, set()
+        for pane in tuple(self._watched):
+            before, now = self._infos.get(pane), found.get(pane)
+            if now is None:
+                if pane not in self._gone:
+                    self._gone.add(pane)
+                    self._infos.pop(pane, None)
+                    self._server.ladder.forget(pane)
+                    self._tell(pane, frozenset(("gone",)), replace(before or unknown(pane), dead=True))
+                continue
+            self._gone.discard(pane)
+            what: set[What] = {"first"} if before is None else _different(before, now)
+            if pane in rang:
+                what.add("bell")
+            self._infos[pane] = now
+            if what:
+                self._tell(pane, frozenset(what), now)
+
+    def _tell(self, pane: str, what: frozenset[What], info: PaneInfo) -> None:
+        change = Change(pane, what, info)
+        for callback in tuple(self._watched.get(pane, ())):
+            try:
+                callback(change)
+            except Exception as error:  # one that fails must not keep the others from being told
+                asyncio.get_running_loop().call_exception_handler(
+                    {"message": f"a watcher of pane {pane} failed", "exception": error}
+                )
+
+
+def _different(before: PaneInfo, now: PaneInfo) -> set[What]:
+    pairs: dict[What, tuple[object, object]] = {
+        "dead": (before.dead, now.dead),
+        "title": (before.title, now.title),
+        "command": (before.command, now.command),
+        "activity": (before.activity, now.activity),
+        "alternate": (before.alternate, now.alternate),
+        "mouse": (before.mouse, now.mouse),
+        "size": ((before.width, before.height), (now.width, now.height)),
+        "attached": (before.attached, now.attached),
+        "session": ((before.session, before.session_id), (now.session, now.session_id)),
+    }
+    return {what for what, (old, new) in pairs.items() if old != new}
