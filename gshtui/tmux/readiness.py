@@ -1,0 +1,197 @@
+"""Waits until a program in a pane wants input: its prompt shows, or it has been still for long enough, or it ended.
+
+The wait is for output, not for a clock; every wait has an end. Read, detect, write, verify: take a `marker`, send, wait
+with it, and only what came after the marker counts. Terminal tools and CLI sessions call it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from gshtui.tmux import marker as markers
+from gshtui.tmux.errors import TmuxError
+from gshtui.tmux.marker import Marker
+from gshtui.tmux.watcher import Change, Watcher
+
+Reason = Literal["pattern", "idle", "timeout", "dead"]
+
+_LAST = 6
+"""Non-blank lines at the end in which a prompt is looked for."""
+_WIDEST = 300
+"""Characters of such a line."""
+_APART = 0.03
+"""Seconds between two looks at a pane that keeps printing."""
+_POLL = 0.2
+"""Seconds between looks where nothing tells of output."""
+_LONGEST_PATTERN = 500
+# A repetition of something that repeats: what makes an expression take for ever on a short line.
+_RUNAWAY = re.compile(r"\([^()]*[*+}][^()]*\)\s*[*+{]")
+
+
+class Server(markers.Server, Protocol):
+    """The part of a `TmuxServer` that is needed."""
+
+    @property
+    def watcher(self) -> Watcher: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """Why the wait ended, and what came since the marker (or the screen, without one)."""
+
+    reason: Reason
+    text: str
+
+
+async def wait_ready(
+    server: Server,
+    pane: str,
+    *,
+    pattern: str | None,
+    idle_seconds: float | None,
+    timeout: float,
+    since: Marker | None = None,
+) -> Ready:
+    """Wait for the prompt or for stillness, whichever is first.
+
+    Args:
+        pattern: regular expression that a prompt's line matches, looked for in the last lines that came.
+        idle_seconds: how long nothing must have changed on the screen.
+        timeout: seconds after which it ends anyway.
+        since: what was there before counts for nothing. On the alternate screen, where a prompt may stay in its place,
+            the whole screen is looked at, once it has changed.
+
+    Raises:
+        TmuxError: refused for a bad pattern; no_such_pane when the pane does not exist at the beginning.
+    """
+    expression = _compiled(pattern)
+    wait = _Wait(server, await markers.marker(server, pane), expression, since)
+    try:
+        return await wait.run(idle_seconds, timeout)
+    finally:
+        wait.end()
+
+
+class _Wait:
+    """One wait."""
+
+    def __init__(self, server: Server, first: Marker, expression: re.Pattern[str] | None, since: Marker | None) -> None:
+        self._server = server
+        self._seen = first
+        self._expression = expression
+        self._since = since
+        self._stirred = asyncio.Event()
+        self._gone = False
+        ladder, pane = server.ladder, first.info.pane
+        ladder.start()
+        self._ends = (ladder.on_output(pane, self._on_output), server.watcher.watch(pane, self._on_change))
+
+    def end(self) -> None:
+        """Stop listening."""
+        for end in self._ends:
+            end()
+
+    async def run(self, idle_seconds: float | None, timeout: float) -> Ready:
+        """See `wait_ready`."""
+        loop = asyncio.get_running_loop()
+        changed = loop.time()
+        until = changed + timeout
+        while True:
+            if self._gone:
+                return Ready("dead", _text(self._seen))
+            if self._seen.info.dead:
+                return Ready("dead", await self._text())
+            if await self._matches():
+                return Ready("pattern", await self._text())
+            now = loop.time()
+            idle_at = changed + idle_seconds if idle_seconds is not None else until
+            if now >= min(until, idle_at):
+                return Ready("idle" if idle_at <= now and idle_seconds is not None else "timeout", await self._text())
+            await self._stir(min(until, idle_at) - now)
+            before = self._seen
+            await self._look()
+            if _differ(before, self._seen):
+                changed = loop.time()
+
+    async def _stir(self, longest: float) -> None:
+        """Wait for a sign of output, but not longer than this; then a moment for the rest of it."""
+        if self._server.ladder.rung != "control":
+            longest = min(longest, _POLL)
+        try:
+            async with asyncio.timeout(longest):
+                await self._stirred.wait()
+                await asyncio.sleep(_APART)
+        except TimeoutError:
+            pass
+        self._stirred.clear()
+
+    async def _look(self) -> None:
+        self._server.ladder.resume(self._seen.info.pane)
+        self._stirred.clear()
+        try:
+            self._seen = await markers.look(self._server, self._seen.info)
+        except TmuxError as error:
+            # A server that does not answer now may answer later; there is a time-out for when it does not.
+            self._gone = error.kind in ("no_such_pane", "gone")
+
+    async def _matches(self) -> bool:
+        expression, since = self._expression, self._since
+        if expression is None or self._gone:
+            return False
+        if since is None or (self._seen.info.alternate and _differ(since, self._seen)):
+            text = _text(self._seen)
+        elif self._seen.info.alternate:
+            return False
+        else:
+            text = await self._text()
+        lines = [line for line in text.splitlines() if line.strip()][-_LAST:]
+        # The blank behind most prompts is not in what was captured.
+        return any(expression.search(line[-_WIDEST:]) or expression.search(line[-_WIDEST:] + " ") for line in lines)
+
+    async def _text(self) -> str:
+        if self._since is None:
+            return _text(self._seen)
+        try:
+            return await markers.since(self._server, self._since, self._seen)
+        except TmuxError:
+            return _text(self._seen)
+
+    def _on_output(self, size: int) -> None:
+        # One sign is enough until the next look; a firehose costs no more than that.
+        self._stirred.set()
+        if size:
+            self._server.ladder.pause(self._seen.info.pane)
+
+    def _on_change(self, change: Change) -> None:
+        self._gone = self._gone or "gone" in change.what
+        if change.what - {"activity", "first"}:
+            self._stirred.set()
+
+
+def _compiled(pattern: str | None) -> re.Pattern[str] | None:
+    if pattern is None or not pattern:
+        return None
+    if len(pattern) > _LONGEST_PATTERN or _RUNAWAY.search(pattern):
+        raise TmuxError(
+            "refused", "That prompt pattern could take for ever.", "Use one without repetitions inside repetitions."
+        )
+    try:
+        return re.compile(pattern)
+    except re.error as error:
+        raise TmuxError("refused", f"{pattern[:80]!r} is no regular expression: {error}.") from error
+
+
+def _differ(one: Marker, other: Marker) -> bool:
+    return (
+        one.rows != other.rows
+        or one.place != other.place
+        or one.info.cursor_x != other.info.cursor_x
+        or one.info.alternate != other.info.alternate
+    )
+
+
+def _text(seen: Marker) -> str:
+    return "\n".join(row.rstrip() for row in seen.rows).rstrip()
