@@ -9,13 +9,15 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
 from gshtui.agents import commands as agent_commands
 from gshtui.agents.agent import Agent
+from gshtui.agents.branch import BranchWatch
+from gshtui.agents.journal import Journal
 from gshtui.agents.ledger import Ledger
 from gshtui.agents.minds import Minds
 from gshtui.agents.roster import Roster
@@ -25,9 +27,8 @@ from gshtui.agents.toolbox import Ground, Toolbox
 from gshtui.agents.tools import commands as tool_commands
 from gshtui.agents.tools.workspace import ToolConfig
 from gshtui.bus.bus import Bus
-from gshtui.bus.event import Event
-from gshtui.bus.events.agent import ModelChangeRequested, TurnFinished
-from gshtui.bus.events.hub import BranchChanged, HubStarted, HubStopped, Noticed, PartFailed, PartStarted
+from gshtui.bus.events.agent import ModelChangeRequested
+from gshtui.bus.events.hub import HubStarted, HubStopped, Noticed, PartFailed, PartStarted
 from gshtui.commands import config as config_commands
 from gshtui.commands import help as help_commands
 from gshtui.commands.declaration import Caller, Invocation, Outcome
@@ -36,10 +37,8 @@ from gshtui.commands.registry import Registry
 from gshtui.guard.approval import Gate, Mode
 from gshtui.guard.grants import NoGrants, ProjectGrants
 from gshtui.providers import commands as model_commands
-from gshtui.providers.places import warm
 from gshtui.providers.port import ProviderError
 from gshtui.settings.load import Loaded
-from gshtui.settings.place import branch as current_branch
 from gshtui.store import commands as session_commands
 from gshtui.store.errors import StoreError
 from gshtui.store.messages import StoredMessage
@@ -83,20 +82,20 @@ class Hub:
         self.registry = Registry()
         self.failed: dict[str, PartFailed] = {}
         self.project = options.loaded.project
-        self.branch = ""
         self.store: Store | None = None
         self.ledger = Ledger(self.bus)
+        self._branch = BranchWatch(self.bus, options.cwd)
+        self._journal: Journal | None = None
+        self._stops: list[tuple[str, Callable[[], Awaitable[None]]]] = []
         self._gate: Gate | None = None
         self._minds: Minds | None = None
         self._sessions: Sessions | None = None
         self._roster: Roster | None = None
-        self._warming: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Start the parts that the options name, in order. Never raises: what fails is in `failed` and on the bus."""
         started = time.monotonic()
-        self.bus.subscribe(self._watch_branch, TurnFinished, name="branch")
-        self.branch = await asyncio.to_thread(current_branch, self.options.cwd)
+        await self._branch.look()
         for problem in self.options.loaded.problems:
             self.bus.publish(Noticed(level=problem.level, text=str(problem), about="settings"))
         steps: tuple[tuple[str, Callable[[], Awaitable[None]]], ...] = (
@@ -113,21 +112,21 @@ class Hub:
             HubStarted(
                 cwd=str(self.options.cwd),
                 project=str(self.project),
-                branch=self.branch,
+                branch=self._branch.name,
                 seconds=time.monotonic() - started,
             )
         )
 
     async def stop(self) -> None:
         """Stop the parts in reverse. Turns in progress end as interrupted, and what was said is on disk."""
-        for stop in (self._stop_roster, self._stop_gate, self._stop_minds):
+        for part, stop in reversed(self._stops):
             try:
                 async with asyncio.timeout(_STOP_WITHIN):
                     await stop()
             except TimeoutError:
-                self._fail(stop.__name__.removeprefix("_stop_"), "it did not stop in time", "")
+                self._fail(part, "it did not stop in time", "")
             except (StoreError, ProviderError, OSError) as error:
-                self._fail(stop.__name__.removeprefix("_stop_"), str(error), "")
+                self._fail(part, str(error), "")
         self.bus.publish(HubStopped())
         await self.ledger.close()
         await self.bus.close()
@@ -205,9 +204,8 @@ class Hub:
                 Noticed(level="warning", text=text, hint=hint, about="store")
             ),
         )
-        store = self.store
-        self.bus.subscribe(self._journal, name="journal")
-        for command in session_commands.commands(store):
+        self._journal = Journal(self.bus, self.store)
+        for command in session_commands.commands(self.store):
             self.registry.register(command)
 
     async def _start_guard(self) -> None:
@@ -218,9 +216,11 @@ class Hub:
             mode=self.options.approvals,
             auto_approve=frozenset(self.settings.agent.auto_approve),
         )
+        self._stops.append(("guard", self._gate.close))
 
     async def _start_providers(self) -> None:
         self._minds = Minds(self.settings, os.environ)
+        self._stops.append(("providers", self._minds.close))
         for problem in self._minds.catalog.problems:
             self.bus.publish(Noticed(level="warning", text=problem, about="models"))
         for command in model_commands.commands(
@@ -236,20 +236,18 @@ class Hub:
         if self._gate is None or self._minds is None:
             raise ProviderError("missing", "Agents need the guard and the providers.")
         self._sessions = Sessions(self.bus, self.store, self.options.where or f"process {os.getpid()}")
+        if self._journal is not None:
+            self._journal.sessions = self._sessions
         self._roster = Roster(self.bus, self._sessions, str(self.options.cwd))
+        self._stops.append(("agents", self._roster.stop))
         agent = await self._roster.add(self.options.agent, self._make_agent, self.options.session)
         try:
             await agent.think_with(self.options.provider, self.options.model)
         except ProviderError as error:
             self._fail("providers", error.message, error.hint)
         else:
-            self._warming = asyncio.get_running_loop().create_task(self._warm(agent), name="warm")
-
-    async def _warm(self, agent: Agent) -> None:
-        """Load the provider's SDK while the person still reads, so that the first answer does not wait for it."""
-        await asyncio.sleep(_WARM_AFTER)
-        if agent.mind is not None and not agent.working:
-            await warm(agent.mind.provider)
+            if agent.mind is not None:
+                self._minds.warm_soon(agent.mind, _WARM_AFTER)
 
     def _make_agent(self) -> Agent:
         assert self._gate is not None and self._minds is not None and self._sessions is not None
@@ -268,7 +266,7 @@ class Hub:
             self.bus,
             name,
             toolbox,
-            lambda: system_sections(name, options.cwd, self.branch, date.today()),
+            lambda: system_sections(name, options.cwd, self._branch.name, date.today()),
             self._minds.choose,
             options.max_iterations or self.settings.context.max_iterations,
             self.settings.agent.max_steps,
@@ -292,30 +290,3 @@ class Hub:
         if entry is None or not entry.model:
             return None
         return model_commands.InUse(entry.provider, entry.model, entry.label, entry.window)
-
-    def _journal(self, batch: Sequence[Event]) -> None:
-        for event in batch:
-            # What is written elsewhere is journalled there.
-            elsewhere = self._sessions is not None and self._sessions.reads_along(getattr(event, "session", ""))
-            if self.store is not None and not elsewhere:
-                self.store.record(event)
-
-    async def _watch_branch(self, _batch: Sequence[Event]) -> None:
-        branch = await asyncio.to_thread(current_branch, self.options.cwd)
-        if branch != self.branch:
-            self.branch = branch
-            self.bus.publish(BranchChanged(branch=branch))
-
-    async def _stop_roster(self) -> None:
-        if self._roster is not None:
-            await self._roster.stop()
-
-    async def _stop_gate(self) -> None:
-        if self._gate is not None:
-            await self._gate.close()
-
-    async def _stop_minds(self) -> None:
-        if self._warming is not None:
-            self._warming.cancel()
-        if self._minds is not None:
-            await self._minds.close()

@@ -5,10 +5,12 @@ The choice itself is the providers' (`gshtui.providers.select`); this room keeps
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 
 from gshtui.agents.ports import Mind
 from gshtui.providers.catalog import Catalog
+from gshtui.providers.places import warm
 from gshtui.providers.port import Provider
 from gshtui.providers.select import choose
 from gshtui.settings.model import Settings
@@ -22,6 +24,7 @@ class Minds:
         self._environ = environ
         self._providers: dict[str, Provider] = {}
         self.catalog = Catalog.load()
+        self._warming: asyncio.Task[None] | None = None
 
     async def choose(self, provider: str, model: str) -> Mind:
         """A provider and a model by name; either may be empty.
@@ -40,7 +43,18 @@ class Minds:
         named = tables.get(provider) or next((t for t in tables.values() if t.type == provider), None)
         return named.max_tokens if named is not None else 0
 
+    def warm_soon(self, mind: Mind, after: float) -> None:
+        """Load the provider's SDK in `after` seconds, so that the first answer does not wait for it."""
+
+        async def later() -> None:
+            await asyncio.sleep(after)
+            await warm(mind.provider)
+
+        self._warming = asyncio.get_running_loop().create_task(later(), name="warm")
+
     async def close(self) -> None:
         """Close every connection."""
+        if self._warming is not None:
+            self._warming.cancel()
         for provider in self._providers.values():
             await provider.close()
