@@ -68,7 +68,7 @@ class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     pane: str = ""
     pid: int = 0
     pid_started: float = 0.0
-    """With `pid` and `pane` its identity: seconds since the epoch."""
+    """When the process began, in the unit of `store.process.start_of`; with `pid` and `pane` its identity."""
     argv: tuple[str, ...] = ()
     profile: str = ""
     persona: str = ""

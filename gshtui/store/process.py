@@ -26,7 +26,7 @@ class Process:
 def this_process() -> Process:
     """The one that runs this."""
     pid = os.getpid()
-    return Process(_machine(), pid, _started(pid) or "")
+    return Process(_machine(), pid, start_of(pid) or "")
 
 
 def is_alive(process: Process) -> bool:
@@ -37,10 +37,10 @@ def is_alive(process: Process) -> bool:
         return False
     if process.machine != here:
         return True
-    return _started(process.pid) == process.started
+    return start_of(process.pid) == process.started
 
 
-def _started(pid: int) -> str | None:
+def start_of(pid: int) -> str | None:
     """When the process began, in a unit of the system's own; `None` when there is none, or it is only a zombie."""
     if _PROC.joinpath("self/stat").exists():
         try:

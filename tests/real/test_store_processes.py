@@ -191,7 +191,7 @@ async def test_closing_the_store_gives_back_what_it_holds(home: Home) -> None:
 
 def test_a_process_that_ended_is_not_alive_before_its_parent_took_note() -> None:
     with subprocess.Popen(["sleep", "1000"]) as ended:
-        started = process._started(ended.pid)  # pyright: ignore[reportPrivateUsage]
+        started = process.start_of(ended.pid)
         other = Process(this_process().machine, ended.pid, started or "")
         assert is_alive(other)
         ended.kill()

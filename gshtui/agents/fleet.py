@@ -1,0 +1,298 @@
+"""The fleet: every agent that lives in a terminal of its own, of this folder and of others, as one service.
+
+It starts, finds again, ends and restores them; it refuses to guess about what it cannot see, and to touch tmux before
+there is an agent. Commands, the agents' own tool and the hub's socket call it; what changes is said on the bus.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Collection, Sequence
+
+import msgspec
+
+from gshtui.agents import fleet_state
+from gshtui.agents.fleet_ground import Ground, of_store, over
+from gshtui.agents.fleet_kill import Killer
+from gshtui.agents.fleet_ports import FleetError, Launcher, Place, Post
+from gshtui.agents.fleet_post import TerminalPost
+from gshtui.agents.fleet_reconcile import Reconciler
+from gshtui.agents.fleet_recover import Recoverer
+from gshtui.agents.fleet_reports import Reports
+from gshtui.agents.fleet_rows import Rows
+from gshtui.agents.fleet_start import Starter
+from gshtui.agents.fleet_terminals import Terminals
+from gshtui.bus.bus import Bus
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent import TurnFinished
+from gshtui.bus.events.fleet import AgentSpawnRequested
+from gshtui.bus.events.session import SessionOpened
+from gshtui.bus.fleet import AgentRow, SpawnRequest
+from gshtui.store.errors import StoreError
+from gshtui.store.store import Store
+
+KEPT_DAYS = 14.0
+"""Days that an agent which has ended stays on the roster."""
+_STALE = 1.0
+
+
+class Fleet:
+    """Made by the hub; `start` and `stop` bracket its life. Every method raises `FleetError` alone."""
+
+    def __init__(
+        self,
+        bus: Bus,
+        store: Store,
+        place: Place,
+        launcher: Launcher,
+        *,
+        post: Post | None = None,
+        terminals: Terminals | None = None,
+        session_of: Callable[[str], str] = lambda agent: "",
+    ) -> None:
+        """
+        Args:
+            place: where it lives.
+            launcher: makes command lines.
+            post: delivers messages; by the terminals when none is given.
+            terminals: the tmux servers, when they are shared with others.
+            session_of: the conversation that a local agent of this hub is in.
+        """
+        self.terminals = terminals or Terminals()
+        rows = Rows(bus, store)
+        post = post or TerminalPost(bus, self.terminals)
+        self._ground = Ground(bus, store, rows, self.terminals, launcher, post, place)
+        self._session_of = session_of
+        self._reports = Reports(self._ground, session_of)
+        self._starter = Starter(self._ground)
+        self._killer = Killer(self._ground, self._reports.ended)
+        self._reconciler = Reconciler(self._ground, on_ended=self._reports.ended, on_killed=self._killer.watch)
+        self._recoverer = Recoverer(self._ground, self._starter, self._killer)
+        self._wishes: set[asyncio.Task[None]] = set()
+        self._subscription = bus.subscribe(self._listen, AgentSpawnRequested, *fleet_state.HEARD, name="fleet")
+
+    async def start(self) -> None:
+        """Take the roster up: look what really runs, say who is lost, and go on looking."""
+        ground = self._ground
+        try:
+            if not ground.place.visiting:
+                await ground.store.forget_agents(KEPT_DAYS)
+            lost = await self._reconciler.look()
+        except StoreError as error:
+            raise of_store(error) from error
+        self._reconciler.tell_lost(lost)
+        if ground.place.visiting:
+            return
+        self._reconciler.start()
+        for row in ground.rows.all():
+            if over(row) and row.background and not row.reported:
+                await self._reports.hand_over(row)
+
+    async def stop(self) -> None:
+        """Let go: the agents go on, and the next hub of their folder looks after them."""
+        self._subscription.unsubscribe()
+        await self._reconciler.stop()
+        for task in tuple(self._wishes):
+            task.cancel()
+        await asyncio.gather(*self._wishes, return_exceptions=True)
+        await self._starter.stop()
+        await self._reports.stop()
+        await self._killer.stop()
+        try:
+            await self._ground.rows.flush()
+            await self._ground.store.release_agents()
+        except StoreError as error:
+            raise of_store(error) from error
+        finally:
+            await self.terminals.close()
+
+    # What is there
+
+    def rows(self, *, everywhere: bool = True) -> list[AgentRow]:
+        """Every agent on the roster in the order of the numbers; of this folder alone unless `everywhere`."""
+        home = str(self._ground.place.home)
+        return [row for row in self._ground.rows.all() if everywhere or row.home == home]
+
+    def get(self, id: str) -> AgentRow | None:
+        """The agent of this very id, as it is known here."""
+        return self._ground.rows.get(id)
+
+    async def find(self, wanted: str) -> AgentRow:
+        """The agent of this id (leading zeros may be missing) or name."""
+        return await self._ground.row(wanted)
+
+    async def refresh(self) -> list[AgentRow]:
+        """Look at the terminals and the record now; every row."""
+        try:
+            self._reconciler.tell_lost(await self._reconciler.look())
+        except StoreError as error:
+            raise of_store(error) from error
+        return self.rows()
+
+    async def show(self, id: str) -> str:
+        """The agent's report; of one that has none yet, what its terminal shows."""
+        row = await self.find(id)
+        return await self._reports.of(row) or await self._reports.screen(row)
+
+    async def unsaved(self, id: str) -> list[str]:
+        """What would be lost if the agent were killed now, a sentence each."""
+        return await self._killer.unsaved(await self.find(id))
+
+    def attach_command(self, row: AgentRow) -> list[str]:
+        """What a person runs to see the agent full-screen."""
+        return self.terminals.of(row.socket).attach_command(row.tmux_session)
+
+    async def wait(self, id: str, statuses: Collection[str], timeout: float) -> AgentRow:
+        """The agent once its status is one of these, or it has ended.
+
+        Raises:
+            TimeoutError: neither within `timeout` seconds.
+        """
+        row = await self.find(id)
+
+        def matches(row: AgentRow) -> bool:
+            return row.status in statuses or over(row)
+
+        try:
+            if self._ground.place.visiting:
+                return await self._visit(row, matches, timeout)
+            return await self._ground.rows.wait(row.id, matches, timeout)
+        except KeyError:
+            raise FleetError("ended", f"{row.name} ({row.id}) is off the roster.") from None
+
+    # What is done to them
+
+    async def spawn(self, request: SpawnRequest, *, spawn: str = "") -> AgentRow:
+        """Start an agent; it runs in its terminal when this returns."""
+        parent = self._ground.rows.get(request.parent) if request.parent else None
+        session = parent.session if parent is not None else self._session_of(request.parent)
+        if request.parent:
+            depth = parent.depth + 1 if parent is not None else 1
+            request = msgspec.structs.replace(request, depth=max(depth, request.depth))
+        row = await self._starter.spawn(request, parent_session=session, spawn=spawn)
+        self._reconciler.poke()
+        if self._ground.place.visiting:
+            await self._starter.briefed()
+        return row
+
+    async def send(self, id: str, text: str, *, source: str = "person", defer_if_busy: bool = True) -> str:
+        """Give the agent a message; the message's id."""
+        row = await self._alive(id)
+        if not text.strip():
+            raise FleetError("invalid", "There is nothing to say.", hint="Give the words of the message.")
+        return await self._ground.post.send(row, text, sender=source, defer_if_busy=defer_if_busy)
+
+    async def interrupt(self, id: str) -> None:
+        """Stop what the agent is doing; it stays."""
+        await self._ground.post.interrupt(await self._alive(id))
+
+    async def rename(self, id: str, name: str) -> AgentRow:
+        """Give it another name; made unique when it is taken."""
+        row = await self.find(id)
+        return await self._change(row, name=name)
+
+    async def kill(self, id: str, *, now: bool = False) -> AgentRow:
+        """End the agent. Unless `now`, or nobody could undo it, that can be undone for a while."""
+        row = await self.find(id)
+        if over(row):
+            raise FleetError(
+                "ended", f"{row.name} ({row.id}) has ended.", hint=f"`agent remove {row.id}` takes it off the roster."
+            )
+        try:
+            return await self._killer.kill(row, now=now or self._ground.place.visiting)
+        except StoreError as error:
+            raise of_store(error) from error
+
+    async def undo_kill(self, id: str) -> AgentRow:
+        """Let a killed agent go on."""
+        try:
+            return await self._killer.undo(await self.find(id))
+        except StoreError as error:
+            raise of_store(error) from error
+
+    async def restart(self, id: str) -> AgentRow:
+        """End what runs of it and start it again, with its conversation where its program can."""
+        row = await self._recoverer.restart(await self.find(id))
+        self._reconciler.poke()
+        return row
+
+    async def recover(self, id: str) -> AgentRow:
+        """Bring a lost agent back with its conversation, and see that it lives."""
+        return await self._recoverer.recover(await self.find(id))
+
+    async def recover_all(self) -> list[AgentRow]:
+        """Bring back every lost agent of this folder, one at a time; stops when several in a row fail."""
+        return await self._recoverer.recover_all([row for row in self.rows(everywhere=False) if row.status == "lost"])
+
+    async def remove(self, id: str) -> None:
+        """Take an agent that has ended off the roster, and close its terminal; its conversation is kept."""
+        row = await self.find(id)
+        if not over(row):
+            raise FleetError("busy", f"{row.name} ({row.id}) is not over.", hint=f"`agent kill {row.id}` ends it.")
+        try:
+            await self._killer.clear(row)
+            await self._ground.store.remove_agent(row.id)
+        except StoreError as error:
+            raise of_store(error) from error
+        self._ground.rows.drop(row.id)
+
+    def seen(self, id: str) -> None:
+        """A person has looked at it: nothing of it is unread."""
+        self._ground.rows.change_soon(id, {"unread": 0})
+
+    # Below
+
+    async def _alive(self, id: str) -> AgentRow:
+        row = await self.find(id)
+        if row.killed or over(row):
+            what = "is killed" if row.killed else f"has ended ({row.status})"
+            raise FleetError(
+                "ended", f"{row.name} ({row.id}) {what}.", hint=f"`agent restart {row.id}` starts it again."
+            )
+        return row
+
+    async def _change(self, row: AgentRow, **fields: object) -> AgentRow:
+        try:
+            return await self._ground.rows.change(row.id, **fields)
+        except StoreError as error:
+            raise of_store(error) from error
+
+    async def _visit(self, row: AgentRow, matches: Callable[[AgentRow], bool], timeout: float) -> AgentRow:
+        """Wait without looking after anybody: by looking again."""
+        async with asyncio.timeout(timeout):
+            while True:
+                await self.refresh()
+                found = self._ground.rows.get(row.id)
+                if found is None:
+                    raise KeyError(row.id)
+                if matches(found):
+                    return found
+                await asyncio.sleep(_STALE / 4)
+
+    async def _listen(self, batch: Sequence[Event]) -> None:
+        for event in batch:
+            if isinstance(event, AgentSpawnRequested):
+                task = asyncio.get_running_loop().create_task(self._wished(event), name="spawn")
+                self._wishes.add(task)
+                task.add_done_callback(self._wishes.discard)
+            elif (row := self._ground.rows.get(getattr(event, "agent", ""))) is not None:
+                await self._heard(row, event)
+            elif isinstance(event, SessionOpened):
+                for row in self.rows():
+                    if over(row) and row.parent == event.agent and row.parent_session == event.session:
+                        await self._reports.hand_over(row)
+
+    async def _wished(self, event: AgentSpawnRequested) -> None:
+        with contextlib.suppress(FleetError):  # it was said as `AgentSpawnFailed`
+            await self.spawn(event.request, spawn=event.spawn)
+
+    async def _heard(self, row: AgentRow, event: Event) -> None:
+        fields = fleet_state.changes(row, event)
+        if isinstance(event, TurnFinished):
+            fields["unread"] = row.unread + 1
+        self._ground.rows.change_soon(row.id, fields)
+        # One of ours ends when its task is done; somebody's program goes on waiting, and its answer is the report.
+        answered = isinstance(event, TurnFinished) and row.kind == "cli"
+        if answered and (now := self._ground.rows.get(row.id)) is not None and now.report:
+            await self._reports.hand_over(now)

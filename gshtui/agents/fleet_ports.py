@@ -1,0 +1,88 @@
+"""What the fleet needs from others, as small protocols, and the one error that it raises.
+
+Owns no behaviour. The hub hands the adapters in: who makes command lines, worktrees, and types messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol
+
+from gshtui.bus.fleet import AgentRow, SpawnRequest
+
+Kind = Literal["unknown", "invalid", "limit", "tmux", "store", "lost", "ended", "busy", "blank", "unsaved", "failed"]
+
+
+class FleetError(Exception):
+    """The fleet could not do it. `message` is one clear sentence, `hint` says what to do."""
+
+    def __init__(self, kind: Kind, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.kind: Kind = kind
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.hint}".rstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a fleet lives: the window's folder, the tmux server for new agents, and how it behaves."""
+
+    home: Path
+    data: Path
+    """Data folder; specs are written below it."""
+    socket: str = "gsh"
+    """Name for `-L`, or an absolute path for `-S`, of the server on which new agents are started."""
+    prefix: str = "gsh"
+    """Start of tmux session names."""
+    visiting: bool = False
+    """A command that looks in and leaves: it looks after no agent, and changes only what nobody looks after."""
+    grace: float = 60.0
+    """Seconds in which a kill can be undone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What to run for an agent. `prompt`: words still to be typed once it is ready; `blank`: it remembers nothing."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    prompt: str = ""
+    blank: bool = False
+    external_id: str = ""
+
+
+class Launcher(Protocol):
+    """Makes the command line of an agent."""
+
+    async def first(self, row: AgentRow, request: SpawnRequest) -> Start:
+        """For a new agent. Raises `FleetError`."""
+        ...
+
+    async def again(self, row: AgentRow, request: SpawnRequest) -> Start:
+        """For one that was there before, with its conversation where that can be. Raises `FleetError`."""
+        ...
+
+    async def worktree(self, row: AgentRow, branch: str) -> Path:
+        """Make its git worktree; the folder. Raises `FleetError`."""
+        ...
+
+    async def unsaved(self, row: AgentRow) -> list[str]:
+        """What would be left lying about in its worktree, a sentence each."""
+        ...
+
+
+class Post(Protocol):
+    """Delivers messages to agents."""
+
+    async def send(self, row: AgentRow, text: str, *, sender: str, defer_if_busy: bool) -> str:
+        """Give the agent a message; the message's id. Raises `FleetError`."""
+        ...
+
+    async def interrupt(self, row: AgentRow) -> None:
+        """Stop what it is doing, as a person would. Raises `FleetError`."""
+        ...

@@ -1,0 +1,62 @@
+"""Messages to agents by their terminals: pasted as one block and entered, once the program seems ready for it.
+
+The plain way, for whoever has no better one; it never tries a message twice. Used by the fleet as its post.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from gshtui.agents.fleet_ports import FleetError
+from gshtui.agents.fleet_terminals import Terminals
+from gshtui.bus.bus import Bus
+from gshtui.bus.events.agent import InterruptRequested
+from gshtui.bus.events.fleet import MessageSubmitted
+from gshtui.bus.fleet import AgentRow
+from gshtui.bus.ids import new_id
+from gshtui.tmux.errors import TmuxError
+from gshtui.tmux.readiness import wait_ready
+
+READY_WITHIN = 30.0
+"""Seconds that a program may take until it takes words."""
+READY_IDLE = 1.0
+"""Seconds without a change on its screen after which it is taken for ready."""
+ENTER_AFTER = 0.2
+"""Seconds between a paste and Enter: some programs swallow one that comes too close."""
+
+
+class TerminalPost:
+    """Types. Two messages to one agent never mix."""
+
+    def __init__(self, bus: Bus, terminals: Terminals) -> None:
+        self._bus = bus
+        self._terminals = terminals
+        self._locks: dict[str, asyncio.Lock] = {}
+
+    async def send(self, row: AgentRow, text: str, *, sender: str, defer_if_busy: bool) -> str:
+        """Type the message. Raises `FleetError`."""
+        message = new_id()
+        server = self._terminals.of(row.socket)
+        try:
+            async with self._locks.setdefault(row.id, asyncio.Lock()):
+                if defer_if_busy:
+                    ready = await wait_ready(
+                        server, row.pane, pattern=None, idle_seconds=READY_IDLE, timeout=READY_WITHIN
+                    )
+                    if ready.reason == "dead":
+                        raise FleetError("ended", f"{row.name} ({row.id}) has ended.")
+                await server.send_text(row.pane, text, enter=True, enter_delay=ENTER_AFTER)
+        except TmuxError as error:
+            raise FleetError("tmux", error.message, hint=error.hint) from error
+        self._bus.publish(MessageSubmitted(message=message, agent=row.id, sender=sender, text=text))
+        return message
+
+    async def interrupt(self, row: AgentRow) -> None:
+        """Interrupt it: by an event when it is ours, by Escape or Ctrl+C when it is not. Raises `FleetError`."""
+        if row.kind == "native":
+            self._bus.publish(InterruptRequested(agent=row.id))
+            return
+        try:
+            await self._terminals.of(row.socket).send_keys(row.pane, "Escape" if row.profile else "C-c")
+        except TmuxError as error:
+            raise FleetError("tmux", error.message, hint=error.hint) from error
