@@ -9,15 +9,14 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from textual.app import App
 from textual.widgets import TextArea
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import InterruptRequested, ModelChangeRequested
 from gshtui.bus.events.session import SessionChangeRequested
 from gshtui.ui.bridge import Bridge, NotReady
-from gshtui.ui.handoff import has_job_control, sleep_until_continued
 from gshtui.ui.screens.workbench import WorkbenchScreen
+from gshtui.ui.steady import SteadyApp
 from gshtui.ui.upkeep import Upkeep
 from gshtui.ui.widgets.offer import Offer
 
@@ -35,7 +34,7 @@ ACTIONS: dict[str, str] = {
 """Rows of the key table → actions of the app."""
 
 
-class ActingApp(App[int]):
+class ActingApp(SteadyApp):
     """The app's actions. `bridge`, `bench` and `upkeep` are made by the subclass before the first action."""
 
     bridge: Bridge
@@ -123,6 +122,8 @@ class ActingApp(App[int]):
             self.publish(InterruptRequested(agent=self.front))
 
     def action_sleep(self) -> None:
+        from gshtui.ui.handoff import has_job_control, sleep_until_continued
+
         if has_job_control():
             sleep_until_continued(self)
         else:

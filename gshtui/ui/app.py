@@ -16,7 +16,7 @@ from textual import events, on
 from textual.screen import Screen
 
 from gshtui.settings import place
-from gshtui.ui import themes
+from gshtui.ui import late, themes
 from gshtui.ui.actions import ACTIONS, ActingApp
 from gshtui.ui.attention import Attention
 from gshtui.ui.bindings import bind
@@ -25,8 +25,6 @@ from gshtui.ui.consumer import EventConsumer
 from gshtui.ui.driver import WorkbenchDriver, free_alt_digits
 from gshtui.ui.messages import CommandLine, Intent
 from gshtui.ui.notices import Notices
-from gshtui.ui.opening import make_hub
-from gshtui.ui.palette import PROVIDERS
 from gshtui.ui.parts import Centre
 from gshtui.ui.port import MakeHub, Opening
 from gshtui.ui.screens.workbench import WorkbenchScreen
@@ -44,16 +42,16 @@ class Workbench(ActingApp):
 
     TITLE = "gsh-tui"
     CSS_PATH = cast("Any", style_paths())
-    COMMANDS: ClassVar[set[Any]] = set(PROVIDERS)
+    COMMANDS: ClassVar[set[Any]] = set(late.PALETTE)
     BINDINGS = [bind(id, action) for id, action in ACTIONS.items()]
 
-    def __init__(self, opening: Opening, make_hub: MakeHub = make_hub, *, branch: str | None = None) -> None:
+    def __init__(self, opening: Opening, make_hub: MakeHub = late.make_hub, *, branch: str | None = None) -> None:
         super().__init__(driver_class=None if "TEXTUAL_DRIVER" in os.environ else WorkbenchDriver)
         for theme in themes.OURS:
             self.register_theme(theme)
         self.bridge = Bridge(opening, make_hub, self._consumers)
         self.upkeep = Upkeep(self, str(opening.cwd))
-        self.theme = self.upkeep.theme
+        self.begin_with_theme(self.upkeep.theme)
         branch = place.branch(opening.cwd) if branch is None else branch
         project = place.project_name(opening.cwd)
         layout = self.upkeep.memory.layout
@@ -89,9 +87,10 @@ class Workbench(ActingApp):
 
     def _first_frame_is_there(self) -> None:
         self.upkeep.keep_frame()
-        self.run_worker(self._start_hub(), exit_on_error=False, group="hub")
+        self.run_worker(self._start_hub(), group="hub")
 
     async def _start_hub(self) -> None:
+        await self.bench.open_chat()
         await self.bridge.start()
         if self.bridge.failed:
             self.bench.header.failed()
@@ -180,6 +179,8 @@ def run(
     try:
         app = Workbench(Opening(Path(cwd), session, agent or "main", provider, model))
         code = app.run()
+        if app.broke is not None:  # for the crash report, not for the screen
+            raise app.broke
     finally:
         gc.enable()
         if first_frame is not None:

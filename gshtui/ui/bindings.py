@@ -6,13 +6,11 @@ list. Keys that tmux (ctrl+b) or a shell's line editor owns are left alone where
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 from textual.binding import Binding
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(msgspec.Struct, frozen=True):
     """One row of the table. `keys`: Textual's names, comma-separated. `label`: the footer's word."""
 
     keys: str

@@ -5,8 +5,9 @@ Owns what they are told of the hub (stored messages, completion, history); refus
 
 from __future__ import annotations
 
+from textual.widget import Widget
+
 from gshtui.ui.bridge import Bridge, NotReady
-from gshtui.ui.panes.conversation import ConversationPane
 from gshtui.ui.parts import Centre
 from gshtui.ui.widgets.prompt.prompt_area import PromptArea
 from gshtui.ui.widgets.prompt.sources import CommandSource
@@ -20,8 +21,13 @@ def make_centre(bridge: Bridge) -> Centre:
     def connect() -> None:
         _connect(bridge, area)
 
+    def chat() -> Widget:
+        from gshtui.ui.panes.conversation import ConversationPane
+
+        return ConversationPane(bridge.messages, agent=agent)
+
     return Centre(
-        chat=ConversationPane(bridge.messages, agent=agent),
+        chat=chat,
         below=[area],
         input=area.input,
         typed=lambda: area.input.text,

@@ -9,8 +9,12 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Collection, Mapping
+from string import punctuation
 
-from textual.keys import Keys
+from textual.keys import (
+    Keys,
+    _character_to_key,  # pyright: ignore[reportPrivateUsage]  # there is no public list of the names
+)
 
 from gshtui.ui.bindings import ANYWHERE, KEYS, PANES, TURN, Key
 
@@ -18,6 +22,8 @@ MODIFIERS = frozenset({"ctrl", "alt", "shift", "super", "hyper", "meta"})
 SAME_BYTE = {"ctrl+i": "tab", "ctrl+m": "enter", "ctrl+left_square_bracket": "escape", "ctrl+[": "escape"}
 """Keys that most terminals send as another one."""
 _NAMES = frozenset(key.value for key in Keys)
+_CHARACTERS = frozenset(_character_to_key(character) for character in punctuation)
+"""Textual names a character by its Unicode name, with few exceptions: question_mark, slash."""
 _GLOBAL = frozenset({ANYWHERE, PANES, TURN})
 _CHORD = re.compile(r"(?:\^.){2,}")
 
@@ -75,8 +81,7 @@ def impossible(key: str) -> str:
         return f"{unknown[0]!r} is no modifier"
     if len(last) == 1 or key in _NAMES or last in _NAMES:
         return ""
-    # Textual names a character by its Unicode name: question_mark, less_than_sign.
-    return "" if re.fullmatch(r"[a-z]+(_[a-z]+)+|plus|minus|comma|colon|tilde", last) else f"there is no key {last!r}"
+    return "" if last in _CHARACTERS else f"there is no key {last!r}"
 
 
 def _clash(id: str, keys: list[str], now: Mapping[str, str], table: Mapping[str, Key]) -> str:

@@ -6,7 +6,8 @@ which applies an `Arrangement`, and by `remembered`, which keeps the `Layout`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+import msgspec
+from msgspec.structs import replace
 
 AGENTS, SHELL, CONTEXT, TIMELINE, CHAT = "agents", "shell", "context", "timeline", "chat"
 LEFT = (AGENTS,)
@@ -19,14 +20,13 @@ MIN_ROWS = 5
 _WEIGHTS = {SHELL: 3, CONTEXT: 4, TIMELINE: 3}
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(msgspec.Struct, frozen=True):
     """What a person chose. Sizes in columns; 0: as fits the terminal."""
 
     left: int = 0
     right: int = 0
     hidden: frozenset[str] = frozenset()
-    weights: dict[str, int] = field(default_factory=lambda: dict(_WEIGHTS))
+    weights: dict[str, int] = msgspec.field(default_factory=lambda: dict(_WEIGHTS))
     """Shares of the right column's height."""
     zoomed: str = ""
 
@@ -73,8 +73,7 @@ class Layout:
         return replace(self, weights={**self.weights, **sized})
 
 
-@dataclass(frozen=True, slots=True)
-class Arrangement:
+class Arrangement(msgspec.Struct, frozen=True):
     """What is on the screen. Sizes in cells; 0: not shown."""
 
     left: int

@@ -107,6 +107,3 @@ class Listed(WorkbenchProvider):
     async def discover(self) -> Hits:
         return
         yield
-
-
-PROVIDERS: set[type[Provider]] = {Actions, Commands, Themes, Listed}

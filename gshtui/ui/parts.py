@@ -6,8 +6,8 @@ Owns the description alone. Made by `centre` for a real window, and by tests tha
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+import msgspec
 from textual.widget import Widget
 
 
@@ -19,11 +19,11 @@ def _nothing() -> None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class Centre:
+class Centre(msgspec.Struct, frozen=True):
     """The widgets of the centre, from top to bottom."""
 
-    chat: Widget
+    chat: Callable[[], Widget]
+    """Makes the conversation. Called after the first frame: it is the largest part, and empty at first anyway."""
     below: Sequence[Widget]
     input: Widget
     """The widget below that takes the focus, and to which one comes back."""

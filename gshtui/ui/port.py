@@ -7,15 +7,15 @@ Owns the protocol and the options of an opening; refuses to import the hub. Impl
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
+
+import msgspec
 
 from gshtui.bus.bus import Bus
 
 
-@dataclass(frozen=True, slots=True)
-class Opening:
+class Opening(msgspec.Struct, frozen=True):
     """What the command line asked the window to open."""
 
     cwd: Path

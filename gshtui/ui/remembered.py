@@ -10,9 +10,11 @@ import contextlib
 import json
 import os
 import tempfile
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
+
+import msgspec
+from msgspec.structs import replace
 
 from gshtui.settings.paths import state_dir
 from gshtui.ui.layout import PANES, RIGHT, Layout
@@ -22,11 +24,10 @@ MOST = 64 * 1024
 """Bytes; a larger file is not ours."""
 
 
-@dataclass(frozen=True, slots=True)
-class Remembered:
+class Remembered(msgspec.Struct, frozen=True):
     """Layout and theme as they were left."""
 
-    layout: Layout = field(default_factory=Layout)
+    layout: Layout = msgspec.field(default_factory=Layout)
     theme: str = ""
     """The theme that was chosen in the window; empty: none was."""
     configured: str = ""

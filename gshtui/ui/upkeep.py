@@ -13,10 +13,9 @@ from textual.app import App
 
 from gshtui.bus.events.hub import Noticed
 from gshtui.settings.paths import FolderError
-from gshtui.ui import frames, remembered
+from gshtui.ui import remembered
 from gshtui.ui.attention import Attention
 from gshtui.ui.bridge import Bridge
-from gshtui.ui.keymap import effective
 from gshtui.ui.layout import Layout
 from gshtui.ui.remembered import Remembered
 from gshtui.ui.screens.workbench import WorkbenchScreen
@@ -57,6 +56,7 @@ class Upkeep:
             if isinstance(watcher, Attention):
                 watcher.ways = tuple(settings.ui.notifications)
         from gshtui.settings.model import DEFAULT_KEYS
+        from gshtui.ui.keymap import effective
 
         keymap, problems = effective(settings.keybindings, elsewhere=DEFAULT_KEYS)
         self._app.set_keymap(keymap)
@@ -80,12 +80,14 @@ class Upkeep:
 
     def keep_frame(self) -> None:
         """Take the snapshot of this folder and size: the window at rest, before anything has happened in it."""
+        from gshtui.ui import frames
+
         bench = self._app.screen
         if self._app.is_headless or not isinstance(bench, WorkbenchScreen) or not bench.is_plain:
             return
         try:
             with bench.as_at_first():
-                blank = [bench.centre.chat, *(pane for pane in bench.panes.values() if bench.on_screen(pane))]
+                blank = [bench.deck.body, *(pane for pane in bench.panes.values() if bench.on_screen(pane))]
                 data = frames.captured(bench, blank, self._app.console)
             frames.save(self._cwd, (bench.size.width, bench.size.height), data)
         except (OSError, FolderError) as error:
@@ -99,6 +101,8 @@ class Upkeep:
             self._complain(error)
 
     def _forget_frames(self) -> None:
+        from gshtui.ui import frames
+
         try:
             frames.forget()
         except (OSError, FolderError) as error:

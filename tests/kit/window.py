@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from textual.widget import Widget
+
 from gshtui.bus.event import Event
 from gshtui.ui.app import Workbench
 from gshtui.ui.panes.conversation import ConversationPane
@@ -43,9 +45,11 @@ class Window(Workbench):
 
     def make_centre(self) -> Centre:
         area = PromptArea(self.front, project=self.bridge.opening.cwd, keep_drafts=False)
-        return Centre(
-            ConversationPane(self.bridge.messages, agent=self.front), [area], area.input, typed=lambda: area.input.text
-        )
+
+        def chat() -> Widget:
+            return ConversationPane(self.bridge.messages, agent=self.front)
+
+        return Centre(chat, [area], area.input, typed=lambda: area.input.text)
 
     def clock(self) -> float:
         return NOW

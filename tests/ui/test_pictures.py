@@ -12,9 +12,11 @@ from textual.pilot import Pilot
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub import PartFailed
+from gshtui.ui.widgets.transcript.transcript import Transcript
 from tests.kit import recorded
 from tests.kit.fake_hub import Answer
 from tests.kit.snapshots import Snap, snap
+from tests.kit.transcript_host import settled as drawn
 from tests.kit.window import NOW, Window
 
 __all__ = ["snap"]
@@ -57,10 +59,11 @@ ANSWERS = {"session ls": Answer([]), "model list": Answer(MODELS)}
 
 
 async def settled(pilot: Pilot[int]) -> None:
-    """Wait until workers and messages rest."""
+    """Wait until workers and messages rest and the conversation is drawn."""
+    assert isinstance(pilot.app, Window)
     await pilot.pause()
     await pilot.app.workers.wait_for_complete()
-    await pilot.pause()
+    await drawn(pilot, pilot.app.bench.query_one(Transcript))
 
 
 async def shown(

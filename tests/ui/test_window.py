@@ -17,6 +17,7 @@ from gshtui.bus.events.agent import (
 from gshtui.bus.events.approval import ApprovalRequested
 from gshtui.bus.events.hub import Noticed, PartFailed, QuitRequested
 from gshtui.bus.events.session import SessionChangeRequested, SessionOpened, SessionTitled
+from gshtui.commands.declaration import CommandError
 from gshtui.ui.screens.help import HelpScreen
 from gshtui.ui.screens.models import ModelsScreen
 from gshtui.ui.screens.sessions import SessionsScreen
@@ -139,8 +140,6 @@ async def test_a_short_outcome_is_said_and_a_long_one_opens_the_viewer() -> None
 
 
 async def test_a_command_that_fails_is_said_with_its_hint() -> None:
-    from gshtui.commands.declaration import CommandError
-
     app = Window(answers={"read x": CommandError("There is no x.", hint=f"Try {NASTY}.")})
     async with app.run_test(size=SIZE) as pilot:
         await settled(pilot)
@@ -183,7 +182,9 @@ async def test_the_offer_goes_when_a_prompt_is_sent() -> None:
         assert not app.bench.query_one(Offer).display
 
 
-@pytest.mark.parametrize("answer", [Answer([]), Answer([{"id": "empty", "messages": 0}]), Answer(None), OSError("x")])
+@pytest.mark.parametrize(
+    "answer", [Answer([]), Answer([{"id": "empty", "messages": 0}]), Answer(None), CommandError("no")]
+)
 async def test_nothing_is_offered_where_there_is_nothing(answer: Answer | Exception) -> None:
     app = Window(answers={"session ls": answer})
     async with app.run_test(size=SIZE) as pilot:
@@ -395,7 +396,7 @@ async def test_keys_are_remapped_and_mistakes_are_said() -> None:
 
 
 async def test_sleep_is_refused_where_no_shell_could_wake_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gshtui.ui.actions.has_job_control", lambda: False)
+    monkeypatch.setattr("gshtui.ui.handoff.has_job_control", lambda: False)
     app = Window()
     async with app.run_test(size=SIZE) as pilot:
         await settled(pilot)

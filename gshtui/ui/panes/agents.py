@@ -41,14 +41,13 @@ class AgentsPane(Pane):
     CONSUMES: ClassVar[tuple[type[Event], ...]] = CONSUMED
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
-        super().__init__("agents", "Agents", 2)
+        super().__init__("agents", "Agents", 2, EMPTY)
         self.state = AgentsState()
         self._clock = clock
         self._ages: Timer | None = None
 
     def on_mount(self) -> None:
         self._ages = self.set_interval(1.0, self._draw, pause=True)
-        self._draw()
 
     def consume(self, events: Sequence[Event]) -> None:
         """Take the events of one frame."""
@@ -70,7 +69,7 @@ class AgentsPane(Pane):
         agents = list(self.state.agents.values())
         self.label(str(len(agents)) if len(agents) > 1 else "")
         if not agents:
-            self.show(Content(EMPTY), empty=True)
+            self.show(None)
             return
         width, now = self.columns, self._clock()
         self.show(Content("\n\n").join([draw_agent(agent, width, now) for agent in agents]))

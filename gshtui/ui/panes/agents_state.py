@@ -5,7 +5,8 @@ A pure reducer over events; refuses clocks (the time is given) and widgets. Call
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+import msgspec
+from msgspec.structs import replace
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import (
@@ -24,8 +25,7 @@ from gshtui.bus.events.agent import (
 from gshtui.bus.events.session import SessionOpened
 
 
-@dataclass(frozen=True, slots=True)
-class AgentView:
+class AgentView(msgspec.Struct, frozen=True):
     """One agent as a person sees it."""
 
     id: str
@@ -57,11 +57,10 @@ class AgentView:
         return bool(self.turn) or self.status in ("thinking", "tool", "waiting", "starting")
 
 
-@dataclass(frozen=True, slots=True)
-class AgentsState:
+class AgentsState(msgspec.Struct, frozen=True):
     """All agents, in the order in which they came."""
 
-    agents: dict[str, AgentView] = field(default_factory=dict[str, AgentView])
+    agents: dict[str, AgentView] = msgspec.field(default_factory=dict[str, AgentView])
 
 
 Consumed = (

@@ -28,11 +28,8 @@ class ContextPane(Pane):
     CONSUMES: ClassVar[tuple[type[Event], ...]] = CONSUMED
 
     def __init__(self, agent: str = "main") -> None:
-        super().__init__("context", "Context", 4)
+        super().__init__("context", "Context", 4, EMPTY)
         self.state = ContextState(agent)
-
-    def on_mount(self) -> None:
-        self._draw()
 
     def consume(self, events: Sequence[Event]) -> None:
         """Take the events of one frame."""
@@ -51,7 +48,7 @@ class ContextPane(Pane):
         state = self.state
         if not state.sections:
             self.label("")
-            self.show(Content(EMPTY), empty=True)
+            self.show(None)
             return
         self.label(
             figures.percent(state.usage.context if state.usage else state.tokens, state.window) if state.window else ""

@@ -5,7 +5,8 @@ A pure reducer over events; refuses widgets. Called by the context pane.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+import msgspec
+from msgspec.structs import replace
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import ContextAssembled, ModelChanged, UsageReported
@@ -15,8 +16,7 @@ from gshtui.bus.messages import Usage
 CONSUMED: tuple[type[Event], ...] = (ContextAssembled, ModelChanged, SessionOpened, UsageReported)
 
 
-@dataclass(frozen=True, slots=True)
-class ContextState:
+class ContextState(msgspec.Struct, frozen=True):
     """The context of the agent in front."""
 
     agent: str
@@ -28,7 +28,7 @@ class ContextState:
     iteration: int = 0
     usage: Usage | None = None
     """What the provider counted for this assembly; `None` until it has."""
-    total: Usage = field(default_factory=Usage)
+    total: Usage = msgspec.field(default_factory=Usage)
     requests: int = 0
 
 

@@ -27,11 +27,8 @@ class ShellPane(Pane):
     CONSUMES: ClassVar[tuple[type[Event], ...]] = CONSUMED
 
     def __init__(self) -> None:
-        super().__init__("shell", "Shell log", 3)
+        super().__init__("shell", "Shell log", 3, EMPTY)
         self.state = ShellState()
-
-    def on_mount(self) -> None:
-        self._draw()
 
     def consume(self, events: Sequence[Event]) -> None:
         """Take the events of one frame."""
@@ -50,7 +47,7 @@ class ShellPane(Pane):
         ran = self.state.ran
         self.label(str(len(ran)) if ran else "")
         if not ran:
-            self.show(Content(EMPTY), empty=True)
+            self.show(None)
             return
         follow = self.is_vertical_scroll_end
         self.show(Content("\n").join([draw(one, self.columns) for one in ran]))

@@ -6,7 +6,8 @@ here from the first day: they are shell commands of this project like any other.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import msgspec
+from msgspec.structs import replace
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import ToolFinished, ToolStarted
@@ -17,8 +18,7 @@ SHELL_TOOLS = frozenset({"bash"})
 KEPT = 500
 
 
-@dataclass(frozen=True, slots=True)
-class Ran:
+class Ran(msgspec.Struct, frozen=True):
     """One command: who ran it, and how it ended; `status` is empty while it runs."""
 
     call: str
@@ -28,8 +28,7 @@ class Ran:
     duration: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class ShellState:
+class ShellState(msgspec.Struct, frozen=True):
     """Commands, oldest first."""
 
     ran: tuple[Ran, ...] = ()

@@ -27,11 +27,8 @@ class TimelinePane(Pane):
     CONSUMES: ClassVar[tuple[type[Event], ...]] = CONSUMED
 
     def __init__(self, agent: str = "main") -> None:
-        super().__init__("timeline", "Timeline", 5)
+        super().__init__("timeline", "Timeline", 5, EMPTY)
         self.state = TimelineState(agent)
-
-    def on_mount(self) -> None:
-        self._draw()
 
     def consume(self, events: Sequence[Event]) -> None:
         """Take the events of one frame."""
@@ -52,7 +49,7 @@ class TimelinePane(Pane):
         if marks:
             self.show(draw(self.state, self.columns, self.rows))
         else:
-            self.show(Content(EMPTY), empty=True)
+            self.show(None)
 
 
 def draw(state: TimelineState, width: int, rows: int) -> Content:

@@ -5,7 +5,8 @@ A pure reducer over events; refuses widgets. Called by the timeline pane.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import msgspec
+from msgspec.structs import replace
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import ContextAssembled, TurnFinished, UsageReported
@@ -16,8 +17,7 @@ KEPT = 1_000
 """Marks; older ones leave the pane (the record keeps them)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(msgspec.Struct, frozen=True):
     """One iteration."""
 
     turn: str
@@ -30,8 +30,7 @@ class Mark:
     at: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class TimelineState:
+class TimelineState(msgspec.Struct, frozen=True):
     """The iterations of the conversation of the agent in front, oldest first."""
 
     agent: str

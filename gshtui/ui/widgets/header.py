@@ -6,9 +6,9 @@ Owns one line; what has no room is left out, the least important first. Fed by t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import ClassVar
 
+from msgspec.structs import replace
 from textual.app import RenderResult
 from textual.content import Content
 from textual.widget import Widget

@@ -5,8 +5,10 @@ A pure reducer over events; refuses widgets. Called by the header.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub import BranchChanged, HubStarted, HubStopped, PartFailed
@@ -16,8 +18,7 @@ CONSUMED: tuple[type[Event], ...] = (*agents_state.CONSUMED, BranchChanged, HubS
 HubState = Literal["starting", "ready", "partial", "failed", "stopping", "stopped"]
 
 
-@dataclass(frozen=True, slots=True)
-class HeaderState:
+class HeaderState(msgspec.Struct, frozen=True):
     """The line at the top."""
 
     project: str
@@ -26,7 +27,7 @@ class HeaderState:
     hub: HubState = "starting"
     failed: tuple[str, ...] = ()
     """Parts of the hub that did not start."""
-    agents: agents_state.AgentsState = field(default_factory=agents_state.AgentsState)
+    agents: agents_state.AgentsState = msgspec.field(default_factory=agents_state.AgentsState)
 
     @property
     def agent(self) -> agents_state.AgentView | None:

@@ -18,7 +18,7 @@ from gshtui.ui.widgets.drag import Drag
 
 
 class Pane(VerticalScroll):
-    """A side pane: `number` is the digit of its key, `name` its place in the layout."""
+    """A side pane: `number` is the digit of its key, `pane` its name in the layout, `empty` what it says at first."""
 
     BINDINGS = [
         bind("pane.zoom", "zoom"),
@@ -52,26 +52,28 @@ class Pane(VerticalScroll):
             self.columns = columns
             self.rows = rows
 
-    def __init__(self, pane: str, title: str, number: int) -> None:
+    def __init__(self, pane: str, title: str, number: int, empty: str) -> None:
         super().__init__(id=pane, classes="pane")
         self.pane = pane
         self._title = title
         self._number = number
-        self._body = Static(markup=False, classes="pane-body")
+        self._empty = Content(empty)
+        self._shown = self._empty
+        self._body = Static(self._empty, markup=False, classes="pane-body -empty")
         self._drag = Drag(self, pane)
-        self._shown: Content | None = None
         self.label("")
 
     def compose(self) -> ComposeResult:
         yield self._body
 
-    def show(self, content: Content, *, empty: bool = False) -> None:
-        """Show this; `empty` marks it as words about what will appear here."""
-        if content == self._shown:
+    def show(self, content: Content | None) -> None:
+        """Show this; nothing: the words about what will appear here."""
+        shown = self._empty if content is None else content
+        if shown == self._shown:
             return
-        self._shown = content
-        self._body.set_class(empty, "-empty")
-        self._body.update(content)
+        self._shown = shown
+        self._body.set_class(content is None, "-empty")
+        self._body.update(shown)
 
     def label(self, extra: str) -> None:
         """What the title line says beside the name."""

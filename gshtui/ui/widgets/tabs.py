@@ -6,8 +6,6 @@ workbench's screen and by commands that open something to look at.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from textual import events
 from textual.app import ComposeResult, RenderResult
 from textual.containers import Vertical
@@ -65,18 +63,22 @@ class TabBar(Widget):
 class Deck(Vertical):
     """Tabs with their contents."""
 
-    def __init__(self, first: str, title: str, contents: Iterable[Widget]) -> None:
+    def __init__(self, first: str, title: str) -> None:
         super().__init__(id="deck")
         self.bar = TabBar()
         self.bar.titles[first] = title
         self.bar.front = first
         self._first = first
-        self._contents = list(contents)
+        self.body = ContentSwitcher(initial=first)
 
     def compose(self) -> ComposeResult:
         yield self.bar
-        with ContentSwitcher(initial=self._first):
-            yield Vertical(*self._contents, id=self._first)
+        with self.body:
+            yield Vertical(id=self._first)
+
+    async def fill(self, widget: Widget) -> None:
+        """Put this into the first tab."""
+        await self.query_one(f"#{self._first}").mount(widget)
 
     @property
     def front(self) -> str:
@@ -85,7 +87,7 @@ class Deck(Vertical):
     def show(self, tab: str) -> None:
         """Bring a tab to the front. Unknown ones change nothing."""
         if tab in self.bar.titles:
-            self.query_one(ContentSwitcher).current = tab
+            self.body.current = tab
             self.bar.front = tab
 
     def turn(self, step: int) -> None:
@@ -96,7 +98,7 @@ class Deck(Vertical):
     async def open(self, tab: str, title: str, widget: Widget) -> None:
         """Add a tab with this widget and bring it to the front; one that is open already is brought to the front."""
         if tab not in self.bar.titles:
-            await self.query_one(ContentSwitcher).add_content(Vertical(widget, id=tab))
+            await self.body.add_content(Vertical(widget, id=tab))
             self.bar.titles[tab] = title
         self.show(tab)
         self.bar.refresh()
