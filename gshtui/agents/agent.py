@@ -49,8 +49,9 @@ class Agent:
         choose: ChooseMind,
         max_iterations: int,
         max_steps: int,
+        limit: Callable[[Mind], str] = lambda _: "",
     ) -> None:
-        """`max_iterations`: model requests a turn; `max_steps`: tool calls a turn."""
+        """`max_iterations`: model requests a turn; `max_steps`: tool calls a turn; `limit`: see `Turn`."""
         self.name = name
         self.status: Status = "starting"
         self._bus = bus
@@ -59,6 +60,7 @@ class Agent:
         self._choose = choose
         self._max_iterations = max_iterations
         self._max_steps = max_steps
+        self._limit = limit
         self._conversation: Conversation | None = None
         self._mind: Mind | None = None
         self._meter = Meter()
@@ -89,6 +91,11 @@ class Agent:
     def working(self) -> bool:
         """Whether a turn is in progress."""
         return self._turn is not None
+
+    @property
+    def waiting(self) -> int:
+        """Prompts that wait."""
+        return len(self._inbox)
 
     def start(self) -> None:
         """Begin to answer prompts."""
@@ -218,6 +225,7 @@ class Agent:
             self._meter,
             self._max_iterations,
             self._max_steps,
+            self._limit,
         )
         self._turn = asyncio.get_running_loop().create_task(turn.run(prompt), name=f"turn:{self.name}")
         try:

@@ -63,8 +63,12 @@ class Turn:
         meter: Meter,
         max_iterations: int,
         max_steps: int,
+        limit: Callable[[Mind], str] = lambda _: "",
     ) -> None:
-        """`mind` is asked before each iteration, so that a model can be changed in the middle of a turn."""
+        """`mind` is asked before each iteration, so that a model can be changed in the middle of a turn.
+
+        `limit` too: what it says, if anything, ends the turn there and is told as the reason.
+        """
         self._bus = bus
         self._agent = agent
         self._conversation = conversation
@@ -74,6 +78,7 @@ class Turn:
         self._meter = meter
         self._max_iterations = max_iterations
         self._steps_left = max_steps
+        self._limit = limit
         self._id = new_id()
         self._progress = Progress()
 
@@ -134,6 +139,9 @@ class Turn:
         for iteration in range(1, self._max_iterations + 1):
             self._say("thinking")
             mind = self._mind()
+            if reached := self._limit(mind):
+                self._progress.stop, self._progress.hint = "max_iterations", reached
+                return
             assembly = await self._assemble(mind, iteration)
             completed = await self._ask(mind, assembly, iteration)
             answer = completed.message

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from gshtui.cli.agent_run import run
 from gshtui.cli.options import json_option
 
 
@@ -30,3 +31,6 @@ def show(id: str, as_json: bool) -> int:
     from gshtui.headless.agent import show as do
 
     return do(id, as_json=as_json)
+
+
+agent.add_command(run)

@@ -1,0 +1,170 @@
+"""The input line of an agent's own pane: keys as a terminal sends them become edits and wishes. Pure, no terminal.
+
+It knows what was typed from what was pasted: a paste is never an answer to a question. Fed by the pane.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+PASTE_BEGINS, PASTE_ENDS = "\x1b[200~", "\x1b[201~"
+MAX_INPUT = 1_000_000
+"""Characters that the line may hold."""
+_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O[@-~]|[^\[O])")
+_UNFINISHED = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|O)?\Z")
+_MOVES = {
+    "\x1b[D": "left", "\x1bOD": "left", "\x02": "left", "\x1b[C": "right", "\x1bOC": "right", "\x06": "right",
+    "\x1b[H": "home", "\x1bOH": "home", "\x1b[1~": "home", "\x01": "home",
+    "\x1b[F": "end", "\x1bOF": "end", "\x1b[4~": "end", "\x05": "end",
+    "\x1b[A": "older", "\x1bOA": "older", "\x10": "older", "\x1b[B": "newer", "\x1bOB": "newer", "\x0e": "newer",
+    "\x7f": "erase", "\x08": "erase", "\x1b[3~": "delete", "\x17": "word", "\x15": "clear", "\x0b": "rest",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What the person wants: `submit` with the words, `interrupt` (ctrl+c), `leave` (ctrl+d), `redraw` (ctrl+l)."""
+
+    kind: Literal["submit", "interrupt", "leave", "redraw"]
+    text: str = ""
+    pasted: bool = False
+    """Some of the words were pasted, not typed."""
+    begun: int = 0
+    """How many times `mark` had been called when the first of the words was typed."""
+
+
+class InputLine:
+    """The line and its cursor."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self.cursor = 0
+        self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+        self._held: str = ""
+        self._pasting = False
+        self._pasted = False
+        self._marks = 0
+        self._begun = 0
+        self._history: list[str] = []
+        self._at = 0
+
+    def mark(self) -> int:
+        """Something was shown that words typed before cannot be about; the number of this mark."""
+        self._marks += 1
+        return self._marks
+
+    def feed(self, data: bytes) -> list[Wish]:
+        """Take what the terminal sent; what came of it besides edits."""
+        text, self._held = self._held + self._decode(data), ""
+        wishes: list[Wish] = []
+        while text:
+            if self._pasting:
+                text = self._paste(text)
+                continue
+            if text[0] == "\x1b":
+                if _UNFINISHED.fullmatch(text):
+                    self._held = text
+                    break
+                match = _SEQUENCE.match(text)
+                key = match.group() if match else text[0]
+            else:
+                key = text[0]
+            text = text[len(key) :]
+            if (wish := self._key(key)) is not None:
+                wishes.append(wish)
+        return wishes
+
+    def _paste(self, text: str) -> str:
+        end = text.find(PASTE_ENDS)
+        if end < 0:
+            # The end mark may be cut in two: keep back what could be its beginning.
+            keep = next((n for n in range(len(PASTE_ENDS) - 1, 0, -1) if text.endswith(PASTE_ENDS[:n])), 0)
+            self._insert(text[: len(text) - keep], pasted=True)
+            self._held = text[len(text) - keep :]
+            return ""
+        self._insert(text[:end], pasted=True)
+        self._pasting = False
+        return text[end + len(PASTE_ENDS) :]
+
+    def _key(self, key: str) -> Wish | None:
+        if key == PASTE_BEGINS:
+            self._pasting = True
+        elif key == "\r":
+            return self._submit()
+        elif key == "\n":
+            self._insert("\n")
+        elif key == "\x03":
+            if self.text:
+                self._set("")
+                return None
+            return Wish("interrupt")
+        elif key == "\x04":
+            return None if self.text else Wish("leave")
+        elif key == "\x0c":
+            return Wish("redraw")
+        elif (move := _MOVES.get(key)) is not None:
+            self._move(move)
+        elif key >= " " and key[0] != "\x1b":
+            self._insert(key)
+        return None
+
+    def _submit(self) -> Wish | None:
+        text = self.text
+        wish = Wish("submit", text, self._pasted, self._begun)
+        self._set("")
+        if not text.strip():
+            return None
+        if not self._history or self._history[-1] != text:
+            self._history.append(text)
+        self._at = len(self._history)
+        return wish
+
+    def _insert(self, text: str, *, pasted: bool = False) -> None:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")[: MAX_INPUT - len(self.text)]
+        if not text:
+            return
+        if not self.text:
+            self._begun, self._pasted = self._marks, False
+        self._pasted |= pasted
+        self.text = self.text[: self.cursor] + text + self.text[self.cursor :]
+        self.cursor += len(text)
+
+    def _set(self, text: str) -> None:
+        self.text, self.cursor = text, len(text)
+        self._pasted, self._begun = bool(text), self._marks
+
+    def _move(self, move: str) -> None:
+        text, at = self.text, self.cursor
+        match move:
+            case "left":
+                self.cursor = max(0, at - 1)
+            case "right":
+                self.cursor = min(len(text), at + 1)
+            case "home":
+                self.cursor = 0
+            case "end":
+                self.cursor = len(text)
+            case "erase":
+                self._cut(max(0, at - 1), at)
+            case "delete":
+                self._cut(at, at + 1)
+            case "word":
+                self._cut(len(re.sub(r"\S+\s*\Z", "", text[:at])), at)
+            case "rest":
+                self._cut(at, len(text))
+            case "clear":
+                self._cut(0, at)
+            case _:
+                self._recall(-1 if move == "older" else 1)
+
+    def _cut(self, start: int, end: int) -> None:
+        self.text, self.cursor = self.text[:start] + self.text[end:], start
+
+    def _recall(self, step: int) -> None:
+        at = max(0, min(len(self._history), self._at + step))
+        if at != self._at:
+            self._at = at
+            self._set(self._history[at] if at < len(self._history) else "")

@@ -1,0 +1,130 @@
+"""An agent's events as lines of its own pane: plain text with the few colours of our own, everything else sanitised.
+
+Pure. No byte of a model, tool or file steers the terminal: it passes the sanitiser before a colour is put around it.
+Called by the pane.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent import (
+    PromptQueued,
+    PromptWithdrawn,
+    ProviderRetried,
+    ToolFinished,
+    ToolStarted,
+    TurnFinished,
+    TurnStarted,
+)
+from gshtui.bus.events.approval import ApprovalRequested, ApprovalSettled
+from gshtui.bus.events.hub import Noticed
+from gshtui.guard.sanitise import one_line, plain, visible
+
+BOLD, DIM, RED, GREEN, YELLOW, CYAN = "1", "2", "31", "32", "33", "36"
+_PROMPT_LINES, _DETAIL_LINES, _DIFF_LINES = 20, 60, 40
+_DECISIONS = {
+    "once": "allowed once",
+    "session": "allowed, this exact call for the whole conversation",
+    "always": "always allowed in this project",
+    "deny": "denied",
+    "withdrawn": "withdrawn",
+    "timeout": "not answered in time",
+    "nobody": "refused, since nobody is there to ask",
+}
+
+
+def styled(text: str, *codes: str) -> str:
+    """Sanitised text, in colours of our own."""
+    return f"\x1b[{';'.join(codes)}m{text}\x1b[0m" if codes and text else text
+
+
+def lines_of(event: Event) -> list[str]:
+    """The lines that an event adds to the transcript; none for most."""
+    match event:
+        case TurnStarted():
+            return ["", *_block(event.text, _PROMPT_LINES, BOLD, CYAN, first="› ")]
+        case PromptQueued():
+            return [styled(f"(waits) {one_line(event.text)}", DIM)]
+        case PromptWithdrawn():
+            return [styled(f"(not sent) {one_line(event.text)}", DIM)]
+        case ToolStarted():
+            return ["", f"{styled('●', CYAN)} {styled(one_line(event.tool), BOLD)} {one_line(event.subject, 300)}"]
+        case ToolFinished():
+            return _tool_ended(event)
+        case ProviderRetried():
+            return [styled(f"{one_line(event.why)} Again in {event.wait:.0f} s.", YELLOW)]
+        case ApprovalRequested():
+            return _question(event)
+        case ApprovalSettled():
+            said = _DECISIONS.get(event.decision, event.decision)
+            why = f": {one_line(event.reason)}" if event.reason and event.decision == "deny" else ""
+            return [styled(f"  {said}{why}", GREEN if event.decision in ("once", "session", "always") else RED)]
+        case Noticed():
+            colour = {"error": RED, "warning": YELLOW}.get(event.level, DIM)
+            return [styled(f"! {one_line(event.text, 500)} {one_line(event.hint, 300)}".rstrip(), colour)]
+        case TurnFinished():
+            return _turn_ended(event)
+        case _:
+            return []
+
+
+def question_keys(request: ApprovalRequested) -> str:
+    """How a question can be answered in the pane."""
+    always = ", a (always)" if request.pattern else ""
+    return f"type y (yes), n (no, and why){always} or s (this exact call from now on), and enter"
+
+
+def _question(event: ApprovalRequested) -> list[str]:
+    head = f"? {visible(event.tool)} wants to {one_line(event.effect)}: {visible(event.subject)}"
+    found = ["", *_block(head, 10, BOLD, YELLOW)]
+    if event.detail and event.detail != event.subject:
+        found += _block(visible(event.detail), _DETAIL_LINES, first="  ")
+    found += diff_lines(event.diff)
+    found += [styled(f"  ! {visible(warning)}", RED) for warning in event.warnings]
+    if event.pattern:
+        found += _block(f"a allows from now on: {visible(event.pattern)}", 3, DIM, first="  ")
+    return found
+
+
+def _tool_ended(event: ToolFinished) -> list[str]:
+    found = diff_lines(event.diff)
+    if event.status == "ok":
+        return [*found, styled(f"  ✓ {event.duration:.1f} s", DIM)]
+    words = next((line for line in event.content.splitlines() if line.strip()), "")
+    return [*found, styled(f"  ✗ {event.status}: {one_line(words, 300)}", RED)]
+
+
+def _turn_ended(event: TurnFinished) -> list[str]:
+    usage = event.usage
+    cost = f" · ${event.cost:.4f}" if event.cost else ""
+    figures = f"{event.duration:.1f} s · {usage.context:,} tokens{cost}"
+    if event.stop == "end":
+        return [styled(f"── done · {figures}", DIM)]
+    why = one_line(f"{event.error or event.stop} {event.hint}".strip(), 500)
+    return [styled(f"── stopped: {why} · {figures}", RED if event.stop == "error" else YELLOW)]
+
+
+def diff_lines(diff: str) -> list[str]:
+    """A unified diff, cut to what fits a pane."""
+    lines = [line for line in visible_lines(diff) if not line.startswith(("+++", "---"))]
+    shown = [
+        styled(f"  {line}", GREEN if line.startswith("+") else RED if line.startswith("-") else DIM)
+        for line in lines[:_DIFF_LINES]
+    ]
+    more = len(lines) - len(shown)
+    return [*shown, styled(f"  … {more} more lines", DIM)] if more > 0 else shown
+
+
+def visible_lines(text: str) -> Iterable[str]:
+    """The text's lines, sanitised."""
+    return plain(text).split("\n") if text else []
+
+
+def _block(text: str, most: int, *codes: str, first: str = "") -> list[str]:
+    lines = list(visible_lines(text))
+    indent = " " * len(first)
+    shown = [styled(f"{indent if n else first}{line}", *codes) for n, line in enumerate(lines[:most])]
+    more = len(lines) - len(shown)
+    return [*shown, styled(f"{indent}… {more} more lines", DIM)] if more > 0 else shown

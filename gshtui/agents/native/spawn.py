@@ -1,0 +1,190 @@
+"""The tool `spawn_agent`: an agent starts another one in a terminal of its own, and gets its report.
+
+It publishes the wish and waits for the answer; starting is the fleet's. What is started has no more rights than who
+asks: the depth grows, a budget is at most what is left. Registered by the hub, and by `agent run`, whose wish goes to
+the hub and is asked about there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pydantic import Field
+
+from gshtui.bus.bus import Bus
+from gshtui.bus.events.agent import InterruptRequested
+from gshtui.bus.events.fleet import AgentEnded, AgentSpawned, AgentSpawnFailed, AgentSpawnRequested
+from gshtui.bus.fleet import SpawnRequest
+from gshtui.bus.ids import new_id
+from gshtui.commands.declaration import (
+    Access,
+    Assessment,
+    Command,
+    CommandError,
+    Effect,
+    Invocation,
+    Outcome,
+    Parameters,
+)
+from gshtui.commands.registry import AnyCommand
+from gshtui.guard.sanitise import one_line, visible
+
+NAME = "spawn_agent"
+START_WITHIN = 600.0
+"""Seconds until it must have been started: a person may have to be asked first."""
+_DESCRIPTION = """\
+Starts another agent in a terminal of its own, for a task that it can do alone: a search through much of the project, \
+tests to run and mend, work in a git worktree beside yours. It knows nothing of this conversation, so the prompt must \
+say all that it needs. In the foreground its report is the result of this call. In the background the call returns at \
+once, and the report comes to you as a message later. Several calls in one answer in the background work at the same \
+time. It never has more rights than you."""
+
+
+@dataclass(frozen=True, slots=True)
+class Above:
+    """Who asks: how deep it stands (the window's own agent at 0), and US dollars that it may still spend, 0: no limit.
+
+    `limits` says that it may not start somebody's program: then no `cli`.
+    """
+
+    depth: int = 0
+    left: Callable[[], float] = lambda: 0.0
+
+
+class SpawnParameters(Parameters):
+    """Parameters of `spawn_agent`."""
+
+    prompt: str = Field(description="The whole task, and what its report has to say.", min_length=1)
+    name: str = Field("", description="A word for people to know it by.")
+    persona: str = Field("", description="explore (reads only), test, build, or another one that there is.")
+    model: str = Field("", description="Model; empty: the default.")
+    provider: str = Field("", description="Provider, where the model alone does not say it.")
+    tools: list[str] = Field(default=[], description="The only tools that it may use; empty: those of its persona.")
+    max_iterations: int = Field(0, description="Model requests a turn; 0: the setting's.", ge=0, le=10_000)
+    budget_usd: float = Field(0.0, description="US dollars that it may spend; 0: no limit of its own.", ge=0, le=1e6)
+    background: bool = Field(False, description="Go on at once; its report comes later as a message.")
+    worktree: str = Field("", description="Branch to make a git worktree for, where it works.")
+    cli: str = Field("", description="Command line of somebody's program (claude, codex …) instead of one of ours.")
+
+
+def commands(bus: Bus, above: Above, *, ask: bool = True) -> list[AnyCommand]:
+    """The tool. `ask`: it is to be asked about here; without it, whoever takes the wish does so."""
+
+    async def run(invocation: Invocation, parameters: SpawnParameters) -> Outcome:
+        return await _spawn(bus, above, invocation, parameters)
+
+    async def assess(_invocation: Invocation, parameters: SpawnParameters) -> Assessment:
+        return assessment(_request(above, "", parameters), Effect.EXECUTE if ask else Effect.READ)
+
+    return [
+        Command(
+            NAME,
+            "Start another agent for a task, and get its report",
+            SpawnParameters,
+            run,
+            access=Access.AGENT_PRIMARY,
+            effect=Effect.EXECUTE,
+            positions=("prompt",),
+            description=_DESCRIPTION,
+            family="agents",
+            tool=True,
+            assess=assess,
+        )
+    ]
+
+
+def assessment(request: SpawnRequest, effect: Effect = Effect.EXECUTE) -> Assessment:
+    """What a person is asked about it."""
+    kind = shlex.join(request.cli) if request.cli else request.persona or "agent"
+    subject = f"{kind}: {one_line(request.prompt, 120)}"
+    facts = {
+        "program": shlex.join(request.cli),
+        "persona": request.persona,
+        "model": " ".join(filter(None, (request.provider, request.model))),
+        "tools": " ".join(request.tools),
+        "worktree": request.worktree,
+        "folder": request.cwd,
+        "budget": f"${request.budget_usd:.2f}" if request.budget_usd else "",
+    }
+    detail = "\n".join([*(f"{name}: {visible(said)}" for name, said in facts.items() if said), visible(request.prompt)])
+    # Somebody's program brings rights of its own, so it is never allowed for good.
+    pattern = "" if request.cli else f"start agents with the persona {request.persona or '(none)'}"
+    key = f"{request.cli!r} {request.persona} {request.prompt}"
+    return Assessment(effect, visible(subject), detail=detail, key=key, pattern=pattern)
+
+
+def _request(above: Above, parent: str, parameters: SpawnParameters) -> SpawnRequest:
+    try:
+        cli = tuple(shlex.split(parameters.cli))
+    except ValueError as error:
+        raise CommandError(f"`cli` is no command line: {error}.") from error
+    left = above.left()
+    budget = min(parameters.budget_usd or left, left) if left else parameters.budget_usd
+    return SpawnRequest(
+        prompt=parameters.prompt,
+        name=parameters.name,
+        persona=parameters.persona,
+        provider=parameters.provider,
+        model=parameters.model,
+        tools=tuple(parameters.tools),
+        max_iterations=parameters.max_iterations,
+        budget_usd=budget,
+        background=parameters.background,
+        worktree=parameters.worktree,
+        cli=cli,
+        parent=parent,
+        depth=above.depth + 1,
+    )
+
+
+async def _spawn(bus: Bus, above: Above, invocation: Invocation, parameters: SpawnParameters) -> Outcome:
+    request = _request(above, invocation.agent, parameters)
+    wish = new_id()
+    answer: asyncio.Future[AgentSpawned | AgentSpawnFailed] = asyncio.get_running_loop().create_future()
+    ended: dict[str, AgentEnded] = {}
+    end = asyncio.Event()
+
+    def listen(batch: object) -> None:
+        for event in batch:  # type: ignore[attr-defined]
+            if isinstance(event, AgentSpawned | AgentSpawnFailed) and event.spawn == wish and not answer.done():
+                answer.set_result(event)
+            elif isinstance(event, AgentEnded):
+                ended[event.agent] = event
+                end.set()
+
+    subscription = bus.subscribe(listen, AgentSpawned, AgentSpawnFailed, AgentEnded, name=f"spawn {wish}")
+    try:
+        bus.publish(AgentSpawnRequested(request=request, spawn=wish))
+        try:
+            async with asyncio.timeout(START_WITHIN):
+                started = await answer
+        except TimeoutError as error:
+            hint = "No window is there to start it. Do the work yourself, or say in your report that it remains."
+            raise CommandError(f"It was not started within {START_WITHIN / 60:.0f} minutes.", hint=hint) from error
+        if isinstance(started, AgentSpawnFailed):
+            raise CommandError(started.why, hint=started.hint)
+        row = started.row
+        if request.background:
+            text = f"{row.name} ({row.id}) works in the background; its report comes to you as a message."
+            return Outcome({"agent": row.id, "name": row.name}, text)
+        try:
+            while row.id not in ended:
+                end.clear()
+                await end.wait()
+        except asyncio.CancelledError:
+            bus.publish(InterruptRequested(agent=row.id))
+            raise
+        return _outcome(ended[row.id], row.name)
+    finally:
+        subscription.unsubscribe()
+
+
+def _outcome(ended: AgentEnded, name: str) -> Outcome:
+    data = {"agent": ended.agent, "status": ended.status, "report": ended.report, "exit_status": ended.exit_status}
+    report = ended.report.strip() or "(no report)"
+    if ended.status == "done":
+        return Outcome(data, report)
+    return Outcome(data, f"{name} ({ended.agent}) ended as {ended.status}. It left:\n\n{report}", is_error=True)

@@ -1,0 +1,238 @@
+"""One native agent with all that it needs around it: record, gate, minds, tools, conversation. In its own process.
+
+It is to `agent run` what the hub is to a window, for one agent and without faces. A part that fails ends it with one
+sentence (`StudioError`), but a record that fails later does not. Made and closed by `run`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Sequence
+from datetime import date
+from pathlib import Path
+
+from gshtui.agents import commands as agent_commands
+from gshtui.agents.agent import Agent
+from gshtui.agents.ledger import Ledger
+from gshtui.agents.minds import Minds
+from gshtui.agents.native import spawn
+from gshtui.agents.native.budget import Budget
+from gshtui.agents.native.report import StudioError
+from gshtui.agents.native.rights import narrowed, unknown_tools
+from gshtui.agents.native.spec import Spec
+from gshtui.agents.sessions import Sessions
+from gshtui.agents.system import system_sections
+from gshtui.agents.toolbox import Ground, Toolbox
+from gshtui.agents.tools import commands as tool_commands
+from gshtui.agents.tools.workspace import ToolConfig
+from gshtui.bus.bus import Bus
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent import ModelChangeRequested, UsageReported
+from gshtui.bus.events.hub import Noticed
+from gshtui.commands import help as help_commands
+from gshtui.commands.declaration import Caller, Invocation
+from gshtui.commands.registry import Registry
+from gshtui.guard.approval import Gate
+from gshtui.guard.grants import ProjectGrants
+from gshtui.providers import commands as model_commands
+from gshtui.providers.port import ProviderError
+from gshtui.settings.load import Loaded, load
+from gshtui.settings.place import branch as current_branch
+from gshtui.store.errors import StoreError
+from gshtui.store.store import Store
+
+_TASK = """\
+You were started by {who} for one task, and work in a terminal of your own. Nobody reads along while you work: your \
+last answer is your report, and all that {who} gets. So finish the task, or say plainly how far you came and what \
+remains; put what was found into the report itself."""
+
+
+class Studio:
+    """See the module's text. Made inside a running loop; `open` and `close` bracket its life."""
+
+    def __init__(self, spec: Spec, bus: Bus) -> None:
+        self.spec = spec
+        self.bus = bus
+        self.registry = Registry()
+        self.ledger = Ledger(bus)
+        self.budget = Budget(spec.request.budget_usd, spec.agent)
+        self.agent: Agent | None = None
+        self.resumed = False
+        """The conversation has been here before; its first prompt is not sent again."""
+        self._cwd = Path(spec.cwd)
+        self._loaded: Loaded | None = None
+        self._store: Store | None = None
+        self._gate: Gate | None = None
+        self._minds: Minds | None = None
+        self._sessions: Sessions | None = None
+        self._branch = ""
+
+    @property
+    def project(self) -> Path:
+        """Root of the agent's own ground."""
+        return self._loaded.project if self._loaded is not None else self._cwd
+
+    async def open(self) -> None:
+        """Build everything, in order. Raises `StudioError`."""
+        if not await asyncio.to_thread(self._cwd.is_dir):
+            raise StudioError(f"The folder {self._cwd} does not exist any more.", hint="Start another agent elsewhere.")
+        self._loaded = await asyncio.to_thread(load, self._cwd, flags=self.spec.flags)
+        for problem in self._loaded.problems:
+            self.bus.publish(Noticed(level=problem.level, text=str(problem), about=self.spec.agent))
+        self._branch = await asyncio.to_thread(current_branch, self._cwd)
+        try:
+            await self._open_record()
+            self._open_gate()
+            self._minds = Minds(self._loaded.settings, os.environ)
+            self._register()
+            await self._open_agent()
+        except StoreError as error:
+            raise StudioError(error.message, hint=error.hint) from error
+        except ProviderError as error:
+            raise StudioError(error.message, hint=error.hint, exit=3) from error
+
+    async def close(self) -> None:
+        """Stop the agent, let go of its conversation, write what is queued. Never raises."""
+        if self.agent is not None:
+            await self.agent.stop()
+        if self._sessions is not None:
+            try:
+                await self._sessions.close_all()
+            except StoreError:
+                pass  # the hold of a process that is gone counts for nothing
+        if self._gate is not None:
+            await self._gate.close()
+        if self._minds is not None:
+            try:
+                await self._minds.close()
+            except (ProviderError, OSError):
+                pass  # its connections end with the process
+        await self.bus.drained()
+        await self.ledger.close()
+        if self._store is not None:
+            await self._store.close()
+
+    def invocation(self, output: Callable[[str], None] | None = None) -> Invocation:
+        """The surroundings of a command that a person types in the agent's pane."""
+        return Invocation(
+            caller=Caller(),
+            cwd=self._cwd,
+            project=self.project,
+            session=self.agent.session if self.agent else "",
+            agent=self.spec.agent,
+            output=output or (lambda _: None),
+        )
+
+    async def _open_record(self) -> None:
+        assert self._loaded is not None
+        self._store = await Store.open(
+            Path(self.spec.data) / "gsh.db",
+            synchronous=self._loaded.settings.store.synchronous,
+            on_notice=lambda text, hint: self.bus.publish(
+                Noticed(level="warning", text=text, hint=hint, about=self.spec.agent)
+            ),
+        )
+        self.bus.subscribe(self._journal, name="journal")
+        self.bus.subscribe(self.budget.note, UsageReported, name="budget")
+
+    def _journal(self, batch: Sequence[Event]) -> None:
+        assert self._store is not None
+        for event in batch:
+            self._store.record(event)
+
+    def _open_gate(self) -> None:
+        assert self._loaded is not None and self._store is not None
+        auto = self._loaded.settings.agent.auto_approve
+        if self.spec.auto_approve is not None:
+            auto = [tool for tool in auto if tool in self.spec.auto_approve]
+        self._gate = Gate(
+            self.bus,
+            ProjectGrants(self._store, str(self.project)),
+            mode=self.spec.approvals,
+            auto_approve=frozenset(auto),
+        )
+
+    def _register(self) -> None:
+        assert self._loaded is not None and self._minds is not None
+        settings = self._loaded.settings
+        for command in (
+            *tool_commands.commands(ToolConfig(max_output_bytes=settings.context.max_tool_output_bytes)),
+            *agent_commands.commands(self.bus, self.ledger),
+            *help_commands.commands(self.registry),
+            *model_commands.commands(
+                self._minds.catalog, self._change_model, settings=settings, environ=os.environ, in_use=self._in_use
+            ),
+            *spawn.commands(self.bus, spawn.Above(self.spec.depth, lambda: self.budget.left), ask=False),
+        ):
+            self.registry.register(command)
+        for tool in unknown_tools(self.registry, self.spec.limits):
+            text = f"There is no tool {tool!r}, which this agent was to have."
+            self.bus.publish(Noticed(level="warning", text=text, about=self.spec.agent))
+
+    async def _open_agent(self) -> None:
+        assert self._store is not None and self._gate is not None
+        assert self._minds is not None and self._loaded is not None
+        spec, settings = self.spec, self._loaded.settings
+        self._sessions = Sessions(self.bus, self._store, f"agent {spec.name or spec.agent}")
+        steps = min((n for n in (settings.agent.max_steps, spec.max_steps) if n), default=settings.agent.max_steps)
+        toolbox = Toolbox(
+            self.bus,
+            narrowed(self.registry, spec.limits),
+            self._gate,
+            spec.agent,
+            Ground(self._cwd, self.project),
+            self._sessions.record.put_output,
+            settings.context.max_tool_output_bytes,
+        )
+        agent = Agent(
+            self.bus,
+            spec.agent,
+            toolbox,
+            self._system,
+            self._minds.choose,
+            spec.request.max_iterations or settings.context.max_iterations,
+            steps,
+            self.budget.limit,
+        )
+        self.agent = agent
+        await agent.think_with(spec.request.provider, spec.request.model)
+        await self._converse(agent, self._store, self._sessions)
+        agent.start()
+
+    async def _converse(self, agent: Agent, store: Store, sessions: Sessions) -> None:
+        spec, mind = self.spec, agent.mind
+        session = spec.session
+        if not session:
+            info = await store.create_session(
+                cwd=spec.cwd, agent=spec.agent, title=spec.name, parent=spec.parent_session or f"agent {spec.agent}"
+            )
+            session = info.id
+        opened = await sessions.open(session, agent=spec.agent, cwd=spec.cwd)
+        if opened.conversation is None:
+            raise StudioError(
+                f"The conversation {session} of this agent is open in {opened.info.held_by or 'another process'}.",
+                hint="It runs already; `gsh-tui agent ls` shows where.",
+            )
+        messages = await opened.conversation.messages()
+        self.resumed = any(message.id == spec.prompt for message in messages)
+        if mind is not None:
+            self.budget.spent_before(messages, mind)
+        agent.converse(opened.conversation)
+
+    def _system(self) -> tuple[str, ...]:
+        spec = self.spec
+        character, facts = system_sections(spec.name or spec.agent, self._cwd, self._branch, date.today())
+        who = "another agent" if spec.request.parent else "a person"
+        task = _TASK.format(who=who) if spec.request.background or spec.request.parent else ""
+        words = spec.persona.words.strip() if spec.persona else ""
+        return (character, *(part for part in (words, task) if part), facts)
+
+    def _change_model(self, provider: str, model: str) -> None:
+        self.bus.publish(ModelChangeRequested(agent=self.spec.agent, provider=provider, model=model))
+
+    def _in_use(self, agent: str) -> model_commands.InUse | None:
+        entry = self.ledger.get(agent)
+        if entry is None or not entry.model:
+            return None
+        return model_commands.InUse(entry.provider, entry.model, entry.label, entry.window)

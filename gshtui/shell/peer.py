@@ -1,0 +1,47 @@
+"""Who is at the other end of a Unix socket, as the kernel says it: user and process.
+
+Owns the differences between systems; refuses to guess a user. Called by listener and link.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+import sys
+from dataclasses import dataclass
+
+_LOCAL_PEERCRED, _LOCAL_PEERPID, _SOL_LOCAL = 0x001, 0x002, 0
+"""macOS's names, which Python has no constants for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """The process at the other end; `pid` is 0 where the system does not say."""
+
+    uid: int
+    pid: int = 0
+
+    @property
+    def is_us(self) -> bool:
+        """Whether it runs as this user."""
+        return self.uid == os.getuid()
+
+
+def peer_of(connected: socket.socket) -> Peer:
+    """Who connected, or who listens.
+
+    Raises:
+        OSError: the system does not say; then the connection must not be used.
+    """
+    if sys.platform.startswith("linux"):
+        size = struct.calcsize("3i")
+        pid, uid, _ = struct.unpack("3i", connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
+        return Peer(uid, pid)
+    raw = connected.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, 76)
+    _version, uid = struct.unpack_from("<Ii", raw)
+    try:
+        (pid,) = struct.unpack("<i", connected.getsockopt(_SOL_LOCAL, _LOCAL_PEERPID, 4))
+    except OSError:
+        pid = 0
+    return Peer(uid, pid)

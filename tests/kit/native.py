@@ -1,0 +1,123 @@
+"""Native agents as tests use them: specs in the test's data folder, agents as processes of their own, a hub's relay.
+
+Processes are ended at the end of a block with everything that they started. Waits are for events, with a deadline.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import subprocess
+from collections.abc import AsyncGenerator, Generator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from gshtui.agents.native.relay import Relay
+from gshtui.agents.native.spec import Spec, make_spec, write_spec
+from gshtui.bus.bus import Bus
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent import PromptSubmitted
+from gshtui.bus.fleet import AgentRow, SpawnRequest
+from gshtui.bus.ids import new_id
+from gshtui.guard.approval import Gate
+from gshtui.guard.grants import NoGrants
+from gshtui.settings import paths
+from tests.kit.command import started
+
+DEADLINE = 20.0
+AGENT = "0012"
+E = TypeVar("E", bound=Event)
+
+
+class Heard:
+    """Every event of a bus, in order; waits for one that may have come already."""
+
+    def __init__(self, bus: Bus) -> None:
+        self.events: list[Event] = []
+        self._came = asyncio.Event()
+        bus.subscribe(self._take, name="heard")
+
+    def _take(self, batch: Sequence[Event]) -> None:
+        self.events.extend(batch)
+        self._came.set()
+
+    def of(self, kind: type[E], **fields: Any) -> list[E]:
+        """The events of one kind with these fields, in order."""
+        return [
+            event
+            for event in self.events
+            if isinstance(event, kind) and all(getattr(event, name) == value for name, value in fields.items())
+        ]
+
+    async def first(self, kind: type[E], *, number: int = 1, **fields: Any) -> E:
+        """The first such event, or the one of another number."""
+        async with asyncio.timeout(DEADLINE):
+            while len(found := self.of(kind, **fields)) < number:
+                self._came.clear()
+                await self._came.wait()
+        return found[number - 1]
+
+
+class Window:
+    """What a hub is to agents in terminals: a bus, a gate, and the relay with its socket."""
+
+    def __init__(self, folder: Path, *, answers: bool = True) -> None:
+        self.folder = folder
+        self.answers = answers
+        self.bus = Bus()
+        self.heard = Heard(self.bus)
+        self.gate = Gate(self.bus, NoGrants(), mode="ask", auto_approve=frozenset())
+        self.relay = Relay(self.bus, self.gate, paths.data_dir())
+
+    async def start(self) -> None:
+        await self.relay.start(cwd=self.folder, project=self.folder, answers=self.answers)
+
+    async def stop(self) -> None:
+        await self.relay.stop()
+        await self.gate.close()
+        await self.bus.close(timeout=2)
+
+    def say(self, text: str, agent: str = AGENT) -> None:
+        """Send a prompt, as the input line does."""
+        self.bus.publish(PromptSubmitted(prompt=new_id(), agent=agent, text=text))
+
+
+@contextlib.asynccontextmanager
+async def window(folder: Path, *, answers: bool = True) -> AsyncGenerator[Window]:
+    """A window's relay, started."""
+    made = Window(folder, answers=answers)
+    await made.start()
+    try:
+        yield made
+    finally:
+        await made.stop()
+
+
+def spec_of(folder: Path, prompt: str = "", *, agent: str = AGENT, hub: str = "", **request: Any) -> tuple[Spec, Path]:
+    """A spec and its file."""
+    wanted = SpawnRequest(prompt=prompt, provider="offline", cwd=str(folder), **request)
+    row = AgentRow(id=agent, name=f"agent-{agent}", cwd=str(folder), home=str(folder))
+    spec = make_spec(
+        row, wanted, data=paths.data_dir(), home=folder, hub=hub, runtime=str(paths.runtime_dir()), auto_approve=None
+    )
+    return spec, write_spec(spec)
+
+
+@contextlib.contextmanager
+def running(spec_file: Path, folder: Path) -> Generator[subprocess.Popen[bytes]]:
+    """The agent as a process without a terminal."""
+    with started("agent", "run", "--spec", str(spec_file), cwd=folder) as process:
+        yield process
+
+
+async def ended(process: subprocess.Popen[bytes]) -> tuple[int, str, str]:
+    """Exit status, output and errors of a process that ends by itself."""
+    out, err = await asyncio.to_thread(process.communicate, timeout=DEADLINE)
+    return process.returncode, out.decode(), err.decode()
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    """As `kill -9` does."""
+    process.send_signal(signal.SIGKILL)
+    process.wait(DEADLINE)
