@@ -110,10 +110,6 @@ class Tmux(Table):
     session_prefix: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,31}$")] = Field(
         default="gsh", description="Start of the names of our tmux sessions: a-z, 0-9 and -."
     )
-    socket_name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$")] = Field(
-        default="gsh",
-        description="Socket of the tmux server that agents live on (tmux -L NAME); default: your own server.",
-    )
     socket_name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]{0,39}$")] = Field(
         default="gsh",
         description="Name of the tmux server that agents live on, as in `tmux -L`; `default` is your own one.",
