@@ -24,6 +24,7 @@ class Key(msgspec.Struct, frozen=True):
 ANYWHERE, PANES, IN_PANE, LISTS, TURN = "Anywhere", "Panes", "In a side pane", "Lists and viewers", "Conversation"
 
 TRANSCRIPT = "In the conversation"
+TERMINAL, TYPING = "In a terminal tab", "Typing into a terminal"
 
 KEYS: dict[str, Key] = {
     "app.palette": Key("ctrl+p", "Palette", "Open the command palette", ANYWHERE, show=True, priority=True),
@@ -59,6 +60,7 @@ KEYS: dict[str, Key] = {
     "panes.reset": Key("alt+shift+z", "Reset layout", "All panes as they were at first", PANES),
     "tabs.next": Key("ctrl+pagedown", "Next tab", "Show the next tab", PANES),
     "tabs.previous": Key("ctrl+pageup", "Previous tab", "Show the previous tab", PANES),
+    "terminal.shared": Key("f7", "Shared shell", "Open the shell that you and the agents share", PANES),
     "pane.zoom": Key("z", "Zoom", "Give this pane the whole screen, or take it back", IN_PANE, show=True),
     "pane.hide": Key("x", "Hide", "Hide this pane", IN_PANE, show=True),
     "pane.narrower": Key("less_than_sign", "Narrower", "Make this pane narrower", IN_PANE),
@@ -114,6 +116,24 @@ KEYS: dict[str, Key] = {
     "transcript.search_close": Key("escape", "Close", "End the search", TRANSCRIPT),
     "transcript.search_next": Key("up", "Older", "The next place, further back", TRANSCRIPT),
     "transcript.search_previous": Key("down", "Newer", "The place found before", TRANSCRIPT),
+    "terminal.type": Key("enter", "Type", "Type into the terminal: every key goes there", TERMINAL, show=True),
+    "terminal.attach": Key("a", "Full screen", "Give it the whole screen, as `tmux attach` does", TERMINAL, show=True),
+    "terminal.search": Key("slash", "Search", "Search on the screen and above it", TERMINAL, show=True),
+    "terminal.copy": Key("y", "Copy", "Copy the selection, or else the screen", TERMINAL, show=True),
+    "terminal.command": Key("c", "Copy command", "Copy the command that attaches to it", TERMINAL, show=True),
+    "terminal.close": Key("x", "Close", "Close the tab; the agent goes on", TERMINAL, show=True),
+    "terminal.next": Key("n", "Next", "The next place that was found, further back", TERMINAL),
+    "terminal.previous": Key("N", "Previous", "The place found before", TERMINAL),
+    "terminal.up": Key("up,k", "Up", "A line towards the past", TERMINAL),
+    "terminal.down": Key("down,j", "Down", "A line towards now", TERMINAL),
+    "terminal.page_up": Key("pageup,ctrl+u", "Page up", "A screen towards the past", TERMINAL),
+    "terminal.page_down": Key("pagedown,ctrl+d", "Page down", "A screen towards now", TERMINAL),
+    "terminal.home": Key("home,g", "Beginning", "To the oldest line that the terminal keeps", TERMINAL),
+    "terminal.end": Key("end,G", "Now", "Back to what the terminal shows now", TERMINAL),
+    "terminal.back": Key("escape", "Now", "End the search or selection, and go back to now", TERMINAL),
+    "terminal.leave": Key(
+        "ctrl+right_square_bracket,f12", "Stop typing", "Take the keys back", TYPING, show=True, priority=True
+    ),
 }
 
 

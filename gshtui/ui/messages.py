@@ -24,3 +24,19 @@ class CommandLine(Message):
     def __init__(self, line: str) -> None:
         super().__init__()
         self.line = line
+
+
+class OpenTerminal(Message):
+    """Show the terminal of an agent in a tab, and go there.
+
+    Args:
+        agent: its id in the roster; `SHARED` is the shell that people and agents share.
+        attach: give it the whole screen instead, by `tmux attach`.
+    """
+
+    SHARED = "shared"
+
+    def __init__(self, agent: str, *, attach: bool = False) -> None:
+        super().__init__()
+        self.agent = agent
+        self.attach = attach
