@@ -19,16 +19,21 @@ def open_window(opening: Opening) -> int:
         os.write(2, b"gsh-tui: the current folder is gone; change to one that exists.\n")
         return 1
     first_frame = paint(cwd)
-    from gshtui.ui.app import run
+    try:
+        from gshtui.ui.app import run
 
-    return run(
-        cwd=cwd,
-        session=opening.session,
-        agent=opening.agent,
-        provider=opening.provider,
-        model=opening.model,
-        first_frame=first_frame,
-    )
+        return run(
+            cwd=cwd,
+            session=opening.session,
+            agent=opening.agent,
+            provider=opening.provider,
+            model=opening.model,
+            first_frame=first_frame,
+        )
+    finally:
+        # Also when the import fails: what is said about it must not vanish with the frame.
+        if first_frame is not None:
+            first_frame.abandon()
 
 
 def current_folder() -> str:

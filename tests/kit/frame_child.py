@@ -1,8 +1,8 @@
 """The program of the first-frame tests: paints, then does as its argument says. Run in a pty by `tests/real`.
 
 `app FILE`: the window on a fake hub; writes what is in the input to FILE once that ends in `!`, and leaves.
-`fail`: raises before Textual is imported. `wait FILE`: touches FILE, then waits to be ended. `none`: says whether a
-frame was painted.
+`break`: the window with a fault in it. `fail`: raises before Textual is imported. `wait FILE`: touches FILE, then waits
+to be ended. `none`: says whether a frame was painted.
 """
 
 from __future__ import annotations
@@ -28,7 +28,23 @@ def main(what: str, file: str = "") -> int:
         Path(file).touch()
         os.read(0, 1)
         return 0
-    return window(frame, Path(file))
+    return window(frame, Path(file)) if what == "app" else broken(frame)
+
+
+def broken(frame: object) -> int:
+    """A window with a fault in it, from `run` on."""
+    from gshtui.ui import app
+
+    class Faulty(app.Workbench):
+        def on_ready(self) -> None:
+            raise ValueError("a fault in the window")
+
+    app.Workbench = Faulty  # type: ignore[misc]
+    try:
+        return app.run(cwd=os.getcwd(), first_frame=frame)  # type: ignore[arg-type]  # noqa: PTH109
+    except ValueError as error:
+        os.write(1, f"reported: {error}\n".encode())
+        return 3
 
 
 def window(frame: object, file: Path) -> int:

@@ -96,6 +96,17 @@ def test_a_start_that_fails_puts_the_terminal_back(children: list[PtyChild], fol
     assert child.attributes() == child.before
 
 
+def test_a_fault_in_the_window_is_reported_on_a_terminal_that_is_put_back(
+    children: list[PtyChild], folder: Path
+) -> None:
+    child = ran(children, frame_child(folder, "break"))
+    child.go()
+    assert child.wait() == 3
+    assert b"Traceback" not in child.output and b"locals" not in child.output
+    assert child.output.partition(LEAVE)[2].endswith(b"reported: a fault in the window\r\n")
+    assert child.attributes() == child.before
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_start_that_is_killed_puts_the_terminal_back(
     children: list[PtyChild], folder: Path, number: signal.Signals
