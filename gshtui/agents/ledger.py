@@ -21,6 +21,7 @@ from gshtui.bus.events.agent import (
 )
 from gshtui.bus.events.session import SessionClosed, SessionOpened, SessionTitled
 from gshtui.bus.messages import Usage
+from gshtui.providers.commands import InUse
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -110,6 +111,13 @@ class Ledger:
     def get(self, agent: str) -> Entry | None:
         """One agent's entry."""
         return self._entries.get(agent)
+
+    def in_use(self, agent: str) -> InUse | None:
+        """What an agent thinks with, as the `model` command tells it; `None` while that is not known."""
+        entry = self._entries.get(agent)
+        if entry is None or not entry.model:
+            return None
+        return InUse(entry.provider, entry.model, entry.label, entry.window)
 
     async def close(self) -> None:
         """Stop listening."""

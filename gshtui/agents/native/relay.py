@@ -17,6 +17,7 @@ from typing import Any, cast
 
 import msgspec
 
+from gshtui.agents.journal import Journal
 from gshtui.agents.native.remote import Remote
 from gshtui.agents.native.spec import Spec, SpecError, read_spec, spec_path
 from gshtui.agents.native.wishes import Wishes
@@ -34,7 +35,7 @@ from gshtui.guard.approval import Gate
 from gshtui.shell.connection import Connection
 from gshtui.shell.lines import number_of
 from gshtui.shell.listener import Listener
-from gshtui.shell.place import HubEntry
+from gshtui.shell.place import HubEntry, PlaceError
 from gshtui.shell.table import AGENT, FACE
 
 _TO_AGENTS = (PromptSubmitted, PromptEditRequested, InterruptRequested, ModelChangeRequested)
@@ -213,6 +214,22 @@ class Relay:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_PACE_WITHIN):
                     await self._bus.drained()
+
+
+async def open_relay(
+    bus: Bus, gate: Gate | None, journal: Journal | None, cwd: Path, project: Path, *, answers: bool
+) -> Relay:
+    """A hub's relay, listening; what it carries is journalled by the agents themselves.
+
+    Raises:
+        PlaceError: the socket cannot be had, or there is no record or nobody to ask.
+    """
+    if gate is None or journal is None:
+        raise PlaceError("Agents in terminals need the record and the guard.")
+    relay = Relay(bus, gate, journal.folder)
+    await relay.start(cwd=cwd, project=project, answers=answers)
+    journal.carries = relay.carries
+    return relay
 
 
 class _FaceHost:

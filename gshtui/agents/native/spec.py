@@ -130,15 +130,17 @@ def make_spec(
         home: folder of the window that it will belong to.
         hub: socket of the hub that starts it.
         runtime: folder of the hubs' sockets.
-        persona: resolved, when the request names one.
+        persona: resolved already; otherwise the one that the request names is looked for in `cwd`.
         approvals: how questions are answered where it is started.
         auto_approve: tools that need no question where it is started.
         max_steps: tool calls a turn where it is started; 0: as the configuration says.
         flags: settings of the starting process's run alone.
 
     Raises:
-        SpecError: it would stand too deep, or ask for more than its parent has.
+        SpecError: it would stand too deep, or there is no such persona.
     """
+    if persona is None and request.persona:
+        persona = _persona(request.persona, Path(row.cwd or home))
     parent = _parent(data, request.parent)
     depth = parent.depth + 1 if parent is not None else (1 if request.parent else 0)
     if depth > MAX_DEPTH:
@@ -252,6 +254,15 @@ def native_argv(row: AgentRow, spec_file: Path) -> list[str]:
     """The words that start the agent in its terminal."""
     del row  # everything is in the file; the row's id is part of its name
     return [sys.executable, "-m", "gshtui", "agent", "run", "--spec", str(spec_file)]
+
+
+def _persona(name: str, cwd: Path) -> Persona:
+    from gshtui.agents.native.personas import load_personas
+
+    try:
+        return load_personas(cwd).get(name)
+    except KeyError as error:
+        raise SpecError(str(error.args[0]), hint="`personas` lists them.") from error
 
 
 def _parent(data: Path, id: str) -> Spec | None:

@@ -18,6 +18,7 @@ from gshtui.agents.ledger import Ledger
 from gshtui.agents.minds import Minds
 from gshtui.agents.native import spawn
 from gshtui.agents.native.budget import Budget
+from gshtui.agents.native.commands import personas_command
 from gshtui.agents.native.report import StudioError
 from gshtui.agents.native.rights import narrowed, unknown_tools
 from gshtui.agents.native.spec import Spec
@@ -161,9 +162,14 @@ class Studio:
             *agent_commands.commands(self.bus, self.ledger),
             *help_commands.commands(self.registry),
             *model_commands.commands(
-                self._minds.catalog, self._change_model, settings=settings, environ=os.environ, in_use=self._in_use
+                self._minds.catalog,
+                self._change_model,
+                settings=settings,
+                environ=os.environ,
+                in_use=self.ledger.in_use,
             ),
             *spawn.commands(self.bus, spawn.Above(self.spec.depth, lambda: self.budget.left), ask=False),
+            personas_command(),
         ):
             self.registry.register(command)
         for tool in unknown_tools(self.registry, self.spec.limits):
@@ -230,9 +236,3 @@ class Studio:
 
     def _change_model(self, provider: str, model: str) -> None:
         self.bus.publish(ModelChangeRequested(agent=self.spec.agent, provider=provider, model=model))
-
-    def _in_use(self, agent: str) -> model_commands.InUse | None:
-        entry = self.ledger.get(agent)
-        if entry is None or not entry.model:
-            return None
-        return model_commands.InUse(entry.provider, entry.model, entry.label, entry.window)
