@@ -2,6 +2,8 @@
 
 A part that fails to start is reported as `PartFailed` and the rest runs: without a store conversations live in memory,
 without a provider the offline one answers. Faces make one hub each, with the parts that they need.
+
+Longer than 300 lines because it is the one place that knows every part; each start is a few lines.
 """
 
 from __future__ import annotations
@@ -13,10 +15,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gshtui.agents import commands as agent_commands
 from gshtui.agents.agent import Agent
 from gshtui.agents.branch import BranchWatch
+from gshtui.agents.fleet_ports import FleetError
 from gshtui.agents.journal import Journal
 from gshtui.agents.ledger import Ledger
 from gshtui.agents.minds import Minds
@@ -44,7 +48,10 @@ from gshtui.store.errors import StoreError
 from gshtui.store.messages import StoredMessage
 from gshtui.store.store import Store
 
-ALL_PARTS = frozenset({"store", "guard", "providers", "agents"})
+if TYPE_CHECKING:
+    from gshtui.agents.fleet import Fleet
+
+ALL_PARTS = frozenset({"store", "guard", "providers", "agents", "fleet"})
 _START_WITHIN = 20.0
 """Seconds that one part may take to start."""
 _STOP_WITHIN = 8.0
@@ -91,6 +98,7 @@ class Hub:
         self._minds: Minds | None = None
         self._sessions: Sessions | None = None
         self._roster: Roster | None = None
+        self.fleet: Fleet | None = None
 
     async def start(self) -> None:
         """Start the parts that the options name, in order. Never raises: what fails is in `failed` and on the bus."""
@@ -103,6 +111,7 @@ class Hub:
             ("guard", self._start_guard),
             ("providers", self._start_providers),
             ("agents", self._start_agents),
+            ("fleet", self._start_fleet),
         )
         self._register_commands()
         for part, start in steps:
@@ -125,7 +134,7 @@ class Hub:
                     await stop()
             except TimeoutError:
                 self._fail(part, "it did not stop in time", "")
-            except (StoreError, ProviderError, OSError) as error:
+            except (StoreError, ProviderError, FleetError, OSError) as error:
                 self._fail(part, str(error), "")
         self.bus.publish(HubStopped())
         await self.ledger.close()
@@ -185,7 +194,7 @@ class Hub:
                 await start()
         except TimeoutError:
             self._fail(part, f"it did not start within {_START_WITHIN:g} s", "")
-        except (StoreError, ProviderError) as error:
+        except (StoreError, ProviderError, FleetError) as error:
             self._fail(part, error.message, error.hint)
         except Exception as error:  # one part's fault must not take the window down
             self._fail(part, f"{type(error).__name__}: {error}", "`gsh-tui doctor` says more.")
@@ -248,6 +257,30 @@ class Hub:
         else:
             if agent.mind is not None:
                 self._minds.warm_soon(agent.mind, _WARM_AFTER)
+
+    async def _start_fleet(self) -> None:
+        if self.store is None:
+            raise FleetError("store", "Agents in terminals need the record.")
+        from gshtui.agents.fleet_assembly import make_fleet  # what no first screen needs
+        from gshtui.agents.fleet_commands import commands
+
+        self.fleet = make_fleet(
+            self.bus,
+            self.store,
+            self.settings,
+            self.options.cwd,
+            visiting="agents" not in self.options.parts,
+            approvals=self.options.approvals,
+            session_of=self._session_of,
+        )
+        self._stops.append(("fleet", self.fleet.stop))
+        for command in commands(self.fleet, self.ledger.entries):
+            self.registry.register(command)
+        await self.fleet.start()
+
+    def _session_of(self, name: str) -> str:
+        agent = self._roster.get(name) if self._roster is not None else None
+        return agent.session if agent is not None else ""
 
     def _make_agent(self) -> Agent:
         assert self._gate is not None and self._minds is not None and self._sessions is not None

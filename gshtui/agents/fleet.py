@@ -7,13 +7,12 @@ there is an agent. Commands, the agents' own tool and the hub's socket call it; 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 
 import msgspec
 
-from gshtui.agents import fleet_state
 from gshtui.agents.fleet_ground import Ground, of_store, over
+from gshtui.agents.fleet_hearing import Hearing
 from gshtui.agents.fleet_kill import Killer
 from gshtui.agents.fleet_ports import FleetError, Launcher, Place, Post
 from gshtui.agents.fleet_post import TerminalPost
@@ -24,10 +23,6 @@ from gshtui.agents.fleet_rows import Rows
 from gshtui.agents.fleet_start import Starter
 from gshtui.agents.fleet_terminals import Terminals
 from gshtui.bus.bus import Bus
-from gshtui.bus.event import Event
-from gshtui.bus.events.agent import TurnFinished
-from gshtui.bus.events.fleet import AgentSpawnRequested
-from gshtui.bus.events.session import SessionOpened
 from gshtui.bus.fleet import AgentRow, SpawnRequest
 from gshtui.store.errors import StoreError
 from gshtui.store.store import Store
@@ -69,21 +64,19 @@ class Fleet:
         self._killer = Killer(self._ground, self._reports.ended)
         self._reconciler = Reconciler(self._ground, on_ended=self._reports.ended, on_killed=self._killer.watch)
         self._recoverer = Recoverer(self._ground, self._starter, self._killer)
-        self._wishes: set[asyncio.Task[None]] = set()
-        self._subscription = bus.subscribe(self._listen, AgentSpawnRequested, *fleet_state.HEARD, name="fleet")
+        self._hearing = Hearing(self._ground, self._reports, self.spawn)
 
     async def start(self) -> None:
         """Take the roster up: look what really runs, say who is lost, and go on looking."""
         ground = self._ground
+        if ground.place.visiting:
+            return  # whatever it is asked to do begins with a look
         try:
-            if not ground.place.visiting:
-                await ground.store.forget_agents(KEPT_DAYS)
+            await ground.store.forget_agents(KEPT_DAYS)
             lost = await self._reconciler.look()
         except StoreError as error:
             raise of_store(error) from error
         self._reconciler.tell_lost(lost)
-        if ground.place.visiting:
-            return
         self._reconciler.start()
         for row in ground.rows.all():
             if over(row) and row.background and not row.reported:
@@ -91,11 +84,8 @@ class Fleet:
 
     async def stop(self) -> None:
         """Let go: the agents go on, and the next hub of their folder looks after them."""
-        self._subscription.unsubscribe()
         await self._reconciler.stop()
-        for task in tuple(self._wishes):
-            task.cancel()
-        await asyncio.gather(*self._wishes, return_exceptions=True)
+        await self._hearing.stop()
         await self._starter.stop()
         await self._reports.stop()
         await self._killer.stop()
@@ -163,14 +153,24 @@ class Fleet:
 
     # What is done to them
 
-    async def spawn(self, request: SpawnRequest, *, spawn: str = "") -> AgentRow:
-        """Start an agent; it runs in its terminal when this returns."""
+    @property
+    def grace(self) -> float:
+        """Seconds in which a kill can be undone."""
+        return self._ground.place.grace
+
+    async def spawn(self, request: SpawnRequest, *, spawn: str = "", by_person: bool = False) -> AgentRow:
+        """Start an agent; it runs in its terminal when this returns.
+
+        Args:
+            spawn: id of the wish; the events that answer it carry it.
+            by_person: a person asks, whom the limits on agents do not hold back.
+        """
         parent = self._ground.rows.get(request.parent) if request.parent else None
         session = parent.session if parent is not None else self._session_of(request.parent)
         if request.parent:
             depth = parent.depth + 1 if parent is not None else 1
             request = msgspec.structs.replace(request, depth=max(depth, request.depth))
-        row = await self._starter.spawn(request, parent_session=session, spawn=spawn)
+        row = await self._starter.spawn(request, parent_session=session, spawn=spawn, limited=not by_person)
         self._reconciler.poke()
         if self._ground.place.visiting:
             await self._starter.briefed()
@@ -269,30 +269,3 @@ class Fleet:
                 if matches(found):
                     return found
                 await asyncio.sleep(_STALE / 4)
-
-    async def _listen(self, batch: Sequence[Event]) -> None:
-        for event in batch:
-            if isinstance(event, AgentSpawnRequested):
-                task = asyncio.get_running_loop().create_task(self._wished(event), name="spawn")
-                self._wishes.add(task)
-                task.add_done_callback(self._wishes.discard)
-            elif (row := self._ground.rows.get(getattr(event, "agent", ""))) is not None:
-                await self._heard(row, event)
-            elif isinstance(event, SessionOpened):
-                for row in self.rows():
-                    if over(row) and row.parent == event.agent and row.parent_session == event.session:
-                        await self._reports.hand_over(row)
-
-    async def _wished(self, event: AgentSpawnRequested) -> None:
-        with contextlib.suppress(FleetError):  # it was said as `AgentSpawnFailed`
-            await self.spawn(event.request, spawn=event.spawn)
-
-    async def _heard(self, row: AgentRow, event: Event) -> None:
-        fields = fleet_state.changes(row, event)
-        if isinstance(event, TurnFinished):
-            fields["unread"] = row.unread + 1
-        self._ground.rows.change_soon(row.id, fields)
-        # One of ours ends when its task is done; somebody's program goes on waiting, and its answer is the report.
-        answered = isinstance(event, TurnFinished) and row.kind == "cli"
-        if answered and (now := self._ground.rows.get(row.id)) is not None and now.report:
-            await self._reports.hand_over(now)

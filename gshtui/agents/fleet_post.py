@@ -6,11 +6,12 @@ The plain way, for whoever has no better one; it never tries a message twice. Us
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 from gshtui.agents.fleet_ports import FleetError
 from gshtui.agents.fleet_terminals import Terminals
 from gshtui.bus.bus import Bus
-from gshtui.bus.events.agent import InterruptRequested
+from gshtui.bus.events.agent import InterruptRequested, PromptSubmitted
 from gshtui.bus.events.fleet import MessageSubmitted
 from gshtui.bus.fleet import AgentRow
 from gshtui.bus.ids import new_id
@@ -28,14 +29,20 @@ ENTER_AFTER = 0.2
 class TerminalPost:
     """Types. Two messages to one agent never mix."""
 
-    def __init__(self, bus: Bus, terminals: Terminals) -> None:
+    def __init__(self, bus: Bus, terminals: Terminals, connected: Callable[[str], bool] = lambda agent: False) -> None:
+        """`connected`: whether an agent's own process listens to this hub's bus."""
         self._bus = bus
+        self._connected = connected
         self._terminals = terminals
         self._locks: dict[str, asyncio.Lock] = {}
 
     async def send(self, row: AgentRow, text: str, *, sender: str, defer_if_busy: bool) -> str:
-        """Type the message. Raises `FleetError`."""
+        """Give it to one of ours that listens, else type it. Raises `FleetError`."""
         message = new_id()
+        if row.kind == "native" and self._connected(row.id):
+            source = f"agent {sender}" if sender != "person" else sender
+            self._bus.publish(PromptSubmitted(prompt=message, agent=row.id, text=text, source=source))
+            return message
         server = self._terminals.of(row.socket)
         try:
             async with self._locks.setdefault(row.id, asyncio.Lock()):
@@ -53,10 +60,12 @@ class TerminalPost:
 
     async def interrupt(self, row: AgentRow) -> None:
         """Interrupt it: by an event when it is ours, by Escape or Ctrl+C when it is not. Raises `FleetError`."""
-        if row.kind == "native":
+        if row.kind == "native" and self._connected(row.id):
             self._bus.publish(InterruptRequested(agent=row.id))
             return
         try:
-            await self._terminals.of(row.socket).send_keys(row.pane, "Escape" if row.profile else "C-c")
+            await self._terminals.of(row.socket).send_keys(
+                row.pane, "Escape" if row.profile else "C-c"
+            )
         except TmuxError as error:
             raise FleetError("tmux", error.message, hint=error.hint) from error

@@ -38,14 +38,16 @@ class Starter:
         self._places = asyncio.Semaphore(AT_ONCE)
         self._briefings: set[asyncio.Task[None]] = set()
 
-    async def spawn(self, request: SpawnRequest, *, parent_session: str, spawn: str = "") -> AgentRow:
+    async def spawn(
+        self, request: SpawnRequest, *, parent_session: str, spawn: str = "", limited: bool = True
+    ) -> AgentRow:
         """A new agent, running in its terminal.
 
         Raises:
             FleetError: it goes too far (`limit`), or could not be started.
         """
         try:
-            row = await self._new_row(request, parent_session)
+            row = await self._new_row(request, parent_session, limited)
             try:
                 row = await self._first(row, request)
             except BaseException:
@@ -109,7 +111,7 @@ class Starter:
             task.cancel()
         await asyncio.gather(*self._briefings, return_exceptions=True)
 
-    async def _new_row(self, request: SpawnRequest, parent_session: str) -> AgentRow:
+    async def _new_row(self, request: SpawnRequest, parent_session: str, limited: bool) -> AgentRow:
         place, rows = self._ground.place, self._ground.rows
         cwd = Path(request.cwd or place.home)
         if not await asyncio.to_thread(cwd.is_dir):
@@ -138,7 +140,8 @@ class Starter:
         )
         async with self._row_at_a_time:
             await rows.load()
-            fleet_limits.check(request, rows.all(), now)
+            if limited:
+                fleet_limits.check(request, rows.all(), now)
             return await rows.add(row, request)
 
     async def _first(self, row: AgentRow, request: SpawnRequest) -> AgentRow:

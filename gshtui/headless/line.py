@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from gshtui.hub import Hub
 
 STORE_ONLY = frozenset({"store"})
-MOST_PARTS = frozenset({"store", "guard", "providers"})
+MOST_PARTS = frozenset({"store", "guard", "providers", "fleet"})
+FLEET_PARTS = frozenset({"store", "fleet"})
 
 
 @dataclass(frozen=True, slots=True)

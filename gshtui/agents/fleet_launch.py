@@ -1,0 +1,114 @@
+"""The command line of each agent: our own program with its spec, or somebody else's program.
+
+Owns the choice of argv and environment; refuses a program that is not there. The spec file is 0600 in the data folder,
+so no prompt is ever an argument of ours. Used by the fleet as its launcher.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from gshtui.agents.fleet_environment import environment
+from gshtui.agents.fleet_ports import FleetError, Start
+from gshtui.agents.native.spec import Spec, SpecError, make_spec, native_argv, read_spec, spec_path, write_spec
+from gshtui.bus.fleet import AgentRow, SpawnRequest
+from gshtui.guard.approval import Mode
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """On what terms this hub's agents work; what they start is held to the same."""
+
+    approvals: Mode = "ask"
+    auto_approve: tuple[str, ...] = ()
+    max_steps: int = 0
+    runtime: Path = Path()
+    """Folder of the hubs' sockets."""
+
+
+class CommandLines:
+    """Makes command lines. `hub` gives the socket that agents report to, empty when there is none."""
+
+    def __init__(self, data: Path, terms: Terms, hub: Callable[[], str] = lambda: "") -> None:
+        self._data = data
+        self._terms = terms
+        self._hub = hub
+
+    async def first(self, row: AgentRow, request: SpawnRequest) -> Start:
+        """For a new agent. Raises `FleetError`."""
+        if row.kind == "native":
+            return await self._native(row, request)
+        return await self._program(row, request, request.prompt)
+
+    async def again(self, row: AgentRow, request: SpawnRequest) -> Start:
+        """For one that was there before. Raises `FleetError`."""
+        if row.kind == "native":
+            return await self._native_again(row, request)
+        start = await self._program(row, request, "")
+        return Start(start.argv, start.env, blank=True)
+
+    async def worktree(self, row: AgentRow, branch: str) -> Path:
+        """Make its git worktree. Raises `FleetError`."""
+        raise FleetError("invalid", f"A worktree for {branch!r} cannot be made here.")
+
+    async def unsaved(self, row: AgentRow) -> list[str]:
+        """What is uncommitted or unpushed in its worktree."""
+        return []
+
+    async def _native(self, row: AgentRow, request: SpawnRequest) -> Start:
+        terms = self._terms
+        try:
+            spec = make_spec(
+                row,
+                request,
+                data=self._data,
+                home=Path(row.home),
+                hub=self._hub(),
+                runtime=str(terms.runtime),
+                approvals=terms.approvals,
+                auto_approve=terms.auto_approve,
+                max_steps=terms.max_steps,
+            )
+        except SpecError as error:
+            raise FleetError("invalid", error.message, hint=error.hint) from error
+        return await self._from_spec(row, spec)
+
+    async def _native_again(self, row: AgentRow, request: SpawnRequest) -> Start:
+        """From its own spec: what it was asked is then not asked a second time."""
+        try:
+            spec = await asyncio.to_thread(read_spec, spec_path(self._data, row.id))
+        except SpecError:
+            # Its conversation holds the prompt already; a new spec must not bring it again.
+            return await self._native(row, msgspec.structs.replace(request, prompt=""))
+        spec = msgspec.structs.replace(spec, hub=self._hub(), session=row.session, tmux_socket=row.socket)
+        return await self._from_spec(row, spec)
+
+    async def _from_spec(self, row: AgentRow, spec: Spec) -> Start:
+        try:
+            file = await asyncio.to_thread(write_spec, spec)
+        except SpecError as error:
+            raise FleetError("invalid", error.message, hint=error.hint) from error
+        return Start(tuple(native_argv(row, file)), environment(os.environ, row.id))
+
+    async def _program(self, row: AgentRow, request: SpawnRequest, prompt: str) -> Start:
+        if not request.cli:
+            raise FleetError("invalid", f"There is no profile {request.profile!r}.")
+        program = await asyncio.to_thread(found, request.cli[0], Path(row.cwd))
+        return Start((program, *request.cli[1:]), environment(os.environ, row.id), prompt=prompt)
+
+
+def found(program: str, cwd: Path) -> str:
+    """The program as it can be started. Blocks for a moment. Raises `FleetError` when there is none."""
+    candidate = str(cwd / program) if "/" in program else program
+    path = shutil.which(candidate)
+    if path is None:
+        where = "there is no such program" if "/" in program else "it is not on the PATH"
+        raise FleetError("invalid", f"{program} cannot be started: {where}.", hint="Install it, or give its full path.")
+    return str(Path(path).absolute())

@@ -1,0 +1,106 @@
+"""A fleet for a test: a real record, a private tmux server, real small programs as agents.
+
+`Yard` is one folder's worth; several fleets in it are several hubs. Used by `tests/real/test_fleet*.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gshtui.agents.fleet import Fleet
+from gshtui.agents.fleet_launch import CommandLines, Terms
+from gshtui.agents.fleet_ports import Place
+from gshtui.bus.bus import Bus
+from gshtui.bus.event import Event
+from gshtui.bus.fleet import AgentRow, SpawnRequest
+from gshtui.store.store import Store
+from gshtui.tmux.server import TmuxServer
+from tests.kit.tmux import eventually
+
+ECHO = """
+import sys
+print("ready", flush=True)
+for line in sys.stdin:
+    print("got:" + line.rstrip(), flush=True)
+    if line.strip() == "end":
+        sys.exit(int(sys.argv[1]) if len(sys.argv) > 1 else 0)
+"""
+"""An agent that repeats what it is told, and ends when told `end`."""
+
+
+def echo(code: int = 0) -> tuple[str, ...]:
+    """Its argument vector."""
+    return (sys.executable, "-c", ECHO, str(code))
+
+
+@dataclass
+class Yard:
+    """A folder, its record and its tmux server."""
+
+    home: Path
+    server: TmuxServer
+    grace: float = 60.0
+    events: list[Event] = field(default_factory=list[Event])
+
+    @contextlib.asynccontextmanager
+    async def hub(
+        self,
+        *,
+        visiting: bool = False,
+        session_of: Callable[[str], str] = lambda agent: "",
+        crash: bool = False,
+    ) -> AsyncGenerator[Fleet]:
+        """A hub with a fleet; `crash`: it does not say goodbye to its agents."""
+        bus = Bus()
+        store = await Store.open(self.home / "data" / "gsh.db")
+        bus.subscribe(self.events.extend, name="test")
+        data = self.home / "data"
+        place = Place(
+            self.home, data, socket=str(self.server.socket_path), prefix="gsh", visiting=visiting, grace=self.grace
+        )
+        fleet = Fleet(bus, store, place, CommandLines(data, Terms()), session_of=session_of)
+        await fleet.start()
+        try:
+            yield fleet
+        finally:
+            if not crash:
+                await fleet.stop()
+            await bus.close()
+            await store.close()
+
+    def said(self, kind: type[Event]) -> list[Event]:
+        """The events of this type so far."""
+        return [event for event in self.events if isinstance(event, kind)]
+
+    async def heard(self, kind: type[Event]) -> list[Event]:
+        """The events of this type, once there is one."""
+
+        async def look() -> list[Event]:
+            await asyncio.sleep(0)
+            return self.said(kind)
+
+        return await eventually(look)
+
+
+async def status(fleet: Fleet, id: str, *wanted: str) -> AgentRow:
+    """Wait until the agent's status is one of these."""
+    return await fleet.wait(id, wanted, 8.0)
+
+
+async def shows(yard: Yard, row: AgentRow, text: str) -> str:
+    """Wait until the agent's terminal shows this."""
+
+    async def look() -> str:
+        return "\n".join(await yard.server.capture(row.pane, styled=False, join=True))
+
+    return await eventually(look, until=lambda seen: text in seen)
+
+
+def cli(*argv: str, name: str = "", prompt: str = "") -> SpawnRequest:
+    """A request for somebody's program."""
+    return SpawnRequest(cli=argv, name=name, prompt=prompt)

@@ -1,0 +1,275 @@
+"""Agents in terminals on a real tmux server and a real record: started, found again, lost, ended, restored."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from gshtui.agents import fleet_process
+from gshtui.agents.fleet_ports import FleetError
+from gshtui.bus.events.agent import PromptSubmitted
+from gshtui.bus.events.fleet import AgentEnded, AgentKilled, AgentRestored, AgentSpawned, AgentSpawnFailed
+from gshtui.bus.events.hub import Noticed
+from gshtui.bus.fleet import SpawnRequest
+from tests.kit.fleet import Yard, cli, echo, shows, status
+from tests.kit.tmux import private_server
+
+
+@pytest.fixture
+async def yard(tmp_path: Path) -> AsyncGenerator[Yard]:
+    async with private_server() as server:
+        yield Yard(tmp_path, server)
+
+
+async def test_a_program_is_started_spoken_to_and_ends_with_its_report(yard: Yard) -> None:
+    async with yard.hub() as fleet:
+        row = await fleet.spawn(cli(*echo(3), name="Repeater"))
+        assert (row.id, row.name, row.kind, row.tmux_session) == ("0001", "repeater", "cli", "gsh-agent-0001")
+        assert row.owner == os.getpid()
+        await shows(yard, row, "ready")
+        assert row.pid_started == fleet_process.started(row.pid) != 0
+        message = await fleet.send("1", "hello\nwith $(date) `x` ; #{pane_id}", defer_if_busy=False)
+        assert message
+        await shows(yard, row, "got:with $(date) `x` ; #{pane_id}")
+        await fleet.send("repeater", "end", defer_if_busy=False)
+        ended = await status(fleet, "1", "failed")
+        assert (ended.exit_status, ended.doing, ended.status_source) == (3, "exit 3", "process")
+        assert "got:end" in await fleet.show("1")
+        await yard.heard(AgentEnded)
+        with pytest.raises(FleetError, match="has ended"):
+            await fleet.send("1", "more")
+        await fleet.remove("1")
+        with pytest.raises(FleetError, match="no agent"):
+            await fleet.find("1")
+        assert await yard.server.panes() == []
+    assert [type(event) for event in yard.events].count(AgentSpawned) == 1
+
+
+async def test_a_prompt_is_typed_once_the_program_is_ready(yard: Yard) -> None:
+    slow = (sys.executable, "-c", "import select; select.select([], [], [], 2)\n" + echo()[2])
+    async with yard.hub() as fleet:
+        row = await fleet.spawn(cli(*slow, prompt="first words"))
+        await shows(yard, row, "got:first words")
+
+
+async def test_what_cannot_start_leaves_nothing(yard: Yard) -> None:
+    async with yard.hub() as fleet:
+        with pytest.raises(FleetError, match="not on the PATH") as told:
+            await fleet.spawn(cli("no-such-program-here"))
+        assert told.value.hint
+        with pytest.raises(FleetError, match="does not exist"):
+            await fleet.spawn(SpawnRequest(cli=echo(), cwd="/no/such/folder"))
+        assert fleet.rows() == []
+        assert await yard.server.panes() == []
+    assert len(yard.said(AgentSpawnFailed)) == 2
+
+
+async def test_a_program_that_ends_at_once_is_told_with_its_last_words(yard: Yard) -> None:
+    async with yard.hub() as fleet:
+        row = await fleet.spawn(cli("sh", "-c", "echo no login; exit 7"))
+        ended = await status(fleet, row.id, "failed")
+        assert ended.exit_status == 7
+        assert "no login" in await fleet.show(row.id)
+
+
+async def test_names_that_are_taken_are_gone_round(yard: Yard) -> None:
+    await yard.server.spawn("gsh-agent-0001", ["cat"], cwd=yard.home, env={})
+    async with yard.hub() as fleet:
+        first = await fleet.spawn(cli(*echo(), name="twin"))
+        second = await fleet.spawn(cli(*echo(), name="twin"))
+        assert (first.tmux_session, second.tmux_session) == ("gsh-agent-0001-2", "gsh-agent-0002")
+        assert (first.name, second.name) == ("twin", "twin-2")
+        assert (await fleet.rename("2", "Other Name")).name == "other-name"
+        assert (await fleet.find("other-name")).id == "0002"
+
+
+async def test_twenty_five_at_once_get_each_their_own_words(yard: Yard) -> None:
+    async with yard.hub() as fleet:
+        plain = ("sh", "-c", "echo ready; while read -r line; do echo got:$line; done")
+        rows = await asyncio.gather(*(fleet.spawn(cli(*plain, name=f"n{n}")) for n in range(25)))
+        assert len({row.id for row in rows}) == len({row.pane for row in rows}) == 25
+        await asyncio.gather(*(fleet.send(row.id, f"words of {row.name}.", defer_if_busy=False) for row in rows))
+        for row in rows:
+            seen = await shows(yard, row, f"got:words of {row.name}.")
+            assert seen.count("got:") == 1
+
+
+async def test_agents_outlive_a_hub_that_dies_and_are_found_again(yard: Yard) -> None:
+    async with yard.hub(crash=True) as fleet:
+        stays = await fleet.spawn(cli(*echo()))
+        ends = await fleet.spawn(cli(*echo(5)))
+        await shows(yard, ends, "ready")
+    await yard.server.send_text(ends.pane, "end", enter=True)
+    await shows(yard, ends, "got:end")
+    async with yard.hub() as fleet:
+        assert (await status(fleet, ends.id, "failed")).exit_status == 5
+        back = await fleet.find(stays.id)
+        assert (back.pid, back.pane, back.ended, back.owner) == (stays.pid, stays.pane, 0.0, os.getpid())
+        await fleet.send(stays.id, "still there", defer_if_busy=False)
+        await shows(yard, stays, "got:still there")
+
+
+async def test_a_killed_server_loses_them_and_they_come_back_only_with_their_memory(yard: Yard) -> None:
+    async with yard.hub() as fleet:
+        row = await fleet.spawn(cli(*echo()))
+        await yard.server.kill_server()
+        lost = await status(fleet, row.id, "lost")
+        assert "terminal is gone" in lost.doing
+        await yard.heard(Noticed)
+        with pytest.raises(FleetError, match="cannot go on where it was") as told:
+            await fleet.recover(row.id)
+        assert told.value.kind == "blank"
+        again = await fleet.restart(row.id)
+        assert (again.id, again.status, again.ended) == (row.id, "starting", 0.0)
+        assert again.pid != row.pid
+        await shows(yard, again, "ready")
+
+
+async def test_another_program_in_the_same_pane_is_not_the_agent(yard: Yard) -> None:
+    """Pane ids begin again on a new server: `%0` alone is nobody."""
+    async with yard.hub(crash=True) as fleet:
+        row = await fleet.spawn(cli(*echo()))
+    await yard.server.kill_server()
+    stranger = await yard.server.spawn(row.tmux_session, ["cat"], cwd=yard.home, env={})
+    assert stranger.pane == row.pane
+    async with yard.hub() as fleet:
+        assert (await fleet.find(row.id)).status == "lost"
+        assert await fleet.show(row.id) == ""
+        await fleet.restart(row.id)
+        assert not (await yard.server.pane(stranger.pane)).dead
+
+
+async def test_a_look_that_fails_changes_nothing(yard: Yard) -> None:
+    async with yard.hub() as fleet:
+        row = await fleet.spawn(cli(*echo()))
+        await shows(yard, row, "ready")
+        server = next(p for p in psutil.process_iter() if p.pid == psutil.Process(row.pid).ppid())
+        server.suspend()
+        try:
+            await fleet.refresh()
+            assert (await fleet.find(row.id)).status not in ("lost", "done", "failed")
+        finally:
+            server.resume()
+        await shows(yard, row, "ready")
+
+
+FORKS = """
+import subprocess, sys, time
+child = subprocess.Popen([sys.executable, "-c", "import time\\nwhile True: print(time.monotonic_ns(), flush=True)"],
+                         stdout=open(sys.argv[1], "w"))
+print("ready", child.pid, flush=True)
+for line in sys.stdin: print("got:" + line, flush=True)
+"""
+
+
+async def test_a_kill_is_told_stops_the_work_and_can_be_undone(yard: Yard) -> None:
+    # A profile says that Escape interrupts it; without one nothing is known that would not end it.
+    async with yard.hub() as fleet:
+        output = yard.home / "numbers"
+        row = await fleet.spawn(SpawnRequest(cli=(sys.executable, "-c", FORKS, str(output)), profile="generic"))
+        await shows(yard, row, "ready")
+        (told,) = await fleet.unsaved(row.id)
+        assert "runs a command" in told
+        killed = await fleet.kill(row.id)
+        assert killed.killed
+        (worker,) = psutil.Process(row.pid).children()
+        assert worker.status() == psutil.STATUS_STOPPED
+        (event,) = await yard.heard(AgentKilled)
+        assert isinstance(event, AgentKilled)
+        assert event.until == pytest.approx(killed.killed_at + 60)  # pyright: ignore[reportUnknownMemberType]
+        with pytest.raises(FleetError, match="is killed"):
+            await fleet.send(row.id, "hello")
+        restored = await fleet.undo_kill(row.id)
+        assert not restored.killed
+        assert worker.status() != psutil.STATUS_STOPPED
+        await fleet.send(row.id, "go on", defer_if_busy=False)
+        await shows(yard, row, "go on")
+    await yard.heard(AgentRestored)
+
+
+async def test_a_killed_agent_ends_with_all_it_started_when_its_while_is_over(yard: Yard) -> None:
+    yard.grace = 0.3
+    async with yard.hub() as fleet:
+        row = await fleet.spawn(
+            SpawnRequest(cli=(sys.executable, "-c", FORKS, str(yard.home / "numbers")), profile="generic")
+        )
+        await shows(yard, row, "ready")
+        (worker,) = psutil.Process(row.pid).children()
+        await fleet.kill(row.id)
+        ended = await status(fleet, row.id, "done")
+        assert (ended.killed, ended.doing) == (True, "killed")
+        assert fleet_process.started(worker.pid) == 0
+        assert not fleet_process.runs(row.pid, row.pid_started)
+        with pytest.raises(FleetError, match="has ended already"):
+            await fleet.undo_kill(row.id)
+
+
+async def test_a_program_that_ignores_the_hang_up_is_ended_too(yard: Yard) -> None:
+    stubborn = "trap '' HUP TERM INT; echo ready; while :; do read -r x || sleep 1; done"
+    async with yard.hub() as fleet:
+        row = await fleet.spawn(cli("sh", "-c", stubborn))
+        await shows(yard, row, "ready")
+        ended = await fleet.kill(row.id, now=True)
+        assert ended.status == "done"
+        assert not fleet_process.runs(row.pid, row.pid_started)
+
+
+async def test_two_hubs_share_a_roster_and_one_takes_over(yard: Yard) -> None:
+    async with yard.hub() as second:
+        async with yard.hub() as first:
+            row = await first.spawn(cli(*echo()))
+            await second.refresh()
+            assert [r.name for r in second.rows()] == [row.name]
+            # One process, so both are the same owner to the record; what counts is that both know and can act.
+            await second.send(row.id, "from the other window", defer_if_busy=False)
+            await shows(yard, row, "got:from the other window")
+        await second.refresh()
+        assert (await second.find(row.id)).owner == os.getpid()
+        os.kill(row.pid, signal.SIGKILL)
+        dead = await status(second, row.id, "failed")
+        assert (dead.exit_status, dead.doing) == (137, "signal 9")
+
+
+async def test_an_agent_may_not_nest_deeper_than_three_nor_start_too_many(yard: Yard) -> None:
+    async with yard.hub(session_of=lambda agent: "s1") as fleet:
+        parent = "main"
+        for depth in (1, 2, 3):
+            row = await fleet.spawn(SpawnRequest(cli=("cat",), parent=parent))
+            assert row.depth == depth
+            parent = row.id
+        with pytest.raises(FleetError, match="nested 3 deep"):
+            await fleet.spawn(SpawnRequest(cli=("cat",), parent=parent))
+        for _ in range(7):
+            await fleet.spawn(SpawnRequest(cli=("cat",), parent="main"))
+        with pytest.raises(FleetError, match="8 are the most"):
+            await fleet.spawn(SpawnRequest(cli=("cat",), parent="main"))
+        assert len(fleet.rows()) == 10
+
+
+async def test_a_background_report_reaches_the_conversation_that_asked_once(yard: Yard) -> None:
+    session = "s1"
+    async with yard.hub(session_of=lambda agent: session) as fleet:
+        row = await fleet.spawn(SpawnRequest(cli=echo(), parent="main", background=True, name="scout"))
+        await shows(yard, row, "ready")
+        session = "another one"
+        await fleet.send(row.id, "end", defer_if_busy=False)
+        await status(fleet, row.id, "done")
+        await fleet.refresh()
+        assert yard.said(PromptSubmitted) == []
+    session = "s1"
+    async with yard.hub(session_of=lambda agent: session) as fleet:
+        (told,) = await yard.heard(PromptSubmitted)
+        assert isinstance(told, PromptSubmitted)
+        assert (told.agent, told.source) == ("main", f"agent {row.id}")
+        assert "scout (0001) has finished" in told.text
+        assert "> got:end" in told.text
+    async with yard.hub(session_of=lambda agent: session):
+        pass
+    assert len(yard.said(PromptSubmitted)) == 1
