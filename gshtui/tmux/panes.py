@@ -28,6 +28,9 @@ _FIELDS = (
     "cursor_flag",
     "alternate_on",
     "mouse_any_flag",
+    "mouse_button_flag",
+    "mouse_all_flag",
+    "mouse_sgr_flag",
     "session_attached",
     "window_activity",
     "window_bell_flag",
@@ -71,6 +74,11 @@ class PaneInfo:
     in_mode: bool = False
     """A person looks at its past in tmux's copy mode; keys would go there."""
     session_id: str = ""
+    mouse_drags: bool = False
+    """The program wants to be told of the mouse moving with a button down; `mouse_moves`: also without one."""
+    mouse_moves: bool = False
+    mouse_sgr: bool = False
+    """It wants to be told in the SGR encoding, which has no limit of 223 columns."""
 
     @property
     def target(self) -> str:
@@ -84,7 +92,7 @@ def parse(line: str) -> PaneInfo | None:
     if len(parts) < len(_FIELDS) or not parts[0]:
         return None
     (pane, window, session_id, session, pid, dead, status, signal, width, height, x, y, cursor, alternate) = parts[:14]
-    mouse, attached, activity, bell, history, mode, command, title = parts[14:]
+    mouse, dragged, moved, sgr, attached, activity, bell, history, mode, command, title = parts[14:]
     gone = dead == "1"
     return PaneInfo(
         pane=pane,
@@ -108,6 +116,9 @@ def parse(line: str) -> PaneInfo | None:
         history=_number(history),
         in_mode=_number(mode) > 0,
         session_id=session_id,
+        mouse_drags=dragged == "1" or moved == "1",
+        mouse_moves=moved == "1",
+        mouse_sgr=sgr == "1",
     )
 
 
