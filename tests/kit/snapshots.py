@@ -15,6 +15,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from syrupy.location import PyTestLocation
+from syrupy.types import SnapshotIndex
 from textual.app import App
 
 ROOT = Path(__file__).parent.parent.parent
@@ -34,6 +35,29 @@ class SVG(SingleFileSnapshotExtension):
     def serialize(self, data: Any, **_: Any) -> str:
         # Class names carry a hash of the whole text; without it a change of one cell is a change of one line.
         return re.sub(r"\bterminal-\d+-([\w-]+)", r"terminal-\1", str(data))
+
+
+class Readme(SVG):
+    """The picture at the top of the README: `snapshots/readme.svg`."""
+
+    @classmethod
+    def dirname(cls, *, test_location: PyTestLocation) -> str:
+        return str(ROOT / "snapshots")
+
+    @classmethod
+    def get_snapshot_name(cls, *, test_location: PyTestLocation, index: SnapshotIndex = 0) -> str:
+        return "readme"
+
+
+@pytest.fixture
+def readme_snap(snapshot: SnapshotAssertion) -> Snap:
+    """Compare the screen with the README's picture."""
+    kept = snapshot.use_extension(Readme)
+
+    def compare(app: App[Any]) -> None:
+        assert app.export_screenshot(title="gsh-tui") == kept
+
+    return compare
 
 
 @pytest.fixture

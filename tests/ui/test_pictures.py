@@ -15,11 +15,11 @@ from gshtui.bus.events.hub import PartFailed
 from gshtui.ui.widgets.transcript.transcript import Transcript
 from tests.kit import recorded
 from tests.kit.fake_hub import Answer
-from tests.kit.snapshots import Snap, snap
+from tests.kit.snapshots import Snap, readme_snap, snap
 from tests.kit.transcript_host import settled as drawn
 from tests.kit.window import NOW, Window
 
-__all__ = ["snap"]
+__all__ = ["readme_snap", "snap"]
 
 SIZES = [pytest.param((80, 24), id="80x24"), pytest.param((200, 50), id="200x50")]
 THEMES = [pytest.param("gsh-dark", id="dark"), pytest.param("gsh-light", id="light")]
@@ -117,6 +117,10 @@ async def test_asked(snap: Snap, size: tuple[int, int], theme: str) -> None:
 @pytest.mark.parametrize("theme", THEMES)
 async def test_answered(snap: Snap, size: tuple[int, int], theme: str) -> None:
     await shown(snap, size, theme, (*recorded.STARTED, *recorded.TURN, *recorded.ANSWERED))
+
+
+async def test_the_readme_shows_the_window_as_it_is(readme_snap: Snap) -> None:
+    await shown(readme_snap, (130, 36), "gsh-dark", (*recorded.STARTED, *recorded.TURN, *recorded.ANSWERED))
 
 
 @pytest.mark.parametrize("size", SIZES)
