@@ -70,7 +70,7 @@ def styled(text: str) -> list[Span]:
 
 def sgr(style: Style, numbers: str) -> Style:
     """The style after the numbers of one SGR sequence, such as `1;38;5;208`. What is not understood changes nothing."""
-    codes = [int(part) if part.isdecimal() and len(part) < 5 else 0 for part in numbers.replace(":", ";").split(";")]
+    codes = [code for part in numbers.split(";") for code in _numbers(part)]
     at = 0
     while at < len(codes):
         code = codes[at]
@@ -79,10 +79,10 @@ def sgr(style: Style, numbers: str) -> Style:
             style = _NONE
         elif code in _SWITCHES:
             style = replace(style, **_SWITCHES[code])
-        elif code in (38, 48):
+        elif code in (38, 48, 58):
             colour, used = _long_colour(codes[at:])
             at += used
-            if used:
+            if used and code != 58:  # an underline has the colour of its words here
                 style = replace(style, foreground=colour) if code == 38 else replace(style, background=colour)
         elif code in (39, 49):
             style = replace(style, foreground=None) if code == 39 else replace(style, background=None)
@@ -91,6 +91,19 @@ def sgr(style: Style, numbers: str) -> Style:
         elif 40 <= code <= 47 or 100 <= code <= 107:
             style = replace(style, background=code - 40 if code < 100 else code - 92)
     return style
+
+
+def _numbers(part: str) -> list[int]:
+    """The numbers of one parameter. Joined by colons they are a form of underline, or one whole colour."""
+    words = part.split(":")
+    codes = [int(word) if word.isdecimal() and len(word) < 5 else 0 for word in words]
+    if len(codes) == 1:
+        return codes
+    if codes[0] == 4:
+        return [4 if codes[1] else 24]
+    if codes[0] in (38, 48, 58) and codes[1] == 2 and len(codes) > 5:
+        return [*codes[:2], *codes[3:6]]  # the third names a colour space
+    return codes if codes[0] in (38, 48, 58) else []
 
 
 def _long_colour(codes: list[int]) -> tuple[Colour, int]:

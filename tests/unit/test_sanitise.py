@@ -286,6 +286,14 @@ def test_styles() -> None:
     ]
     assert sgr(Style(bold=True, italic=True), "22;94;4") == Style(foreground=12, italic=True, underline=True)
     assert sgr(Style(), "38;5;999;8;5;banana;1234567") == Style()
+
+
+def test_numbers_joined_by_colons_belong_together() -> None:
+    assert sgr(Style(), "4:3") == Style(underline=True)
+    assert sgr(Style(underline=True), "4:0") == Style()
+    assert sgr(Style(), "38:2::10:20:30;48:2:1:2:3") == Style(foreground=(10, 20, 30), background=(1, 2, 3))
+    assert sgr(Style(), "38:5:208") == Style(foreground=208)
+    assert sgr(Style(bold=True), "58:2::1:2:3;58;2;1;2;3;58:5:9;53:1") == Style(bold=True)
     assert styled("old\x1b[32m\rnew")[0].style == Style(foreground=2)
 
 
