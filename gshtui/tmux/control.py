@@ -10,19 +10,17 @@ import asyncio
 import contextlib
 import os
 import secrets
-import signal
 from collections.abc import Callable, Sequence
 
-from gshtui.tmux import program
 from gshtui.tmux.blocks import Blocks
-from gshtui.tmux.errors import TmuxError, gone, missing, timed_out
+from gshtui.tmux.client import Client
+from gshtui.tmux.errors import gone, timed_out
 from gshtui.tmux.forked import Question, Reply
 from gshtui.tmux.panes import HIDDEN
 from gshtui.tmux.quoting import command
 
 DEADLINE = 4.0
 _CLOSE_WITHIN = 1.0
-_READ = 1 << 18
 
 
 class Control:
@@ -33,44 +31,32 @@ class Control:
         lost: set when it has ended, for whatever reason.
     """
 
-    def __init__(self, process: asyncio.subprocess.Process, session: str, note: Callable[[bytes], None]) -> None:
+    def __init__(self, session: str, note: Callable[[bytes], None]) -> None:
         self.session = session
         self.lost = asyncio.Event()
-        self._process = process
+        self._client: Client | None = None
         self._secret = secrets.token_hex(12)
         self._number = 0
         self._blocks = Blocks(note)
         self._pending: set[asyncio.Future[Reply]] = set()
-        self._reader = asyncio.get_running_loop().create_task(self._read(), name="tmux-control")
+        self._ending: asyncio.Task[None] | None = None
 
     @classmethod
     async def connect(cls, address: Sequence[str], note: Callable[[bytes], None]) -> Control:
         """Start a client on a running server. Raises `TmuxError` (missing, gone, timeout, refused)."""
         session = f"{HIDDEN}{os.getpid()}-{secrets.token_hex(3)}"
+        control = cls(session, note)
         # -N: never start a server. `cat` waits for ever at no cost; a session needs some window.
         new = ("new-session", "-E", "-s", session, "-n", session, "-f", "ignore-size", "-x", "80", "-y", "24", "cat")
+        control._client = await Client.start(("-N", *address, "-C", *new), control._heard, cwd="/")
+        control._ending = asyncio.get_running_loop().create_task(control._ended(control._client), name="tmux-control")
         try:
-            process = await asyncio.create_subprocess_exec(
-                *(program.find(), "-u", "-N", *address, "-C", *new),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.DEVNULL,
-                env=program.client_environment(),
-                cwd="/",
-                start_new_session=True,
-            )
-        except FileNotFoundError as error:
-            raise missing() from error
-        except OSError as error:
-            raise TmuxError("refused", f"tmux could not be started: {error.strerror}.") from error
-        client = cls(process, session, note)
-        try:
-            (reply,) = await client.ask([command("set-option", "-t", f"={session}:", "destroy-unattached", "on")])
+            (reply,) = await control.ask([command("set-option", "-t", f"={session}:", "destroy-unattached", "on")])
             reply.text()
         except BaseException:
-            await client.close()
+            await control.close()
             raise
-        return client
+        return control
 
     async def ask(self, questions: Sequence[str | Question], *, deadline: float = DEADLINE) -> list[Reply]:
         """Run command lines, all in one go; a reply for each, in order.
@@ -115,20 +101,21 @@ class Control:
     async def close(self) -> None:
         """End the client by ending its input; by force only when it does not take the hint."""
         self._abandon()
-        try:
-            async with asyncio.timeout(_CLOSE_WITHIN):
-                await self._process.wait()
-        except TimeoutError:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-            await self._process.wait()
-        self._reader.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._reader
+        if self._client is not None:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_CLOSE_WITHIN):
+                    await self._client.ended.wait()
+            await self._client.drop()
+        if self._ending is not None:
+            self._ending.cancel()
+
+    def _heard(self, fd: int, data: bytes) -> None:
+        if fd == 1:
+            self._blocks.feed(data)
 
     def _send(self, text: str) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.write(text.encode())
+        if self._client is not None:
+            self._client.write(text.encode())
 
     def _abandon(self) -> None:
         """No more is sent; who waits is told."""
@@ -136,16 +123,12 @@ class Control:
         for future in self._pending:
             if not future.done():
                 future.set_exception(gone())
-        if self._process.stdin is not None:
-            self._process.stdin.close()
+        if self._client is not None:
+            self._client.close_input()
 
-    async def _read(self) -> None:
-        assert self._process.stdout is not None
-        try:
-            while data := await self._process.stdout.read(_READ):
-                self._blocks.feed(data)
-        finally:
-            self._abandon()
+    async def _ended(self, client: Client) -> None:
+        await client.ended.wait()
+        self._abandon()
 
 
 def _answering(future: asyncio.Future[Reply]) -> Callable[[bool, list[bytes], bytes], None]:

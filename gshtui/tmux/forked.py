@@ -7,17 +7,14 @@ others into arguments. The rung below the control client, and the way to what on
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
 import secrets
-import signal
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gshtui.tmux import program
-from gshtui.tmux.errors import TmuxError, missing, said, timed_out
+from gshtui.tmux.client import Client
+from gshtui.tmux.errors import said, timed_out
 from gshtui.tmux.panes import FORMAT
 from gshtui.tmux.quoting import quoted
 
@@ -91,36 +88,18 @@ class Forked:
         Raises:
             TmuxError: missing, or timeout: then its process group has been killed.
         """
-        argv = (program.find(), "-u", *self.address, *arguments)
+        heard: dict[int, list[bytes]] = {1: [], 2: []}
+        client = await Client.start((*self.address, *arguments), lambda fd, data: heard[fd].append(data))
         try:
-            process = await asyncio.create_subprocess_exec(
-                *argv,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-                env=program.client_environment(),
-                start_new_session=True,
-            )
-        except FileNotFoundError as error:
-            raise missing() from error
-        except OSError as error:
-            raise TmuxError("refused", f"tmux could not be started: {error.strerror}.") from error
-        try:
+            client.write(stdin)
+            client.close_input()
             async with asyncio.timeout(deadline):
-                output, errors = await process.communicate(stdin)
+                await client.finished.wait()
         except TimeoutError as error:
             raise timed_out(deadline) from error
         finally:
-            if process.returncode is None:
-                await _end(process)
-        return output, errors, process.returncode or 0
-
-
-async def _end(process: asyncio.subprocess.Process) -> None:
-    """Kill the client with its group; it has no children that matter and nothing to save."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    await process.wait()
+            await client.drop()
+        return b"".join(heard[1]), b"".join(heard[2]), client.status
 
 
 def _fill(path: str, script: bytes) -> None:

@@ -26,7 +26,13 @@ _FIRST, _LONGEST = 0.5, 8.0
 """Seconds between attempts to climb."""
 STATE = "gsh-state"
 MOVED = "gsh-moved"
-_STATE = "#{window_bell_flag}|#{pane_dead}|#{alternate_on}|#{pane_current_command}|#{pane_title}"
+_STATE = "|".join(
+    f"#{{{name}}}"
+    for name in (
+        *("window_bell_flag", "pane_dead", "pane_dead_status", "pane_dead_signal", "alternate_on"),
+        *("pane_current_command", "pane_title"),
+    )
+)
 _MOVED = "#{window_activity}"
 
 

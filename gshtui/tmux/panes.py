@@ -48,7 +48,8 @@ class PaneInfo:
     """A pane as tmux describes it. Text is untrusted: programs choose titles.
 
     `attached` counts people (and their programs) that look at its session, not us. `activity` is in seconds since 1970.
-    `exit_status` is 128 + the signal's number for a program that a signal ended, `None` while it runs.
+    `exit_status` is 128 + the signal's number for a program that a signal ended, `None` while it
+    runs and for a moment more.
     """
 
     pane: str

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 
 _PLAIN = re.compile(r"[A-Za-z0-9_@:./=+,-]+\Z")
-_SPECIAL = re.compile(r'[\\"$\x00-\x1f\x7f]')
+# A tilde is a home folder to tmux, in quotes too.
+_SPECIAL = re.compile(r'[\\"$~\x00-\x1f\x7f]')
 _PANE = re.compile(r"%[0-9]+\Z")
 SESSION = re.compile(r"[a-z0-9][a-z0-9-]{0,63}\Z")
 """Names that we give to sessions."""

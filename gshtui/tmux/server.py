@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import shlex
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gshtui.tmux import program, spawning
-from gshtui.tmux.errors import TmuxError, no_such_pane
+from gshtui.tmux.errors import TmuxError, gone, no_such_pane
 from gshtui.tmux.forked import Forked, Reply
 from gshtui.tmux.ladder import Ladder
 from gshtui.tmux.panes import FORMAT, PaneInfo, parse, parse_all
@@ -24,6 +25,7 @@ from gshtui.tmux.watcher import Watcher
 if TYPE_CHECKING:
     from gshtui.tmux.lifecycle import Lifecycle
 
+_REAP_EVERY = 0.5
 USERS_OWN = "default"
 """Name of the socket of the user's own server, which is never ended here."""
 
@@ -48,6 +50,7 @@ class TmuxServer:
         self._version: tuple[int, int] | None = None
         self._abilities = program.abilities(program.LEAST)
         self._life: Lifecycle | None = None
+        self._reaped = 0.0
         self._started = False
 
     @property
@@ -154,21 +157,31 @@ class TmuxServer:
         """Every pane of the server, without our own hidden ones; none when no server runs."""
         try:
             (reply,) = await self._ask([command("list-panes", "-a", "-F", FORMAT)])
-            return parse_all(reply.text())
+            found = parse_all(reply.text())
         except TmuxError as error:
             if error.kind in ("gone", "no_such_pane"):  # no server, or one without any session
                 return []
             raise
+        if any(info.dead and info.exit_status is None for info in found):
+            await self._reap()
+        return found
 
     async def pane(self, pane: str) -> PaneInfo:
         """One pane now. Raises `TmuxError` (no_such_pane, gone, timeout)."""
         check(pane)
-        (reply,) = await self._ask([command("list-panes", "-a", "-F", FORMAT)])
-        lines = () if "no current target" in reply.error else reply.text()
-        for info in parse_all(lines):
+        for info in await self.panes():
             if info.pane == pane:
                 return info
+        if not await self.running():
+            raise gone()
         raise no_such_pane(pane)
+
+    async def _reap(self) -> None:
+        """Have the server look after its children: it now and then misses that one has ended until another one does."""
+        now = time.monotonic()
+        if now - self._reaped > _REAP_EVERY:
+            self._reaped = now
+            await self._ask([command("run-shell", "-b", ":")])
 
     async def capture(
         self, pane: str, *, start: int | None = None, end: int | None = None, styled: bool = True, join: bool = False

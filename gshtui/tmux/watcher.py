@@ -19,7 +19,7 @@ What = Literal[
     "first", "dead", "gone", "title", "bell", "activity", "command", "alternate", "mouse", "size", "attached", "session"
 ]
 
-_SOON, _LATER, _POLL = 0.05, 1.0, 2.0
+_SOON, _LATER, _POLL, _GIVE_UP = 0.05, 1.0, 2.0, 10.0
 """Seconds: from a hint to the look, for what is only activity, and between looks without hints."""
 _HINTS = frozenset(
     {
@@ -65,6 +65,8 @@ class Watcher:
         self._infos: dict[str, PaneInfo] = {}
         self._gone: set[str] = set()
         """Of which it has been told that they are gone."""
+        self._unknown: dict[str, float] = {}
+        """Ended, but with what status is not known; since when."""
         self._rang: set[str] = set()
         self._task: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
@@ -156,6 +158,18 @@ class Watcher:
                     self._compare({})
             if ladder.rung != "control":
                 self._soon(_POLL)
+            elif self._awaited():
+                self._soon(_LATER)
+
+    def _awaited(self) -> bool:
+        """Whether a program has ended of which it is not known how; for a while one looks again."""
+        now = asyncio.get_running_loop().time()
+        for pane, info in self._infos.items():
+            if not info.dead or info.exit_status is not None:
+                self._unknown.pop(pane, None)
+            elif now - self._unknown.setdefault(pane, now) < _GIVE_UP:
+                return True
+        return False
 
     # -- what is different -----------------------------------------------------------------------------------------
 
@@ -191,7 +205,7 @@ class Watcher:
 
 def _different(before: PaneInfo, now: PaneInfo) -> set[What]:
     pairs: dict[What, tuple[object, object]] = {
-        "dead": (before.dead, now.dead),
+        "dead": ((before.dead, before.exit_status), (now.dead, now.exit_status)),  # the status may come later
         "title": (before.title, now.title),
         "command": (before.command, now.command),
         "activity": (before.activity, now.activity),

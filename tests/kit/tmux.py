@@ -7,10 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
 import os
+import pty
+import re
 import shutil
 import signal
+import struct
 import tempfile
+import termios
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from pathlib import Path
 from typing import TypeVar
@@ -19,6 +25,8 @@ import psutil
 import pytest
 
 from gshtui.tmux.errors import TmuxError
+from gshtui.tmux.mirror import Frame
+from gshtui.tmux.processes import living
 from gshtui.tmux.server import TmuxServer
 
 PREFIX = "gsht"
@@ -72,7 +80,9 @@ def end_server(socket: Path) -> None:
     for process in found:
         with contextlib.suppress(psutil.Error):
             process.send_signal(signal.SIGKILL)
-    psutil.wait_procs(found, timeout=3)
+    until = time.monotonic() + 3
+    while living(found) and time.monotonic() < until:  # where nobody reaps, a zombie is as good as gone
+        psutil.wait_procs(found, timeout=0.02)
 
 
 def _of(process: psutil.Process, socket: Path) -> bool:
@@ -119,3 +129,78 @@ async def no_pane(server: TmuxServer, pane: str) -> bool:
     except TmuxError as error:
         return error.kind in ("no_such_pane", "gone")
     return False
+
+
+class Frames:
+    """Takes what a mirror shows."""
+
+    def __init__(self) -> None:
+        self.all: list[Frame] = []
+        self._came = asyncio.Event()
+
+    def __call__(self, frame: Frame) -> None:
+        self.all.append(frame)
+        self._came.set()
+
+    @property
+    def text(self) -> str:
+        """The last frame without styles."""
+        return plain(self.all[-1]) if self.all else ""
+
+    async def until(self, right: Callable[[Frame], object], within: float = DEADLINE) -> Frame:
+        """Wait for a frame that is right, from the last one on."""
+        try:
+            async with asyncio.timeout(within):
+                while not (self.all and right(self.all[-1])):
+                    self._came.clear()
+                    await self._came.wait()
+        except TimeoutError:
+            pytest.fail(f"no such frame within {within} s; the last of {len(self.all)}:\n{self.text}")
+        return self.all[-1]
+
+    async def shows(self, text: str) -> Frame:
+        """Wait until this text is shown."""
+        return await self.until(lambda frame: text in plain(frame))
+
+
+def plain(frame: Frame) -> str:
+    """The frame's text without its styles."""
+    return re.sub(r"\x1b\[[0-9;:]*m", "", "\n".join(frame.lines))
+
+
+@contextlib.asynccontextmanager
+async def person(server: TmuxServer, session: str, *, columns: int = 100, rows: int = 30) -> AsyncGenerator[int]:
+    """A person who attaches in a terminal of this size; gives its other end, to type into."""
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    process = await asyncio.create_subprocess_exec(
+        *server.attach_command(session), stdin=follower, stdout=follower, stderr=follower, start_new_session=True
+    )
+    os.close(follower)
+    os.set_blocking(leader, False)
+    loop = asyncio.get_running_loop()
+
+    def drain() -> None:
+        try:
+            while os.read(leader, 65536):
+                pass
+        except BlockingIOError:
+            pass
+        except OSError:
+            loop.remove_reader(leader)
+
+    loop.add_reader(leader, drain)
+    try:
+        await eventually(lambda: looking(server, session))
+        yield leader
+    finally:
+        loop.remove_reader(leader)
+        with contextlib.suppress(ProcessLookupError):
+            process.terminate()
+        await process.wait()
+        os.close(leader)
+
+
+async def looking(server: TmuxServer, session: str) -> bool:
+    """Whether somebody is attached to the session."""
+    return any(info.session == session and info.attached for info in await server.panes())
