@@ -22,6 +22,7 @@ async def serve(options: argparse.Namespace) -> None:
     """Serve until a signal comes."""
     script = parse(json.loads(Path(options.script).read_text("utf-8"))) if options.script else [[Say("ok")]]
     settings = {"pace": options.pace, "chunk": options.chunk, "port": options.port, "models": options.model}
+    settings["strict"] = not options.lenient
     done = asyncio.Event()
     for name in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(name, done.set)
@@ -44,6 +45,7 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--model", action="append", default=[], help="a model that exists (may be given again)")
     parser.add_argument("--once", action="store_true", help="do not repeat the last answer")
+    parser.add_argument("--lenient", action="store_true", help="take requests with more in them than gsh-tui sends")
     parser.add_argument("--log", help="JSON file to write the requests to at the end")
     asyncio.run(serve(parser.parse_args()))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,6 +49,8 @@ class Loopback:
     chunk: int = 8
     repeat: bool = False
     strict: bool = True
+    choose: Callable[[Asked], Answer | None] | None = None
+    """The answer for one request, where it depends on what was asked; `None`: the next of the script."""
     port: int = 0
     url: str = ""
     requests: list[Asked] = field(default_factory=list[Asked])
@@ -121,7 +123,7 @@ class Loopback:
             return await self._whole(writer, *self.speech.refusal(refusal, model))
         if asked.kind != "chat":
             return await self._whole(writer, 200, {}, self.speech.other(asked.kind, self.models, asked.body))
-        answer = self._next()
+        answer = (self.choose(asked) if self.choose is not None else None) or self._next()
         wrong = fault(answer)
         if wrong is not None and wrong.kind in ("status", "quota", "context", "unsigned"):
             status, headers, body = self.speech.refusal(wrong, model)
