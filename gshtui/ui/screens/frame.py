@@ -16,6 +16,7 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widget import Widget
 
+from gshtui.ui.compositor import PieceCompositor
 from gshtui.ui.layout import CHAT, RIGHT, Layout, arrange
 from gshtui.ui.panes.agents import AgentsPane
 from gshtui.ui.panes.context import ContextPane
@@ -51,6 +52,7 @@ class FrameScreen(Screen[None]):
         self, layout: Layout, project: str, branch: str, front: str, centre: Centre, clock: Callable[[], float]
     ) -> None:
         super().__init__(id="workbench")
+        self._compositor = PieceCompositor()
         self._came_up = False
         self.layout_now = layout
         self.header = HeaderBar(project, branch, front)

@@ -6,6 +6,7 @@ Owns the frame around a pane's content; refuses to know the content. Base of the
 
 from __future__ import annotations
 
+from rich.cells import cell_len
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
@@ -61,6 +62,7 @@ class Pane(VerticalScroll):
         self._shown = self._empty
         self._body = Static(self._empty, markup=False, classes="pane-body -empty")
         self._drag = Drag(self, pane)
+        self._extra: str | None = None
         self.label("")
 
     def compose(self) -> ComposeResult:
@@ -71,12 +73,21 @@ class Pane(VerticalScroll):
         shown = self._empty if content is None else content
         if shown == self._shown:
             return
-        self._shown = shown
+        before, self._shown = self._shown, shown
         self._body.set_class(content is None, "-empty")
-        self._body.update(shown)
+        self._body.update(shown, layout=not self._as_high(before, shown))
+
+    def _as_high(self, one: Content, other: Content) -> bool:
+        """Whether both surely need the same height, so that nothing has to be laid out again."""
+        lines, others = one.plain.split("\n"), other.plain.split("\n")
+        wide = max(map(cell_len, (*lines, *others)))
+        return len(lines) == len(others) and wide <= self._body.size.width
 
     def label(self, extra: str) -> None:
         """What the title line says beside the name."""
+        if extra == self._extra:
+            return
+        self._extra = extra
         words = Content.assemble((f" {self._number} ", "$foreground-muted"), self._title)
         self.border_title = words + Content.styled(f" · {extra} " if extra else " ", "$foreground-muted")
 

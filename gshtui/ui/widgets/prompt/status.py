@@ -70,7 +70,8 @@ class PromptStatus(Static):
         if not self.is_mounted or width <= 0:
             return
         writing = self.editing or self.searching
-        self.update(self._busy(width) if self.state.busy and not writing else self._idle(width))
+        line = self._busy(width) if self.state.busy and not writing else self._idle(width)
+        self.update(line, layout=False)  # it is one line, whatever it says
 
     def _busy(self, width: int) -> Content:
         moving = app_of(self).animation_level != "none"

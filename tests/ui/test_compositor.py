@@ -1,0 +1,110 @@
+"""What is written piece by piece gives the same screen as writing all of it, and says nothing twice."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from textual._compositor import CompositorUpdate
+from textual.pilot import Pilot
+from textual.screen import Screen
+
+from gshtui.bus.events.agent import AgentAdded, TextDelta, TurnStarted
+from gshtui.ui.compositor import PieceCompositor, PiecesUpdate
+from gshtui.ui.screens.help import HelpScreen
+from gshtui.ui.widgets.transcript.transcript import Transcript
+from tests.kit.cells import Cells
+from tests.kit.window import Window
+
+TURN = {"agent": "main", "session": "s"}
+
+
+class Seen(Window):
+    """A window whose terminal is looked at."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.terminal = Cells()
+        self.written: list[str] = []
+        """Of updates in pieces, since it was emptied last."""
+
+    def _display(self, screen: Screen[Any], renderable: Any) -> None:
+        super()._display(screen, renderable)
+        if isinstance(renderable, CompositorUpdate):
+            data = renderable.render_segments(self.console)
+            self.terminal.write(data)
+            if isinstance(renderable, PiecesUpdate):
+                self.written.append(data)
+
+
+def whole(app: Seen) -> Cells:
+    """The terminal if all of the screen were written now."""
+    compositor = app.screen._compositor
+    fresh = Cells()
+    dirty = compositor._dirty_regions.copy()
+    fresh.write(
+        super(PieceCompositor, cast(PieceCompositor, compositor)).render_full_update().render_segments(app.console)
+    )
+    compositor._dirty_regions.update(dirty)
+    return fresh
+
+
+async def rested(pilot: Pilot[int]) -> None:
+    await pilot.pause()
+    await pilot.app.workers.wait_for_complete()
+    await pilot.pause()
+    while pilot.app.screen._dirty_widgets or pilot.app.screen._compositor._dirty_regions:
+        await pilot.pause()
+
+
+async def test_a_screen_written_in_pieces_is_the_screen() -> None:
+    app = Seen()
+    async with app.run_test(size=(120, 30)) as pilot:
+        await rested(pilot)
+        app.feed(AgentAdded(agent="main", name="main"), TurnStarted(**TURN, turn="t", prompt="p", text="go"))
+        for number in range(25):
+            text = f"Line {number}: wörter 表 **bold** and `code`\n\n"
+            app.feed(TextDelta(**TURN, message="m", text=text))
+            while app.query_one(Transcript).drawing:
+                await pilot.pause()
+            await rested(pilot)
+            assert app.terminal.cells == whole(app).cells, number
+        assert "Line 24" in "".join(app.terminal.text(row) for row in range(30))
+        assert app.written
+
+
+async def test_lists_above_and_screens_above_leave_nothing_behind() -> None:
+    app = Seen()
+    async with app.run_test(size=(100, 30)) as pilot:
+        await rested(pilot)
+        for keys in (["a", "表", "b"], ["left", "x"], ["backspace"] * 4, ["/"], ["escape"], ["alt+2"], ["alt+z"]):
+            await pilot.press(*keys)
+            await rested(pilot)
+            assert app.terminal.cells == whole(app).cells, keys
+        await pilot.press("escape", "escape")
+        app.notify("A word in the corner", timeout=60)
+        await rested(pilot)
+        assert app.terminal.cells == whole(app).cells
+        await pilot.press("f1")
+        await rested(pilot)
+        assert isinstance(app.screen, HelpScreen)
+        app.feed(TurnStarted(**TURN, turn="t", prompt="p", text="behind"))
+        await rested(pilot)
+        app.pop_screen()
+        await rested(pilot)
+        assert app.terminal.cells == whole(app).cells
+
+
+async def test_what_is_there_is_not_written_again() -> None:
+    app = Seen()
+    async with app.run_test(size=(120, 30)) as pilot:
+        await rested(pilot)
+        app.bench.header.refresh()
+        await rested(pilot)
+        app.written.clear()
+        app.bench.header.refresh()
+        await rested(pilot)
+        assert app.written == [""]
+        app.bench.refresh()
+        app.bench.header.refresh()
+        await rested(pilot)
+        assert app.terminal.cells == whole(app).cells
