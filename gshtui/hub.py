@@ -24,6 +24,8 @@ from gshtui.agents.fleet_ports import FleetError
 from gshtui.agents.journal import Journal
 from gshtui.agents.ledger import Ledger
 from gshtui.agents.minds import Minds
+from gshtui.agents.native import commands as native_commands
+from gshtui.agents.native.relay import Relay, open_relay
 from gshtui.agents.roster import Roster
 from gshtui.agents.sessions import Sessions
 from gshtui.agents.system import system_sections
@@ -43,6 +45,7 @@ from gshtui.guard.grants import NoGrants, ProjectGrants
 from gshtui.providers import commands as model_commands
 from gshtui.providers.port import ProviderError
 from gshtui.settings.load import Loaded
+from gshtui.shell.place import PlaceError
 from gshtui.store import commands as session_commands
 from gshtui.store.errors import StoreError
 from gshtui.store.messages import StoredMessage
@@ -51,7 +54,7 @@ from gshtui.store.store import Store
 if TYPE_CHECKING:
     from gshtui.agents.fleet import Fleet
 
-ALL_PARTS = frozenset({"store", "guard", "providers", "agents", "fleet"})
+ALL_PARTS = frozenset({"store", "guard", "socket", "providers", "agents", "fleet"})
 _START_WITHIN = 20.0
 """Seconds that one part may take to start."""
 _STOP_WITHIN = 8.0
@@ -95,6 +98,7 @@ class Hub:
         self._journal: Journal | None = None
         self._stops: list[tuple[str, Callable[[], Awaitable[None]]]] = []
         self._gate: Gate | None = None
+        self._relay: Relay | None = None
         self._minds: Minds | None = None
         self._sessions: Sessions | None = None
         self._roster: Roster | None = None
@@ -109,6 +113,7 @@ class Hub:
         steps: tuple[tuple[str, Callable[[], Awaitable[None]]], ...] = (
             ("store", self._start_store),
             ("guard", self._start_guard),
+            ("socket", self._start_socket),
             ("providers", self._start_providers),
             ("agents", self._start_agents),
             ("fleet", self._start_fleet),
@@ -170,6 +175,11 @@ class Hub:
             output=output or (lambda _: None),
         )
 
+    @property
+    def socket(self) -> str:
+        """Where agents in terminals report to; empty when nothing listens."""
+        return self._relay.socket if self._relay is not None else ""
+
     async def messages(self, session: str, *, before: int | None = None, limit: int = 200) -> list[StoredMessage]:
         """The newest `limit` messages older than `before` (a log position), oldest first.
 
@@ -194,7 +204,7 @@ class Hub:
                 await start()
         except TimeoutError:
             self._fail(part, f"it did not start within {_START_WITHIN:g} s", "")
-        except (StoreError, ProviderError, FleetError) as error:
+        except (StoreError, ProviderError, FleetError, PlaceError) as error:
             self._fail(part, error.message, error.hint)
         except Exception as error:  # one part's fault must not take the window down
             self._fail(part, f"{type(error).__name__}: {error}", "`gsh-tui doctor` says more.")
@@ -227,6 +237,13 @@ class Hub:
         )
         self._stops.append(("guard", self._gate.close))
 
+    async def _start_socket(self) -> None:
+        answers = self.options.approvals == "ask"
+        self._relay = await open_relay(
+            self.bus, self._gate, self._journal, self.options.cwd, self.project, answers=answers
+        )
+        self._stops.append(("socket", self._relay.stop))
+
     async def _start_providers(self) -> None:
         self._minds = Minds(self.settings, os.environ)
         self._stops.append(("providers", self._minds.close))
@@ -237,7 +254,7 @@ class Hub:
             self._change_model,
             settings=self.settings,
             environ=os.environ,
-            in_use=self._model_in_use,
+            in_use=self.ledger.in_use,
         ):
             self.registry.register(command)
 
@@ -272,6 +289,7 @@ class Hub:
             visiting="agents" not in self.options.parts,
             approvals=self.options.approvals,
             session_of=self._session_of,
+            hub=lambda: self.socket,
         )
         self._stops.append(("fleet", self.fleet.stop))
         for command in commands(self.fleet, self.ledger.entries):
@@ -310,6 +328,7 @@ class Hub:
         for command in (
             *tool_commands.commands(tools),
             *agent_commands.commands(self.bus, self.ledger),
+            *native_commands.commands(self.bus),
             *help_commands.commands(self.registry),
             *config_commands.commands(self.options.loaded, publish=self.bus.publish),
         ):
@@ -317,9 +336,3 @@ class Hub:
 
     def _change_model(self, provider: str, model: str) -> None:
         self.bus.publish(ModelChangeRequested(agent=self.options.agent, provider=provider, model=model))
-
-    def _model_in_use(self, agent: str) -> model_commands.InUse | None:
-        entry = self.ledger.get(agent)
-        if entry is None or not entry.model:
-            return None
-        return model_commands.InUse(entry.provider, entry.model, entry.label, entry.window)

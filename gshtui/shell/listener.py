@@ -147,9 +147,10 @@ class Listener:
         server, self._server = self._server, None
         server.close()
         tasks = tuple(self._open.values())
-        for connection in tuple(self._open):
-            connection.close()
-        for task in tasks:
+        for connection, task in tuple(self._open.items()):
+            if connection.welcomed and connection.kind is not None:
+                # What was taken is acknowledged, so that it is not told again to the next hub.
+                self.visitor(connection.kind.name).batch_done(connection)
             task.cancel()
         if tasks:
             await asyncio.wait(tasks, timeout=2.0)

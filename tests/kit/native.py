@@ -9,12 +9,14 @@ import asyncio
 import contextlib
 import signal
 import subprocess
+import sys
 from collections.abc import AsyncGenerator, Generator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from gshtui.agents.native.relay import Relay
 from gshtui.agents.native.spec import Spec, make_spec, write_spec
+from gshtui.bus import wire
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import PromptSubmitted
@@ -23,7 +25,7 @@ from gshtui.bus.ids import new_id
 from gshtui.guard.approval import Gate
 from gshtui.guard.grants import NoGrants
 from gshtui.settings import paths
-from tests.kit.command import started
+from tests.kit.command import environment, started
 
 DEADLINE = 20.0
 AGENT = "0012"
@@ -92,6 +94,52 @@ async def window(folder: Path, *, answers: bool = True) -> AsyncGenerator[Window
         yield made
     finally:
         await made.stop()
+
+
+class HubProcess:
+    """A window's relay in a process of its own."""
+
+    def __init__(self, process: asyncio.subprocess.Process, socket: str) -> None:
+        self.process = process
+        self.socket = socket
+        self.events: list[Event] = []
+
+    async def first(self, kind: type[E], **fields: Any) -> E:
+        """The first such event that it says it heard."""
+        assert self.process.stdout is not None
+        async with asyncio.timeout(DEADLINE):
+            while True:
+                for event in self.events:
+                    if isinstance(event, kind) and all(getattr(event, k) == v for k, v in fields.items()):
+                        return event
+                line = await self.process.stdout.readline()
+                assert line, "it ended"
+                self.events.append(wire.decode(line))
+
+    async def kill(self) -> None:
+        """As `kill -9` does."""
+        with contextlib.suppress(ProcessLookupError):
+            self.process.kill()
+        await self.process.wait()
+
+
+@contextlib.asynccontextmanager
+async def hub_process(folder: Path, decision: str = "") -> AsyncGenerator[HubProcess]:
+    """Start one; killed at the end."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tests.kit.hub_child", str(folder), decision,
+        stdout=asyncio.subprocess.PIPE, env=environment(), limit=16 * 1024 * 1024,
+    )  # fmt: skip
+    assert process.stdout is not None
+    hub: HubProcess | None = None
+    try:
+        async with asyncio.timeout(DEADLINE):
+            hub = HubProcess(process, (await process.stdout.readline()).decode().strip())
+        yield hub
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
 
 
 def spec_of(folder: Path, prompt: str = "", *, agent: str = AGENT, hub: str = "", **request: Any) -> tuple[Spec, Path]:

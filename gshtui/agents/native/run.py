@@ -65,6 +65,8 @@ class Run:
         self._snapshot = Snapshot()
         self._end: asyncio.Future[End] | None = None
         self._last: TurnFinished | None = None
+        self._early: list[Event] | None = []
+        """What a hub said before the agent could listen; `None` once it does."""
         self._studio: Studio | None = None
         self._pane: Pane | None = None
 
@@ -111,9 +113,12 @@ class Run:
             bus.publish(Noticed(level="error", text=error.message, hint=error.hint, about=spec.agent))
             self._say_end(bus, end)
             return end
+        early, self._early = self._early or [], None
         if spec.request.prompt.strip() and not studio.resumed:
             source = f"agent {spec.request.parent}" if spec.request.parent else "person"
             bus.publish(PromptSubmitted(prompt=spec.prompt, agent=spec.agent, text=spec.request.prompt, source=source))
+        for event in early:
+            bus.publish(event)
         end = await self._end
         if studio.agent is not None and studio.agent.working:
             await studio.agent.stop()
@@ -127,11 +132,22 @@ class Run:
             Identity(AGENT, spec.agent, spec.token),
             Outbox(spill),
             self._hubs,
-            lambda event: _take(bus, spec.agent, event),
+            lambda event: self._take(bus, event),
             takes=TO_AGENT,
             greet=self._snapshot.told,
             on_change=lambda connected: self._pane.connected(connected) if self._pane else None,
         )
+
+    def _take(self, bus: Bus, event: Event) -> None:
+        """What a hub says: intents for this agent, answers to its questions, news of agents that it started."""
+        if not isinstance(event, _OF_OTHERS) and getattr(event, "agent", self._spec.agent) != self._spec.agent:
+            return
+        if self._early is None:
+            bus.publish(event)
+        elif isinstance(event, InterruptRequested):
+            self._early = [early for early in self._early if not isinstance(early, PromptSubmitted)]
+        else:
+            self._early.append(event)
 
     def _hubs(self) -> Sequence[Path]:
         """Sockets to try: the hub that started it, then those of its folder where a person can answer."""
@@ -212,12 +228,6 @@ class _Relay:
         if isinstance(event, Noticed):
             return event.about in ("", self._agent)
         return getattr(event, "agent", self._agent) == self._agent
-
-
-def _take(bus: Bus, agent: str, event: Event) -> None:
-    """What a hub says: intents for this agent, answers to its questions, news of agents that it started."""
-    if isinstance(event, _OF_OTHERS) or getattr(event, "agent", agent) == agent:
-        bus.publish(event)
 
 
 def _print(batch: Sequence[Event]) -> None:

@@ -1,0 +1,139 @@
+"""Agents in processes of their own and a whole hub: journal, wishes to start others, prompts, what they may ask for."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gshtui.bus.events.agent import AgentAdded, MessageAppended, PromptSubmitted, TurnFinished, TurnStarted
+from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested
+from gshtui.bus.events.fleet import AgentEnded, AgentSpawned, AgentSpawnFailed, AgentSpawnRequested
+from gshtui.bus.events.hub import PartStarted
+from gshtui.bus.events.session import SessionOpened
+from gshtui.bus.fleet import AgentRow
+from gshtui.hub import Hub, HubOptions
+from gshtui.settings.load import load
+from tests.kit.native import AGENT, Heard, ended, running, spec_of, window
+
+PARTS = frozenset({"store", "guard", "socket", "providers", "agents"})
+
+
+@contextlib.asynccontextmanager
+async def hub_of(folder: Path) -> AsyncIterator[tuple[Hub, Heard, str]]:
+    """A hub without a fleet, what is heard on its bus, and its socket."""
+    hub = Hub(HubOptions(cwd=folder, loaded=load(folder), parts=PARTS))
+    heard = Heard(hub.bus)
+    await hub.start()
+    try:
+        assert hub.failed == {}
+        yield hub, heard, hub.socket
+    finally:
+        await hub.stop()
+
+
+async def test_what_an_agent_says_is_in_the_journal_once(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("words")
+    async with hub_of(tmp_path) as (hub, heard, socket):
+        assert heard.of(PartStarted, part="socket")
+        _, file = spec_of(tmp_path, "read a.txt", hub=socket, background=True)
+        with running(file, tmp_path) as process:
+            turn = await heard.first(TurnFinished, agent=AGENT)
+            assert (await ended(process))[0] == 0
+        assert hub.store is not None
+        events = [event for _, event in await hub.store.events(turn.session)]
+        assert len([event for event in events if isinstance(event, TurnFinished)]) == 1
+        assert len([event for event in events if isinstance(event, TurnStarted)]) == 1
+        entry = hub.ledger.get(AGENT)
+        assert entry is not None
+        assert (entry.runtime, entry.status) == ("tmux", "done")
+
+
+async def test_a_prompt_that_comes_before_its_agent_waits_for_it(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("words")
+    async with window(tmp_path) as hub:
+        _, file = spec_of(tmp_path, hub=hub.relay.socket)
+        hub.say("read a.txt")
+        hub.bus.publish(PromptSubmitted(prompt="p2", agent="main", text="not for it"))
+        with running(file, tmp_path):
+            assert "words" in (await hub.heard.first(TurnFinished)).text
+        assert [event.text for event in hub.heard.of(TurnStarted)] == ["read a.txt"]
+
+
+@pytest.mark.parametrize("answer", ["once", "deny"])
+async def test_an_agents_wish_for_another_is_asked_about_here(tmp_path: Path, answer: Any) -> None:
+    """The person sees the whole wish; what is started is a child of the asking agent, whatever that one said."""
+    async with window(tmp_path) as hub:
+        _, file = spec_of(tmp_path, "spawn look around", hub=hub.relay.socket, background=True)
+        with running(file, tmp_path) as process:
+            asked = await hub.heard.first(ApprovalRequested)
+            assert (asked.agent, asked.tool) == (AGENT, "spawn_agent")
+            assert "look around" in asked.detail
+            assert hub.heard.of(AgentSpawnRequested) == []
+            hub.bus.publish(ApprovalAnswered(approval=asked.approval, decision=answer))
+            if answer == "once":
+                wish = await hub.heard.first(AgentSpawnRequested)
+                assert (wish.request.parent, wish.request.depth) == (AGENT, 1)
+                row = AgentRow(id="0013", name="child", parent=AGENT)
+                hub.bus.publish(AgentSpawned(agent="0013", row=row, spawn=wish.spawn))
+                hub.bus.publish(AgentEnded(agent="0099", status="done", report="somebody else's"))
+                hub.bus.publish(AgentEnded(agent="0013", status="done", report="all is well"))
+                assert "all is well" in (await hub.heard.first(TurnFinished)).text
+            else:
+                assert "denied" in (await hub.heard.first(TurnFinished)).text
+                assert hub.heard.of(AgentSpawnRequested) == []
+            await ended(process)
+
+
+async def test_what_cannot_be_started_is_told_to_the_agent(tmp_path: Path) -> None:
+    async with window(tmp_path) as hub:
+        _, file = spec_of(tmp_path, "spawn look", hub=hub.relay.socket, background=True)
+        with running(file, tmp_path) as process:
+            asked = await hub.heard.first(ApprovalRequested)
+            hub.bus.publish(ApprovalAnswered(approval=asked.approval, decision="once"))
+            wish = await hub.heard.first(AgentSpawnRequested)
+            hub.bus.publish(AgentSpawnFailed(why="tmux is not installed.", hint="Install it.", spawn=wish.spawn))
+            assert "tmux is not installed" in (await hub.heard.first(TurnFinished)).text
+            await ended(process)
+
+
+async def test_an_agent_without_the_tool_cannot_wish(tmp_path: Path) -> None:
+    """The explorer is not offered the tool; one that asks all the same over its socket is told no."""
+    async with window(tmp_path) as hub:
+        _, file = spec_of(tmp_path, "spawn look", hub=hub.relay.socket, persona="explore", background=True)
+        with running(file, tmp_path) as process:
+            assert "not offered here" in (await hub.heard.first(TurnFinished)).text
+            await ended(process)
+        _, file = spec_of(
+            tmp_path, "run echo hi", hub=hub.relay.socket, persona="explore", agent="0013", background=True
+        )
+        with running(file, tmp_path) as process:
+            assert "not offered here" in (await hub.heard.first(TurnFinished, agent="0013")).text
+            await ended(process)
+        assert hub.heard.of(ApprovalRequested) == []
+
+
+async def test_a_new_window_has_the_agents_of_its_folder_with_their_state(tmp_path: Path) -> None:
+    """The first window is closed; the second hears who is there, in which conversation, and can go on with it."""
+    (tmp_path / "a.txt").write_text("words")
+    async with window(tmp_path) as first:
+        _, file = spec_of(tmp_path, "read a.txt", hub=first.relay.socket)
+        stack = contextlib.ExitStack()
+        stack.enter_context(running(file, tmp_path))
+        await first.heard.first(TurnFinished)
+        session = (await first.heard.first(SessionOpened)).session
+    with stack:
+        async with window(tmp_path) as second:
+            added = await second.heard.first(AgentAdded)
+            assert (added.agent, added.name, added.runtime) == (AGENT, f"agent-{AGENT}", "tmux")
+            opened = await second.heard.first(SessionOpened)
+            assert (opened.session, opened.resumed) == (session, True)
+            second.say("what failed?")
+            assert (await second.heard.first(TurnFinished)).stop == "end"
+            texts = [event.message.text for event in second.heard.of(MessageAppended)]
+            assert texts[0] == "what failed?", "what the first window had is not told again"
+    await asyncio.sleep(0)
