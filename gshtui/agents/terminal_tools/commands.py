@@ -1,0 +1,60 @@
+"""The terminal tools, declared as commands: tmux terminal.
+
+Registers nothing by itself; the hub and `agent run` call `commands` and register what it returns.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from gshtui.agents.terminal_tools import terminal, tmux
+from gshtui.agents.terminal_tools.reach import Reach, of_project
+from gshtui.agents.terminal_tools.told import Told
+from gshtui.commands.declaration import Access, Command, CommandError, Effect, Invocation
+from gshtui.commands.registry import AnyCommand
+
+
+def commands(reach: Reach, max_output_bytes: int = 30_000) -> list[AnyCommand]:
+    """The family, over these terminals. `max_output_bytes`: of a screen or an output that a model is sent."""
+    limit, told = max_output_bytes or 30_000, Told()
+
+    async def complete(invocation: Invocation, parameter: str, prefix: str) -> list[str]:
+        if parameter != "pane":
+            return []
+        try:
+            targets = await reach.all()
+        except CommandError:
+            return []
+        names = [target.row.id if target.row else target.info.session for target in targets
+                 if of_project(target, invocation.project)]  # fmt: skip
+        return [name for name in names if name.startswith(prefix)]
+
+    return [
+        Command(
+            name="tmux",
+            summary="Type into a terminal, press keys, read it, wait until it is ready, list the panes",
+            parameters=tmux.TmuxParameters,
+            handler=partial(tmux.run, reach, told, tmux.Marks(), limit),
+            access=Access.AGENT_PRIMARY,
+            effect=Effect.EXECUTE,
+            positions=("action", "pane", "text"),
+            description=tmux.DESCRIPTION,
+            family="run",
+            tool=True,
+            assess=partial(tmux.assess, reach, told),
+            complete=complete,
+        ),
+        Command(
+            name="terminal",
+            summary="Run one command in the shared shell, where everyone sees it",
+            parameters=terminal.TerminalParameters,
+            handler=partial(terminal.run, reach, told, limit),
+            access=Access.AGENT_PRIMARY,
+            effect=Effect.EXECUTE,
+            positions=("command",),
+            description=terminal.DESCRIPTION,
+            family="run",
+            tool=True,
+            assess=partial(terminal.assess, reach, told),
+        ),
+    ]
