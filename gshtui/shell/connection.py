@@ -25,6 +25,8 @@ HELLO_WITHIN = 5.0
 """Seconds for the hello, and again for the proof."""
 LINE_WITHIN = 30.0
 """Seconds for the rest of a line that was begun."""
+PART_WITHIN = 0.5
+"""Seconds for the other side to hang up when the hub says goodbye."""
 READ_WITHIN = 10.0
 """Seconds for the other side to read what was sent to it, when it is far behind."""
 UNREAD_LIMIT = 8 * 1024 * 1024
@@ -75,8 +77,18 @@ class Connection:
         """End it, now."""
         self._writer.transport.abort()
 
+    async def part(self) -> None:
+        """Say goodbye, and wait a moment for the other side to have read what was acknowledged and to hang up."""
+        if self.welcomed and self.kind is not None and self.kind.answered:
+            self._listener.visitor(self.kind.name).batch_done(self)
+            self.say(bye=self._listener.id)
+            with contextlib.suppress(TimeoutError, OSError):
+                async with asyncio.timeout(PART_WITHIN):
+                    while await self._lines.more():
+                        self._lines.drop()  # not acknowledged, so the next hub gets it
+
     async def serve(self) -> None:
-        """From hello to the end. Raises nothing but cancellation."""
+        """From hello to the end; cancelled, it parts. Raises nothing."""
         try:
             await self._greet()
             await self._take()
@@ -86,6 +98,8 @@ class Connection:
         except TimeoutError:
             self._listener.counts.slow += 1
             self.say(error="too slow: what you began to say did not come in time")
+        except asyncio.CancelledError:
+            await self.part()
         except OSError:
             pass  # the other side is gone
         finally:

@@ -48,6 +48,10 @@ class Lines:
         self._rest += chunk
         return bool(chunk)
 
+    def drop(self) -> None:
+        """Forget what came."""
+        self._rest.clear()
+
     def whole(self) -> Iterator[bytes | BadLine]:
         """The lines that are whole now, without their newlines; empty ones are left out."""
         start = 0

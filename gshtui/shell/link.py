@@ -210,6 +210,8 @@ class Link:
         if "type" not in fields:
             if "ack" in fields:
                 self._acked(number_of({"seq": fields["ack"]}))
+            if "bye" in fields:
+                raise LinkError("the hub says goodbye")
             if "error" in fields:
                 self.errors = [*self.errors[-9:], str(fields["error"])]
             return

@@ -7,7 +7,6 @@ the visitors' hosts. Started and stopped by the hub.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import resource
 import socket
 from collections.abc import Awaitable, Callable
@@ -147,10 +146,7 @@ class Listener:
         server, self._server = self._server, None
         server.close()
         tasks = tuple(self._open.values())
-        for connection, task in tuple(self._open.items()):
-            if connection.welcomed and connection.kind is not None:
-                # What was taken is acknowledged, so that it is not told again to the next hub.
-                self.visitor(connection.kind.name).batch_done(connection)
+        for task in tasks:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks, timeout=2.0)
@@ -205,8 +201,7 @@ class Listener:
         connection = Connection(self, reader, writer, peer)
         self._open[connection] = task
         try:
-            with contextlib.suppress(asyncio.CancelledError):
-                await connection.serve()
+            await connection.serve()
         finally:
             del self._open[connection]
             if connection.welcomed and connection.kind is not None:
