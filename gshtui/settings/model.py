@@ -12,7 +12,7 @@ from typing import cast
 from pydantic import Field
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from gshtui.settings.tables import Agent, Context, General, Provider, Python, Sandbox, Store, Tmux, Ui
+from gshtui.settings.tables import Agent, Context, General, Provider, Python, Sandbox, Store, Tmux, Ui, Worktrees
 
 DEFAULT_PROVIDERS: dict[str, dict[str, object]] = {
     "anthropic": {"api_key_env": "ANTHROPIC_API_KEY"},
@@ -46,6 +46,7 @@ class Settings(BaseSettings):
     agent: Agent = Field(default_factory=Agent, description="How agents work.")
     sandbox: Sandbox = Field(default_factory=Sandbox, description="What agents' commands may reach.")
     tmux: Tmux = Field(default_factory=Tmux, description="Agents' terminals.")
+    worktrees: Worktrees = Field(default_factory=Worktrees, description="Git worktrees that agents work in.")
     python: Python = Field(default_factory=Python, description="The Python runtime of agents.")
     keybindings: dict[str, str] = Field(
         default_factory=lambda: dict(DEFAULT_KEYS),

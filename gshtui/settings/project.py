@@ -1,6 +1,7 @@
 """What a project's own configuration may do: make things stricter, never looser, and never say where data goes.
 
-Pure. Compares each value with the user's; a key without a mark in `tables` is not the project's to set.
+Pure. Compares each value with the user's; a key without a mark in `tables` is not the project's to set. What is marked
+as asked is the one exception: it may be set, and whoever uses it asks a person first.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ def tightened(values: dict[str, dict[str, Any]], user: Settings, origin_of: Orig
             out.refuse(origin_of, path, f"a project cannot set {spelled(path)}.", _NOT_YOURS)
             continue
         before: Any = getattr(getattr(user, path[0]), path[1])
-        if rule == "fewer":
+        if rule == "asked":
+            out.values.setdefault(path[0], {})[path[1]] = value
+        elif rule == "fewer":
             kept, added = _fewer(cast("list[str]", before), cast("list[str]", value))
             for item in added:
                 out.refuse(origin_of, path, f"a project cannot add {shown(item)} to {spelled(path)}.", _NOT_YOURS)

@@ -22,4 +22,10 @@ def schema() -> dict[str, Any]:
     return made
 
 
-_MAY = {"lower": "lower it", "fewer": "take items out", "true": "switch it on", "false": "switch it off"}
+_MAY = {
+    "lower": "lower it",
+    "fewer": "take items out",
+    "true": "switch it on",
+    "false": "switch it off",
+    "asked": "set it",
+}

@@ -23,6 +23,8 @@ TRUE: dict[str, Any] = {"project": "true"}
 """The project layer may switch it on."""
 FALSE: dict[str, Any] = {"project": "false"}
 """The project layer may switch it off."""
+ASKED: dict[str, Any] = {"project": "asked"}
+"""The project layer may set it: it does nothing before a person has agreed to that very value."""
 
 Folder = Annotated[Path, BeforeValidator(expanded)]
 """A path; `~` and `$VARIABLES` are expanded."""
@@ -115,6 +117,19 @@ class Tmux(Table):
         description="Name of the tmux server that agents live on, as in `tmux -L`; `default` is your own one.",
     )
     default_shell: Folder = Field(default=Path("/bin/zsh"), description="Shell of a new tmux session.")
+
+
+class Worktrees(Table):
+    """Git worktrees that agents work in."""
+
+    place: Literal["beside", "inside"] = Field(
+        default="beside", description="Where a new one stands: beside the repository, or in its .gsh/worktrees."
+    )
+    setup: list[str] = Field(
+        default=[],
+        description="Command to run in a new one, as a list of arguments. You are asked about it first.",
+        json_schema_extra=ASKED,
+    )
 
 
 class Python(Table):

@@ -59,7 +59,7 @@ async def test_work_that_is_nowhere_else_is_not_removed(tools: Tools, tmp_path: 
         await tools.run("git_worktree", action="remove", path=str(place))
     run_git(place, "add", "new.txt")
     run_git(place, "commit", "-q", "-m", "two")
-    with pytest.raises(CommandError, match="1 commits that are in no other branch"):
+    with pytest.raises(CommandError, match="1 commit that is in no other branch"):
         await tools.run("git_worktree", action="remove", path=str(place))
     assert place.exists()
     run_git(tools.project, "branch", "backup", "x")

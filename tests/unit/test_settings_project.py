@@ -75,6 +75,15 @@ def test_stricter_is_taken(home: Home, project: Path) -> None:
     assert (settings.context.max_tool_output_bytes, settings.context.include_stdout) == (90_000, False)
 
 
+def test_a_command_that_is_asked_about_may_be_the_projects(home: Home, project: Path) -> None:
+    project_file(project, "[worktrees]\nsetup = ['make', 'deps']\nplace = 'inside'\n")
+    loaded = load(project, environ={})
+    assert loaded.settings.worktrees.setup == ["make", "deps"]
+    assert loaded.settings.worktrees.place == "beside"
+    project_file(project, "[worktrees]\nsetup = ['make', 'deps']\n", trusted=False)
+    assert load(project, environ={}).settings.worktrees.setup == []
+
+
 def test_every_key_without_a_mark_is_refused(home: Home, project: Path) -> None:
     """A new key is the project's to set only when somebody decided so."""
     marked = {
@@ -85,6 +94,7 @@ def test_every_key_without_a_mark_is_refused(home: Home, project: Path) -> None:
         *("sandbox.enabled", "sandbox.allow_network", "sandbox.writable_paths", "python.enabled"),
         *("context.max_events", "context.max_tokens", "context.include_stdout", "context.stdout_max_lines"),
         *("context.max_tool_output_bytes", "context.max_iterations", "context.ambient_commands"),
+        "worktrees.setup",
     }
 
 

@@ -13,7 +13,7 @@ from gshtui.agents.tools.bash_line import assessed
 from gshtui.agents.tools.diff import counted, unified
 from gshtui.agents.tools.environment import scrubbed
 from gshtui.agents.tools.filetype import describe, filetype, is_binary
-from gshtui.agents.tools.git_worktree import is_branch_name
+from gshtui.agents.worktrees.tree import is_branch_name
 from gshtui.agents.tools.near import near_misses
 from gshtui.agents.tools.output import condensed
 from gshtui.agents.tools.paths import Place

@@ -107,7 +107,7 @@ def _changing(workspace: Workspace) -> list[Command[Any]]:
         ),
         Command(
             name="git_worktree",
-            summary="Make, list and remove working trees of the repository",
+            summary="Make, list, compare, merge and remove working trees of the repository",
             parameters=git_worktree.WorktreeParameters,
             handler=partial(git_worktree.run, workspace),
             access=Access.AGENT_PRIMARY,

@@ -10,9 +10,12 @@ import hashlib
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from gshtui.commands.declaration import Invocation
+
+if TYPE_CHECKING:
+    from gshtui.settings.model import Settings
 
 _HASHED = 16 * 1024 * 1024
 """Bytes up to which a file's content is compared, and not only its size and time."""
@@ -39,6 +42,19 @@ class ToolConfig:
     ripgrep: str = "rg"
     """Program for `grep`; empty: our own search."""
     bash: str = "bash"
+    worktrees_inside: bool = False
+    """New worktrees stand under `.gsh/worktrees` of the repository, not beside it."""
+    worktree_setup: tuple[str, ...] = ()
+    """Command to run in a new worktree, once that was agreed to."""
+
+    @classmethod
+    def of(cls, settings: Settings) -> ToolConfig:
+        """What the settings say."""
+        return cls(
+            max_output_bytes=settings.context.max_tool_output_bytes,
+            worktrees_inside=settings.worktrees.place == "inside",
+            worktree_setup=tuple(settings.worktrees.setup),
+        )
 
 
 @dataclass(frozen=True, slots=True)
