@@ -290,6 +290,7 @@ class Hub:
             approvals=self.options.approvals,
             session_of=self._session_of,
             hub=lambda: self.socket,
+            connected=lambda name: self._relay is not None and self._relay.connected(name),
         )
         self._stops.append(("fleet", self.fleet.stop))
         for command in commands(self.fleet, self.ledger.entries):
@@ -324,7 +325,7 @@ class Hub:
         )
 
     def _register_commands(self) -> None:
-        tools = ToolConfig(max_output_bytes=self.settings.context.max_tool_output_bytes)
+        tools = ToolConfig.of(self.settings)
         for command in (
             *tool_commands.commands(tools),
             *agent_commands.commands(self.bus, self.ledger),

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection
 
 import msgspec
 
+from gshtui.agents.fleet_catch_up import CatchUp
 from gshtui.agents.fleet_ground import Ground, of_store, over
 from gshtui.agents.fleet_hearing import Hearing
 from gshtui.agents.fleet_kill import Killer
@@ -45,6 +46,7 @@ class Fleet:
         post: Post | None = None,
         terminals: Terminals | None = None,
         session_of: Callable[[str], str] = lambda agent: "",
+        connected: Callable[[str], bool] = lambda agent: False,
     ) -> None:
         """
         Args:
@@ -53,16 +55,22 @@ class Fleet:
             post: delivers messages; by the terminals when none is given.
             terminals: the tmux servers, when they are shared with others.
             session_of: the conversation that a local agent of this hub is in.
+            connected: whether an agent's own process talks to this hub.
         """
         self.terminals = terminals or Terminals()
         rows = Rows(bus, store)
-        post = post or TerminalPost(bus, self.terminals)
+        post = post or TerminalPost(bus, self.terminals, connected)
         self._ground = Ground(bus, store, rows, self.terminals, launcher, post, place)
         self._session_of = session_of
         self._reports = Reports(self._ground, session_of)
         self._starter = Starter(self._ground)
         self._killer = Killer(self._ground, self._reports.ended)
-        self._reconciler = Reconciler(self._ground, on_ended=self._reports.ended, on_killed=self._killer.watch)
+        self._reconciler = Reconciler(
+            self._ground,
+            CatchUp(self._ground, connected),
+            on_ended=self._reports.ended,
+            on_killed=self._killer.watch,
+        )
         self._recoverer = Recoverer(self._ground, self._starter, self._killer)
         self._hearing = Hearing(self._ground, self._reports, self.spawn)
 

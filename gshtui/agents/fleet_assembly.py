@@ -28,6 +28,7 @@ def make_fleet(
     approvals: Mode,
     session_of: Callable[[str], str],
     hub: Callable[[], str] = lambda: "",
+    connected: Callable[[str], bool] = lambda agent: False,
 ) -> Fleet:
     """The fleet.
 
@@ -37,6 +38,7 @@ def make_fleet(
         approvals: how questions are answered here; agents started from a visit ask, whoever answers.
         session_of: the conversation that a local agent of this hub is in.
         hub: the socket that agents report to; empty when there is none.
+        connected: whether an agent's own process listens to this hub's bus.
     """
     data = store.path.parent
     terms = Terms(
@@ -46,4 +48,5 @@ def make_fleet(
         runtime=runtime_dir(create=False),
     )
     place = Place(home, data, settings.tmux.socket_name, settings.tmux.session_prefix, visiting)
-    return Fleet(bus, store, place, CommandLines(data, terms, hub), session_of=session_of)
+    lines = CommandLines(data, terms, hub)
+    return Fleet(bus, store, place, lines, session_of=session_of, connected=connected)

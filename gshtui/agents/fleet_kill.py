@@ -94,7 +94,7 @@ class Killer:
     async def end(self, row: AgentRow) -> AgentRow:
         """End what runs of the agent, all of it, for good. Raises `FleetError` when something cannot be ended."""
         await self.clear(row)
-        row = await self._ground.rows.change(row.id, **ended(row, None, time.time()))
+        row = await self._ground.rows.change(row.id, **ended(row, None, time.time()), pane="")
         await self._on_ended(row)
         return row
 

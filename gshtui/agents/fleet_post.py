@@ -64,8 +64,6 @@ class TerminalPost:
             self._bus.publish(InterruptRequested(agent=row.id))
             return
         try:
-            await self._terminals.of(row.socket).send_keys(
-                row.pane, "Escape" if row.profile else "C-c"
-            )
+            await self._terminals.of(row.socket).send_keys(row.pane, "Escape" if row.profile else "C-c")
         except TmuxError as error:
             raise FleetError("tmux", error.message, hint=error.hint) from error

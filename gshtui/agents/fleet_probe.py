@@ -23,10 +23,16 @@ class Seen:
     exit_status: int | None = None
     runs: bool = False
     """Exactly the recorded process runs."""
+    other: bool = False
+    """Another process has its number by now."""
+    gone_for: float = 0.0
+    """Seconds since its process was first missed."""
 
 
 Verdict = Literal["runs", "ended", "lost", "unknown"]
 
+LATE = 5.0
+"""Seconds after which a process that is gone has ended, whatever its terminal says."""
 SETTLED_AFTER = 3.0
 """Seconds after which a program that nothing is known of is no longer `starting`."""
 UNBORN_FOR = 30.0
@@ -42,8 +48,12 @@ def verdict(row: AgentRow, seen: Seen, now: float) -> Verdict:
     if not seen.known:
         return "unknown"
     if seen.there and seen.pid == row.pid:
-        # A pane that shows another start of the same pid is another program's: the server is another one.
-        return "ended" if seen.dead else "runs" if seen.runs or not row.pid_started else "lost"
+        if seen.dead:
+            return "ended"
+        if seen.other:
+            return "lost"  # the same numbers on another server, for another program
+        # A terminal may learn a moment late, or not at all, that its program has ended.
+        return "runs" if seen.runs else "ended" if seen.gone_for > LATE else "unknown"
     return "ended" if row.killed else "lost"
 
 

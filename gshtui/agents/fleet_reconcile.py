@@ -12,6 +12,7 @@ import time
 from collections.abc import Awaitable, Callable
 
 from gshtui.agents import fleet_probe
+from gshtui.agents.fleet_catch_up import CatchUp
 from gshtui.agents.fleet_ground import Ground, over
 from gshtui.bus.events.agent import AgentStatusChanged
 from gshtui.bus.events.hub import Noticed
@@ -28,8 +29,11 @@ OnRow = Callable[[AgentRow], Awaitable[None]]
 class Reconciler:
     """Looks; `start` and `stop` bracket its own looking."""
 
-    def __init__(self, ground: Ground, *, on_ended: OnRow, on_killed: Callable[[AgentRow], None]) -> None:
+    def __init__(
+        self, ground: Ground, catch_up: CatchUp, *, on_ended: OnRow, on_killed: Callable[[AgentRow], None]
+    ) -> None:
         self._ground = ground
+        self._catch_up = catch_up
         self._on_ended = on_ended
         self._on_killed = on_killed
         self._wake = asyncio.Event()
@@ -54,16 +58,24 @@ class Reconciler:
         """One look. Returns the rows that turned out to be lost. Raises `StoreError`."""
         async with self._looking:
             rows, place = self._ground.rows, self._ground.place
-            await rows.load()
+            before = {row.id for row in rows.all() if not over(row)}
+            # That a hub has died is written nowhere; reading the rows again finds it out.
+            others = any(row.owner not in (0, os.getpid()) for row in rows.all())
+            await rows.load(force=others)
             if not place.visiting and any(not row.owner and row.home == str(place.home) for row in rows.all()):
                 await self._ground.store.adopt_agents(str(place.home))
                 await rows.load()
             mine = [row for row in rows.all() if self._is_mine(row)]
             for row in mine:
+                if over(row) and row.id in before:
+                    await self._on_ended(row)  # another process ended it; who waits for that is here
+            for row in mine:
                 if row.killed and not over(row) and not place.visiting:
                     self._on_killed(row)
             alive = [row for row in mine if not over(row)]
             seen = await self._ground.terminals.look(alive) if alive else {}
+            for row in alive:
+                await self._catch_up.of(row)
             return [row for before in alive if (row := await self._take(before, seen[before.id])) is not None]
 
     def _is_mine(self, row: AgentRow) -> bool:

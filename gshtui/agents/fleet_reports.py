@@ -92,7 +92,7 @@ class Reports:
             return
         parent = self._ground.rows.get(row.parent)
         here = self._session_of(row.parent)
-        if parent is None and here != row.parent_session:
+        if parent is None and (not here or here != row.parent_session):
             return  # its parent is not here now, or talks of something else; it is told when it is back
         try:
             if not await self._ground.store.claim_agent(row.id, "reported"):

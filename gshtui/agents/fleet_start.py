@@ -185,14 +185,20 @@ class Starter:
 
     async def _open(self, server: TmuxServer, row: AgentRow, start: Start) -> PaneInfo:
         base = f"{self._ground.place.prefix}-agent-{row.id}"
-        for number in range(1, _NAMES_TRIED + 1):
+        number = 1
+        for _ in range(_NAMES_TRIED):
             session = base if number == 1 else f"{base}-{number}"
             try:
                 return await server.spawn(session, start.argv, cwd=Path(row.cwd), env=start.env)
             except TmuxError as error:
-                if "already called" not in error.message:
+                # A server that is just ending takes nothing in; the next attempt starts another one.
+                if error.kind == "gone":
+                    await asyncio.sleep(0.1)
+                elif "already called" in error.message:
+                    number += 1
+                else:
                     raise
-        raise FleetError("tmux", f"All names {base}, {base}-2 … are taken on the tmux server.")
+        raise FleetError("tmux", f"No terminal could be made as {base}, {base}-2 … on the tmux server.")
 
     async def _brief(self, row: AgentRow, prompt: str) -> None:
         try:

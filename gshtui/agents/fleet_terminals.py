@@ -6,6 +6,7 @@ It refuses to take silence for an answer: a look that failed says so. Used by th
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from gshtui.tmux.server import TmuxServer
 
 LOOK_WITHIN = 5.0
 """Seconds that a look at a server may take; a healthy one takes some milliseconds."""
+_EXIT_LOOKS, _EXIT_EVERY = 15, 0.1
+"""Looks, and seconds between them, at a program that has just ended until it is known how."""
 
 
 class Terminals:
@@ -26,6 +29,8 @@ class Terminals:
     def __init__(self, known: Iterable[TmuxServer] = ()) -> None:
         self._servers = {socket_of(server): server for server in known}
         self._mine: set[str] = set()
+        self._gone: dict[str, float] = {}
+        """Since when a process is gone whose terminal does not know it yet."""
 
     def of(self, socket: str) -> TmuxServer:
         """The server of this socket; it need not run."""
@@ -42,14 +47,14 @@ class Terminals:
             sockets.setdefault(row.socket, []).append(row)
         seen: dict[str, Seen] = {}
         for socket, here in sockets.items():
-            panes = await self._panes(socket)
+            panes = await self._panes(socket, {row.pane for row in here})
             for row in here:
-                runs = await asyncio.to_thread(fleet_process.runs, row.pid, row.pid_started)
-                seen[row.id] = _seen(row, panes, runs)
+                begun = await asyncio.to_thread(fleet_process.started, row.pid)
+                seen[row.id] = self._seen(row, panes, begun)
         return seen
 
-    async def _panes(self, socket: str) -> dict[str, PaneInfo] | None:
-        """The server's panes; `None` when it could not be asked."""
+    async def _panes(self, socket: str, wanted: set[str]) -> dict[str, PaneInfo] | None:
+        """The server's panes, those that are wanted with their exit status; `None` when it could not be asked."""
         if not socket:
             return {}
         try:
@@ -59,9 +64,25 @@ class Terminals:
                 if not found and await server.running():
                     # No pane on a server that runs: the answer may have been that of one just coming or going.
                     found = await server.panes()
+                for _ in range(_EXIT_LOOKS):
+                    if not any(info.dead and info.exit_status is None and info.pane in wanted for info in found):
+                        break
+                    await asyncio.sleep(_EXIT_EVERY)  # tmux sees the terminal close before it learns how it ended
+                    found = await server.panes()
         except (TmuxError, TimeoutError):
             return None
         return {info.pane: info for info in found}
+
+    def _seen(self, row: AgentRow, panes: dict[str, PaneInfo] | None, begun: float) -> Seen:
+        runs = bool(begun) and begun == row.pid_started
+        if begun:
+            self._gone.pop(row.id, None)
+        info = panes.get(row.pane) if panes is not None else None
+        if info is None:
+            return Seen(known=panes is not None, runs=runs)
+        gone_for = 0.0 if begun else time.monotonic() - self._gone.setdefault(row.id, time.monotonic())
+        other = bool(begun) and not runs
+        return Seen(True, True, info.pid, info.dead, info.exit_status, runs, other, gone_for)
 
     async def close(self) -> None:
         """Let go of the servers that were made here; what runs on them goes on."""
@@ -72,12 +93,3 @@ class Terminals:
 def socket_of(server: TmuxServer) -> str:
     """How a server is recorded."""
     return str(server.socket_path) if server.socket_path else server.socket_name
-
-
-def _seen(row: AgentRow, panes: dict[str, PaneInfo] | None, runs: bool) -> Seen:
-    if panes is None:
-        return Seen(known=False, runs=runs)
-    info = panes.get(row.pane)
-    if info is None:
-        return Seen(known=True, runs=runs)
-    return Seen(True, True, info.pid, info.dead, info.exit_status, runs)

@@ -1,106 +1,187 @@
-"""`gsh-tui agent ls|show`: the agents that are at work in windows of this data folder, by the record alone.
+"""`gsh-tui agent ls|show|spawn|send|wait|kill …`: agents, with or without a window that is open.
 
-What they do is worked out from their journals, so the source of a status is `journal` and its age is said. Called by
-`cli`.
+Each is a line of the `agent` command on a fleet that only visits; here is what a script and a person at a shell get of
+it. Called by `cli`.
 """
 
 from __future__ import annotations
 
-import time
+import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gshtui.headless import exits, streams
-from gshtui.headless.line import STORE_ONLY
+from gshtui.headless.line import FLEET_PARTS, LineOptions, run_line
 from gshtui.headless.running import Stop, run, until_asked
 from gshtui.headless.surroundings import here, loaded_here, running
 
 if TYPE_CHECKING:
-    from gshtui.store.store import SessionInfo, Store
+    from gshtui.commands.declaration import Outcome
+    from gshtui.hub import Hub
 
-_PAGE = 2_000
-"""Events that are read at once."""
-_LOOKED_AT = 10_000
-"""Conversations that are looked through for those that are open."""
+
+def line(words: Sequence[str], *, as_json: bool, name: str = "agent") -> int:
+    """Run the line; gives the exit code."""
+    return run_line(LineOptions(" ".join([name, *words]), json=as_json, parts=FLEET_PARTS))
+
+
+def spawn(words: Sequence[str], *, as_json: bool) -> int:
+    """Start an agent and print its id; gives the exit code."""
+
+    def write(outcome: Outcome) -> None:
+        if as_json:
+            streams.result_json(outcome.data)
+        else:
+            streams.result(str(outcome.data["id"]))
+
+    return run_line(LineOptions(" ".join(["spawn", *words]), parts=FLEET_PARTS, write=write))
 
 
 def ls(*, everywhere: bool, as_json: bool) -> int:
     """List the agents; gives the exit code."""
 
-    async def work(found: list[dict[str, Any]]) -> int:
-        if as_json:
-            streams.result_json(found)
-        else:
-            streams.result(_table(found))
-        return exits.DONE
+    async def work(hub: Hub) -> int:
+        found = await _all(hub, everywhere)
+        return _write(found, _table(found), as_json)
 
-    return run(lambda stop: _with_agents(stop, everywhere, work))
+    return run(lambda stop: _with_fleet(stop, work))
 
 
 def show(id: str, *, as_json: bool) -> int:
-    """Show one agent, by name or by conversation; gives the exit code."""
+    """Print an agent's report, or what is known of one that lives in a window; gives the exit code."""
+    from gshtui.commands.declaration import CommandError
+    from gshtui.commands.lexer import quote
 
-    async def work(found: list[dict[str, Any]]) -> int:
-        matching = [agent for agent in found if agent["name"] == id or str(agent["session"]).startswith(id)]
-        if len(matching) != 1:
-            names = ", ".join(f"{agent['name']} ({agent['session']})" for agent in matching or found) or "none"
-            which = "Several agents are called" if matching else "No agent at work is called"
-            streams.complain(f"{which} {id!r}. There are: {names}.")
-            return exits.ERROR
-        if as_json:
-            streams.result_json(matching[0])
-        else:
-            streams.result("\n".join(f"{name:14} {value}" for name, value in matching[0].items()))
+    async def work(hub: Hub) -> int:
+        try:
+            outcome = await hub.run(f"agent show {quote(id)}")
+        except CommandError as error:
+            local = [a for a in await _local(hub, None) if a["name"] == id or str(a["session"]).startswith(id)]
+            if len(local) != 1:
+                streams.complain(error.message, error.hint)
+                return exits.ERROR
+            return _write(local[0], _facts(local[0]), as_json)
+        return _write(outcome.data, outcome.data["report"] or "(no report yet)", as_json)
+
+    return run(lambda stop: _with_fleet(stop, work))
+
+
+def attach(id: str, *, as_json: bool) -> int:
+    """Show an agent full-screen until the person detaches; from inside its tmux server, switch to it."""
+    from gshtui.commands.lexer import quote
+
+    found: dict[str, Any] = {}
+
+    def keep(outcome: Outcome) -> None:
+        found.update(outcome.data)
+
+    options = LineOptions(f"agent attach {quote(id)}", json=as_json, parts=FLEET_PARTS, write=None if as_json else keep)
+    if code := run_line(options):
+        return code
+    if as_json:
         return exits.DONE
+    if not (os.isatty(0) and os.isatty(1)):
+        streams.complain("`agent attach` needs a terminal.", f"There, run: {found['attach']}")
+        return exits.USAGE
+    from gshtui.tmux.attaching import words_for
 
-    return run(lambda stop: _with_agents(stop, True, work))
+    words, environ = words_for([str(word) for word in found["argv"]], os.environ)
+    try:
+        os.execvpe(words[0], words, environ)
+    except OSError as error:
+        streams.complain(f"tmux could not be started: {error.strerror}.", f"By hand: {found['attach']}")
+        return exits.UNREACHABLE
 
 
-async def _with_agents(stop: Stop, everywhere: bool, work: Any) -> int:
+def kill(id: str, *, yes: bool, as_json: bool) -> int:
+    """End an agent for good, after a question that says what would be lost; gives the exit code."""
+    from gshtui.agents.fleet_ports import FleetError
+    from gshtui.commands.declaration import CommandError
+    from gshtui.commands.lexer import quote
+
+    async def work(hub: Hub) -> int:
+        assert hub.fleet is not None
+        try:
+            row = await hub.fleet.find(id)
+            unsaved = await hub.fleet.unsaved(row.id)
+            if not yes and not _may_kill(f"{row.name} ({row.id})", unsaved):
+                return exits.DENIED
+            outcome = await hub.run(f"agent kill {quote(row.id)} yes=true now=true")
+        except (FleetError, CommandError) as error:
+            streams.complain(error.message, error.hint)
+            return exits.ERROR
+        return _write(outcome.data, outcome.text, as_json)
+
+    return run(lambda stop: _with_fleet(stop, work))
+
+
+def _write(data: Any, text: str, as_json: bool) -> int:
+    if as_json:
+        streams.result_json(data)
+    else:
+        streams.result(text)
+    return exits.DONE
+
+
+def _may_kill(name: str, unsaved: list[str]) -> bool:
+    """A person's yes where one can be asked; without one only what has nothing to lose is ended."""
+    lost = " ".join(unsaved)
+    if os.isatty(0) and os.isatty(2):
+        return streams.asked(f"{lost} End {name} for good?".strip())
+    if unsaved:
+        streams.complain(f"{name} has something to lose. {lost}", "`--yes` ends it all the same.")
+    return not unsaved
+
+
+async def _with_fleet(stop: Stop, work: Any) -> int:
     from gshtui.hub import HubOptions
 
     async def look() -> int:
-        options = HubOptions(cwd=here(), loaded=loaded_here(), parts=STORE_ONLY, where="gsh-tui agent")
+        options = HubOptions(cwd=here(), loaded=loaded_here(), parts=FLEET_PARTS, where="gsh-tui agent")
         async with running(options) as hub:
             await hub.start()
-            if hub.store is None:
-                failed = hub.failed["store"]
+            for failed in hub.failed.values():
                 streams.complain(failed.why, failed.hint)
-                return exits.ERROR
-            found = await agents(hub.store, None if everywhere else str(options.cwd))
-        return await work(found)
+            return exits.ERROR if hub.failed else await work(hub)
 
     return await until_asked(look(), stop)
 
 
-async def agents(store: Store, cwd: str | None) -> list[dict[str, Any]]:
-    """Every agent whose conversation is held by a living window, as the scripting interface gives it.
+async def _all(hub: Hub, everywhere: bool) -> list[dict[str, Any]]:
+    """Agents of windows, then those in terminals. Each once: a native one holds a conversation too."""
+    outcome = await hub.run(f"agent ls all={'true' if everywhere else 'false'}")
+    in_terminals: list[dict[str, Any]] = outcome.data
+    assert hub.fleet is not None
+    known = {row.id for row in hub.fleet.rows()} | {row.session for row in hub.fleet.rows()}
+    local = await _local(hub, None if everywhere else str(hub.options.cwd))
+    return [*(a for a in local if a["name"] not in known and a["session"] not in known), *in_terminals]
 
-    Raises:
-        StoreError: the record cannot be read.
-    """
-    infos = await store.sessions(cwd=cwd, limit=_LOOKED_AT, empty=True)
-    return [await _agent(store, info) for info in infos if info.held_by]
+
+async def _local(hub: Hub, cwd: str | None) -> list[dict[str, Any]]:
+    from gshtui.headless.agent_windows import agents
+
+    assert hub.store is not None
+    return await agents(hub.store, cwd)
 
 
-async def _agent(store: Store, info: SessionInfo) -> dict[str, Any]:
-    from gshtui.agents.ledger import Entry, noted, plain
-
-    entry = Entry(info.agent, cwd=info.cwd, session=info.id, title=info.title, status_since=info.created)
-    after = 0
-    while page := await store.events(info.id, after=after, limit=_PAGE):
-        for after, event in page:  # noqa: B007  # the last one is where the next page begins
-            entry = noted(entry, event)
-    told = plain(entry)
-    told |= {"status_source": "journal", "status_age_s": round(max(0.0, time.time() - entry.status_since), 1)}
-    return told | {"session": info.id, "title": info.title, "held_by": info.held_by}
+def _facts(agent: dict[str, Any]) -> str:
+    return "\n".join(f"{name:14} {value}" for name, value in agent.items())
 
 
 def _table(found: list[dict[str, Any]]) -> str:
     if not found:
-        return "No agent is at work in a window of this folder. `agent ls --all` looks in every folder."
-    rows = [("agent", "status", "age", "model", "conversation", "open in")]
+        return "No agent is here. `agent ls --all` looks in every folder; `agent spawn` starts one."
+    rows = [("id", "name", "status", "source", "age", "model", "where")]
     rows += [
-        (a["name"], a["status"], f"{a['status_age_s']:.0f} s", a["model"] or "-", a["session"], a["held_by"])
+        (
+            a["id"],
+            a["name"],
+            f"{a['status']}{' · ' + a['doing'][:40] if a['doing'] else ''}",
+            a["status_source"],
+            f"{a['status_age_s']:.0f} s",
+            a["model"] or "-",
+            a.get("attach") or a.get("held_by") or "-",
+        )
         for a in found
     ]
     widths = [max(len(str(row[column])) for row in rows) for column in range(len(rows[0]))]

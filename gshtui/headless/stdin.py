@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+from collections.abc import Sequence
 
 LIMIT = 4 * 1024 * 1024
 """Bytes; what comes behind them is left out, and that is said."""
@@ -37,6 +38,13 @@ async def piped() -> tuple[str, bool]:
     threading.Thread(target=read, name="stdin", daemon=True).start()
     raw = await done
     return raw[:LIMIT].decode("utf-8", "replace").replace("\0", "\N{REPLACEMENT CHARACTER}"), len(raw) > LIMIT
+
+
+def words(given: Sequence[str]) -> str:
+    """The words of a command line as one text; `-` alone is all of standard input."""
+    if list(given) != ["-"]:
+        return " ".join(given)
+    return _read()[:LIMIT].decode("utf-8", "replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
 def _read() -> bytes:

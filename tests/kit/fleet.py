@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import sys
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,7 +21,8 @@ from gshtui.bus.event import Event
 from gshtui.bus.fleet import AgentRow, SpawnRequest
 from gshtui.store.store import Store
 from gshtui.tmux.server import TmuxServer
-from tests.kit.tmux import eventually
+from tests.kit.record import ROOT
+from tests.kit.tmux import DEADLINE, eventually
 
 ECHO = """
 import sys
@@ -38,6 +40,23 @@ def echo(code: int = 0) -> tuple[str, ...]:
     return (sys.executable, "-c", ECHO, str(code))
 
 
+_OTHER = """
+import asyncio, json, sys
+from pathlib import Path
+from gshtui.tmux.server import TmuxServer
+from tests.kit.fleet import Yard, cli
+
+async def main():
+    home, socket, programs = sys.argv[1:]
+    async with Yard(Path(home), TmuxServer(socket_path=Path(socket))).hub() as fleet:
+        rows = [await fleet.spawn(cli(*program)) for program in json.loads(programs)]
+        print(json.dumps([row.id for row in rows]), flush=True)
+        await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+
+asyncio.run(main())
+"""
+
+
 @dataclass
 class Yard:
     """A folder, its record and its tmux server."""
@@ -53,9 +72,8 @@ class Yard:
         *,
         visiting: bool = False,
         session_of: Callable[[str], str] = lambda agent: "",
-        crash: bool = False,
     ) -> AsyncGenerator[Fleet]:
-        """A hub with a fleet; `crash`: it does not say goodbye to its agents."""
+        """A hub with a fleet."""
         bus = Bus()
         store = await Store.open(self.home / "data" / "gsh.db")
         bus.subscribe(self.events.extend, name="test")
@@ -68,10 +86,26 @@ class Yard:
         try:
             yield fleet
         finally:
-            if not crash:
-                await fleet.stop()
+            await fleet.stop()
             await bus.close()
             await store.close()
+
+    @contextlib.asynccontextmanager
+    async def other_process(self, *programs: Sequence[str]) -> AsyncGenerator[tuple[int, list[str]]]:
+        """A hub in a process of its own that starts these programs: (its pid, the agents' ids). Killed at the end."""
+        child = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", _OTHER, str(self.home), str(self.server.socket_path), json.dumps(programs),
+            cwd=ROOT, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        assert child.stdout is not None
+        try:
+            async with asyncio.timeout(DEADLINE):
+                ids = json.loads(await child.stdout.readline())
+            yield child.pid, ids
+        finally:
+            if child.returncode is None:
+                child.kill()
+            await child.wait()
 
     def said(self, kind: type[Event]) -> list[Event]:
         """The events of this type so far."""

@@ -19,7 +19,7 @@ from gshtui.bus.events.fleet import AgentEnded, AgentKilled, AgentRestored, Agen
 from gshtui.bus.events.hub import Noticed
 from gshtui.bus.fleet import SpawnRequest
 from tests.kit.fleet import Yard, cli, echo, shows, status
-from tests.kit.tmux import private_server
+from tests.kit.tmux import eventually, private_server
 
 
 @pytest.fixture
@@ -101,19 +101,30 @@ async def test_twenty_five_at_once_get_each_their_own_words(yard: Yard) -> None:
             assert seen.count("got:") == 1
 
 
-async def test_agents_outlive_a_hub_that_dies_and_are_found_again(yard: Yard) -> None:
-    async with yard.hub(crash=True) as fleet:
-        stays = await fleet.spawn(cli(*echo()))
-        ends = await fleet.spawn(cli(*echo(5)))
+async def test_agents_outlive_a_hub_that_is_killed_and_the_next_one_takes_over(yard: Yard) -> None:
+    async with yard.other_process(echo(), echo(5)) as (pid, ids), yard.hub() as fleet:
+        stays, ends = [await fleet.find(id) for id in ids]
+        assert (stays.owner, ends.owner) == (pid, pid)
         await shows(yard, ends, "ready")
-    await yard.server.send_text(ends.pane, "end", enter=True)
-    await shows(yard, ends, "got:end")
-    async with yard.hub() as fleet:
+        os.kill(pid, signal.SIGKILL)
+        await yard.server.send_text(ends.pane, "end", enter=True)
         assert (await status(fleet, ends.id, "failed")).exit_status == 5
         back = await fleet.find(stays.id)
         assert (back.pid, back.pane, back.ended, back.owner) == (stays.pid, stays.pane, 0.0, os.getpid())
         await fleet.send(stays.id, "still there", defer_if_busy=False)
         await shows(yard, stays, "got:still there")
+
+
+async def test_while_its_hub_lives_another_one_only_reads(yard: Yard) -> None:
+    async with yard.other_process(echo()) as (pid, ids), yard.hub() as fleet:
+        row = await fleet.find(ids[0])
+        await shows(yard, row, "ready")
+        await fleet.send(row.id, "from the other window", defer_if_busy=False)
+        await shows(yard, row, "got:from the other window")
+        os.kill(row.pid, signal.SIGKILL)
+        dead = await status(fleet, row.id, "failed")
+        assert (dead.exit_status, dead.doing, dead.owner) == (137, "signal 9", pid)
+    assert yard.said(AgentEnded) == []
 
 
 async def test_a_killed_server_loses_them_and_they_come_back_only_with_their_memory(yard: Yard) -> None:
@@ -134,9 +145,10 @@ async def test_a_killed_server_loses_them_and_they_come_back_only_with_their_mem
 
 async def test_another_program_in_the_same_pane_is_not_the_agent(yard: Yard) -> None:
     """Pane ids begin again on a new server: `%0` alone is nobody."""
-    async with yard.hub(crash=True) as fleet:
+    async with yard.hub() as fleet:
         row = await fleet.spawn(cli(*echo()))
     await yard.server.kill_server()
+    await eventually(yard.server.running, until=lambda runs: not runs)
     stranger = await yard.server.spawn(row.tmux_session, ["cat"], cwd=yard.home, env={})
     assert stranger.pane == row.pane
     async with yard.hub() as fleet:
@@ -219,22 +231,6 @@ async def test_a_program_that_ignores_the_hang_up_is_ended_too(yard: Yard) -> No
         ended = await fleet.kill(row.id, now=True)
         assert ended.status == "done"
         assert not fleet_process.runs(row.pid, row.pid_started)
-
-
-async def test_two_hubs_share_a_roster_and_one_takes_over(yard: Yard) -> None:
-    async with yard.hub() as second:
-        async with yard.hub() as first:
-            row = await first.spawn(cli(*echo()))
-            await second.refresh()
-            assert [r.name for r in second.rows()] == [row.name]
-            # One process, so both are the same owner to the record; what counts is that both know and can act.
-            await second.send(row.id, "from the other window", defer_if_busy=False)
-            await shows(yard, row, "got:from the other window")
-        await second.refresh()
-        assert (await second.find(row.id)).owner == os.getpid()
-        os.kill(row.pid, signal.SIGKILL)
-        dead = await status(second, row.id, "failed")
-        assert (dead.exit_status, dead.doing) == (137, "signal 9")
 
 
 async def test_an_agent_may_not_nest_deeper_than_three_nor_start_too_many(yard: Yard) -> None:
