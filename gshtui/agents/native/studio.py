@@ -158,7 +158,7 @@ class Studio:
         assert self._loaded is not None and self._minds is not None
         settings = self._loaded.settings
         for command in (
-            *tool_commands.commands(ToolConfig(max_output_bytes=settings.context.max_tool_output_bytes)),
+            *tool_commands.commands(ToolConfig.of(settings)),
             *agent_commands.commands(self.bus, self.ledger),
             *help_commands.commands(self.registry),
             *model_commands.commands(
