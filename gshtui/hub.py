@@ -291,6 +291,7 @@ class Hub:
             session_of=self._session_of,
             hub=lambda: self.socket,
             connected=lambda name: self._relay is not None and self._relay.connected(name),
+            gate=self._gate,
         )
         self._stops.append(("fleet", self.fleet.stop))
         for command in commands(self.fleet, self.ledger.entries):

@@ -11,8 +11,11 @@ from pathlib import Path
 from gshtui.agents.fleet import Fleet
 from gshtui.agents.fleet_launch import CommandLines, Terms
 from gshtui.agents.fleet_ports import Place
+from gshtui.agents.worktrees.consent import by_gate
+from gshtui.agents.worktrees.setup import Consent, no_consent
 from gshtui.bus.bus import Bus
-from gshtui.guard.approval import Mode
+from gshtui.bus.events.hub import Noticed
+from gshtui.guard.approval import Gate, Mode
 from gshtui.settings.model import Settings
 from gshtui.settings.paths import runtime_dir
 from gshtui.store.store import Store
@@ -29,6 +32,7 @@ def make_fleet(
     session_of: Callable[[str], str],
     hub: Callable[[], str] = lambda: "",
     connected: Callable[[str], bool] = lambda agent: False,
+    gate: Gate | None = None,
 ) -> Fleet:
     """The fleet.
 
@@ -39,6 +43,7 @@ def make_fleet(
         session_of: the conversation that a local agent of this hub is in.
         hub: the socket that agents report to; empty when there is none.
         connected: whether an agent's own process listens to this hub's bus.
+        gate: asks a person before a new worktree's set-up command is run; without one it is not run.
     """
     data = store.path.parent
     terms = Terms(
@@ -46,7 +51,16 @@ def make_fleet(
         auto_approve=tuple(settings.agent.auto_approve),
         max_steps=settings.agent.max_steps,
         runtime=runtime_dir(create=False),
+        worktrees_inside=settings.worktrees.place == "inside",
+        setup=tuple(settings.worktrees.setup),
     )
+
+    def consent(agent: str) -> Consent:
+        return no_consent if gate is None else by_gate(gate, agent)
+
+    def notice(text: str, about: str) -> None:
+        bus.publish(Noticed(text=text, about=about))
+
     place = Place(home, data, settings.tmux.socket_name, settings.tmux.session_prefix, visiting)
-    lines = CommandLines(data, terms, hub)
+    lines = CommandLines(data, terms, hub, consent=consent, notice=notice)
     return Fleet(bus, store, place, lines, session_of=session_of, connected=connected)

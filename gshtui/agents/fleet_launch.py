@@ -18,7 +18,12 @@ import msgspec
 from gshtui.agents.fleet_environment import environment
 from gshtui.agents.fleet_ports import FleetError, Start
 from gshtui.agents.native.spec import Spec, SpecError, make_spec, native_argv, read_spec, spec_path, write_spec
+from gshtui.agents.worktrees.create import create_worktree
+from gshtui.agents.worktrees.setup import Consent, no_consent
+from gshtui.agents.worktrees.state import unsaved
+from gshtui.agents.worktrees.tree import worktrees
 from gshtui.bus.fleet import AgentRow, SpawnRequest
+from gshtui.commands.declaration import CommandError
 from gshtui.guard.approval import Mode
 
 
@@ -31,15 +36,34 @@ class Terms:
     max_steps: int = 0
     runtime: Path = Path()
     """Folder of the hubs' sockets."""
+    worktrees_inside: bool = False
+    setup: tuple[str, ...] = ()
+    """Command for new worktrees, run only once somebody has agreed."""
 
 
 class CommandLines:
-    """Makes command lines. `hub` gives the socket that agents report to, empty when there is none."""
+    """Makes command lines, and worktrees."""
 
-    def __init__(self, data: Path, terms: Terms, hub: Callable[[], str] = lambda: "") -> None:
+    def __init__(
+        self,
+        data: Path,
+        terms: Terms,
+        hub: Callable[[], str] = lambda: "",
+        *,
+        consent: Callable[[str], Consent] = lambda agent: no_consent,
+        notice: Callable[[str, str], None] = lambda text, about: None,
+    ) -> None:
+        """
+        Args:
+            hub: gives the socket that agents report to, empty when there is none.
+            consent: who agrees to a worktree's set-up command, for an agent.
+            notice: takes a sentence for people, and the agent that it is about.
+        """
         self._data = data
         self._terms = terms
         self._hub = hub
+        self._consent = consent
+        self._notice = notice
 
     async def first(self, row: AgentRow, request: SpawnRequest) -> Start:
         """For a new agent. Raises `FleetError`."""
@@ -55,12 +79,29 @@ class CommandLines:
         return Start(start.argv, start.env, blank=True)
 
     async def worktree(self, row: AgentRow, branch: str) -> Path:
-        """Make its git worktree. Raises `FleetError`."""
-        raise FleetError("invalid", f"A worktree for {branch!r} cannot be made here.")
+        """Its git worktree: a new one, or the one that the branch has already. Raises `FleetError`."""
+        terms, cwd = self._terms, Path(row.cwd)
+        try:
+            there = next((tree for tree in await worktrees(cwd) if tree.branch == branch), None)
+            if there is not None and not there.main and not there.gone:
+                self._notice(f"{row.name} ({row.id}) works in {there.shown}, where {branch} was already.", row.id)
+                return Path(there.path)
+            inside, consent = terms.worktrees_inside, self._consent(row.id)
+            made = await create_worktree(cwd, branch, inside=inside, setup=terms.setup, consent=consent)
+        except CommandError as error:
+            raise FleetError("invalid", error.message, hint=error.hint) from error
+        for note in made.notes:
+            self._notice(f"Worktree {branch}: {note}", row.id)
+        return Path(made.path)
 
     async def unsaved(self, row: AgentRow) -> list[str]:
-        """What is uncommitted or unpushed in its worktree."""
-        return []
+        """What is uncommitted or unpushed in its worktree, or that this cannot be told."""
+        if not row.worktree:
+            return []
+        try:
+            return await unsaved(Path(row.worktree))
+        except CommandError as error:
+            return [f"What its worktree {row.worktree} holds cannot be told: {error.message}"]
 
     async def _native(self, row: AgentRow, request: SpawnRequest) -> Start:
         terms = self._terms

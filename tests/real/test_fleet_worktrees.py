@@ -1,0 +1,79 @@
+"""Agents in worktrees of their own: made when they start, and what is in them is told before they are killed."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from gshtui.agents.fleet_ports import FleetError
+from gshtui.agents.worktrees.consent import by_gate
+from gshtui.bus.bus import Bus
+from gshtui.bus.event import Event
+from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested
+from gshtui.bus.fleet import SpawnRequest
+from gshtui.guard.approval import Gate
+from gshtui.guard.grants import NoGrants
+from tests.kit.fleet import Yard, echo, shows
+from tests.kit.tmux import private_server
+from tests.real.test_worktrees import project
+
+__all__ = ["project"]
+
+
+@pytest.fixture
+async def yard(project: Path) -> AsyncGenerator[Yard]:
+    async with private_server() as server:
+        yield Yard(project, server)
+
+
+async def test_an_agent_works_in_a_worktree_of_its_own(yard: Yard, project: Path, tmp_path: Path) -> None:
+    async with yard.hub() as fleet:
+        row = await fleet.spawn(SpawnRequest(cli=echo(), worktree="feat/x"))
+        place = tmp_path / "project-feat-x"
+        assert (row.worktree, row.cwd) == (str(place), str(place))
+        assert (await yard.server.pane(row.pane)).command
+        await shows(yard, row, "ready")
+        assert await fleet.unsaved(row.id) == []
+        (place / "new.txt").write_text("new")
+        assert await fleet.unsaved(row.id) == ["Its worktree feat/x holds 1 file not committed (new.txt)."]
+        # Another one on the same branch works in the same place, rather than not at all.
+        other = await fleet.spawn(SpawnRequest(cli=echo(), worktree="feat/x"))
+        assert other.worktree == str(place)
+        (place / ".git").unlink()
+        assert "cannot be told" in (await fleet.unsaved(row.id))[0]
+
+
+async def test_a_branch_that_cannot_have_a_worktree(yard: Yard) -> None:
+    async with yard.hub() as fleet:
+        for branch, why in (("main", "checked out already"), ("-x", "no valid branch name")):
+            with pytest.raises(FleetError, match=why):
+                await fleet.spawn(SpawnRequest(cli=echo(), worktree=branch))
+        assert fleet.rows() == []
+
+
+async def test_consent_is_a_question_with_the_very_command(tmp_path: Path) -> None:
+    bus, questions = Bus(), list[Event]()
+    decisions = iter(("deny", "session"))
+
+    def answer(events: object) -> None:
+        assert isinstance(events, (list, tuple))
+        for event in events:
+            assert isinstance(event, ApprovalRequested)
+            questions.append(event)
+            bus.publish(ApprovalAnswered(approval=event.approval, decision=next(decisions)))
+
+    bus.subscribe(answer, ApprovalRequested, name="test")
+    gate = Gate(bus, NoGrants(), mode="ask", auto_approve=frozenset({"worktree_setup"}))
+    consent = by_gate(gate, "0001")
+    assert not await consent(("npm", "ci", "--x y"), tmp_path)
+    assert await consent(("npm", "ci"), tmp_path)
+    assert await consent(("npm", "ci"), tmp_path)
+    assert [event.subject for event in questions if isinstance(event, ApprovalRequested)] == [
+        "npm ci '--x y'",
+        "npm ci",
+    ]
+    await bus.close()
+    silent = by_gate(Gate(Bus(), NoGrants(), mode="ask", auto_approve=frozenset()), "0001", wait=0.01)
+    assert not await silent(("npm", "ci"), tmp_path)
