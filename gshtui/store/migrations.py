@@ -17,7 +17,7 @@ from gshtui.store import schema
 from gshtui.store.errors import StoreError
 from gshtui.store.files import beside, create_file
 
-MIGRATIONS: tuple[str, ...] = (schema.RECORD, schema.SEARCH, schema.AGENTS)
+MIGRATIONS: tuple[str, ...] = (schema.RECORD, schema.SEARCH, schema.AGENTS, schema.MAIL)
 """SQL of each step; the file's `user_version` counts those that it has."""
 VERSION = len(MIGRATIONS)
 

@@ -16,11 +16,22 @@ from typing import Any
 
 import msgspec
 
-from gshtui.store import agents, migrations, outputs, plain, salvage
+from gshtui.store import agents, mail, migrations, outputs, plain, salvage
 from gshtui.store.errors import StoreError
 from gshtui.store.files import beside, with_companions
 
-_TABLES = ("sessions", "messages", "partials", "outputs", "output_uses", "journal", "grants", "prompts", "agents")
+_TABLES = (
+    "sessions",
+    "messages",
+    "partials",
+    "outputs",
+    "output_uses",
+    "journal",
+    "grants",
+    "prompts",
+    "agents",
+    "mail",
+)
 """What is recovered; holds are not, their processes take them again."""
 
 Prepare = Callable[[Path], sqlite3.Connection]
@@ -144,6 +155,8 @@ def _sound(table: str, columns: list[str], found: Iterator[tuple[Any, ...]]) -> 
                 msgspec.json.decode(fields["data"])
             elif table == "agents":
                 agents.sound(fields["data"], fields["request"])
+            elif table == "mail":
+                mail.sound(fields["data"])
             elif table == "outputs":
                 outputs.text_of(fields["key"], fields["data"], bool(fields["packed"]))
         except (msgspec.DecodeError, ValueError, TypeError, StoreError):

@@ -122,3 +122,21 @@ CREATE TABLE agents (
 );
 CREATE INDEX agents_revision ON agents (revision);
 """
+
+MAIL = """
+CREATE TABLE mail (
+    id TEXT PRIMARY KEY,
+    recipient TEXT NOT NULL,
+    sender TEXT NOT NULL,
+    state TEXT NOT NULL,
+    created REAL NOT NULL,
+    data TEXT NOT NULL,                -- the message, as JSON
+    revision INTEGER NOT NULL,         -- order of the last changes, over all rows
+    machine TEXT NOT NULL DEFAULT '',  -- with pid and started: the process that delivers it now
+    pid INTEGER NOT NULL DEFAULT 0,
+    started TEXT NOT NULL DEFAULT ''
+);
+CREATE INDEX mail_state ON mail (state, recipient);
+CREATE INDEX mail_sender ON mail (sender, created);
+CREATE INDEX mail_revision ON mail (revision);
+"""

@@ -25,6 +25,7 @@ from gshtui.store.check import Checker
 from gshtui.store.connection import Database, Notice
 from gshtui.store.errors import StoreError
 from gshtui.store.grants import Grant
+from gshtui.store.letters import Letters
 from gshtui.store.messages import StoredMessage
 from gshtui.store.opening import Synchronous
 from gshtui.store.roster import Roster
@@ -55,7 +56,7 @@ class Hold:
         await self._give_back(self._token)
 
 
-class Store(Roster):
+class Store(Roster, Letters):
     """The record. Made by `open`; always `close` it."""
 
     def __init__(self, database: Database, on_notice: Notice, retry_every: float) -> None:

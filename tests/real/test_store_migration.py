@@ -88,5 +88,5 @@ def test_every_statement_of_a_step_runs_triggers_included(tmp_path: Path) -> Non
     assert migrate(raw, tmp_path / "gsh.db") is None
     names = {str(row[0]) for row in raw.execute("SELECT name FROM sqlite_master")}
     raw.close()
-    assert {"sessions", "messages", "journal_session", "messages_fts", "messages_fts_delete", "agents"} <= names
-    assert migrations.VERSION == 3
+    assert {"sessions", "messages", "journal_session", "messages_fts", "messages_fts_delete", "agents", "mail"} <= names
+    assert migrations.VERSION == 4

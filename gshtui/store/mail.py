@@ -1,0 +1,171 @@
+"""Messages to agents, on disk from the moment they are sent: their words, their state, and who delivers them now.
+
+Owns the table `mail`; refuses to let two processes deliver one message, and to change what is on its way. Every
+function works inside the caller's transaction. Called by `letters`.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from gshtui.bus.mail import OPEN, Letter
+from gshtui.store.errors import StoreError
+from gshtui.store.plain import clean_text
+from gshtui.store.process import Process, is_alive, this_process
+
+_NEXT_REVISION = "(SELECT coalesce(max(revision), 0) + 1 FROM mail)"
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(Letter, strict=False)
+_FIELDS = frozenset(Letter.__struct_fields__) - {"id", "sender", "recipient", "created"}
+_FREE = ("", 0, "")
+UNSURE = "The window closed while it was delivered; it may have been typed already."
+"""Why a message is held that nobody knows the end of."""
+
+
+def add(connection: sqlite3.Connection, letter: Letter) -> Letter:
+    """Keep a new message."""
+    now = time.time()
+    letter = msgspec.structs.replace(letter, created=letter.created or now, changed=now, text=clean_text(letter.text))
+    connection.execute(
+        f"INSERT INTO mail (id, recipient, sender, state, created, data, revision)"
+        f" VALUES (?, ?, ?, ?, ?, ?, {_NEXT_REVISION})",
+        (letter.id, letter.recipient, letter.sender, letter.state, letter.created, _json(letter)),
+    )
+    return letter
+
+
+def get(connection: sqlite3.Connection, id: str) -> Letter:
+    """The message of this id, or the only one whose id ends with this. Raises `StoreError` (unknown, ambiguous)."""
+    wanted = clean_text(id).strip().lower()
+    found = connection.execute("SELECT data FROM mail WHERE id = ?", (wanted,)).fetchall()
+    if not found and len(wanted) >= 3 and wanted.isalnum():
+        found = connection.execute("SELECT data FROM mail WHERE id LIKE ? LIMIT 2", (f"%{wanted}",)).fetchall()
+    if not found:
+        raise StoreError("unknown", f"There is no message {wanted!r}.", hint="`mail ls` lists them.")
+    if len(found) > 1:
+        raise StoreError("ambiguous", f"Several messages end with {wanted!r}.", hint="Give more of the id.")
+    return _decoder.decode(found[0][0])
+
+
+def listed(
+    connection: sqlite3.Connection, states: Sequence[str] = (), *, recipient: str = "", limit: int = 500
+) -> list[Letter]:
+    """The newest messages in these states (any, without), oldest first."""
+    marks = ", ".join("?" * len(states))
+    where = [f"state IN ({marks})"] if states else []
+    where += ["recipient = ?"] if recipient else []
+    found = connection.execute(
+        f"SELECT data FROM mail {'WHERE ' + ' AND '.join(where) if where else ''} ORDER BY rowid DESC LIMIT ?",
+        (*states, *((recipient,) if recipient else ()), limit),
+    ).fetchall()
+    return [_decoder.decode(data) for (data,) in reversed(found)]
+
+
+def sent_since(connection: sqlite3.Connection, sender: str, since: float) -> list[Letter]:
+    """What an agent has sent since a moment, oldest first."""
+    found = connection.execute("SELECT data FROM mail WHERE sender = ? AND created > ? ORDER BY rowid", (sender, since))
+    return [_decoder.decode(data) for (data,) in found]
+
+
+def change(connection: sqlite3.Connection, id: str, changes: dict[str, Any], within: Sequence[str] = ()) -> Letter:
+    """Set fields of a message.
+
+    Args:
+        within: only in one of these states, and only while nobody delivers it.
+
+    Raises:
+        StoreError: unknown; invalid, for a field that is none; busy, when it is in another state or on its way.
+    """
+    if wrong := set(changes) - _FIELDS:
+        raise StoreError("invalid", f"A message has no field {', '.join(sorted(wrong))}.")
+    letter = get(connection, id)
+    if within and (letter.state not in within or _taken(connection, letter.id)):
+        state = letter.state if letter.state not in within else "being delivered just now"
+        raise StoreError("busy", f"The message {letter.id} is {state}; it can be changed no more.")
+    fresh = msgspec.structs.replace(letter, **changes, changed=time.time())
+    connection.execute(
+        f"UPDATE mail SET state = ?, data = ?, revision = {_NEXT_REVISION} WHERE id = ?",
+        (fresh.state, _json(fresh), letter.id),
+    )
+    return fresh
+
+
+def take(connection: sqlite3.Connection, id: str) -> Letter | None:
+    """Take a queued message for delivery by this process; `None` when it is not to be had any more."""
+    letter = get(connection, id)
+    if letter.state != "queued" or _taken(connection, letter.id):
+        return None
+    _mark(connection, letter.id, this_process())
+    return letter
+
+
+def let_go(connection: sqlite3.Connection, id: str) -> None:
+    """This process is done with it."""
+    _mark(connection, id, None)
+
+
+def orphans(connection: sqlite3.Connection) -> list[Letter]:
+    """Messages whose deliverer died on the way, oldest first. They are nobody's now, and each is given out once.
+
+    One that may or may not have been typed is held, since a message is never sent twice by itself.
+    """
+    found: list[Letter] = []
+    for data, *owner in connection.execute(
+        "SELECT data, machine, pid, started FROM mail WHERE pid <> 0 ORDER BY rowid"
+    ).fetchall():
+        if is_alive(Process(str(owner[0]), int(owner[1]), str(owner[2]))):
+            continue
+        letter = _decoder.decode(data)
+        _mark(connection, letter.id, None)
+        if letter.state in ("queued", "typed"):
+            letter = change(connection, letter.id, {"state": "held", "why": UNSURE})
+        found.append(letter)
+    return found
+
+
+def revision(connection: sqlite3.Connection) -> int:
+    """A number that grows with every change of any message."""
+    return int(connection.execute("SELECT coalesce(max(revision), 0) FROM mail").fetchone()[0])
+
+
+def is_in_log(connection: sqlite3.Connection, session: str, id: str) -> bool:
+    """Whether the message stands in a conversation, as a prompt that was taken up."""
+    found = connection.execute("SELECT 1 FROM messages WHERE session = ? AND message = ?", (session, id)).fetchone()
+    return found is not None
+
+
+def forget(connection: sqlite3.Connection, days: float) -> None:
+    """Remove messages that are through, and older than this."""
+    marks = ", ".join("?" * len(OPEN))
+    connection.execute(
+        f"DELETE FROM mail WHERE created < ? AND state NOT IN ({marks}) AND pid = 0",
+        (time.time() - days * 86_400, *OPEN),
+    )
+
+
+def sound(data: str) -> None:
+    """Raises `msgspec.DecodeError` when this is no message."""
+    _decoder.decode(data)
+
+
+def _taken(connection: sqlite3.Connection, id: str) -> bool:
+    machine, pid, started = connection.execute("SELECT machine, pid, started FROM mail WHERE id = ?", (id,)).fetchone()
+    return bool(pid) and is_alive(Process(str(machine), int(pid), str(started)))
+
+
+def _mark(connection: sqlite3.Connection, id: str, taker: Process | None) -> None:
+    values = (taker.machine, taker.pid, taker.started) if taker is not None else _FREE
+    connection.execute(
+        f"UPDATE mail SET machine = ?, pid = ?, started = ?, revision = {_NEXT_REVISION} WHERE id = ?", (*values, id)
+    )
+
+
+def _json(letter: Letter) -> str:
+    fields = msgspec.to_builtins(letter)
+    cleaned = {name: clean_text(value) if isinstance(value, str) else value for name, value in fields.items()}
+    return _encoder.encode(cleaned).decode()
