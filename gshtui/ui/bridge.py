@@ -19,6 +19,8 @@ from gshtui.ui.consumer import EventConsumer
 from gshtui.ui.port import HubPort, MakeHub, Opening, Result, Stored
 
 FPS = 60
+STREAMED = 15
+"""Frames a second while nothing comes but more of the same, such as the text of an answer: nobody reads it faster."""
 STOP_WITHIN = 10.0
 """Seconds that the hub has for stopping in order."""
 QUEUE = 5_000
@@ -45,6 +47,7 @@ class Bridge:
         self._pending: list[Event] = []
         self._frame: asyncio.Future[None] | None = None
         """Done when what waits for the next frame has been shown; `None` while nothing waits."""
+        self._due: asyncio.TimerHandle | None = None
         self._last_frame = 0.0
 
     async def start(self) -> None:
@@ -64,6 +67,10 @@ class Bridge:
             # What is there now stays: no collection has to walk through it again.
             gc.enable()
             gc.freeze()
+
+    def hub_now(self) -> HubPort | None:
+        """The hub, if it runs."""
+        return self.hub
 
     async def stop(self) -> None:
         """Stop the hub in order, within `STOP_WITHIN` seconds."""
@@ -136,18 +143,26 @@ class Bridge:
     async def _deliver(self, batch: Sequence[Event]) -> None:
         """Take what came: a frame that is due is shown at once, else it all waits for the next one together."""
         self._pending.extend(batch)
+        loop = asyncio.get_running_loop()
+        streamed = all(event.merge_key() is not None for event in batch)
+        at = self._last_frame + 1 / (min(self.fps, STREAMED) if streamed else self.fps)
         if self._frame is None:
-            loop = asyncio.get_running_loop()
-            wait = self._last_frame + 1 / self.fps - loop.time()
             self._frame = loop.create_future()
-            if wait <= 0:
-                self._show()
-            else:
-                loop.call_later(wait, self._show)
+        if at <= loop.time():
+            self._show()
+        elif self._due is None or at < self._due.when():
+            self._cancel_due()
+            self._due = loop.call_at(at, self._show)
         if len(self._pending) > QUEUE:
             await self._drawn()  # the bus merges meanwhile
 
+    def _cancel_due(self) -> None:
+        if self._due is not None:
+            self._due.cancel()
+            self._due = None
+
     def _show(self) -> None:
+        self._cancel_due()
         frame, self._frame = self._frame, None
         pending, self._pending = self._pending, []
         self._last_frame = asyncio.get_running_loop().time()

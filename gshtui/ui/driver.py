@@ -10,7 +10,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from textual import events
-from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
+from textual._ansi_sequences import ANSI_SEQUENCES_KEYS, SYNC_END, SYNC_START
 
 from gshtui.ui.terminal_input import ReadingDriver
 
@@ -42,6 +42,8 @@ class WorkbenchDriver(ReadingDriver):
     def __init__(self, app: App[Any], **options: Any) -> None:
         super().__init__(app, **options)  # pyright: ignore[reportUnknownMemberType]
         self._lock = Lock()
+        self._marked = ""
+        """What was written of a frame whose end has not come yet."""
         self._held: list[Message] | None = []
         """What was typed before there was an input to take it; `None` once there is one."""
 
@@ -74,4 +76,13 @@ class WorkbenchDriver(ReadingDriver):
         # Entering the alternate screen again would clear it in some terminals, and be seen as a flicker.
         if self._painted and data == ENTER_ALTERNATE:
             return
-        super().write(data)
+        # A frame between its marks is one write: each one more would wake the thread that writes once more.
+        if data == SYNC_START:
+            self._marked = data
+        elif not self._marked:
+            super().write(data)
+        else:
+            self._marked += data
+            if data == SYNC_END:
+                data, self._marked = self._marked, ""
+                super().write(data)

@@ -34,6 +34,9 @@ from gshtui.ui.widgets.pane import Pane
 from gshtui.ui.widgets.splitter import Splitter
 from gshtui.ui.widgets.tabs import Deck, TabBar
 
+ECHO = 1 / 60
+"""Seconds from one showing of what is typed to the next, at least."""
+
 
 class FrameScreen(Screen[None]):
     """The parts of the main screen, in their places."""
@@ -54,6 +57,7 @@ class FrameScreen(Screen[None]):
         super().__init__(id="workbench")
         self._compositor = PieceCompositor()
         self._came_up = False
+        self._echoed = 0.0
         self.layout_now = layout
         self.header = HeaderBar(project, branch, front)
         self.banner = Banner()
@@ -92,6 +96,15 @@ class FrameScreen(Screen[None]):
         if self._came_up:
             super().update_node_styles(animate)
         self._came_up = True
+
+    async def _on_idle(self, event: events.Idle) -> None:
+        # What is typed is shown at once; all else waits for Textual's next frame.
+        batching = app_of(self)._batch_count  # pyright: ignore[reportPrivateUsage]
+        typed = self.focused in self._dirty_widgets and self.is_current and not batching
+        if typed and event.time - self._echoed > ECHO:
+            self._echoed = event.time
+            event.prevent_default()
+            self._on_timer_update()
 
     def on_resize(self, event: events.Resize) -> None:
         self._arrange()
