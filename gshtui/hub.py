@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gshtui.agents import commands as agent_commands
 from gshtui.agents.agent import Agent
@@ -103,6 +103,8 @@ class Hub:
         self._sessions: Sessions | None = None
         self._roster: Roster | None = None
         self.fleet: Fleet | None = None
+        self.shared_shell: Any = None
+        """The shell that people and agents share (`terminal_tools.shared.SharedShell`), once there is one."""
 
     async def start(self) -> None:
         """Start the parts that the options name, in order. Never raises: what fails is in `failed` and on the bus."""

@@ -15,8 +15,11 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent import InterruptRequested, ModelChangeRequested
 from gshtui.bus.events.session import SessionChangeRequested
 from gshtui.ui.bridge import Bridge, NotReady
+from gshtui.ui.messages import OpenTerminal
 from gshtui.ui.screens.workbench import WorkbenchScreen
 from gshtui.ui.steady import SteadyApp
+from gshtui.ui.surroundings import takes_every_key
+from gshtui.ui.terminal_tabs import TerminalTabs
 from gshtui.ui.upkeep import Upkeep
 from gshtui.ui.widgets.offer import Offer
 
@@ -29,17 +32,24 @@ ACTIONS: dict[str, str] = {
     "app.models": "models",
     "app.sessions": "sessions",
     "app.theme": "theme",
+    "terminal.shared": "shared_terminal",
     "session.continue": "continue_last",
 }
 """Rows of the key table → actions of the app."""
 
 
 class ActingApp(SteadyApp):
-    """The app's actions. `bridge`, `bench` and `upkeep` are made by the subclass before the first action."""
+    """The app's actions. Its attributes are the subclass's to make, before the first action."""
 
     bridge: Bridge
     bench: WorkbenchScreen
     upkeep: Upkeep
+    terminals: TerminalTabs
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if self.screen_stack and takes_every_key(self.screen.focused):
+            return False
+        return super().check_action(action, parameters)
 
     def clock(self) -> float:
         """Seconds since the epoch."""
@@ -163,6 +173,9 @@ class ActingApp(SteadyApp):
     def action_continue_last(self) -> None:
         self.choose_session(self.bench.query_one(Offer).session)
 
+    def action_shared_terminal(self) -> None:
+        self.post_message(OpenTerminal(OpenTerminal.SHARED))
+
     def action_theme(self) -> None:
         from gshtui.ui.screens.picker import Choice, Picker
 
@@ -185,5 +198,6 @@ class ActingApp(SteadyApp):
         self.bench.header.stopping()
         self.upkeep.keep_layout()
         self.upkeep.keep_frame()
+        await self.terminals.end()
         await self.bridge.stop()
         self.exit(0)

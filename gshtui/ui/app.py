@@ -23,17 +23,21 @@ from gshtui.ui.bindings import bind
 from gshtui.ui.bridge import Bridge, NotReady
 from gshtui.ui.consumer import EventConsumer
 from gshtui.ui.driver import WorkbenchDriver, free_alt_digits
-from gshtui.ui.messages import CommandLine, Intent
+from gshtui.ui.messages import CommandLine, Intent, OpenTerminal
 from gshtui.ui.notices import Notices
 from gshtui.ui.parts import Centre
 from gshtui.ui.port import MakeHub, Opening
 from gshtui.ui.screens.workbench import WorkbenchScreen
 from gshtui.ui.stylesheets import style_paths
+from gshtui.ui.terminal_tabs import TerminalTabs
+from gshtui.ui.terminals import Terminals
 from gshtui.ui.upkeep import Upkeep
 from gshtui.ui.widgets.offer import Offer
+from gshtui.ui.widgets.tabs import Deck
 
 if TYPE_CHECKING:
     from gshtui.ui.first_frame import FirstFrame
+    from gshtui.ui.panes.terminal import TerminalPane
     from gshtui.ui.widgets.prompt.input import PromptInput
 
 
@@ -56,6 +60,7 @@ class Workbench(ActingApp):
         project = place.project_name(opening.cwd)
         layout = self.upkeep.memory.layout
         self.bench = WorkbenchScreen(layout, project, branch, self.front, self.make_centre(), self.clock)
+        self.terminals = TerminalTabs(self.bench.deck, Terminals(self.bridge.hub_now, opening.cwd), self.clock)
         self._watchers: tuple[EventConsumer, ...] = (Notices(self), Attention(self))
 
     def make_centre(self) -> Centre:
@@ -113,6 +118,7 @@ class Workbench(ActingApp):
 
     async def on_unmount(self) -> None:
         """However the window ends, the hub ends in order."""
+        await self.terminals.end()
         await self.bridge.stop()
 
     # What widgets say
@@ -124,6 +130,27 @@ class Workbench(ActingApp):
     @on(CommandLine)
     def _command(self, message: CommandLine) -> None:
         self.run_command(message.line)
+
+    @on(OpenTerminal)
+    def _open_terminal(self, message: OpenTerminal) -> None:
+        self.run_worker(self._show_terminal(message.agent, message.attach), exit_on_error=False, group="terminals")
+
+    async def _show_terminal(self, agent: str, attach: bool) -> None:
+        from gshtui.tmux.errors import TmuxError
+        from gshtui.ui.terminals import TerminalError
+
+        try:
+            await self.terminals.open(agent, attach=attach)
+        except (TerminalError, TmuxError) as error:
+            self.notify(str(error), severity="error", markup=False)
+
+    async def on_terminal_pane_closed(self, message: TerminalPane.Closed) -> None:
+        await self.terminals.close(message.agent)
+
+    @on(Deck.Turned)
+    def _turned(self, message: Deck.Turned) -> None:
+        if not self.terminals.focus(message.tab):
+            self.bench.input.focus()
 
     async def on_prompt_input_sent(self, message: PromptInput.Sent) -> None:
         self.run_worker(self._remember(message.text), exit_on_error=False, group="prompts")

@@ -60,6 +60,16 @@ class HubPort(Protocol):
 
     """The record, or `None` where it did not start."""
 
+    @property
+    def fleet(self) -> Any: ...
+
+    """Agents in terminals (`terminals.Fleet`), or `None` where that part did not start."""
+
+    @property
+    def shared_shell(self) -> Any: ...
+
+    """The shell that people and agents share (`terminals.Shell`), or `None` while there is none."""
+
     async def start(self) -> None: ...
     async def stop(self) -> None: ...
     async def run(self, line: str) -> Result: ...

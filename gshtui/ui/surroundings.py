@@ -1,6 +1,7 @@
 """The app that a widget is in, with a type: Textual declares it without one.
 
-Owns nothing. Called by widgets and screens that need the terminal's size, the clipboard or the display of keys.
+Owns nothing. Called by widgets and screens that need the terminal's size, the clipboard or the display of keys, and
+to know whether keys are theirs.
 """
 
 from __future__ import annotations
@@ -9,8 +10,14 @@ from typing import Any
 
 from textual.app import App
 from textual.message_pump import MessagePump
+from textual.widget import Widget
 
 
 def app_of(node: MessagePump) -> App[Any]:
     """The app."""
     return node.app  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+
+
+def takes_every_key(focused: Widget | None) -> bool:
+    """Whether the widget with the focus wants every key, so that none means anything to the window."""
+    return bool(getattr(focused, "takes_every_key", False))

@@ -47,6 +47,8 @@ class FakeHub:
         self.bus = Bus()
         self.registry = FakeRegistry()
         self.store = None
+        self.fleet: Any = None
+        self.shared_shell: Any = None
         ui = SimpleNamespace(theme=self.theme, fps=60, notifications=["badge", "bell", "desktop"], editor="")
         self.settings = SimpleNamespace(ui=ui, keybindings=self.keybindings)
         self.ran: list[str] = []

@@ -12,7 +12,7 @@ from textual.widget import Widget
 from gshtui.ui.bindings import bind
 from gshtui.ui.layout import CHAT, PANES, Layout
 from gshtui.ui.screens.frame import FrameScreen
-from gshtui.ui.surroundings import app_of
+from gshtui.ui.surroundings import app_of, takes_every_key
 
 
 class WorkbenchScreen(FrameScreen):
@@ -46,6 +46,9 @@ class WorkbenchScreen(FrameScreen):
     class Backed(Message):
         """Escape was pressed where there is nothing left to back out of."""
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return False if takes_every_key(self.focused) else super().check_action(action, parameters)
+
     # Where the focus is
 
     def front_pane(self) -> str:
@@ -71,6 +74,7 @@ class WorkbenchScreen(FrameScreen):
         """Show a pane and go there; where it is already in front, hide it. With too little room it gets all of it."""
         if name == CHAT:
             self.set_layout(self.layout_now.with_zoom(""))
+            self.deck.show(CHAT)
             self.input.focus()
             return
         if self.front_pane() == name:

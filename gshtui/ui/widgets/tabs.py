@@ -84,11 +84,19 @@ class Deck(Vertical):
     def front(self) -> str:
         return self.bar.front
 
+    class Turned(Message):
+        """Another tab is in front."""
+
+        def __init__(self, tab: str) -> None:
+            super().__init__()
+            self.tab = tab
+
     def show(self, tab: str) -> None:
         """Bring a tab to the front. Unknown ones change nothing."""
-        if tab in self.bar.titles:
+        if tab in self.bar.titles and tab != self.front:
             self.body.current = tab
             self.bar.front = tab
+            self.post_message(self.Turned(tab))
 
     def turn(self, step: int) -> None:
         """Bring the next (or, with -1, the previous) tab to the front."""

@@ -48,9 +48,13 @@ class SearchLine(Horizontal):
     class Closed(Message):
         """The search is over."""
 
+    def __init__(self, placeholder: str = "search the conversation") -> None:
+        super().__init__()
+        self._placeholder = placeholder
+
     def compose(self) -> ComposeResult:
         yield Static("/", id="search-sign", markup=False)
-        yield Input(placeholder="search the conversation", compact=True, select_on_focus=False)
+        yield Input(placeholder=self._placeholder, compact=True, select_on_focus=False)
         yield Static("", id="search-count", markup=False)
 
     def open(self) -> None:
