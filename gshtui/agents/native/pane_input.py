@@ -82,6 +82,7 @@ class InputLine:
         if end < 0:
             # The end mark may be cut in two: keep back what could be its beginning.
             keep = next((n for n in range(len(PASTE_ENDS) - 1, 0, -1) if text.endswith(PASTE_ENDS[:n])), 0)
+            keep = keep or text.endswith("\r")  # half of a newline, perhaps
             self._insert(text[: len(text) - keep], pasted=True)
             self._held = text[len(text) - keep :]
             return ""

@@ -1,0 +1,90 @@
+"""The whole of it: a hub with its fleet, native agents in a real tmux, questions, reports, nested agents."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from gshtui.bus.events.agent import AgentStatusChanged, PromptSubmitted, TurnFinished
+from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested
+from gshtui.bus.events.fleet import AgentEnded, AgentSpawned, AgentSpawnRequested
+from gshtui.bus.fleet import SpawnRequest
+from gshtui.bus.ids import new_id
+from gshtui.hub import Hub, HubOptions
+from gshtui.settings.load import load
+from gshtui.tmux.server import TmuxServer
+from tests.kit.command import ROOT
+from tests.kit.native import Heard
+
+pytestmark = pytest.mark.tmux
+
+
+@pytest.fixture
+async def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Path]:
+    """A project; the tmux server that its agents live on is ended after the test."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    yield tmp_path
+    server = TmuxServer("gsh")
+    await server.kill_server()
+    await server.close()
+
+
+@contextlib.asynccontextmanager
+async def window(folder: Path) -> AsyncIterator[tuple[Hub, Heard]]:
+    """A window's hub, whole."""
+    hub = Hub(HubOptions(cwd=folder, loaded=load(folder)))
+    heard = Heard(hub.bus)
+    await hub.start()
+    try:
+        assert hub.failed == {}
+        yield hub, heard
+    finally:
+        await hub.stop()
+
+
+async def test_spawned_asked_answered_reported(folder: Path) -> None:
+    async with window(folder) as (hub, heard):
+        request = SpawnRequest(prompt="run echo from-the-pane", provider="offline", background=True, name="Worker")
+        hub.bus.publish(AgentSpawnRequested(request=request, spawn="w1"))
+        row = (await heard.first(AgentSpawned, spawn="w1")).row
+        assert (row.kind, row.runtime, row.name) == ("native", "tmux", "worker")
+        await heard.first(AgentStatusChanged, agent=row.id, source="event")
+        asked = await heard.first(ApprovalRequested, agent=row.id)
+        hub.bus.publish(ApprovalAnswered(approval=asked.approval, decision="once"))
+        ended = await heard.first(AgentEnded, agent=row.id)
+        assert (ended.status, ended.exit_status) == ("done", 0)
+        assert "from-the-pane" in ended.report
+
+
+async def test_an_agent_starts_an_agent(folder: Path) -> None:
+    """The window's agent starts one, which starts another: each is asked about, and reports come back up."""
+    async with window(folder) as (hub, heard):
+        hub.bus.publish(PromptSubmitted(prompt=new_id(), agent="main", text="spawn spawn files *.md"))
+        for number in (1, 2):
+            asked = await heard.first(ApprovalRequested, number=number)
+            assert asked.tool == "spawn_agent"
+            hub.bus.publish(ApprovalAnswered(approval=asked.approval, decision="once"))
+        child = (await heard.first(AgentSpawned)).row
+        grandchild = (await heard.first(AgentSpawned, number=2)).row
+        assert [(row.parent, row.depth) for row in (child, grandchild)] == [("main", 1), (child.id, 2)]
+        turn = await heard.first(TurnFinished, agent="main")
+        assert "spawn_agent" in turn.text
+        for row in (child, grandchild):
+            assert (await heard.first(AgentEnded, agent=row.id)).status == "done"
+
+
+async def test_the_window_is_closed_and_the_next_one_answers(folder: Path) -> None:
+    async with window(folder) as (hub, heard):
+        request = SpawnRequest(prompt="run echo later", provider="offline", background=True)
+        hub.bus.publish(AgentSpawnRequested(request=request))
+        row = (await heard.first(AgentSpawned)).row
+        await heard.first(ApprovalRequested, agent=row.id)
+    async with window(folder) as (hub, heard):
+        asked = await heard.first(ApprovalRequested, agent=row.id)
+        hub.bus.publish(ApprovalAnswered(approval=asked.approval, decision="once"))
+        ended = await heard.first(AgentEnded, agent=row.id)
+        assert ended.status == "done"
+        assert "later" in ended.report

@@ -1,0 +1,117 @@
+"""The pane's pure parts: keys to edits and wishes, words to lines, questions as a person reads them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gshtui.agents.native import cells
+from gshtui.agents.native.pane_input import InputLine, Wish
+from gshtui.agents.native.pane_lines import lines_of
+from gshtui.agents.native.pane_words import Words
+from gshtui.bus.events.agent import ToolFinished, TurnStarted
+from gshtui.bus.events.approval import ApprovalRequested
+
+
+@pytest.mark.parametrize(
+    ("keys", "text"),
+    [
+        ("hello", "hello"),
+        ("hallo\x1b[D\x1b[D\x1b[D\x1b[D\x1b[3~e", "hello"),
+        ("a word\x17other", "a other"),
+        ("gone\x15new", "new"),
+        ("tail\x01\x0bnew", "new"),
+        ("ac\x1b[Db\x1b[Fd", "abcd"),
+        ("x\x7f\x7f\x7fy", "y"),
+        ("漢字\x7fé", "漢é"),
+        ("two\nlines", "two\nlines"),
+        ("a\x1b[1;5Pb\x1bxc\x00\x07d", "abcd"),
+        ("dropped\x03kept", "kept"),
+    ],
+)
+def test_editing(keys: str, text: str) -> None:
+    """Whole, and cut into single bytes."""
+    line, bytewise = InputLine(), InputLine()
+    assert line.feed(keys.encode()) == []
+    for byte in keys.encode():
+        bytewise.feed(bytes([byte]))
+    assert line.text == bytewise.text == text
+
+
+def test_wishes_and_history() -> None:
+    line = InputLine()
+    assert line.feed(b"one\rtwo\r") == [Wish("submit", "one"), Wish("submit", "two")]
+    assert [wish.kind for wish in line.feed(b"\x03\x04\x0c\r  \r")] == ["interrupt", "leave", "redraw"]
+    line.feed(b"\x1b[A\x1b[A")
+    assert line.text == "one"
+    line.feed(b"\x1b[B\x1b[B")
+    assert line.text == ""
+
+
+@given(st.integers(1, 30))
+def test_a_paste_is_one_text_and_known_as_one(cut: int) -> None:
+    """However the terminal cuts it, marks and all; what is typed after it does not make it typed."""
+    raw = "\x1b[200~line 1\r\nline 2 \x03\x1b[A é\x1b[201~!\r".encode()
+    line = InputLine()
+    wishes = [wish for start in range(0, len(raw), cut) for wish in line.feed(raw[start : start + cut])]
+    assert wishes == [Wish("submit", "line 1\nline 2 \x03\x1b[A é!", pasted=True)]
+
+
+def test_words_typed_before_a_mark_are_known_by_it() -> None:
+    line = InputLine()
+    line.feed(b"y")
+    assert line.mark() == 1
+    (early,) = line.feed(b"\r")
+    (late,) = line.feed(b"y\r")
+    assert (early.begun, late.begun, late.pasted) == (0, 1, False)
+
+
+def test_words_come_as_lines_and_nothing_steers() -> None:
+    words = Words()
+    found = words.say("m", "first li") + words.say("m", "ne\nsec\x1b[2Jond\x9b\nthi")
+    assert found == ["", "first line", "second"]
+    assert words.unfinished(80, 5) == ["thi"]
+    assert words.unfinished(2, 5) == ["th", "i"]
+    assert words.rest() == ["thi"]
+    long = words.say("n", "word " * 1_000)
+    assert "".join(long) + "".join(words.rest()) == "word " * 1_000
+
+
+@given(st.text(max_size=60), st.integers(2, 20))
+def test_rows_hold_every_character_and_fit(text: str, width: int) -> None:
+    rows = cells.rows(text, width)
+    assert "".join(rows) == text
+    assert all(cells.width(row) <= width for row in rows)
+
+
+EVIL = "x\x1b]0;t\x07\x1b[2J\x9b\u202ey"
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        TurnStarted(agent="a", session="s", turn="t", prompt="p", text=EVIL),
+        ToolFinished(agent="a", session="s", call="c", tool="read", status="error", content=EVIL, diff=f"+{EVIL}"),
+        ApprovalRequested(
+            approval="i", agent="a", session="s", call="c", tool=EVIL, effect="execute", subject=EVIL, detail=EVIL,
+            diff=f"-{EVIL}", pattern=EVIL, warnings=(EVIL,),
+        ),
+    ],
+)  # fmt: skip
+def test_no_event_brings_a_control_character_into_the_pane(
+    event: TurnStarted | ToolFinished | ApprovalRequested,
+) -> None:
+    for line in lines_of(event):
+        for colour in ("\x1b[0m", *(f"\x1b[{code}m" for code in ("1", "2", "31", "32", "33", "36", "1;36", "1;33"))):
+            line = line.replace(colour, "")
+        assert line.isprintable(), repr(line)
+
+
+def test_a_question_shows_all_that_it_is_about() -> None:
+    request = ApprovalRequested(
+        approval="i", agent="a", session="s", call="c", tool="bash", effect="execute",
+        subject="ls" + " " * 4_000 + "; rm -rf x", detail="ls" + " " * 4_000 + "; rm -rf x", warnings=("It deletes.",),
+    )  # fmt: skip
+    text = "\n".join(lines_of(request))
+    assert "⟨4000 spaces⟩" in text and "rm -rf x" in text and "It deletes." in text
