@@ -15,7 +15,7 @@ from typing import Literal
 from gshtui.tmux.control import Control
 from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.forked import DEADLINE, Forked, Question, Reply
-from gshtui.tmux.quoting import quoted
+from gshtui.tmux.quoting import command, quoted
 
 Rung = Literal["control", "chained", "none"]
 OnRung = Callable[[Rung, str], None]
@@ -151,10 +151,18 @@ class Ladder:
             callback(0)
         return True
 
-    def quiet_bells(self) -> None:
-        """Have the next bell told as a new one."""
-        if self._control is not None:
-            self._control.tell(f"kill-session -C -t ={self._control.session}:")
+    async def bells(self) -> set[str]:
+        """The panes that rang since the last time this was asked."""
+        if self._control is None:
+            return set()
+        hidden = f"={self._control.session}:"
+        listed, _ = await self.ask(
+            [
+                command("list-panes", "-s", "-t", hidden, "-F", "#{window_bell_flag} #{pane_id}"),
+                command("kill-session", "-C", "-t", hidden),  # which ends nothing: -C quiets
+            ]
+        )
+        return {line[2:] for line in listed.lines if line.startswith("1 ")}
 
     # -- keeping it ------------------------------------------------------------------------------------------------
 

@@ -150,7 +150,10 @@ class Mirror:
         """The pane may look different now."""
         picture.dirty = True
         if picture.visible:
-            self._schedule(max(self._now() + _GATHER, self._last + self._period))
+            soon = self._now() + _GATHER
+            if picture.frame is None:
+                picture.urgent_at = soon  # an empty tab waits for nobody
+            self._schedule(picture.urgent_at or max(soon, self._last + self._period))
 
     def poke(self, picture: Picture) -> None:
         """See `Watch.poke`."""

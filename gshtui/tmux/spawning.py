@@ -14,8 +14,13 @@ from gshtui.tmux.quoting import SESSION, command, unexpanded
 MOST = 1000
 """Columns or rows that a terminal of ours may have."""
 
-# A single argument would be run by a shell; behind this, it never is, and a program that is missing is named.
-_EXACTLY = ("/bin/sh", "-c", 'exec "$0" "$@"')
+# A single argument would be run by a shell; behind this, it never is. A program that is missing is named, and the
+# moment after is for tmux, which may miss the last words of what ends in the same instant.
+_EXACTLY = (
+    "/bin/sh",
+    "-c",
+    'command -v "$0" >/dev/null || { echo "$0: there is no such program."; sleep 0.2; exit 127; }; exec "$0" "$@"',
+)
 
 
 def script(

@@ -67,7 +67,8 @@ class Watcher:
         """Of which it has been told that they are gone."""
         self._unknown: dict[str, float] = {}
         """Ended, but with what status is not known; since when."""
-        self._rang: set[str] = set()
+        self._ringing: set[str] = set()
+        """Whose bell was told to be on; until it is told to be off, another one would not be told."""
         self._task: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
         self._at = 0.0
@@ -123,8 +124,9 @@ class Watcher:
             if len(words) > 4 and words[4] in self._watched:
                 if words[0] == STATE:
                     if value.startswith("1|"):
-                        self._rang.add(words[4])
-                        self._server.ladder.quiet_bells()
+                        self._ringing.add(words[4])
+                    else:
+                        self._ringing.discard(words[4])
                     self._soon(_SOON)
                 elif words[0] == MOVED:
                     self._soon(_LATER)
@@ -132,6 +134,7 @@ class Watcher:
             self._soon(_SOON)
 
     def _stepped(self, rung: Rung, why: str) -> None:
+        self._ringing.clear()
         self._soon(_SOON)
 
     def _soon(self, delay: float) -> None:
@@ -152,13 +155,14 @@ class Watcher:
             try:
                 await self._server.version()
                 ladder.start()
-                self._compare({info.pane: info for info in await self._server.panes()})
+                rang = await ladder.bells() if self._ringing else set[str]()
+                self._compare({info.pane: info for info in await self._server.panes()}, rang)
             except TmuxError as error:
                 if error.kind == "gone":
-                    self._compare({})
+                    self._compare({}, set())
             if ladder.rung != "control":
                 self._soon(_POLL)
-            elif self._awaited():
+            elif self._awaited() or self._ringing:
                 self._soon(_LATER)
 
     def _awaited(self) -> bool:
@@ -173,8 +177,7 @@ class Watcher:
 
     # -- what is different -----------------------------------------------------------------------------------------
 
-    def _compare(self, found: dict[str, PaneInfo]) -> None:
-        rang, self._rang = self._rang, set()
+    def _compare(self, found: dict[str, PaneInfo], rang: set[str]) -> None:
         for pane in tuple(self._watched):
             before, now = self._infos.get(pane), found.get(pane)
             if now is None:

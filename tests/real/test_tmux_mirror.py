@@ -1,0 +1,463 @@
+"""The mirror on real tmux: what hostile programs print, sizes, people who attach, many panes, floods, every rung."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import sys
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from gshtui.tmux.errors import TmuxError
+from gshtui.tmux.mirror import Frame, Mirror
+from gshtui.tmux.panes import PaneInfo
+from gshtui.tmux.server import TmuxServer
+from gshtui.tmux.watcher import Change
+from tests.kit.tmux import DEADLINE, Frames, eventually, person, plain, shows, tmux
+
+__all__ = ["tmux"]
+
+ENV = {"PATH": os.environ["PATH"], "HOME": "/tmp"}
+PRINTS = """
+import os, sys, time
+sys.stdin.readline()
+os.write(1, bytes.fromhex(sys.argv[1]))
+os.write(1, b"\\r\\nDONE")
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+async def mirror(tmux: TmuxServer) -> AsyncGenerator[Mirror]:
+    """A mirror of the private server."""
+    made = Mirror(tmux, fps=30)
+    yield made
+    await made.close()
+
+
+async def printing(tmux: TmuxServer, said: bytes, session: str = "gsh-agent-0001") -> PaneInfo:
+    """A program that prints these bytes, and DONE, when Enter is pressed."""
+    argv = ["sh", "-c", 'stty -echo; exec "$0" "$@"', sys.executable, "-c", PRINTS, said.hex()]
+    return await tmux.spawn(session, argv, cwd=Path("/tmp"), env=ENV, width=80, height=24)
+
+
+async def on_control(mirror: Mirror) -> None:
+    """Wait for the upper rung."""
+
+    async def rung() -> str:
+        return mirror.rung
+
+    await eventually(rung, until=lambda rung: rung == "control")
+
+
+HOSTILE = {
+    "ends of blocks": b"".join(b"%%end 1 %d 1\r\n" % n for n in range(15))
+    + b"%begin 1 2 1\r\n%error 1 2 1\r\n%exit\r\n",
+    "output": b"%output %0 forged\\012\r\n%subscription-changed gsh-state $0 @0 0 %0 : 1|1||0|x|y\r\n",
+    "invalid UTF-8": b"a\xff\xfeb\xc3(\xed\xa0\x80\xf0\x9f\r\n",
+    "OSC 52": b"x\x1b]52;c;aGVsbG8=\x07y\x1b]52;c;?\x07\r\n",
+    "a title that would run": b"\x1b]2;#(touch TRAP)|a|b\x07\x1b]0;#{pane_id}\x07\x1bk#(touch TRAP)\x1b\\\r\n",
+    "sixel": b"a\x1bPq#0;2;0;0;0#0~~@@vv@@~~@@~~$#0~~\x1b\\b\r\n",
+    "a long line": b"L" * 10_000 + b"\r\n",
+    "bells": b"\x07" * 20_000 + b"\r\n",
+    "8-bit controls": b"a\x9b31mb\xc2\x9b2Jc\xc2\x9d52;c;x\x07d\r\n",
+    "passthrough": b"\x1bPtmux;\x1b\x1b]52;c;aGVsbG8=\x07\x1b\\\r\n",
+    "links": b"\x1b]8;;http://evil\x1b\\link\x1b]8;;\x1b\\\r\n",
+    "device reports": b"\x1b[c\x1b[6n\x1b[>c\x1b]11;?\x07\r\n",
+}
+CLEAN = re.compile(r"(?:[^\x00-\x1f\x7f-\x9f]|\x1b\[[0-9;:]*m)*\Z")
+
+
+@pytest.mark.parametrize("what", HOSTILE, ids=lambda what: what.replace(" ", "_"))
+async def test_whatever_a_program_prints_the_frame_is_text_and_styles(
+    tmux: TmuxServer, mirror: Mirror, what: str, tmp_path: Path
+) -> None:
+    trap = tmp_path / "ran"
+    pane = await printing(tmux, HOSTILE[what].replace(b"TRAP", str(trap).encode()))
+    other = await tmux.spawn("gsh-agent-0002", ["sh", "-c", "echo calm; exec cat"], cwd=Path("/tmp"), env=ENV)
+    frames, calm = Frames(), Frames()
+    mirror.watch(pane.pane, frames, width=80, height=24)
+    mirror.watch(other.pane, calm, width=80, height=24)
+    await on_control(mirror)
+    await tmux.send_keys(pane.pane, "Enter")
+    frame = await frames.shows("DONE")
+    assert all(CLEAN.match(line) for line in frame.lines)
+    assert all(frame.pane == pane.pane for frame in frames.all)
+    await tmux.send_keys(other.pane, "x", "Enter")
+    await calm.shows("calm\nx\nx")
+    assert mirror.rung == "control"
+    assert not trap.exists()
+    (shown,) = await tmux.ladder.ask(["show-buffer"])
+    assert shown.error, "a program filled tmux's clipboard"
+    assert plain(frame).rstrip() == "\n".join(await tmux.capture(pane.pane, styled=False)).rstrip()
+
+
+async def test_a_frame_has_the_colours_and_says_which_rows_changed(tmux: TmuxServer, mirror: Mirror) -> None:
+    pane = await printing(
+        tmux, b"\x1b[2J\x1b[H\x1b[38;2;1;2;3mrgb\r\nstill\x1b[0m\r\n\x1b[1;4mbold\x1b[0m  \x1b[44m  \x1b[0m"
+    )
+    frames = Frames()
+    mirror.watch(pane.pane, frames, width=80, height=24)
+    await tmux.send_keys(pane.pane, "Enter")
+    frame = await frames.shows("DONE")
+    assert frame.lines[:2] == ("\x1b[38;2;1;2;3mrgb", "\x1b[38;2;1;2;3mstill")
+    assert frame.lines[2].endswith("\x1b[44m  ")  # coloured blanks at the end are there to be seen
+    assert "\x1b[1;4m" in frame.lines[2] or "\x1b[1m\x1b[4m" in frame.lines[2]
+    assert len(frame.lines) == 24
+    await tmux.type_literal(pane.pane, "\n")
+    assert set(frame.changed) <= set(range(24))
+
+
+async def test_a_key_is_seen_at_once_also_at_a_low_frame_rate(tmux: TmuxServer) -> None:
+    pane = await tmux.spawn("gsh-agent-0001", ["cat"], cwd=Path("/tmp"), env=ENV)
+    slow = Mirror(tmux, fps=0.2)
+    frames = Frames()
+    watch = slow.watch(pane.pane, frames, width=80, height=24)
+    await frames.until(lambda frame: frame.info.width == 80)
+    await tmux.type_literal(pane.pane, "k")
+    watch.poke()
+    await frames.until(lambda frame: plain(frame).startswith("k"), within=2)
+    await slow.close()
+
+
+async def test_what_cannot_be_seen_is_not_captured_and_is_there_when_shown(tmux: TmuxServer, mirror: Mirror) -> None:
+    pane = await tmux.spawn("gsh-agent-0001", ["cat"], cwd=Path("/tmp"), env=ENV)
+    frames = Frames()
+    watch = mirror.watch(pane.pane, frames, width=80, height=24)
+    await frames.until(lambda frame: frame.info.width == 80)
+    watch.visible(False)
+    count = len(frames.all)
+    await tmux.send_keys(pane.pane, "h", "i", "Enter")
+    await shows(tmux, pane.pane, "hi\nhi")
+    assert len(frames.all) == count
+    watch.visible(True)
+    frame = await frames.shows("hi\nhi")
+    assert frame.changed == tuple(range(24))  # the tab may have forgotten what it drew
+
+
+async def test_history_is_read_on_request(tmux: TmuxServer, mirror: Mirror) -> None:
+    pane = await tmux.spawn(
+        "gsh-agent-0001", ["sh", "-c", "printf '\\033[31m'; seq 100; exec cat"], cwd=Path("/tmp"), env=ENV, height=10
+    )
+    frames = Frames()
+    watch = mirror.watch(pane.pane, frames, width=160, height=10)
+    frame = await frames.shows("100")
+    assert frame.info.history == 91
+    assert await watch.history(-3, -1) == ["\x1b[31m89", "\x1b[31m90", "\x1b[31m91"]
+
+
+async def test_the_pane_has_the_size_of_the_tab_that_was_looked_at_last(tmux: TmuxServer, mirror: Mirror) -> None:
+    pane = await tmux.spawn("gsh-agent-0001", ["cat"], cwd=Path("/tmp"), env=ENV)
+    small, large = Frames(), Frames()
+    first = mirror.watch(pane.pane, small, width=60, height=15)
+    await small.until(lambda frame: (frame.info.width, len(frame.lines)) == (60, 15))
+    second = mirror.watch(pane.pane, large, width=120, height=40)
+    for frames in (small, large):
+        await frames.until(lambda frame: (frame.info.width, len(frame.lines)) == (120, 40))
+    first.resize(61, 16)
+    await large.until(lambda frame: (frame.info.width, len(frame.lines)) == (61, 16))
+    second.close()
+    first.visible(False)
+    first.visible(True)
+    await small.until(lambda frame: (frame.info.width, len(frame.lines)) == (61, 16))
+
+
+async def test_two_windows_with_different_sizes_do_not_fight(tmux: TmuxServer, mirror: Mirror) -> None:
+    pane = await tmux.spawn("gsh-agent-0001", ["cat"], cwd=Path("/tmp"), env=ENV)
+    other_server = TmuxServer(socket_path=tmux.socket_path)
+    other = Mirror(other_server, fps=30)
+    mine, theirs = Frames(), Frames()
+    mirror.watch(pane.pane, mine, width=60, height=15)
+    await mine.until(lambda frame: frame.info.width == 60)
+    other.watch(pane.pane, theirs, width=100, height=30)
+    for frames in (mine, theirs):
+        await frames.until(lambda frame: frame.info.width == 100)
+    settled = len(mine.all), len(theirs.all)
+    # Both go on seeing it, and nobody takes the size back.
+    for letter in "abcdef":
+        await tmux.send_keys(pane.pane, letter, "Enter")
+        for frames in (mine, theirs):
+            await frames.shows(f"{letter}\n{letter}")
+    since = mine.all[settled[0] :] + theirs.all[settled[1] :]
+    assert {frame.info.width for frame in since} == {100}
+    await other.close()
+    await other_server.close()
+
+
+async def test_a_person_who_attaches_keeps_their_size_and_the_tab_gets_it_back(
+    tmux: TmuxServer, mirror: Mirror
+) -> None:
+    pane = await tmux.spawn("gsh-agent-0001", ["cat"], cwd=Path("/tmp"), env=ENV)
+    frames = Frames()
+    watch = mirror.watch(pane.pane, frames, width=60, height=15)
+    await frames.until(lambda frame: frame.info.width == 60)
+    async with person(tmux, "gsh-agent-0001", columns=100, rows=30) as terminal:
+        await frames.until(lambda frame: (frame.info.width, frame.info.height) == (100, 30))
+        watch.resize(70, 20)
+        # We type while they do; all of it arrives, and theirs is the size.
+        os.write(terminal, b"from the person\r")
+        await frames.shows("from the person\nfrom the person")
+        await tmux.send_text(pane.pane, "from the agent", enter=True)
+        frame = await frames.shows("from the agent\nfrom the agent")
+        assert (frame.info.width, frame.info.attached) == (100, 1)
+        await tmux.resize(pane.pane, 50, 10)
+        assert (await tmux.pane(pane.pane)).width == 100
+    await frames.until(lambda frame: (frame.info.width, frame.info.height, frame.info.attached) == (70, 20, 0))
+
+
+async def test_fifty_panes_are_all_seen_and_a_flood_among_them_holds_nobody_up(
+    tmux: TmuxServer, mirror: Mirror
+) -> None:
+    async def spawned(number: int) -> PaneInfo:
+        argv = ["yes", "flood"] if number == 0 else ["sh", "-c", f"echo I am {number}; exec cat"]
+        return await tmux.spawn(f"gsh-agent-{number:04}", argv, cwd=Path("/tmp"), env=ENV)
+
+    panes = [await spawned(number) for number in range(50)]
+    seen = [Frames() for _ in panes]
+    for pane, frames in zip(panes, seen, strict=True):
+        mirror.watch(pane.pane, frames, width=80, height=24)
+    await seen[0].shows("flood\nflood")
+    for number in range(1, 50):
+        await seen[number].shows(f"I am {number}\n")
+    for number in (7, 23, 49):
+        await tmux.send_text(panes[number].pane, f"word for {number}", enter=True)
+        frame = await seen[number].shows(f"word for {number}\nword for {number}")
+        assert frame.pane == panes[number].pane
+    assert mirror.rung == "control"
+    assert len({info.pane for info in await tmux.panes()}) == 50
+
+
+async def test_a_program_is_never_slowed_down_by_nobody_looking(
+    tmux: TmuxServer, mirror: Mirror, tmp_path: Path
+) -> None:
+    """Output that is held back is thrown away, not dammed up."""
+    flood = await tmux.spawn(
+        "gsh-agent-0001",
+        ["sh", "-c", f"yes | head -c 3000000; touch {tmp_path}/through; exec cat"],
+        cwd=tmp_path,
+        env=ENV,
+    )
+    calm = await tmux.spawn("gsh-agent-0002", ["cat"], cwd=tmp_path, env=ENV)
+    frames = Frames()
+    hidden = mirror.watch(flood.pane, Frames(), width=80, height=24)
+    hidden.visible(False)
+    mirror.watch(calm.pane, frames, width=80, height=24)
+    await on_control(mirror)
+
+    async def through() -> bool:
+        await asyncio.sleep(0)
+        return (tmp_path / "through").exists()
+
+    await eventually(through)
+
+
+async def test_what_changes_is_told(tmux: TmuxServer) -> None:
+    pane = await tmux.spawn("gsh-agent-0001", ["sh"], cwd=Path("/tmp"), env=ENV)
+    seen: list[Change] = []
+    told = asyncio.Event()
+
+    def on_change(change: Change) -> None:
+        seen.append(change)
+        told.set()
+
+    async def until(what: str) -> Change:
+        async with asyncio.timeout(DEADLINE):
+            while not (found := [change for change in seen if what in change.what]):
+                told.clear()
+                await told.wait()
+        return found[-1]
+
+    tmux.watcher.watch(pane.pane, on_change)
+    await until("first")
+    await tmux.send_text(pane.pane, "printf '\\033]2;a|b#{x}\\007'", enter=True)
+    assert (await until("title")).info.title == "a|b#{x}"
+    for _ in range(2):  # each bell is told, not only the first
+        seen.clear()
+        await tmux.send_text(pane.pane, "printf '\\a'", enter=True)
+        await until("bell")
+    await tmux.send_text(pane.pane, "exec cat", enter=True)
+    assert (await until("command")).info.command == "cat"
+    await tmux.send_keys(pane.pane, "C-c")
+    assert (await until("dead")).info.dead
+    await tmux.kill_pane(pane.pane)
+    assert (await until("gone")).info.session == "gsh-agent-0001"
+
+
+async def test_a_pane_that_goes_leaves_its_last_picture(tmux: TmuxServer, mirror: Mirror) -> None:
+    pane = await tmux.spawn("gsh-agent-0001", ["sh", "-c", "echo farewell; exec cat"], cwd=Path("/tmp"), env=ENV)
+    frames = Frames()
+    mirror.watch(pane.pane, frames, width=80, height=24)
+    await frames.shows("farewell")
+    await tmux.kill_pane(pane.pane)
+    frame = await frames.until(lambda frame: frame.gone)
+    assert frame.info.dead
+    assert "farewell" in plain(frame)
+
+
+async def test_a_pane_that_never_was_is_said_to_be_gone(tmux: TmuxServer, mirror: Mirror) -> None:
+    await tmux.spawn("gsh-agent-0001", ["cat"], cwd=Path("/tmp"), env=ENV)
+    frames = Frames()
+    mirror.watch("%99", frames, width=80, height=24)
+    frame = await frames.until(lambda frame: frame.gone)
+    assert frame.lines == ()
+
+
+# -- the rungs ---------------------------------------------------------------------------------------------------------
+
+
+def control_client(server: TmuxServer) -> psutil.Process:
+    """The control client, a child of ours."""
+    path = str(server.socket_path)
+    (found,) = [c for c in psutil.Process().children() if path in c.cmdline() and "-C" in c.cmdline()]
+    return found
+
+
+async def test_the_ladder_falls_when_the_client_ends_and_climbs_again(tmux: TmuxServer, mirror: Mirror) -> None:
+    pane = await tmux.spawn("gsh-agent-0001", ["cat"], cwd=Path("/tmp"), env=ENV)
+    steps: list[tuple[str, str]] = []
+    mirror.on_rung(lambda rung, why: steps.append((rung, why)))
+    frames = Frames()
+    mirror.watch(pane.pane, frames, width=80, height=24)
+    await on_control(mirror)
+    first = control_client(tmux)
+    first.kill()
+    await tmux.send_text(pane.pane, "after the fall", enter=True)
+    await frames.shows("after the fall\nafter the fall")
+    await eventually(
+        lambda: told_steps(steps), until=lambda told: [rung for rung, _ in told][-2:] == ["chained", "control"]
+    )
+    assert control_client(tmux).pid != first.pid
+    assert "ended" in steps[-2][1]
+    await tmux.send_text(pane.pane, "after the climb", enter=True)
+    await frames.shows("after the climb\nafter the climb")
+    assert mirror.cost_ms > 0
+    sessions = (await tmux.ladder.ask(["list-sessions -F '#{session_name}'"]))[0].text()
+    assert len([name for name in sessions if name.startswith("gsh-hub-")]) == 1, "a hidden session was left behind"
+
+
+async def told_steps(steps: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """What was told, after giving others their turn."""
+    await asyncio.sleep(0)
+    return steps
+
+
+async def test_the_lower_rung_alone_shows_everything(
+    tmux: TmuxServer, mirror: Mirror, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await tmux.version()
+    tmux.ladder.may_control = False
+    pane = await tmux.spawn(
+        "gsh-agent-0001", ["sh", "-c", "printf '%%end 1 2 1\\n'; exec cat"], cwd=Path("/tmp"), env=ENV
+    )
+    frames = Frames()
+    watch = mirror.watch(pane.pane, frames, width=70, height=20)
+    await frames.until(lambda frame: frame.info.width == 70 and "%end 1 2 1" in plain(frame))
+    assert mirror.rung == "chained"
+    await tmux.send_text(pane.pane, "seen", enter=True)
+    watch.poke()
+    await frames.shows("seen\nseen")
+    await tmux.kill_pane(pane.pane)
+    assert (await frames.until(lambda frame: frame.gone)).info.dead
+    assert "older" in tmux.ladder.why
+
+
+async def test_a_server_that_is_killed_is_said_to_be_gone_and_is_found_again(tmux: TmuxServer, mirror: Mirror) -> None:
+    pane = await tmux.spawn("gsh-agent-0001", ["sh", "-c", "echo before; exec cat"], cwd=Path("/tmp"), env=ENV)
+    frames = Frames()
+    mirror.watch(pane.pane, frames, width=80, height=24)
+    await frames.shows("before")
+    await on_control(mirror)
+    (told,) = await tmux.ladder.ask(["display-message -p '#{pid}'"])
+    psutil.Process(int(told.text()[0])).kill()
+    frame = await frames.until(lambda frame: frame.gone)
+    assert "before" in plain(frame)
+    steps: list[tuple[str, str]] = []
+    mirror.on_rung(lambda rung, why: steps.append((rung, why)))
+    assert not await tmux.running()
+    with pytest.raises(TmuxError) as raised:
+        await tmux.capture(pane.pane)
+    assert raised.value.kind == "gone"
+    again = await tmux.spawn("gsh-agent-0001", ["sh", "-c", "echo reborn; exec cat"], cwd=Path("/tmp"), env=ENV)
+    reborn = Frames()
+    mirror.watch(again.pane, reborn, width=80, height=24)
+    await reborn.shows("reborn")
+    await on_control(mirror)
+
+
+async def test_a_stopped_server_makes_the_ladder_fall_and_a_running_one_climb(tmux: TmuxServer, mirror: Mirror) -> None:
+    pane = await tmux.spawn("gsh-agent-0001", ["cat"], cwd=Path("/tmp"), env=ENV)
+    frames = Frames()
+    mirror.watch(pane.pane, frames, width=80, height=24)
+    await frames.until(lambda frame: frame.info.width == 80)
+    await on_control(mirror)
+    (told,) = await tmux.ladder.ask(["display-message -p '#{pid}'"])
+    process = psutil.Process(int(told.text()[0]))
+    process.send_signal(signal.SIGSTOP)
+    try:
+        with pytest.raises(TmuxError) as raised:
+            await tmux.ladder.ask(["list-sessions"], deadline=0.2)
+        assert raised.value.kind == "timeout"
+        assert mirror.rung != "control"
+    finally:
+        process.send_signal(signal.SIGCONT)
+    await on_control(mirror)
+    await tmux.send_text(pane.pane, "awake", enter=True)
+    await frames.shows("awake\nawake")
+
+
+async def test_what_was_typed_into_a_stopped_server_is_never_typed_twice(tmux: TmuxServer, mirror: Mirror) -> None:
+    pane = await tmux.spawn("gsh-agent-0001", ["cat"], cwd=Path("/tmp"), env=ENV)
+    frames = Frames()
+    mirror.watch(pane.pane, frames, width=80, height=24)
+    await on_control(mirror)
+    (told,) = await tmux.ladder.ask(["display-message -p '#{pid}'"])
+    process = psutil.Process(int(told.text()[0]))
+    process.send_signal(signal.SIGSTOP)
+    try:
+        with pytest.raises(TmuxError):
+            await tmux.ladder.ask([f'send-keys -t "{pane.pane}" once Enter'], deadline=0.2, once=True)
+    finally:
+        process.send_signal(signal.SIGCONT)
+    await tmux.send_text(pane.pane, "then", enter=True)
+    await frames.shows("then\nthen")
+    assert frames.text.count("once") in (0, 2)
+
+
+async def test_nothing_of_a_hub_is_left_when_it_is_killed(tmux: TmuxServer) -> None:
+    pane = await tmux.spawn("gsh-agent-0001", ["cat"], cwd=Path("/tmp"), env=ENV)
+    script = (
+        "import asyncio, sys\nfrom pathlib import Path\n"
+        "from gshtui.tmux.mirror import Mirror\nfrom gshtui.tmux.server import TmuxServer\n"
+        "async def main():\n"
+        "    mirror = Mirror(TmuxServer(socket_path=Path(sys.argv[1])))\n"
+        "    mirror.on_rung(lambda rung, why: print(rung, flush=True))\n"
+        "    mirror.watch(sys.argv[2], lambda frame: None, width=80, height=24)\n"
+        "    await asyncio.Event().wait()\n"
+        "asyncio.run(main())\n"
+    )
+    hub = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", script, str(tmux.socket_path), pane.pane), stdout=asyncio.subprocess.PIPE
+    )
+    assert hub.stdout is not None
+    async with asyncio.timeout(DEADLINE):
+        while (await hub.stdout.readline()).strip() != b"control":
+            pass
+    clients = psutil.Process(hub.pid).children()
+    hub.kill()
+    await hub.wait()
+
+    async def sessions() -> tuple[str, ...]:
+        return (await tmux.ladder.ask(["list-sessions -F '#{session_name}'"]))[0].text()
+
+    assert await eventually(sessions, until=lambda names: len(names) == 1) == ("gsh-agent-0001",)
+    assert psutil.wait_procs(clients, timeout=5)[1] == []
+    assert not (await tmux.pane(pane.pane)).dead
+
+
+def test_a_frame_is_plain_data() -> None:
+    assert Frame.__dataclass_params__.frozen  # type: ignore[attr-defined]
