@@ -7,13 +7,14 @@ Registered by the hub.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any, Literal
 
 import msgspec
 from pydantic import Field
 
 from gshtui.agents.cli import hooks
-from gshtui.agents.cli.profile import Loaded, Profile, ProfileError
+from gshtui.agents.cli.profile import Loaded, Profile, ProfileError, load
 from gshtui.commands.declaration import (
     Access,
     Command,
@@ -52,10 +53,11 @@ class HooksParameters(Parameters):
     yes: bool = Field(default=False, description="Do it; without this, only what would change is shown.")
 
 
-def commands(loaded: Loaded) -> list[AnyCommand]:
-    """The family, about these profiles."""
+def commands(read: Callable[[], Loaded] = load) -> list[AnyCommand]:
+    """The family. `read` gives the profiles; it is called in every run, so that a changed file counts at once."""
 
     async def profiles(_: Invocation, parameters: ProfilesParameters) -> Outcome:
+        loaded = await asyncio.to_thread(read)
         if parameters.action == "show":
             return _shown(_named(loaded, parameters.name, "profiles show"), loaded)
         return _listed(loaded, await asyncio.to_thread(_states, loaded))
@@ -63,6 +65,7 @@ def commands(loaded: Loaded) -> list[AnyCommand]:
     async def run(invocation: Invocation, parameters: HooksParameters) -> Outcome:
         if invocation.caller.is_agent:
             raise UsageError("Only a person can decide about the hooks of other programs.")
+        loaded = await asyncio.to_thread(read)
         if parameters.action == "status":
             states = await asyncio.to_thread(_states, loaded)
             rows = {name: state for name, state in sorted(states.items()) if state != "impossible"}
@@ -90,7 +93,7 @@ def commands(loaded: Loaded) -> list[AnyCommand]:
             handler=run,
             access=Access.HUMAN_ONLY,
             effect=Effect.WRITE,
-            positions=("action", "name"),
+            positions=("action", "name", "yes"),
             family="agents",
         ),
     ]
@@ -145,18 +148,18 @@ def _shown(profile: Profile, loaded: Loaded) -> Outcome:
 def _change(profile: Profile, remove: bool, yes: bool) -> Outcome:
     what = hooks.plan(profile, remove=remove)
     verb = "remove" if remove else "install"
-    data: dict[str, Any] = {"profile": profile.name, "file": str(what.file), "done": False, "backup": ""}
+    data: dict[str, Any] = {"profile": profile.name, "file": str(what.file), "done": False, "backups": []}
     if not what.diff:
         return Outcome(data, f"There is nothing to {verb}: {what.file} is as it should be.")
     if not yes:
         text = (
-            f"This would change one file of gsh-tui's own; {profile.title}'s configuration is not touched. Agents that "
-            f"gsh-tui starts would be given it.\n\n{what.diff}\nTo do it: hooks {verb} {profile.name} yes=true"
+            f"This is all that would change; {profile.title}'s own settings are not touched, and what is written does "
+            f"nothing but in agents that gsh-tui starts.\n\n{what.diff}\nTo do it: hooks {verb} {profile.name} yes"
         )
         return Outcome(data, text, diff=what.diff)
-    backup = hooks.carry_out(what)
-    data |= {"done": True, "backup": str(backup or "")}
-    kept = f" What was there is kept in {backup}." if backup else ""
+    backups = [str(path) for path in hooks.carry_out(what)]
+    data |= {"done": True, "backups": backups}
+    kept = f" What was there is kept in {', '.join(backups)}." if backups else ""
     if remove:
         return Outcome(data, f"Removed. Agents that run already report until they end.{kept}", diff=what.diff)
     needs = f" {profile.hooks.needs}" if profile.hooks.needs else ""

@@ -1,7 +1,7 @@
 """Hooks of other programs: put in with a person's consent, taken out without a trace, never in the user's own files.
 
-Owns the folder `$XDG_CONFIG_HOME/gsh/hooks`; a recipe's file there is the consent. What is shown before is exactly what
-is written. The command `hooks` installs and removes, `launch` asks what is there.
+Owns the folder `$XDG_CONFIG_HOME/gsh/hooks` and Gemini's extension `gsh-tui`; that a recipe is there is the consent.
+What is shown before is exactly what is written. The command `hooks` installs and removes, `launch` asks what is there.
 """
 
 from __future__ import annotations
@@ -25,12 +25,11 @@ class HooksError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What an installation or a removal would do."""
+class Change:
+    """One file. `None` stands for: it is not there."""
 
     file: Path
     before: str | None
-    """The file's content now; `None` when there is none."""
     after: str | None
 
     @property
@@ -43,9 +42,34 @@ class Plan:
         return "".join(difflib.unified_diff(old, new, source, target))
 
 
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What an installation or a removal would do."""
+
+    changes: tuple[Change, ...]
+
+    @property
+    def file(self) -> Path:
+        """The recipe."""
+        return self.changes[0].file
+
+    @property
+    def diff(self) -> str:
+        """Exactly what changes."""
+        return "".join(change.diff for change in self.changes)
+
+
+def folder_of(profile: Profile) -> Path:
+    """Where recipes of this kind are kept: with our configuration, but Gemini's where it looks for extensions."""
+    if profile.hooks.kind == "gemini":
+        home = os.environ.get("GEMINI_CLI_HOME", "")
+        return (Path(home) if home.startswith("/") else paths.home()) / ".gemini" / "extensions"
+    return paths.config_dir() / "hooks"
+
+
 def file_of(profile: Profile, folder: Path | None = None) -> Path:
-    """Where a profile's recipe is kept."""
-    return (folder or paths.config_dir() / "hooks") / recipes.file_name(profile)
+    """A profile's recipe."""
+    return (folder or folder_of(profile)) / next(iter(recipes.files(profile)), "none")
 
 
 def state(profile: Profile, folder: Path | None = None) -> State:
@@ -53,45 +77,59 @@ def state(profile: Profile, folder: Path | None = None) -> State:
     if not profile.hooks.kind:
         return "impossible"
     try:
-        there = _read(file_of(profile, folder))
+        changes = plan(profile, folder=folder).changes
     except HooksError:
         return "unreadable"
-    if there is None:
+    if all(change.before is None for change in changes):
         return "absent"
-    return "installed" if there == recipes.content(profile) else "outdated"
+    return "installed" if all(change.before == change.after for change in changes) else "outdated"
 
 
 def plan(profile: Profile, *, remove: bool = False, folder: Path | None = None) -> Plan:
     """What would be done. Blocks for a moment. Raises `HooksError` where nothing can be done."""
     if not profile.hooks.kind:
         raise HooksError(f"{profile.title} has no hooks that gsh-tui knows.")
-    file = file_of(profile, folder)
-    return Plan(file, _read(file), None if remove else recipes.content(profile))
+    place = folder or folder_of(profile)
+    wanted = recipes.files(profile)
+    return Plan(tuple(Change(place / n, _read(place / n), None if remove else text) for n, text in wanted.items()))
 
 
-def carry_out(what: Plan) -> Path | None:
-    """Do it; the backup of what was there. Blocks for a moment.
+def carry_out(what: Plan) -> list[Path]:
+    """Do it; gives the backups of what was there. Blocks for a moment.
 
     Raises:
-        HooksError: the file is not as it was when the plan was made, or cannot be written.
+        HooksError: a file is not as it was when the plan was made, or cannot be written.
     """
-    if _read(what.file) != what.before:
-        raise HooksError(f"{what.file} has changed in the meantime; look at the difference again.")
-    if what.after == what.before:
-        return None
-    try:
-        what.file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        backup = None
-        if what.before is not None:
-            backup = what.file.with_name(f"{what.file.name}.backup-{time.strftime('%Y%m%d-%H%M%S')}")
-            _write(backup, what.before)
-        if what.after is None:
-            what.file.unlink()
-        else:
-            _write(what.file, what.after)
-    except OSError as error:
-        raise HooksError(f"{what.file} cannot be written: {error.strerror or error}.") from error
-    return backup
+    for change in what.changes:
+        if _read(change.file) != change.before:
+            raise HooksError(f"{change.file} has changed in the meantime; look at the difference again.")
+    kept: list[Path] = []
+    for change in what.changes:
+        try:
+            kept += _carried_out(change)
+        except OSError as error:
+            raise HooksError(f"{change.file} cannot be written: {error.strerror or error}.") from error
+    return kept
+
+
+def _carried_out(change: Change) -> list[Path]:
+    if change.before == change.after:
+        return []
+    file, kept = change.file, list[Path]()
+    if change.before is not None:
+        folder = paths.state_dir() / "hooks"  # not beside it: a program may read every file that it finds there
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        kept.append(folder / f"{file.name}.backup-{time.strftime('%Y%m%d-%H%M%S')}")
+        _write(kept[0], change.before)
+    if change.after is not None:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _write(file, change.after)
+        return kept
+    file.unlink()
+    for folder in (file.parent, file.parent.parent):
+        if recipes.EXTENSION in folder.parts and not any(folder.iterdir()):
+            folder.rmdir()  # of the extension; nobody else's
+    return kept
 
 
 def _read(file: Path) -> str | None:

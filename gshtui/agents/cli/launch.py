@@ -160,14 +160,14 @@ def _hooked(
 ) -> tuple[recipes.Given, dict[str, str]]:
     """What makes the program report, where a person has consented to it."""
     if hooks.state(profile, folder) not in ("installed", "outdated"):
-        return recipes.Given(), {}
+        return recipes.NOTHING, {}
     try:
         given = recipes.given(profile, hooks.file_of(profile, folder), argv, environ)
-        if not given.arguments and not given.environment:
+        if not given.reports:
             return given, {}
         return given, {spool.VARIABLE: str(spool.open_spool(data, agent))}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return recipes.Given(), {}  # a recipe that cannot be used must not keep the program from starting
+        return recipes.NOTHING, {}  # a recipe that cannot be used must not keep the program from starting
 
 
 async def _offers(profile: Profile, argv: Sequence[str], environ: Mapping[str, str]) -> bool:

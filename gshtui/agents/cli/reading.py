@@ -52,6 +52,17 @@ def read(profile: Profile, lines: Sequence[str], title: str = "", cursor: tuple[
     return Reading("", "", draft, place is not None)
 
 
+def conversation(profile: Profile, lines: Sequence[str]) -> list[str]:
+    """What stands above the input (all of it, where there is none), as plain lines without blank ones at the end."""
+    text = [line[:_WIDEST] for line in plain_lines(lines)]
+    place = _input(profile, text)
+    if place is not None:
+        text = text[: place - 1 if profile.input.above else place]
+    while text and not text[-1]:
+        text.pop()
+    return text
+
+
 def _input(profile: Profile, text: Sequence[str]) -> int | None:
     """The row of the input's first line."""
     if not profile.input.line:

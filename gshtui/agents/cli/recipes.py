@@ -1,7 +1,7 @@
 """How each program is given hooks for one start, in words that its own configuration understands.
 
-Pure text. Nothing of the user's own configuration is read or written: a recipe is a file of ours, plus the arguments or
-variables that name it when an agent is started. Called by `hooks` (the file) and `launch` (arguments and variables).
+Pure text. Nothing of the user's own configuration is read or written: a recipe is files of ours, plus the arguments or
+variables that name them when an agent is started. Called by `hooks` (the files) and `launch` (arguments and variables).
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from typing import Any
 
 from gshtui.agents.cli.profile import Profile
 
+EXTENSION = "gsh-tui"
+"""Name of Gemini's extension."""
 _SECONDS = 5
 _OPENCODE = """\
 // Written by gsh-tui. Reports what OpenCode does to the gsh-tui that started it; elsewhere it does nothing.
@@ -57,11 +59,26 @@ class Given:
 
     arguments: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    reports: bool = True
+    """The program will report. It will not where that would displace something of the user's."""
 
 
-def file_name(profile: Profile) -> str:
-    """Of the recipe's file."""
-    return {"opencode": "opencode.js"}.get(profile.hooks.kind, f"{profile.hooks.kind}.json")
+NOTHING = Given(reports=False)
+
+
+def files(profile: Profile) -> dict[str, str]:
+    """The recipe's files by their names in its folder; the first one is the recipe."""
+    match profile.hooks.kind:
+        case "":
+            return {}
+        case "opencode":
+            return {"opencode.js": _OPENCODE.replace("WANTED", json.dumps(sorted(profile.hooks.events)))}
+        case "gemini":
+            about = {"name": EXTENSION, "version": "1.0.0", "description": "Reports its status to gsh-tui"}
+            manifest = json.dumps(about, indent=2) + "\n"
+            return {f"{EXTENSION}/hooks/hooks.json": _hooks(profile), f"{EXTENSION}/gemini-extension.json": manifest}
+        case kind:
+            return {f"{kind}.json": _hooks(profile)}
 
 
 def command(profile: Profile) -> str:
@@ -70,39 +87,32 @@ def command(profile: Profile) -> str:
     return shlex.join([sys.executable, "-I", "-S", str(script), profile.hooks.kind])
 
 
-def content(profile: Profile) -> str:
-    """The recipe's file."""
+def _hooks(profile: Profile) -> str:
+    """Hooks in the words that claude, codex and gemini share."""
     hook: dict[str, Any] = {"type": "command", "command": command(profile), "timeout": _SECONDS}
-    match profile.hooks.kind:
-        case "claude" | "codex":
-            data = {"hooks": {event: [{"hooks": [hook]}] for event in profile.hooks.events}}
-        case "gemini":
-            hook |= {"name": "gsh-tui", "timeout": _SECONDS * 1000}
-            data = {"hooks": {event: [{"matcher": "*", "hooks": [hook]}] for event in profile.hooks.events}}
-        case "opencode":
-            return _OPENCODE.replace("WANTED", json.dumps(sorted(profile.hooks.events)))
-        case _:
-            return ""
-    return json.dumps(data, indent=2) + "\n"
+    group: dict[str, Any] = {"hooks": [hook]}
+    if profile.hooks.kind == "gemini":
+        hook |= {"name": EXTENSION, "timeout": _SECONDS * 1000}
+        group["matcher"] = "*"
+    events = dict.fromkeys(event.partition(".")[0] for event in profile.hooks.events)
+    return json.dumps({"hooks": {event: [group] for event in events}}, indent=2) + "\n"
 
 
 def given(profile: Profile, file: Path, argv: Sequence[str], environ: Mapping[str, str]) -> Given:
-    """Arguments and variables for a start; nothing where they would displace something of the user's."""
+    """Arguments and variables for a start, of the recipe in this file."""
     match profile.hooks.kind:
         case "claude":
             mine = any(word == "--settings" or word.startswith("--settings=") for word in argv)
-            return Given() if mine else Given(("--settings", str(file)))
+            return NOTHING if mine else Given(("--settings", str(file)))
         case "codex":
             return Given(tuple(word for value in _codex(file) for word in ("-c", value)))
         case "gemini":
-            name = "GEMINI_CLI_SYSTEM_DEFAULTS_PATH"
-            there = name in environ or Path("/etc/gemini-cli/system-defaults.json").exists()
-            return Given() if there else Given((), {name: str(file)})
+            return Given()  # it looks for its extensions by itself
         case "opencode":
             name = "OPENCODE_CONFIG_CONTENT"
-            return Given() if name in environ else Given((), {name: json.dumps({"plugin": [file.as_uri()]})})
+            return NOTHING if name in environ else Given((), {name: json.dumps({"plugin": [file.as_uri()]})})
         case _:
-            return Given()
+            return NOTHING
 
 
 def _codex(file: Path) -> list[str]:

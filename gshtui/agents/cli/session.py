@@ -12,51 +12,33 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from gshtui.agents.cli.answer import added
+from gshtui.agents.cli.looking import LOOK, Looking, Seen, SessionError, Trouble
 from gshtui.agents.cli.profile import Profile
-from gshtui.agents.cli.reading import Reading, read
+from gshtui.agents.cli.reading import Reading
 from gshtui.bus.fleet import AgentRow
 from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.marker import Marker, marker, since
 from gshtui.tmux.readiness import Ready, wait_ready
 from gshtui.tmux.server import TmuxServer
 
-_LOOK = 0.06
-"""Seconds between two looks while something is expected at once."""
+_PAST = 3000
+"""Lines above the screen that an answer may have scrolled."""
 _HEAD = 24
 """Characters of a text by which it is known again in the input."""
-Trouble = Literal["busy", "waiting", "draft", "ended", "unsure", "starting", "terminal"]
 State = Literal["typed", "submitted"]
-
-
-class SessionError(Exception):
-    """It was not done, or it is not known whether it was (`unsure`). One sentence, and what to do."""
-
-    def __init__(self, kind: Trouble, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.kind: Trouble = kind
-        self.message = message
-        self.hint = hint
-
-    def __str__(self) -> str:
-        return f"{self.message} {self.hint}".rstrip()
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A text that was entered. `marker` is the moment before, for reading what came of it."""
+    """A text that was entered, with the moment before it, for reading what came of it."""
 
     marker: Marker
+    text: str
+    before: tuple[str, ...]
+    """The conversation as it was to be seen, plain lines."""
     at: float
     """Seconds since 1970; a hook after it confirms that it was acted upon."""
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """A look at the terminal."""
-
-    reading: Reading
-    dead: bool
-    lines: tuple[str, ...]
 
 
 class CliSession:
@@ -67,6 +49,7 @@ class CliSession:
         self._pane = row.pane
         self._name = row.name
         self._profile = profile
+        self._view = Looking(server, row, profile)
         self._lock = asyncio.Lock()
 
     async def start(self, *, timeout: float | None = None) -> Reading:
@@ -77,7 +60,7 @@ class CliSession:
         last: tuple[str, ...] = ()
         still = loop.time()
         while True:
-            seen = await self.look()
+            seen = await self._view.look()
             now = loop.time()
             if seen.dead:
                 raise SessionError("ended", f"{self._name} ended while it started.", "Its terminal shows why.")
@@ -93,17 +76,7 @@ class CliSession:
                     f"{self._name} was not ready for input within {timeout or timing.start:g} s.",
                     "Look at its terminal.",
                 )
-            await asyncio.sleep(_LOOK)
-
-    async def look(self) -> Seen:
-        """Its terminal now. Raises `SessionError` (terminal)."""
-        try:
-            info = await self._server.pane(self._pane)
-            lines = await self._server.capture(self._pane)
-        except TmuxError as error:
-            raise SessionError("terminal", error.message, error.hint) from error
-        place = (info.cursor_x, info.cursor_y)
-        return Seen(read(self._profile, lines, info.title, place), info.dead, tuple(lines))
+            await asyncio.sleep(LOOK)
 
     async def send(self, text: str, *, told: Callable[[State], None] | None = None, even_busy: bool = False) -> Sent:
         """Type a text and enter it.
@@ -117,7 +90,7 @@ class CliSession:
                 it was entered is not known; it must not be sent again without a person's look.
         """
         async with self._lock:
-            seen = await self.look()
+            seen = await self._view.look()
             self._check(seen, even_busy)
             try:
                 before = await marker(self._server, self._pane)
@@ -129,7 +102,7 @@ class CliSession:
             if told is not None:
                 told("typed")
             await asyncio.sleep(self._profile.timing.enter)
-            sent = await self._enter(before)
+            sent = await self._enter(before, text, await self._view.conversation())
             if told is not None:
                 told("submitted")
             return sent
@@ -137,7 +110,7 @@ class CliSession:
     async def submit(self) -> None:
         """Press Enter on what stands in the input; for a person who has looked. Raises `SessionError`."""
         async with self._lock:
-            await self._enter(await marker(self._server, self._pane))
+            await self._enter(await marker(self._server, self._pane), "", await self._view.conversation())
 
     def _check(self, seen: Seen, even_busy: bool) -> None:
         status, profile = seen.reading.status, self._profile
@@ -158,7 +131,7 @@ class CliSession:
         if not self._profile.input.line:
             return
         head = " ".join(text.split())[:_HEAD]
-        seen = await self._seen(lambda now: bool(now.reading.draft) or (bool(head) and _shows(now, head)))
+        seen = await self._view.until(lambda now: bool(now.reading.draft) or (bool(head) and _shows(now, head)))
         if seen is None:
             raise SessionError(
                 "unsure", f"The text does not show in the input of {self._name}, so it was not entered.", _LOOK_AT
@@ -168,28 +141,16 @@ class CliSession:
         if seen.reading.status == "waiting":
             raise SessionError("unsure", f"{self._name} asked something while it was typed to.", _LOOK_AT)
 
-    async def _enter(self, before: Marker) -> Sent:
+    async def _enter(self, before: Marker, text: str, conversation: list[str]) -> Sent:
         try:
-            shown = (await self.look()).reading.draft
+            shown = (await self._view.look()).reading.draft
             await self._server.send_keys(self._pane, "Enter")
         except TmuxError as error:
             raise SessionError("unsure", error.message, error.hint) from error
         at = time.time()
-        if shown and await self._seen(lambda now: now.reading.draft != shown or not now.reading.input) is None:
+        if shown and await self._view.until(lambda now: now.reading.draft != shown or not now.reading.input) is None:
             raise SessionError("unsure", f"{self._name} did not take the Enter; the text is in its input.", _LOOK_AT)
-        return Sent(before, at)
-
-    async def _seen(self, good: Callable[[Seen], bool]) -> Seen | None:
-        """The first look that is good, or shows that the program has ended; `None` when none was in time."""
-        loop = asyncio.get_running_loop()
-        until = loop.time() + self._profile.timing.shown
-        while True:
-            seen = await self.look()
-            if seen.dead or good(seen):
-                return seen
-            if loop.time() >= until:
-                return None
-            await asyncio.sleep(_LOOK)
+        return Sent(before, text, tuple(conversation), at)
 
     async def read_response(
         self,
@@ -220,12 +181,12 @@ class CliSession:
         began = still = loop.time()
         last: tuple[str, ...] = ()
         while True:
-            seen = await self.look()
+            seen = await self._view.look()
             now = loop.time()
             if seen.lines != last:
                 last, still = seen.lines, now
             quiet = now - still
-            over = seen.reading.status in ("idle", "waiting") and quiet >= max(self._profile.timing.settle, 2 * _LOOK)
+            over = seen.reading.status in ("idle", "waiting") and quiet >= max(self._profile.timing.settle, 2 * LOOK)
             # An answer may be written below an input that looks idle; then only stillness tells, or the program.
             if finished is not None and not finished.is_set():
                 over = over and (seen.reading.status == "waiting" or quiet >= idle)
@@ -237,9 +198,12 @@ class CliSession:
                 return Ready("idle", await self._since(sent))
             if now - began >= timeout:
                 return Ready("timeout", await self._since(sent))
-            await asyncio.sleep(_LOOK)
+            await asyncio.sleep(LOOK)
 
     async def _since(self, sent: Sent) -> str:
+        """What came since. A program with an input of its own redraws its screen; others only print."""
+        if self._profile.ai:
+            return added(sent.before, await self._view.conversation(_PAST), sent.text)
         try:
             return await since(self._server, sent.marker)
         except TmuxError as error:
@@ -247,11 +211,11 @@ class CliSession:
 
     async def interrupt(self) -> None:
         """Stop what it is doing, by its own keys. Raises `SessionError` (terminal)."""
-        await self._press(self._profile.keys.interrupt)
+        await self._view.press(self._profile.keys.interrupt)
 
     async def exit(self, *, timeout: float = 10.0) -> bool:
         """Ask it to end by its own keys; whether it did. Raises `SessionError` (terminal)."""
-        if (await self.look()).dead:
+        if (await self._view.look()).dead:
             return True
         if self._profile.keys.exit_text:
             try:
@@ -259,25 +223,14 @@ class CliSession:
             except TmuxError as error:
                 raise SessionError("terminal", error.message, error.hint) from error
         else:
-            await self._press(self._profile.keys.exit)
+            await self._view.press(self._profile.keys.exit)
         loop = asyncio.get_running_loop()
         until = loop.time() + timeout
-        while not (await self.look()).dead:
+        while not (await self._view.look()).dead:
             if loop.time() >= until:
                 return False
-            await asyncio.sleep(_LOOK)
+            await asyncio.sleep(LOOK)
         return True
-
-    async def _press(self, keys: tuple[str, ...]) -> None:
-        for number, key in enumerate(keys):
-            if number:
-                await asyncio.sleep(0.3)  # two in one instant count as one in some programs
-                if (await self.look()).dead:
-                    return
-            try:
-                await self._server.send_keys(self._pane, key)
-            except TmuxError as error:
-                raise SessionError("terminal", error.message, error.hint) from error
 
 
 _LOOK_AT = "Look at its terminal before you send it again."

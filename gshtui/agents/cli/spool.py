@@ -107,7 +107,7 @@ class Feed:
         # Half of its types are unknown.
         watch = cast("Callable[..., AsyncIterator[set[tuple[Any, str]]]]", getattr(watchfiles, "awatch"))  # noqa: B009
         options = {"debounce": 100, "step": 20, "stop_event": self._stop, "recursive": False}
-        async for changes in watch(self._folder, raise_interrupt=False, **options):
+        async for changes in watch(self._folder, **options):
             touched = {Path(path).stem for _, path in changes}
             for agent in touched & self._readers.keys():
                 reader = self._readers[agent]

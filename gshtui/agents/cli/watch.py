@@ -112,6 +112,8 @@ class CliStatus:
             self._hook = event
             if event.status == "thinking" and before in ("", "idle", "waiting") and self._acted is not None:
                 self._acted(event.at)
+        if self._task is not None:
+            self._judge()
         self._stirred.set()
 
     def _on_change(self, change: Change) -> None:

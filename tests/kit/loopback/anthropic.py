@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Iterator
@@ -29,6 +30,9 @@ FIELDS = {
 
 class AnthropicSpeech:
     content_type = "text/event-stream; charset=utf-8"
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count(1)  # some clients take two answers with one id for the same answer
 
     def route(self, method: str, path: str) -> str:
         routes = {"POST /v1/messages": "chat", "POST /v1/messages/count_tokens": "count", "GET /v1/models": "models"}
@@ -83,7 +87,14 @@ class AnthropicSpeech:
             "cache_creation_input_tokens": used.cache_write,
             "output_tokens": 1,
         }
-        message = {"id": "msg_1", "type": "message", "role": "assistant", "model": model, "content": [], "usage": usage}
+        message = {
+            "id": f"msg_{next(self._numbers)}",
+            "type": "message",
+            "role": "assistant",
+            "model": model,
+            "content": [],
+            "usage": usage,
+        }
         yield _event({"type": "message_start", "message": {**message, "stop_reason": None, "stop_sequence": None}})
         yield _event({"type": "ping"})
         index = 0

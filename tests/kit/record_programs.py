@@ -1,0 +1,220 @@
+"""How each real program is set up and led through its screens, for `record_screens`.
+
+Every step says what is done, what must be seen then, and what the program's true status is at that moment: the tests
+hold the status rules against that. Nothing here talks to anything but this machine.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.kit.obliging import obliging
+
+KEY = "sk-ant-api03-loopback-key-0000"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One picture.
+
+    Args:
+        status: what the program really does then; empty when it has ended.
+        keys: pressed first.
+        text: pasted behind them; Enter follows unless `enter` is off.
+        until: must match the screen.
+        steady: seconds that the screen must then stand still; 0 takes it at once.
+    """
+
+    name: str
+    status: str
+    keys: tuple[str, ...] = ()
+    text: str = ""
+    enter: bool = True
+    until: str = ""
+    steady: float = 0.7
+    draft: bool = False
+    """Half-typed text stands in the input."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """One program."""
+
+    name: str
+    api: str
+    prepare: Callable[[Path, str], dict[str, str]]
+    """(home, the server's URL) → environment."""
+    steps: tuple[Step, ...]
+    argv: tuple[str, ...] = ()
+    choose: Any = None
+    resumed: tuple[Step, ...] = field(default_factory=tuple[Step, ...])
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, "utf-8")
+
+
+def _claude(home: Path, url: str) -> dict[str, str]:
+    seen = {"hasCompletedOnboarding": True, "lastOnboardingVersion": "9.9.9", "theme": "dark", "autoUpdates": False}
+    _write(home / ".claude.json", json.dumps(seen))
+    return {
+        "ANTHROPIC_BASE_URL": url,
+        "ANTHROPIC_API_KEY": KEY,
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "DISABLE_AUTOUPDATER": "1",
+    }
+
+
+def _codex(home: Path, url: str) -> dict[str, str]:
+    _write(
+        home / ".codex" / "config.toml",
+        'model = "gpt-5.2-codex"\nmodel_provider = "loop"\napproval_policy = "on-request"\n'
+        'sandbox_mode = "read-only"\ncheck_for_update_on_startup = false\n'
+        f'[model_providers.loop]\nname = "loop"\nbase_url = "{url}/v1"\nwire_api = "responses"\nenv_key = "LOOP_KEY"\n',
+    )
+    return {"LOOP_KEY": "loopback"}
+
+
+def _gemini(home: Path, url: str) -> dict[str, str]:
+    _write(
+        home / ".gemini" / "settings.json",
+        json.dumps(
+            {
+                "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False},
+                "privacy": {"usageStatisticsEnabled": False},
+                "model": {"name": "gemini-2.5-flash"},
+            }
+        ),
+    )
+    return {"GEMINI_API_KEY": "loopback", "GOOGLE_GEMINI_BASE_URL": url}
+
+
+def _opencode(home: Path, url: str) -> dict[str, str]:
+    loop = {
+        "npm": "@ai-sdk/openai-compatible",
+        "name": "Loop",
+        "options": {"baseURL": f"{url}/v1", "apiKey": "loopback"},
+        "models": {"m1": {"name": "m1"}},
+    }
+    config = {
+        "autoupdate": False,
+        "share": "disabled",
+        "model": "loop/m1",
+        "small_model": "loop/m1",
+        "provider": {"loop": loop},
+        "permission": {"bash": "ask", "edit": "ask"},
+    }
+    _write(home / ".config" / "opencode" / "opencode.json", json.dumps(config))
+    return {}
+
+
+CLAUDE = Recipe(
+    "claude",
+    "anthropic",
+    _claude,
+    (
+        Step("trust", "waiting", until="Yes, I trust this folder"),
+        Step("api-key", "waiting", keys=("Enter",), until="Do you want to use this API key"),
+        Step("idle", "idle", keys=("Up", "Enter"), until=r"\? for shortcuts"),
+        Step("draft", "idle", text="half a thought", enter=False, until="half a thought", draft=True),
+        Step("answered", "idle", keys=("C-u",), text="Good day", until=r"I am here\.[\s\S]*for shortcuts"),
+        Step("busy", "thinking", text="do:long", until="This sentence says", steady=0),
+        Step("interrupted", "idle", keys=("Escape",), until=r"Interrupted|interrupted"),
+        Step("approval", "waiting", text="do:touch", until="Do you want to proceed"),
+        Step("approved", "idle", keys=("Enter",), until=r"has run\.[\s\S]*for shortcuts"),
+        Step("approval-sleep", "waiting", text="do:sleep", until="Do you want to proceed"),
+        Step("tool", "tool", keys=("Enter",), until=r"Running|esc to interrupt", steady=0),
+        Step("tool-done", "idle", until=r"slept[\s\S]*has run\.[\s\S]*for shortcuts"),
+        Step("list", "idle", text="do:list", until=r"which one you want\.[\s\S]*for shortcuts"),
+        Step("error", "idle", text="do:fail", until=r"API Error[\s\S]*for shortcuts"),
+        Step("pasted", "idle", text="\n".join(f"line {n}" for n in range(40)), enter=False, until="Pasted", draft=True),
+        Step("ended", "", keys=("C-u", "C-c", "C-c"), until="Resume this session"),
+    ),
+    argv=("claude",),
+    choose=obliging("Bash", "command", description="Run it"),
+    resumed=(Step("resumed", "idle", until=r"which one you want[\s\S]*(\? for shortcuts|/effort)"),),
+)
+
+_ASK = {"sandbox_permissions": "require_escalated", "justification": "May I run it?"}
+CODEX = Recipe(
+    "codex",
+    "openai",
+    _codex,
+    (
+        Step("hooks", "waiting", until="Hooks need review"),
+        Step("idle", "idle", keys=("Down", "Enter"), until="Ask Codex to do anything"),
+        Step("draft", "idle", text="half a thought", enter=False, until="half a thought", draft=True),
+        Step("answered", "idle", keys=("C-u",), text="Good day", until=r"I am here\.[\s\S]*Worked for"),
+        Step("busy", "thinking", text="do:long", until="This sentence says", steady=0),
+        Step("interrupted", "idle", keys=("Escape",), until="interrupted"),
+        Step("approval", "waiting", text="do:touch", until=r"May I run it|Yes, proceed"),
+        Step("approved", "idle", keys=("Enter",), until=r"has run\.[\s\S]*Worked for"),
+        Step("approval-sleep", "waiting", text="do:sleep", until=r"May I run it\?[\s\S]*Yes, proceed"),
+        Step("tool", "tool", keys=("Enter",), until=r"esc to interrupt|Running", steady=0),
+        Step("tool-done", "idle", until=r"slept[\s\S]*has run\.[\s\S]*Worked for"),
+        Step("list", "idle", text="do:list", until=r"which one you want\.[\s\S]*Worked for"),
+        Step("error", "idle", text="do:fail", until="not in the mood"),
+        Step("ended", "", keys=("C-c", "C-c"), until="codex resume"),
+    ),
+    argv=("codex",),
+    choose=obliging("exec_command", "cmd", **_ASK),
+    resumed=(Step("resumed", "idle", until=r"which one you want[\s\S]*Ask Codex to do anything"),),
+)
+
+GEMINI = Recipe(
+    "gemini",
+    "gemini",
+    _gemini,
+    (
+        Step("trust", "waiting", until="Do you trust the files in this folder"),
+        Step("auth", "waiting", keys=("Enter",), until="How would you like to authenticate"),
+        Step("key", "waiting", keys=("Enter",), until="Enter Gemini API Key"),
+        Step("idle", "idle", keys=("Enter",), until="Type your message"),
+        Step("draft", "idle", text="half a thought", enter=False, until="half a thought", draft=True),
+        Step("answered", "idle", keys=("C-u",), text="Good day", until=r"I am here\."),
+        Step("busy", "thinking", text="do:long", until="This sentence says", steady=0),
+        Step("interrupted", "idle", keys=("Escape",), until="ancelled"),
+        Step("approval", "waiting", text="do:touch", until="Allow once"),
+        Step("approved", "idle", keys=("Enter",), until=r"has run\."),
+        Step("approval-sleep", "waiting", text="do:sleep", until="Allow once"),
+        Step("tool", "tool", keys=("Enter",), until=r"esc to cancel", steady=0),
+        Step("tool-done", "idle", until=r"has run\.[\s\S]*has run\."),
+        Step("list", "idle", text="do:list", until=r"which one you want"),
+        Step("error", "idle", text="do:fail", until="not in the mood"),
+        Step("ended", "", keys=("C-u", "C-c", "C-c"), until="Goodbye|powering down|Interaction Summary"),
+    ),
+    argv=("gemini",),
+    choose=obliging("run_shell_command", "command", description="Run it"),
+    resumed=(Step("resumed", "idle", until=r"Type your message"),),
+)
+
+OPENCODE = Recipe(
+    "opencode",
+    "openai-chat",
+    _opencode,
+    (
+        Step("idle", "idle", until="Ask anything"),
+        Step("draft", "idle", text="half a thought", enter=False, until="half a thought", draft=True),
+        Step("answered", "idle", keys=("C-u",), text="Good day", until=r"I am here\."),
+        Step("busy", "thinking", text="do:long", until="This sentence says", steady=0),
+        Step("interrupted", "idle", keys=("Escape", "Escape"), until="interrupted"),
+        Step("approval", "waiting", text="do:touch", until="Permission required"),
+        Step("approved", "idle", keys=("Enter",), until=r"has run\."),
+        Step("approval-sleep", "waiting", text="do:sleep", until="Permission required"),
+        Step("tool", "tool", keys=("Enter",), until=r"esc interrupt", steady=0),
+        Step("tool-done", "idle", until=r"slept[\s\S]*has run\."),
+        Step("list", "idle", text="do:list", until=r"which one you want"),
+        Step("error", "idle", text="do:fail", until="not in the mood"),
+        Step("ended", "", keys=("C-c",), until="Continue|Session|opencode -s"),
+    ),
+    argv=("opencode",),
+    choose=obliging("bash", "command", description="Run it"),
+    resumed=(Step("resumed", "idle", until=r"which one you want"),),
+)
+
+RECIPES = {recipe.name: recipe for recipe in (CLAUDE, CODEX, GEMINI, OPENCODE)}

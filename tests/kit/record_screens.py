@@ -1,0 +1,179 @@
+"""Records the screens of the real programs again, after one of them has changed.
+
+    python -m tests.kit.record_screens --bin DIR [--only claude] [--size 120x40] [--out FOLDER]
+
+`DIR` holds the programs (`npm install` in a folder outside the repository). Each is driven through tmux on a private
+socket against a provider on this machine; its screens go to `tests/fixtures/screens/<program>/<version>/`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import os
+import re
+import shutil
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gshtui.agents.cli import hooks, launch, spool
+from gshtui.agents.cli.profile import load
+from gshtui.agents.cli.screen import plain
+from gshtui.tmux.server import TmuxServer
+from tests.kit.loopback.apis import loopback
+from tests.kit.record_programs import RECIPES, Recipe, Step
+
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "screens"
+PATIENCE = 20.0
+
+
+async def pause(seconds: float) -> None:
+    """Real programs say nothing when they have drawn; they are given a moment, and looked at again."""
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(asyncio.Event().wait(), seconds)
+
+
+@dataclass
+class Recording:
+    """One program on its way."""
+
+    recipe: Recipe
+    server: TmuxServer
+    folder: Path
+    out: Path
+    pane: str = ""
+    shots: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+
+    async def start(self, what: launch.Launch, base: dict[str, str], session: str, size: tuple[int, int]) -> None:
+        env = what.environment(base)
+        info = await self.server.spawn(session, what.argv, cwd=self.folder, env=env, width=size[0], height=size[1])
+        self.pane = info.pane
+
+    async def seen(self, pattern: str, steady: float) -> bool:
+        """Whether the screen came to match, and stood still for that long."""
+        loop = asyncio.get_running_loop()
+        ends, last, since = loop.time() + PATIENCE, "", loop.time()
+        while loop.time() < ends:
+            text = "\n".join(plain(line) for line in await self.server.capture(self.pane))
+            if text != last:
+                last, since = text, loop.time()
+            if re.search(pattern, text) and loop.time() - since >= steady:
+                return True
+            await pause(0.05)
+        return False
+
+    async def take(self, step: Step, number: int) -> None:
+        for key in step.keys:
+            if not (await self.server.pane(self.pane)).dead:
+                await self.server.send_keys(self.pane, key)
+                await pause(0.3)
+        if step.text:
+            await self.server.send_text(self.pane, step.text, enter=step.enter, enter_delay=0.4)
+        good = await self.seen(step.until, step.steady)
+        lines = await self.server.capture(self.pane)
+        info = await self.server.pane(self.pane)
+        name = f"{number:02}-{step.name}.txt"
+        (self.out / name).write_text("\n".join(line.rstrip() for line in lines).rstrip() + "\n", "utf-8")
+        self.shots.append(
+            {
+                "file": name,
+                "status": step.status,
+                "draft": step.draft,
+                "title": info.title,
+                "command": info.command,
+                "cursor": [info.cursor_x, info.cursor_y],
+                "alternate": info.alternate,
+                "dead": info.dead,
+                "exit_status": info.exit_status,
+            }
+        )
+        print(f"  {'ok ' if good else 'NOT'} {name:28} {step.status or 'ended':9} {info.title!r}")
+        if not good:
+            print("\n".join(plain(line) for line in lines[-25:]))
+
+
+async def version_of(program: str, env: dict[str, str]) -> str:
+    """As the program says it."""
+    process = await asyncio.create_subprocess_exec(
+        program, "--version", env=env, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
+    )
+    output, _ = await asyncio.wait_for(process.communicate(), 60)
+    found = re.search(r"\d+\.\d+\.\d+", output.decode())
+    return found.group() if found else "unknown"
+
+
+async def record(recipe: Recipe, options: argparse.Namespace) -> bool:
+    """Record one program. False when a step was not seen."""
+    place = Path(tempfile.mkdtemp(prefix="rec-", dir=options.scratch or None))
+    home, folder = place / "home", place / "project"
+    home.mkdir()
+    folder.mkdir()
+    (folder / "readme.txt").write_text("A project.\n", "utf-8")
+    server = TmuxServer(socket_path=place / "s")
+    width, height = (int(part) for part in options.size.split("x"))
+    path = f"{Path(options.bin).resolve()}:{os.environ['PATH']}"
+    base = {"HOME": str(home), "PATH": path, "TERM": "xterm-256color", "LANG": "C.UTF-8"}
+    program = str(Path(options.bin).resolve() / recipe.argv[0])
+    number = await version_of(program, base)
+    out = Path(options.out) / recipe.name / number
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir(parents=True)
+    print(f"{recipe.name} {number}")
+    profile = load(place / "none").get(recipe.name)
+    own = home / ".gemini" / "extensions" if recipe.name == "gemini" else place / "hooks"
+    hooks.carry_out(hooks.plan(profile, folder=own))
+    try:
+        async with loopback(recipe.api, choose=recipe.choose, strict=False, pace=40, chunk=20) as provider:
+            base |= recipe.prepare(home, provider.url)
+            recording = Recording(recipe, server, folder, out)
+            begun = await launch.first(
+                profile, [program, *recipe.argv[1:]], agent="0001", data=place, environ=base, folder=own
+            )
+            await recording.start(begun, base, "rec-1", (width, height))
+            for index, step in enumerate(recipe.steps, 1):
+                await recording.take(step, index)
+            reported = spool.spool_path(place, "0001").read_text("utf-8")
+            (out / "hooks.jsonl").write_text(reported, "utf-8")
+            bound = begun.external_id or identity(reported)
+            once_more = await launch.again(
+                profile, [program, *recipe.argv[1:]], bound, agent="0001", data=place, environ=base, folder=own
+            )
+            print(f"  conversation {bound}, resumed by {' '.join(once_more.argv[1:4])} … blank={once_more.blank}")
+            await recording.start(once_more, base, "rec-2", (width, height))
+            for index, step in enumerate(recipe.resumed, len(recipe.steps) + 1):
+                await recording.take(step, index)
+        meta = {"program": recipe.name, "version": number, "width": width, "height": height, "shots": recording.shots}
+        (out / "screens.json").write_text(json.dumps(meta, indent=1, ensure_ascii=False) + "\n", "utf-8")
+        for file in out.glob("*"):  # nothing of this machine stays in a recording
+            file.write_text(file.read_text("utf-8").replace(str(place), "/home/u"), "utf-8")
+    finally:
+        await server.kill_server()
+        await server.close()
+        shutil.rmtree(place, ignore_errors=True)
+    return True
+
+
+def identity(reported: str) -> str:
+    """The conversation's id that the program's hooks told."""
+    told = [json.loads(line).get("conversation", "") for line in reported.splitlines()]
+    return next((word for word in reversed(told) if word), "")
+
+
+async def main() -> None:
+    parser = argparse.ArgumentParser(description="Record the screens of real programs.")
+    parser.add_argument("--bin", required=True, help="folder with the programs")
+    parser.add_argument("--only", action="append", default=[], choices=sorted(RECIPES))
+    parser.add_argument("--size", default="120x40")
+    parser.add_argument("--out", default=str(FIXTURES))
+    parser.add_argument("--scratch", default="", help="folder to work in; a short path")
+    options = parser.parse_args()
+    for name in options.only or sorted(RECIPES):
+        await record(RECIPES[name], options)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

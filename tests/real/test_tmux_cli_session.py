@@ -1,0 +1,278 @@
+"""Sessions with a program in a real terminal: a stand-in with the looks and the bad habits of the real one."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import msgspec
+import psutil
+import pytest
+
+from gshtui.agents.cli import profile as profiles
+from gshtui.agents.cli.session import CliSession, SessionError
+from gshtui.agents.cli.spool import VARIABLE, Feed, open_spool
+from gshtui.agents.cli.status import Known
+from gshtui.agents.cli.watch import CliStatus
+from gshtui.bus.fleet import AgentRow
+from gshtui.tmux.server import TmuxServer
+from tests.kit.tmux import screen, shows, tmux
+
+__all__ = ["tmux"]
+pytestmark = pytest.mark.tmux
+ROOT = Path(__file__).parents[2]
+SCREENS = next((ROOT / "tests" / "fixtures" / "screens" / "claude").iterdir())
+LOADED = profiles.load(Path("/nonexistent"))
+CLAUDE = LOADED.get("claude")
+QUICK = msgspec.structs.replace(
+    CLAUDE, timing=msgspec.structs.replace(CLAUDE.timing, settle=0.1, shown=1.0, veto=0.3, start=8.0)
+)
+
+
+async def started(tmux: TmuxServer, *options: str, spool: str = "", number: str = "0001") -> AgentRow:
+    """The stand-in in a pane of its own."""
+    argv = [sys.executable, "-m", "tests.kit.fake_agent", "--screens", str(SCREENS), *options]
+    env = {"TERM": "xterm-256color", "PYTHONPATH": str(ROOT), **({VARIABLE: spool} if spool else {})}
+    info = await tmux.spawn(f"gsh-agent-{number}", argv, cwd=ROOT, env=env, width=120, height=40)
+    return AgentRow(id=number, name="stand-in", kind="cli", pane=info.pane, pid=info.pid, created=1.0)
+
+
+async def test_a_turn_from_start_to_exit(tmux: TmuxServer) -> None:
+    session = CliSession(tmux, await started(tmux), QUICK)
+    assert (await session.start()).status == "idle"
+    told: list[str] = []
+    sent = await session.send("Good day", told=told.append)
+    assert told == ["typed", "submitted"]
+    first = await session.read_response(sent, timeout=8)
+    assert first.reason == "pattern"
+    assert "Answer number 1." in first.text
+    second = await session.read_response(await session.send("And again\nover two lines"), timeout=8)
+    assert "Answer number 2." in second.text
+    assert "Answer number 1." not in second.text, "only what came after this turn's marker"
+    assert await session.exit(timeout=8)
+
+
+async def test_what_is_half_typed_is_not_overwritten(tmux: TmuxServer) -> None:
+    row = await started(tmux)
+    session = CliSession(tmux, row, QUICK)
+    await session.start()
+    await tmux.type_literal(row.pane, "half a thou")
+    await shows(tmux, row.pane, "half a thou")
+    with pytest.raises(SessionError) as refused:
+        await session.send("from elsewhere")
+    assert refused.value.kind == "draft"
+    assert "from elsewhere" not in await screen(tmux, row.pane)
+    await tmux.type_literal(row.pane, "ght")
+    assert "half a thought" in await shows(tmux, row.pane, "half a thought")
+
+
+async def test_nothing_is_typed_into_a_question(tmux: TmuxServer) -> None:
+    row = await started(tmux)
+    session = CliSession(tmux, row, QUICK)
+    await session.start()
+    await session.send("do:ask")
+    await shows(tmux, row.pane, "Do you want to proceed")
+    with pytest.raises(SessionError) as refused:
+        await session.send("yes, whatever")
+    assert refused.value.kind == "waiting"
+    assert "Do you want to proceed?" in refused.value.message
+    assert "Answer number" not in await screen(tmux, row.pane)
+
+
+async def test_a_program_at_work_is_left_alone_and_can_be_interrupted(tmux: TmuxServer) -> None:
+    row = await started(tmux, "--work", "60")
+    session = CliSession(tmux, row, QUICK)
+    await session.start()
+    sent = await session.send("take your time")
+    with pytest.raises(SessionError) as refused:
+        await session.send("hurry up")
+    assert refused.value.kind == "busy"
+    await session.interrupt()
+    answer = await session.read_response(sent, timeout=8)
+    assert "Interrupted" in answer.text
+
+
+async def test_enter_comes_late_enough_for_a_program_that_swallows_it(tmux: TmuxServer) -> None:
+    session = CliSession(tmux, await started(tmux, "--swallow", "0.12"), QUICK)
+    await session.start()
+    assert "Answer number 1." in (await session.read_response(await session.send("hello"), timeout=8)).text
+
+
+async def test_a_lost_enter_is_told_and_not_repeated(tmux: TmuxServer) -> None:
+    row = await started(tmux, "--deaf")
+    session = CliSession(tmux, row, QUICK)
+    await session.start()
+    told: list[str] = []
+    with pytest.raises(SessionError) as lost:
+        await session.send("hello", told=told.append)
+    assert lost.value.kind == "unsure"
+    assert told == ["typed"]
+    assert "❯ hello" in await screen(tmux, row.pane)
+
+
+async def test_a_program_that_needs_long_to_start_is_waited_for(tmux: TmuxServer) -> None:
+    row = await started(tmux, "--delay", "1.5")
+    session = CliSession(tmux, row, QUICK)
+    with pytest.raises(SessionError) as early:
+        await session.start(timeout=0.2)
+    assert early.value.kind == "starting"
+    with pytest.raises(SessionError) as unseen:
+        await session.send("too early")
+    assert unseen.value.kind == "busy"
+    await session.start()
+    assert "Answer number 1." in (await session.read_response(await session.send("now"), timeout=8)).text
+
+
+async def test_a_program_that_ended_says_so(tmux: TmuxServer) -> None:
+    info = await tmux.spawn("gsh-agent-0001", ["false"], cwd=ROOT, env={})
+    session = CliSession(tmux, AgentRow(id="0001", name="gone", kind="cli", pane=info.pane), QUICK)
+    with pytest.raises(SessionError) as ended:
+        await session.start()
+    assert ended.value.kind == "ended"
+
+
+async def test_a_long_paste_arrives_whole(tmux: TmuxServer) -> None:
+    session = CliSession(tmux, await started(tmux), QUICK)
+    await session.start()
+    text = "\n".join(f"line {number} of many" for number in range(2_000))
+    assert "Answer number 1." in (await session.read_response(await session.send(text), timeout=8)).text
+
+
+async def test_a_stubborn_program_is_gone_when_it_is_killed(tmux: TmuxServer) -> None:
+    row = await started(tmux, "--stubborn")
+    await CliSession(tmux, row, QUICK).start()
+    await tmux.kill_pane(row.pane, grace=0.3)
+    assert not psutil.pid_exists(row.pid)
+
+
+async def test_two_texts_at_once_are_sent_one_after_the_other(tmux: TmuxServer) -> None:
+    row = await started(tmux, "--work", "0.05")
+    session = CliSession(tmux, row, QUICK)
+    await session.start()
+    results = await asyncio.gather(session.send("first"), session.send("second"), return_exceptions=True)
+    refused = [result for result in results if isinstance(result, SessionError)]
+    assert all(error.kind == "busy" for error in refused)
+    text = await shows(tmux, row.pane, "Answer number 1.")
+    assert "firstsecond" not in text
+
+
+async def test_a_python_prompt_is_a_session_too(tmux: TmuxServer) -> None:
+    argv = [sys.executable, "-q", "-i", "-E"]
+    info = await tmux.spawn("gsh-agent-0001", argv, cwd=ROOT, env={"TERM": "xterm-256color"})
+    row = AgentRow(id="0001", name="python", kind="cli", pane=info.pane)
+    session = CliSession(tmux, row, LOADED.for_argv(["python3"]))
+    assert (await session.start()).status == "idle"
+    sent = await session.send("print(6 * 7)")
+    assert "42" in (await session.read_response(sent, timeout=8)).text
+    assert await session.exit(timeout=8)
+
+
+class Statuses:
+    """Takes what a watcher says."""
+
+    def __init__(self) -> None:
+        self.all: list[Known] = []
+        self._came = asyncio.Event()
+
+    def __call__(self, known: Known) -> None:
+        self.all.append(known)
+        self._came.set()
+
+    async def until(self, right: Callable[[Known], bool]) -> Known:
+        """The first status that is right."""
+        async with asyncio.timeout(9):
+            while True:
+                found = next((known for known in self.all if right(known)), None)
+                if found is not None:
+                    return found
+                self._came.clear()
+                await self._came.wait()
+
+    def forget(self) -> None:
+        """Only what comes from now on."""
+        self.all.clear()
+
+
+async def followed(
+    tmux: TmuxServer, row: AgentRow, taken: Statuses, feed: Feed | None = None, **more: Callable[..., None]
+) -> tuple[CliStatus, Callable[[], Awaitable[None]]]:
+    status = CliStatus(tmux, row, QUICK, taken, feed=feed, **more)
+    await status.start()
+    return status, status.stop
+
+
+async def test_status_comes_from_hooks_first(tmux: TmuxServer, tmp_path: Path) -> None:
+    spool = open_spool(tmp_path, "0001")
+    row = await started(tmux, "--session-id", "abcdef-123456", "--work", "0.3", spool=str(spool))
+    bound: list[str] = []
+    acted: list[float] = []
+    taken, feed = Statuses(), Feed(tmp_path)
+    _, stop = await followed(tmux, row, taken, feed, bound=bound.append, acted=acted.append)
+    try:
+        await taken.until(lambda known: (known.status, known.source) == ("idle", "hook"))
+        assert bound == ["abcdef-123456"]
+        taken.forget()
+        sent = await CliSession(tmux, row, QUICK).send("do:ask")
+        waiting = await taken.until(lambda known: known.status == "waiting" and known.source == "hook")
+        assert waiting.doing == "Bash touch made.txt"
+        assert waiting.needs_you
+        assert acted and acted[0] <= sent.at + 1
+        await tmux.send_keys(row.pane, "Enter")
+        await taken.until(lambda known: known.status == "thinking")
+        await taken.until(lambda known: known.status == "idle" and known.doing == "Answer number 1.")
+    finally:
+        await stop()
+        await feed.close()
+
+
+async def test_an_interrupt_that_no_hook_tells_is_seen(tmux: TmuxServer, tmp_path: Path) -> None:
+    spool = open_spool(tmp_path, "0001")
+    row = await started(tmux, "--work", "60", spool=str(spool))
+    taken, feed = Statuses(), Feed(tmp_path)
+    _, stop = await followed(tmux, row, taken, feed)
+    try:
+        session = CliSession(tmux, row, QUICK)
+        await session.start()
+        await session.send("work")
+        await taken.until(lambda known: (known.status, known.source) == ("thinking", "hook"))
+        taken.forget()
+        await session.interrupt()
+        await taken.until(lambda known: (known.status, known.source) == ("idle", "screen"))
+    finally:
+        await stop()
+        await feed.close()
+
+
+async def test_status_without_hooks_is_read_from_the_screen(tmux: TmuxServer) -> None:
+    row = await started(tmux, "--work", "1.5")
+    taken = Statuses()
+    _, stop = await followed(tmux, row, taken)
+    try:
+        session = CliSession(tmux, row, QUICK)
+        await session.start()
+        await taken.until(lambda known: known.status == "idle")
+        taken.forget()
+        await session.send("think")
+        thinking = await taken.until(lambda known: known.status == "thinking")
+        assert thinking.source in ("screen", "title")
+        await taken.until(lambda known: known.status == "idle")
+        taken.forget()
+        await session.exit()
+        ended = await taken.until(lambda known: known.status == "done")
+        assert ended.source == "process"
+    finally:
+        await stop()
+
+
+async def test_a_killed_terminal_is_told_of(tmux: TmuxServer) -> None:
+    row = await started(tmux)
+    taken = Statuses()
+    _, stop = await followed(tmux, row, taken)
+    try:
+        await taken.until(lambda known: known.status == "idle")
+        await tmux.kill_pane(row.pane, grace=0.3)
+        await taken.until(lambda known: known.status in ("lost", "failed"))
+    finally:
+        await stop()

@@ -1,0 +1,201 @@
+"""Hooks: shown before, put in and taken out as shown; what they report, and what is done with nonsense."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shlex
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gshtui.agents.cli import commands as cli_commands
+from gshtui.agents.cli import hooks, recipes, spool
+from gshtui.agents.cli import profile as profiles
+from gshtui.agents.cli.status import HookEvent
+from gshtui.commands.declaration import Access, Caller, CommandError, Invocation, Outcome, UsageError
+from gshtui.commands.execute import run_line
+from gshtui.commands.registry import Registry
+from tests.kit.home import Home
+
+LOADED = profiles.load(Path("/nonexistent"))
+CLAUDE = LOADED.get("claude")
+
+
+def test_an_installation_is_what_was_shown_and_goes_without_a_trace(tmp_path: Path, home: Home) -> None:
+    plan = hooks.plan(CLAUDE, folder=tmp_path)
+    (change,) = plan.changes
+    assert change.before is None
+    assert not list(tmp_path.iterdir()), "a plan changes nothing"
+    assert hooks.carry_out(plan) == []
+    assert plan.file.read_text("utf-8") == change.after
+    added = [line[1:] for line in plan.diff.splitlines() if line.startswith("+") and not line.startswith("+++")]
+    assert added == (change.after or "").splitlines()
+    assert stat.S_IMODE(plan.file.stat().st_mode) == 0o600
+    assert hooks.state(CLAUDE, tmp_path) == "installed"
+    (backup,) = hooks.carry_out(hooks.plan(CLAUDE, remove=True, folder=tmp_path))
+    assert backup.read_text("utf-8") == change.after
+    assert hooks.state(CLAUDE, tmp_path) == "absent"
+
+
+def test_an_extension_goes_with_its_folders(tmp_path: Path) -> None:
+    gemini = LOADED.get("gemini")
+    hooks.carry_out(hooks.plan(gemini, folder=tmp_path / "extensions"))
+    assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 2
+    assert hooks.state(gemini, tmp_path / "extensions") == "installed"
+    hooks.carry_out(hooks.plan(gemini, remove=True, folder=tmp_path / "extensions"))
+    assert list((tmp_path / "extensions").iterdir()) == []
+
+
+def test_what_changed_after_it_was_shown_is_not_overwritten(tmp_path: Path) -> None:
+    plan = hooks.plan(CLAUDE, folder=tmp_path)
+    plan.file.write_text("{}", "utf-8")
+    with pytest.raises(hooks.HooksError, match="has changed in the meantime"):
+        hooks.carry_out(plan)
+    assert plan.file.read_text("utf-8") == "{}"
+    assert hooks.state(CLAUDE, tmp_path) == "outdated"
+
+
+def test_a_link_is_not_followed(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.write_text("mine", "utf-8")
+    (tmp_path / "claude.json").symlink_to(elsewhere)
+    assert hooks.state(CLAUDE, tmp_path) == "unreadable"
+    with pytest.raises(hooks.HooksError):
+        hooks.plan(CLAUDE, folder=tmp_path)
+    assert elsewhere.read_text("utf-8") == "mine"
+
+
+def run_hook(path: str, given: bytes) -> subprocess.CompletedProcess[bytes]:
+    """The hook as the program runs it: through a shell."""
+    environment = {spool.VARIABLE: path} if path else {}
+    return subprocess.run(
+        ["/bin/sh", "-c", recipes.command(CLAUDE)], input=given, env=environment, capture_output=True, timeout=20
+    )
+
+
+def test_a_hook_writes_one_short_line_and_says_nothing(tmp_path: Path) -> None:
+    path = spool.open_spool(tmp_path, "0001")
+    huge = {"hook_event_name": "PostToolUse", "session_id": "s" * 8, "tool_name": "Bash"}
+    huge |= {"tool_input": {"command": "x" * 100_000}, "tool_response": {"stdout": "y" * 1_000_000}}
+    ran = run_hook(str(path), json.dumps(huge).encode())
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")
+    written = path.read_bytes()
+    assert written.count(b"\n") == 1
+    assert len(written) < 2_000
+    event = spool.parse(written, CLAUDE)
+    assert event is not None
+    assert (event.status, event.conversation) == ("thinking", "s" * 8)
+
+
+@pytest.mark.parametrize("given", [b"", b"not json", b"[1]", b'"x"', b"\xff\xfe", b'{"hook_event_name": 7}'])
+def test_a_hook_never_fails(tmp_path: Path, given: bytes) -> None:
+    path = spool.open_spool(tmp_path, "0001")
+    ran = run_hook(str(path), given)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")
+
+
+def test_a_hook_without_a_hub_or_with_a_link_writes_nothing(tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    target.touch()
+    link = tmp_path / "link"
+    link.symlink_to(target)
+    for path in ("", str(link), str(tmp_path / "missing"), "relative"):
+        assert run_hook(path, b'{"hook_event_name": "Stop"}').returncode == 0
+    assert target.read_bytes() == b""
+    assert not (tmp_path / "missing").exists()
+
+
+@pytest.mark.parametrize(
+    "line", [b"", b"x", b"[]", b"{}", b'{"at": "now", "event": "Stop"}', b'{"at": 1, "event": 2}', b"[" * 100_000]
+)
+def test_what_is_no_report_is_passed_over(line: bytes) -> None:
+    assert spool.parse(line, CLAUDE) is None
+
+
+def test_a_report_cannot_bring_control_characters_to_the_sidebar() -> None:
+    line = json.dumps({"at": 1, "event": "PreToolUse", "tool": "Bash", "subject": "a\x1b]52;c;x\x07\nb"}).encode()
+    event = spool.parse(line, CLAUDE)
+    assert event is not None
+    assert "\x1b" not in event.doing
+    assert "\n" not in event.doing
+
+
+async def test_a_feed_tells_of_what_was_and_what_comes(tmp_path: Path) -> None:
+    path = spool.open_spool(tmp_path, "0001")
+    with path.open("ab") as file:
+        file.write(b'{"at": 1, "event": "SessionStart"}\n{"at": 2, "event": "Us')
+    seen: list[HookEvent] = []
+    more = asyncio.Event()
+
+    def take(event: HookEvent) -> None:
+        seen.append(event)
+        more.set()
+
+    feed = spool.Feed(tmp_path)
+    try:
+        await feed.subscribe("0001", CLAUDE, take)
+        assert [event.event for event in seen] == ["SessionStart"], "half a line is none yet"
+        more.clear()
+        with path.open("ab") as file:
+            file.write(b'erPromptSubmit"}\n')
+        while len(seen) < 2:
+            await asyncio.wait_for(more.wait(), 8)
+            more.clear()
+            if len(seen) < 2:  # the watch of the folder may have begun after the writing
+                path.touch()
+        assert [event.event for event in seen] == ["SessionStart", "UserPromptSubmit"]
+    finally:
+        await feed.close()
+
+
+def registry() -> Registry:
+    made = Registry()
+    for command in cli_commands.commands(lambda: LOADED):
+        made.register(command)
+    return made
+
+
+async def run(line: str, home: Home, *, agent: bool = False) -> Outcome:
+    caller = Caller("scout", True) if agent else Caller()
+    return await run_line(registry(), line, Invocation(caller=caller, cwd=Path("/tmp"), project=Path("/tmp")))
+
+
+async def test_the_command_shows_first_and_installs_on_consent(home: Home) -> None:
+    shown = await run("hooks install claude", home)
+    assert "+" in shown.diff
+    assert "hooks install claude yes" in shown.text
+    assert "absent" in json.dumps((await run("hooks", home)).data)
+    done = await run("hooks install claude yes", home)
+    assert done.data["done"]
+    assert (await run("hooks status", home)).data["claude"]["state"] == "installed"
+    removed = await run("hooks remove claude yes", home)
+    assert removed.data["backups"]
+    assert (await run("hooks", home)).data["claude"]["state"] == "absent"
+
+
+async def test_an_agent_cannot_decide_about_hooks(home: Home) -> None:
+    hooks_command = registry().get("hooks")
+    assert hooks_command is not None
+    assert hooks_command.access is Access.HUMAN_ONLY
+    with pytest.raises(CommandError):
+        await run("hooks install claude yes", home, agent=True)
+    assert (await run("hooks", home)).data["claude"]["state"] == "absent"
+
+
+async def test_profiles_are_listed_and_shown(home: Home) -> None:
+    listed = await run("profiles", home, agent=True)
+    assert [row["name"] for row in listed.data["profiles"]] == sorted(LOADED.profiles)
+    shown = await run("profiles show codex", home)
+    assert "resumed by: resume {id}" in shown.text
+    for line in ("profiles show", "profiles show nothing", "hooks install"):
+        with pytest.raises(UsageError):
+            await run(line, home)
+    with pytest.raises(CommandError, match="has no hooks"):
+        await run("hooks install repl", home)
+
+
+def test_the_hooks_command_survives_a_folder_with_blanks() -> None:
+    assert shlex.split(recipes.command(CLAUDE))[-1] == "claude"

@@ -1,0 +1,131 @@
+"""Exact command lines: minted ids, resumed ones, and nothing that a stranger could put there."""
+
+from __future__ import annotations
+
+import stat
+import tomllib
+import uuid
+from pathlib import Path
+
+import pytest
+
+from gshtui.agents.cli import hooks, launch, spool
+from gshtui.agents.cli import profile as profiles
+from gshtui.bus.fleet import AgentRow
+
+LOADED = profiles.load(Path("/nonexistent"))
+CLAUDE, CODEX, GEMINI, OPENCODE = (LOADED.get(name) for name in ("claude", "codex", "gemini", "opencode"))
+ID = "11111111-2222-4333-8444-555555555555"
+
+
+async def test_a_conversations_id_is_minted_where_the_program_allows(tmp_path: Path) -> None:
+    made = await launch.first(CLAUDE, ["claude"], agent="0001", data=tmp_path, environ={}, folder=tmp_path)
+    assert made.argv == ("claude", "--session-id", made.external_id)
+    assert uuid.UUID(made.external_id).version == 4
+    assert not made.hooked
+    other = await launch.first(OPENCODE, [], agent="0002", data=tmp_path, environ={}, folder=tmp_path)
+    assert (other.argv, other.external_id) == (("opencode",), "")
+
+
+async def test_a_chosen_conversation_is_left_alone(tmp_path: Path) -> None:
+    made = await launch.first(
+        CLAUDE, ["claude", "--resume", ID], agent="0001", data=tmp_path, environ={}, folder=tmp_path
+    )
+    assert (made.argv, made.external_id) == (("claude", "--resume", ID), "")
+
+
+async def test_a_program_goes_on_where_it_was(tmp_path: Path) -> None:
+    made = await launch.again(
+        CODEX, ["/bin/codex", "--model", "x"], ID, agent="0001", data=tmp_path, environ={}, folder=tmp_path
+    )
+    assert made.argv == ("/bin/codex", "resume", ID, "--model", "x")
+    assert (made.external_id, made.blank) == (ID, False)
+
+
+@pytest.mark.parametrize(
+    ("name", "external", "why"),
+    [
+        ("claude", "", "is not known"),
+        ("claude", "--dangerously-skip-permissions", "is none"),
+        ("claude", "a; rm -rf /", "is none"),
+        ("aider", ID, "cannot be started with an earlier conversation"),
+    ],
+)
+async def test_where_history_was_expected_a_blank_start_says_so(
+    tmp_path: Path, name: str, external: str, why: str
+) -> None:
+    profile = LOADED.get(name)
+    made = await launch.again(profile, [name], external, agent="0001", data=tmp_path, environ={}, folder=tmp_path)
+    assert made.blank
+    assert why in made.why
+    assert external not in made.argv or not external
+
+
+async def test_what_must_not_be_inherited_is_left_out(tmp_path: Path) -> None:
+    made = await launch.first(CLAUDE, ["claude"], agent="0001", data=tmp_path, environ={}, folder=tmp_path)
+    assert made.environment({"CLAUDECODE": "1", "PATH": "/bin"}) == {"PATH": "/bin"}
+
+
+def install(profile: profiles.Profile, folder: Path) -> None:
+    hooks.carry_out(hooks.plan(profile, folder=folder))
+
+
+async def test_hooks_are_given_to_the_start_and_nowhere_else(tmp_path: Path) -> None:
+    own, data = tmp_path / "own", tmp_path / "data"
+    for profile in (CLAUDE, CODEX, GEMINI, OPENCODE):
+        install(profile, own)
+    claude = await launch.first(CLAUDE, ["claude"], agent="0001", data=data, environ={}, folder=own)
+    assert claude.argv[-2:] == ("--settings", str(own / "claude.json"))
+    file = Path(claude.env[spool.VARIABLE])
+    assert file == data / "hooks" / "0001.jsonl"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    codex = await launch.first(CODEX, ["codex"], agent="0002", data=data, environ={}, folder=own)
+    overrides = [word for word, before in zip(codex.argv[1:], codex.argv, strict=False) if before == "-c"]
+    parsed = tomllib.loads("\n".join(overrides))
+    assert set(parsed["hooks"]) == set(CODEX.hooks.events)
+    assert parsed["hooks"]["Stop"][0]["hooks"][0]["command"].endswith("report_hook.py codex")
+    gemini = await launch.first(GEMINI, ["gemini"], agent="0003", data=data, environ={}, folder=own)
+    assert (gemini.argv[0], gemini.hooked) == ("gemini", True), "it finds its extension by itself"
+    opencode = await launch.first(OPENCODE, ["opencode"], agent="0004", data=data, environ={}, folder=own)
+    assert (own / "opencode.js").as_uri() in opencode.env["OPENCODE_CONFIG_CONTENT"]
+
+
+async def test_a_users_own_settings_are_not_displaced_by_hooks(tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    for profile in (CLAUDE, OPENCODE):
+        install(profile, own)
+    mine = ["claude", "--settings", "mine.json"]
+    made = await launch.first(CLAUDE, mine, agent="0001", data=tmp_path, environ={}, folder=own)
+    assert made.argv.count("--settings") == 1
+    assert not made.hooked
+    environ = {"OPENCODE_CONFIG_CONTENT": "{}"}
+    other = await launch.first(OPENCODE, ["opencode"], agent="0002", data=tmp_path, environ=environ, folder=own)
+    assert dict(other.env) == {}
+
+
+async def test_a_broken_recipe_keeps_nothing_from_starting(tmp_path: Path) -> None:
+    install(CODEX, tmp_path)
+    (tmp_path / "codex.json").write_text("{", "utf-8")
+    made = await launch.first(CODEX, ["codex"], agent="0001", data=tmp_path, environ={}, folder=tmp_path)
+    assert (made.argv, made.hooked) == (("codex",), False)
+
+
+def test_a_rows_command_line() -> None:
+    row = AgentRow(id="0001", name="c", kind="cli", argv=("claude", "--model", "opus"), external_id=ID)
+    assert launch.cli_argv(CLAUDE, row) == ["claude", "--model", "opus", "--session-id", ID]
+    ran = AgentRow(id="0001", name="c", kind="cli", argv=("claude",), external_id=ID, pid=4, ended=5.0)
+    assert launch.cli_argv(CLAUDE, ran) == ["claude", "--resume", ID]
+    bare = AgentRow(id="0001", name="c", kind="cli")
+    assert launch.cli_argv(OPENCODE, bare) == ["opencode"]
+
+
+async def test_an_argument_is_given_only_where_the_program_knows_it(tmp_path: Path) -> None:
+    for name, helps in (("new", "  --no-daemon  Run alone"), ("old", "  --model")):
+        folder = tmp_path / name
+        folder.mkdir()
+        program = folder / "codex"
+        program.write_text(f"#!/bin/sh\necho '{helps}'\n", "utf-8")
+        program.chmod(0o755)
+        environ = {"PATH": "/usr/bin:/bin"}
+        made = await launch.first(CODEX, [str(program)], agent="1", data=tmp_path, environ=environ, folder=tmp_path)
+        assert ("--no-daemon" in made.argv) == (name == "new")

@@ -1,0 +1,112 @@
+"""Which source of a status counts: events first, the screen to contradict, stillness last."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gshtui.agents.cli import profile as profiles
+from gshtui.agents.cli.reading import Reading
+from gshtui.agents.cli.status import Facts, HookEvent, decide
+
+LOADED = profiles.load(Path("/nonexistent"))
+CLAUDE, CODEX, REPL = LOADED.get("claude"), LOADED.get("codex"), LOADED.get("repl")
+NOW = 10_000.0
+
+
+def hook(status: str, age: float, doing: str = "") -> HookEvent:
+    return HookEvent(NOW - age, "X", status, doing)
+
+
+def facts(status: str = "", since: float = 100.0, moved: float = 100.0, title: str = "", draft: str = "") -> Facts:
+    """A pane whose screen has said `status` for `since` seconds and last changed `moved` seconds ago."""
+    return Facts(
+        title=title,
+        started=NOW - 5000,
+        moved=NOW - moved,
+        reading=Reading(status, "", draft, True),
+        since=NOW - since,
+        ready=True,
+    )
+
+
+def test_a_hook_is_believed_and_dated() -> None:
+    known = decide(CLAUDE, hook("tool", 4, "Bash make"), facts("thinking"), NOW)
+    assert (known.status, known.source, known.doing, known.at) == ("tool", "hook", "Bash make", NOW - 4)
+    assert known.words(NOW) == "tool · hook · 4 s"
+
+
+def test_a_dead_pane_is_never_ready() -> None:
+    dead = Facts(dead=True, exit_status=0, reading=Reading("idle", input=True), since=NOW - 1)
+    assert decide(CLAUDE, hook("idle", 1), dead, NOW).status == "done"
+    failed = decide(CLAUDE, hook("thinking", 1), Facts(dead=True, exit_status=137), NOW)
+    assert (failed.status, failed.source, failed.doing) == ("failed", "process", "ended by signal 9")
+    assert decide(CLAUDE, None, Facts(gone=True), NOW).status == "lost"
+
+
+def test_an_interrupt_that_no_hook_tells_is_seen_on_the_screen() -> None:
+    fresh = decide(CLAUDE, hook("thinking", 1), facts("idle", since=0.5), NOW)
+    assert (fresh.status, fresh.source) == ("thinking", "hook"), "a screen is painted later than a hook is told"
+    assert 0 < fresh.again <= CLAUDE.timing.veto
+    vetoed = decide(CLAUDE, hook("thinking", 5), facts("idle", since=3), NOW)
+    assert (vetoed.status, vetoed.source, vetoed.at) == ("idle", "screen", NOW - 3)
+
+
+def test_a_question_on_the_screen_contradicts_a_hook() -> None:
+    known = decide(CLAUDE, hook("idle", 60), facts("waiting", since=10), NOW)
+    assert (known.status, known.needs_you) == ("waiting", True)
+
+
+def test_an_answered_question_is_not_waited_for_any_longer() -> None:
+    """No hook tells that a person has answered; the next one comes when the tool is done."""
+    known = decide(CLAUDE, hook("waiting", 30), facts("tool", since=5), NOW)
+    assert (known.status, known.source) == ("tool", "screen")
+
+
+def test_a_hook_that_says_working_for_hours_is_stale() -> None:
+    known = decide(CLAUDE, hook("thinking", 7200), facts("", moved=7000), NOW)
+    assert (known.status, known.sure) == ("idle", False)
+    assert known.words(NOW) == "idle? · activity · 116 min"
+
+
+def test_a_long_job_that_still_moves_is_no_stale_hook() -> None:
+    known = decide(CLAUDE, hook("tool", 7200), facts("", moved=2), NOW)
+    assert (known.status, known.source) == ("tool", "hook")
+
+
+def test_an_idle_hook_is_never_stale() -> None:
+    known = decide(CLAUDE, hook("idle", 90_000), facts("", moved=90_000), NOW)
+    assert (known.status, known.source, known.sure) == ("idle", "hook", True)
+
+
+def test_a_title_that_spins_contradicts_an_input_that_looks_idle() -> None:
+    known = decide(CODEX, None, facts("idle", title="⠹ project"), NOW)
+    assert (known.status, known.source) == ("thinking", "title")
+    asks = decide(CODEX, None, facts("idle", title="[ ! ] Action Required | project"), NOW)
+    assert (asks.status, asks.source) == ("waiting", "title")
+
+
+def test_an_input_above_which_an_answer_grows_is_unsure() -> None:
+    opencode = LOADED.get("opencode")
+    known = decide(opencode, None, facts("idle", moved=0.2), NOW)
+    assert (known.status, known.sure) == ("thinking", False)
+    assert known.again > 0
+    typing = decide(opencode, None, facts("idle", moved=0.2, draft="half"), NOW)
+    assert typing.status == "idle", "it is a person who types"
+
+
+def test_a_program_that_nothing_is_known_of_is_idle_when_still_for_long_enough() -> None:
+    moving = decide(CLAUDE, None, facts("", moved=5), NOW)
+    assert (moving.status, moving.sure, moving.again) == ("thinking", False, CLAUDE.timing.idle - 5)
+    still = decide(CLAUDE, None, facts("", moved=CLAUDE.timing.idle + 1), NOW)
+    assert (still.status, still.sure) == ("idle", False)
+    assert CLAUDE.timing.idle >= 10
+
+
+def test_a_program_that_was_just_started_is_starting() -> None:
+    begun = Facts(started=NOW - 3, moved=NOW - 3)
+    assert decide(CLAUDE, None, begun, NOW).status == "starting"
+
+
+def test_what_ended_says_nothing_any_more() -> None:
+    ended = HookEvent(NOW - 5, "SessionEnd", "")
+    assert decide(CLAUDE, ended, facts("idle"), NOW).source == "screen"
