@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from gshtui.agents import commands as agent_commands
 from gshtui.agents.agent import Agent
 from gshtui.agents.branch import BranchWatch
+from gshtui.agents.cli import commands as cli_commands
 from gshtui.agents.fleet_ports import FleetError
 from gshtui.agents.journal import Journal
 from gshtui.agents.ledger import Ledger
@@ -333,6 +334,7 @@ class Hub:
             *tool_commands.commands(tools),
             *agent_commands.commands(self.bus, self.ledger),
             *native_commands.commands(self.bus),
+            *cli_commands.commands(),
             *help_commands.commands(self.registry),
             *config_commands.commands(self.options.loaded, publish=self.bus.publish),
         ):
