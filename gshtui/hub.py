@@ -299,6 +299,9 @@ class Hub:
         self._stops.append(("fleet", self.fleet.stop))
         for command in commands(self.fleet, self.ledger.entries):
             self.registry.register(command)
+        if self._relay is not None:
+            rows = self.fleet
+            self._relay.name_of = lambda id: row.name if (row := rows.get(id)) is not None else ""
         await self.fleet.start()
 
     def _session_of(self, name: str) -> str:

@@ -8,10 +8,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from gshtui.agents.fleet_limits import MAX_DEPTH
 from gshtui.agents.native.budget import Budget
 from gshtui.agents.native.personas import load_personas
 from gshtui.agents.native.rights import narrowed
-from gshtui.agents.native.spec import MAX_DEPTH, Spec, SpecError, make_spec, read_spec, spec_path, write_spec
+from gshtui.agents.native.spawn import assessment
+from gshtui.agents.native.spec import Spec, SpecError, make_spec, read_spec, spec_path, write_spec
 from gshtui.agents.native.wishes import held
 from gshtui.agents.ports import Mind
 from gshtui.agents.tools import commands as tool_commands
@@ -69,6 +71,13 @@ def test_depth_is_counted_from_the_parents_spec_and_has_an_end(tmp_path: Path) -
         parent = spec.agent
     with pytest.raises(SpecError, match="nested"):
         made(tmp_path, "0009", parent)
+
+
+def test_somebodys_program_is_asked_about_every_time() -> None:
+    ours, theirs = assessment(SpawnRequest(prompt="p")), assessment(SpawnRequest(prompt="p", cli=("claude", "-x y")))
+    assert ours.inside and ours.pattern
+    assert not theirs.inside and not theirs.pattern
+    assert "claude '-x y'" in theirs.detail
 
 
 def test_a_wish_says_nothing_of_itself_that_counts(tmp_path: Path) -> None:

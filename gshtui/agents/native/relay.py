@@ -11,7 +11,7 @@ import contextlib
 import itertools
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -24,6 +24,7 @@ from gshtui.agents.native.wishes import Wishes
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import (
+    AgentAdded,
     InterruptRequested,
     ModelChangeRequested,
     PromptEditRequested,
@@ -57,6 +58,8 @@ class Relay:
         """The hub's id of a question → whose it is, and its id there."""
         self._numbers = itertools.count(1)
         self._since_pace = 0
+        self.name_of: Callable[[str], str] = lambda _: ""
+        """The name that an agent has now on the roster, where there is one; a person may have changed it."""
         self._wishes = Wishes(bus, gate, self._tell)
         self.listener = Listener({AGENT: self, FACE: _FaceHost(bus)}, self._pace, where=where)
         self._subscription = bus.subscribe(
@@ -129,6 +132,9 @@ class Relay:
                 self._ask(remote, event)
             case ApprovalSettled():
                 self._settled(remote, event)
+            case AgentAdded():
+                name = self.name_of(remote.agent) or event.name
+                self._bus.publish(msgspec.structs.replace(event, name=name))
             case _:
                 self._bus.publish(event)
         self._since_pace += 1

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import shlex
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydantic import Field
 
@@ -77,7 +77,8 @@ def commands(bus: Bus, above: Above, *, ask: bool = True) -> list[AnyCommand]:
         return await _spawn(bus, above, invocation, parameters)
 
     async def assess(_invocation: Invocation, parameters: SpawnParameters) -> Assessment:
-        return assessment(_request(above, "", parameters), Effect.EXECUTE if ask else Effect.READ)
+        found = assessment(_request(above, "", parameters))
+        return found if ask else replace(found, effect=Effect.READ, inside=True)
 
     return [
         Command(
@@ -96,7 +97,7 @@ def commands(bus: Bus, above: Above, *, ask: bool = True) -> list[AnyCommand]:
     ]
 
 
-def assessment(request: SpawnRequest, effect: Effect = Effect.EXECUTE) -> Assessment:
+def assessment(request: SpawnRequest) -> Assessment:
     """What a person is asked about it."""
     kind = shlex.join(request.cli) if request.cli else request.persona or "agent"
     subject = f"{kind}: {one_line(request.prompt, 120)}"
@@ -110,10 +111,17 @@ def assessment(request: SpawnRequest, effect: Effect = Effect.EXECUTE) -> Assess
         "budget": f"${request.budget_usd:.2f}" if request.budget_usd else "",
     }
     detail = "\n".join([*(f"{name}: {visible(said)}" for name, said in facts.items() if said), visible(request.prompt)])
-    # Somebody's program brings rights of its own, so it is never allowed for good.
+    # Somebody's program brings rights of its own: it is never allowed for good, nor by policy.
     pattern = "" if request.cli else f"start agents with the persona {request.persona or '(none)'}"
     key = f"{request.cli!r} {request.persona} {request.prompt}"
-    return Assessment(effect, visible(subject), detail=detail, key=key, pattern=pattern)
+    return Assessment(
+        Effect.EXECUTE,
+        visible(subject),
+        inside=not request.cli,
+        detail=detail,
+        key=key,
+        pattern=pattern,
+    )
 
 
 def _request(above: Above, parent: str, parameters: SpawnParameters) -> SpawnRequest:

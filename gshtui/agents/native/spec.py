@@ -17,14 +17,13 @@ from typing import Any, Literal
 
 import msgspec
 
+from gshtui.agents.fleet_limits import MAX_DEPTH
 from gshtui.bus.fleet import AgentRow, SpawnRequest
 from gshtui.bus.ids import new_id
 
 Approvals = Literal["ask", "policy", "refuse"]
 MAX_BYTES = 4 * 1024 * 1024
 """Longest spec file, prompt and persona included."""
-MAX_DEPTH = 3
-"""Agents may stand this many levels below the person's own."""
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _VERSION = 1
 _STRICTEST_FIRST: tuple[Approvals, ...] = ("refuse", "ask", "policy")
