@@ -61,6 +61,7 @@ KINDS: dict[str, Kind] = {
                 approval.ApprovalRequested,
                 approval.ApprovalSettled,
                 fleet.AgentSpawnRequested,
+                fleet.MessagePosted,
                 agent.InterruptRequested,
                 hub.Noticed,
                 session.SessionOpened,

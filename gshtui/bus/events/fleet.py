@@ -81,6 +81,14 @@ class AgentRemoved(Event, frozen=True, kw_only=True):
     agent: str
 
 
+class MessagePosted(Event, frozen=True, kw_only=True):
+    """An agent has put a message into the record; whoever delivers looks there."""
+
+    message: str
+    agent: str
+    """Who sent it."""
+
+
 class MessageQueued(Event, frozen=True, kw_only=True):
     """A message waits for its agent to be idle."""
 
@@ -99,6 +107,7 @@ class MessageHeld(Event, frozen=True, kw_only=True):
     sender: str = "person"
     text: str = ""
     state: MessageState = "held"
+    why: str = ""
 
 
 class MessageTyped(Event, frozen=True, kw_only=True):
