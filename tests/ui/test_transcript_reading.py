@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from textual.geometry import Offset
+from textual.geometry import Offset, Region
 from textual.selection import SELECT_ALL
 from textual.widgets import Static
 
+from gshtui.ui.widgets.transcript.bar import Bar
 from gshtui.ui.widgets.transcript.cache import LINES
 from gshtui.ui.widgets.transcript.entries import Answer, Entry, Notice, Prompt, Thought, Tool
 from gshtui.ui.widgets.transcript.lines import Line
@@ -120,6 +121,24 @@ async def test_the_bar_goes_to_any_place_and_back_to_the_end() -> None:
         view.scroll_to(y=view.max_scroll_y, animate=False)
         await pilot.pause()
         assert view.viewport.following and rows(view)[-1] == "end 499"
+
+
+async def test_the_bar_is_drawn_as_textual_draws_it() -> None:
+    app = TranscriptHost([Answer(f"a{n}", f"Words {n}.") for n in range(200)])
+    async with app.run_test(size=(60, 17)) as pilot:
+        await settled(pilot, app.transcript)
+        bar = app.transcript.vertical_scrollbar
+        whole = bar.size.region
+        seen: set[tuple[str, ...]] = set()
+        for position in (0, 1, 37, 120.5, 200, 399):
+            for hover in (False, True):
+                bar.position, bar.mouse_over = position, hover
+                await pilot.pause()
+                drawn, textuals = bar.render_lines(whole), super(Bar, bar).render_lines(whole)
+                assert [list(strip) for strip in drawn] == [list(strip) for strip in textuals], position
+                assert bar.render_lines(Region(0, 3, 1, 5)) == drawn[3:8]
+                seen.add(tuple(strip.text for strip in drawn))
+        assert len(seen) > 3
 
 
 async def test_a_folded_call_is_one_line_and_a_failed_one_says_why() -> None:

@@ -19,11 +19,13 @@ from textual.color import Color
 from textual.geometry import Region, Size
 from textual.reactive import Reactive, var
 from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBar
 from textual.selection import Selection
 from textual.strip import Strip
 from textual.widget import Widget
 
 from gshtui.ui.surroundings import app_of
+from gshtui.ui.widgets.transcript.bar import Bar
 from gshtui.ui.widgets.transcript.code import Highlighter
 from gshtui.ui.widgets.transcript.document import Document, Place
 from gshtui.ui.widgets.transcript.lines import Line
@@ -64,6 +66,7 @@ class Canvas(ScrollView, inherit_bindings=False):
         self._gutter = Segment(" " * GUTTER)
         self._pointer = Segment("▌ ")
         self._drawn: dict[int, Strip] = {}  # rows of the screen as they were drawn last
+        self._columns = 0  # its width: to ask Textual for it costs more than a row
         self._warm = False
         self._bar: tuple[object, ...] = ()
         self._syncing = False
@@ -74,6 +77,14 @@ class Canvas(ScrollView, inherit_bindings=False):
     def allow_select(self) -> bool:
         return True
 
+    @property
+    def vertical_scrollbar(self) -> ScrollBar:
+        if self._vertical_scrollbar is None:
+            self._vertical_scrollbar = Bar(vertical=True, name="vertical", thickness=self.scrollbar_size_vertical)
+            self._vertical_scrollbar.display = False
+            app_of(self)._start_widget(self, self._vertical_scrollbar)  # pyright: ignore[reportPrivateUsage]
+        return self._vertical_scrollbar
+
     # Page: size and theme.
 
     async def warm(self) -> None:
@@ -83,8 +94,8 @@ class Canvas(ScrollView, inherit_bindings=False):
             self._warm = True
 
     def on_resize(self, event: events.Resize) -> None:
-        width = min(WIDEST, max(NARROWEST, self.size.width - GUTTER - _MARGIN))
-        self.viewport.height = self.size.height
+        self._columns, self.viewport.height = self.size
+        width = min(WIDEST, max(NARROWEST, self._columns - GUTTER - _MARGIN))
         if width != self.document.page.width:
             if self.text_selection is not None:
                 self.screen.clear_selection()
@@ -141,9 +152,9 @@ class Canvas(ScrollView, inherit_bindings=False):
             # Not by assignment: that would lay out the whole screen again for every line that comes.
             self.set_reactive(cast("Reactive[Size]", Widget.virtual_size), size)
         # The bar is drawn in eighths of a row; a change that it cannot show costs nothing.
-        rows, total = 8 * self.size.height, max(1, size.height)
-        long = total > self.size.height
-        bar = (rows * self.size.height // total, rows * self.viewport.top // total, long, size.width)
+        height, total = self.size.height, max(1, size.height)
+        rows = 8 * height
+        bar = (rows * height // total, rows * self.viewport.top // total, total > height, size.width)
         if bar != self._bar:
             self._bar = bar
             self._scroll_update(size)
@@ -174,18 +185,18 @@ class Canvas(ScrollView, inherit_bindings=False):
     # Drawing.
 
     def _draw_changes(self, before: Sequence[Row], now: Sequence[Row], *, whole: bool) -> None:
-        badge = {self.size.height - 1} if self.unseen else set[int]()
+        width, height = self.size
+        badge = {height - 1} if self.unseen else set[int]()
         if whole or not before or not now:
             self.refresh()
             return
         changed = [
             at for at in range(max(len(before), len(now))) if at in badge or not _alike(_at(before, at), _at(now, at))
         ]
-        if len(changed) > self.size.height // 2:
+        if len(changed) > height // 2:
             self.refresh()
-            return
-        for at in changed:
-            self.refresh(Region(0, at, self.size.width, 1))
+        elif changed:
+            self.refresh(*(Region(0, at, width, 1) for at in changed))
 
     def render_lines(self, crop: Region) -> list[Strip]:
         styles = self.styles
@@ -193,7 +204,7 @@ class Canvas(ScrollView, inherit_bindings=False):
             return super().render_lines(crop)
         # Textual would make every strip again for every frame; these are the kept ones, and what is cached in them
         # (cut to the widget, filtered, as escape sequences) stays: a frame costs a fifth.
-        drawn = self._drawn
+        drawn, self._columns = self._drawn, self.size.width
         missing = [y for y in crop.line_range if y not in drawn]
         if missing:
             filters, background = self.get_line_filters(), self.background_colors[1]
@@ -204,7 +215,7 @@ class Canvas(ScrollView, inherit_bindings=False):
                 drawn[y] = strip
         strips = [drawn[y] for y in crop.line_range]
         start, end = crop.column_span
-        if start > 0 or end < self.size.width:
+        if start > 0 or end < self._columns:
             strips = [strip.crop(start, end) for strip in strips]
         return strips
 
@@ -230,7 +241,7 @@ class Canvas(ScrollView, inherit_bindings=False):
 
     def strip_of(self, row: Row, y: int) -> Strip:
         """A row as a strip."""
-        width, fill = self.size.width, self.document.page.palette.text
+        width, fill = self._columns, self.document.page.palette.text
         gutter = self._pointer if self.pointed_at(row) else self._gutter
         if row.line is None:
             return Line(()).strip_with(gutter, width, fill)
@@ -244,7 +255,7 @@ class Canvas(ScrollView, inherit_bindings=False):
 
     def strip_below(self, y: int) -> Strip:
         """What is drawn where there are no rows."""
-        return Strip.blank(self.size.width, self.document.page.palette.text)
+        return Strip.blank(self._columns, self.document.page.palette.text)
 
     def pointed_at(self, row: Row) -> bool:
         """Whether the cursor is on the row's block."""

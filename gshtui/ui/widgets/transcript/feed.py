@@ -6,6 +6,7 @@ the next, so that no amount of text stalls the window. Refuses to draw. The tran
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Iterable
 
@@ -130,7 +131,8 @@ class Feed(Canvas):
         if wait <= 0:
             self.call_next(self._frame)
         else:
-            self.set_timer(wait, self._frame)
+            # Not by a timer of Textual's: that is a task, made and ended for every frame.
+            asyncio.get_running_loop().call_later(wait, self.call_next, self._frame)
 
     def _frame(self) -> None:
         self._scheduled = False

@@ -177,7 +177,7 @@ class Transcript(Searching, can_focus=True):
 
     def strip_of(self, row: Row, y: int) -> Strip:
         strip = super().strip_of(row, y)
-        return self._with_badge(strip) if self.unseen and y == self.size.height - 1 else strip
+        return self._with_badge(strip) if self.unseen and y == self.viewport.height - 1 else strip
 
     def strip_below(self, y: int) -> Strip:
         if self.document.sheets or not self._empty:
