@@ -1,6 +1,6 @@
 """One control-mode client: a single `tmux -C` process that carries every command, and tells what happens.
 
-It sits in a hidden session of its own that ends with it. Each command has a deadline; past one, the client is given up.
+It sits in a hidden session of its own. Each command has a deadline; past one, the client is given up.
 It is closed by closing its input, and killed only if that did not help. Called by `ladder` alone.
 """
 
@@ -17,7 +17,6 @@ from gshtui.tmux.client import Client
 from gshtui.tmux.errors import gone, timed_out
 from gshtui.tmux.forked import Question, Reply
 from gshtui.tmux.panes import HIDDEN
-from gshtui.tmux.quoting import command
 
 DEADLINE = 4.0
 _CLOSE_WITHIN = 1.0
@@ -37,7 +36,9 @@ class Control:
         self._client: Client | None = None
         self._secret = secrets.token_hex(12)
         self._number = 0
-        self._blocks = Blocks(note)
+        self._attached = asyncio.Event()
+        self._note = note
+        self._blocks = Blocks(self._noted)
         self._pending: set[asyncio.Future[Reply]] = set()
         self._ending: asyncio.Task[None] | None = None
 
@@ -51,8 +52,13 @@ class Control:
         control._client = await Client.start(("-N", *address, "-C", *new), control._heard, cwd="/")
         control._ending = asyncio.get_running_loop().create_task(control._ended(control._client), name="tmux-control")
         try:
-            (reply,) = await control.ask([command("set-option", "-t", f"={session}:", "destroy-unattached", "on")])
-            reply.text()
+            # Only now is the session there; what is sent earlier may be read before it is made.
+            async with asyncio.timeout(DEADLINE):
+                await control._attached.wait()
+            await control.ask(["display-message -p ready"])
+        except TimeoutError as error:
+            await control.close()
+            raise timed_out(DEADLINE) from error
         except BaseException:
             await control.close()
             raise
@@ -99,7 +105,12 @@ class Control:
                 self._send(f"{line}\n{Question(line).sealed(seal)}\n")
 
     async def close(self) -> None:
-        """End the client by ending its input; by force only when it does not take the hint."""
+        """End the client with its session, by ending its input; by force only when it does not take the hint.
+
+        The session is ended by name, never by `destroy-unattached`: with that, tmux 3.3 crashes when another client
+        goes while this one is on its way out.
+        """
+        self.tell(f"kill-session -t ={self.session}:")
         self._abandon()
         if self._client is not None:
             with contextlib.suppress(TimeoutError):
@@ -108,6 +119,11 @@ class Control:
             await self._client.drop()
         if self._ending is not None:
             self._ending.cancel()
+
+    def _noted(self, line: bytes) -> None:
+        if not self._attached.is_set() and line.startswith(b"%session-changed "):
+            self._attached.set()
+        self._note(line)
 
     def _heard(self, fd: int, data: bytes) -> None:
         if fd == 1:
@@ -120,6 +136,7 @@ class Control:
     def _abandon(self) -> None:
         """No more is sent; who waits is told."""
         self.lost.set()
+        self._attached.set()
         for future in self._pending:
             if not future.done():
                 future.set_exception(gone())

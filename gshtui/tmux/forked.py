@@ -1,7 +1,7 @@
-"""Forked tmux calls: one process a call, its commands on standard input, a deadline, and nothing left behind.
+"""Forked tmux calls: one process a call, several commands in it, a deadline, and nothing left behind.
 
-Owns how a script of commands is given to a short-lived client and how its output is told apart. Never puts text of
-others into arguments. The rung below the control client, and the way to what only a fork can do (`load-buffer -`).
+Owns how commands are given to a short-lived client and how their output is told apart. What is long or secret goes in
+on standard input. The rung below the control client, and the way to what only a fork can do (`load-buffer -`).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from gshtui.tmux.errors import said, timed_out
 from gshtui.tmux.panes import FORMAT
 from gshtui.tmux.quoting import quoted
 
+_ROOM = 12_000
 DEADLINE = 4.0
 """Seconds that a call may take; a healthy one takes some milliseconds."""
 
@@ -62,31 +63,57 @@ class Forked:
     def __init__(self, address: Sequence[str], *, from_file: bool = False) -> None:
         self.address = tuple(address)
         self.from_file = from_file
+        self._left: set[Client] = set()
 
     async def ask(self, questions: Sequence[str | Question], *, deadline: float = DEADLINE) -> list[Reply]:
-        """Run command lines in one client; one that fails does not stop the next. A reply for each.
+        """Run command lines, as many in one client as its arguments hold; one that fails does not stop the next.
 
         Raises:
             TmuxError: missing, gone, timeout; or refused, when tmux could read none of it.
         """
-        seal = secrets.token_hex(12)
+        replies: list[Reply] = []
         asked = [Question(question) if isinstance(question, str) else question for question in questions]
+        seal = secrets.token_hex(12)
+        for batch in _batches(asked):
+            # `if-shell -F` reads a line of tmux's language from an argument, and its failure stays its own.
+            words = [word for question in batch for word in (*_given(question, seal), ";")]
+            output, errors, _ = await self.run(*words, deadline=deadline)
+            replies += _replies(output, errors, seal, len(batch))
+        return replies
+
+    async def feed(self, lines: Sequence[str], *, deadline: float = DEADLINE) -> list[Reply]:
+        """Run command lines that must not be seen in a listing of processes, nor fit into arguments.
+
+        They go in on standard input. Raises `TmuxError` as `ask` does.
+        """
+        seal = secrets.token_hex(12)
         script = "".join(
-            f"{question.line} ; display-message -p {seal}+\n{question.sealed(f'{seal}-')}\n" for question in asked
+            f"{line} ; display-message -p {seal}+\n{Question('').sealed(f'{seal}-')}\n" for line in lines
         ).encode()
         if self.from_file:
             with tempfile.NamedTemporaryFile(prefix="gsh-tmux-") as file:  # 0600, and gone when tmux has read it
                 await asyncio.to_thread(_fill, file.name, script)
-                output, errors, _ = await self.run("source-file", file.name, deadline=deadline)
+                output, errors, _ = await self.run("source-file", file.name, deadline=deadline, patient=True)
         else:
-            output, errors, _ = await self.run("source-file", "-", stdin=script, deadline=deadline)
-        return _replies(output, errors, seal, len(asked))
+            output, errors, _ = await self.run("source-file", "-", stdin=script, deadline=deadline, patient=True)
+        return _replies(output, errors, seal, len(lines))
 
-    async def run(self, *arguments: str, stdin: bytes = b"", deadline: float = DEADLINE) -> tuple[bytes, bytes, int]:
+    async def close(self) -> None:
+        """End the clients that were left waiting."""
+        while self._left:
+            await self._left.pop().drop()
+
+    async def run(
+        self, *arguments: str, stdin: bytes = b"", deadline: float = DEADLINE, patient: bool = False
+    ) -> tuple[bytes, bytes, int]:
         """Run one client with arguments of our own making; (stdout, stderr, exit status).
 
+        Args:
+            patient: past the deadline, leave the client to itself rather than end it: a server that was stopped while
+                it reads from a client which is gone has been seen to crash when it goes on.
+
         Raises:
-            TmuxError: missing, or timeout: then its process group has been killed.
+            TmuxError: missing, or timeout.
         """
         heard: dict[int, list[bytes]] = {1: [], 2: []}
         client = await Client.start((*self.address, *arguments), lambda fd, data: heard[fd].append(data))
@@ -98,8 +125,33 @@ class Forked:
         except TimeoutError as error:
             raise timed_out(deadline) from error
         finally:
-            await client.drop()
+            self._left -= {left for left in self._left if left.ended.is_set()}
+            if patient and not client.ended.is_set():
+                self._left.add(client)
+            else:
+                await client.drop()
         return b"".join(heard[1]), b"".join(heard[2]), client.status
+
+
+def _given(question: Question, seal: str) -> tuple[str, ...]:
+    """The arguments that ask it: the line with the mark of its success, then the seal."""
+    marked = f"{question.line} ; display-message -p {seal}+"
+    return "if-shell", "-F", "1", marked, ";", "if-shell", "-F", "1", question.sealed(f"{seal}-")
+
+
+def _batches(questions: Sequence[Question]) -> Iterator[list[Question]]:
+    """What fits into the arguments of one client: a message between client and server has 16 KB."""
+    batch: list[Question] = []
+    size = 0
+    for question in questions:
+        needed = len(question.line.encode()) + len(question.sealed("").encode()) + 150
+        if batch and size + needed > _ROOM:
+            yield batch
+            batch, size = [], 0
+        batch.append(question)
+        size += needed
+    if batch:
+        yield batch
 
 
 def _fill(path: str, script: bytes) -> None:

@@ -78,12 +78,11 @@ class Picture:
         latest = max(visible, key=lambda view: view.wished)
         return latest.width, latest.height
 
-    def take(self, lines: tuple[str, ...], about: str, attached: int) -> bool:
+    def take(self, lines: tuple[str, ...], about: str) -> bool:
         """A capture. Gives whether it shows anything new; an empty one keeps the last good frame."""
         info = parse(about)
         if info is None or not lines:
             return False
-        info = replace(info, attached=attached)
         before = self.frame
         self.info = info
         rows = self.rows.of(lines)

@@ -15,6 +15,7 @@ from typing import Literal
 from gshtui.tmux.control import Control
 from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.forked import DEADLINE, Forked, Question, Reply
+from gshtui.tmux.panes import HIDDEN
 from gshtui.tmux.quoting import command, quoted
 
 Rung = Literal["control", "chained", "none"]
@@ -194,6 +195,9 @@ class Ladder:
             self._step("chained", "This tmux is older than 3.2.")
             return False
         try:
+            # Asked first in a way that can be given up: a server that stands still while a control client comes and is
+            # dropped again ends when it goes on (tmux 3.3a), with everything on it.
+            await self._forked.ask(["display-message -p ''"])
             control = await Control.connect(self._address, self._take)
             for name, what in ((STATE, _STATE), (MOVED, _MOVED)):
                 control.tell(f"refresh-client -B {quoted(f'{name}:%*:{what}')}")
@@ -202,10 +206,28 @@ class Ladder:
             return False
         self._control = control
         self._paused.clear()
+        await self._sweep(control)
         for pane in self._wanted:
             self._link(pane)
         self._step("control", "")
         return True
+
+    async def _sweep(self, control: Control) -> None:
+        """End hidden sessions that nobody sits in: their hubs were killed."""
+        with contextlib.suppress(TmuxError):
+            listing = command("list-sessions", "-F", "#{session_attached} #{session_name}")
+            (listed,) = await control.ask([listing])
+            for line in listed.lines:
+                if line.startswith(f"0 {HIDDEN}"):
+                    control.tell(command("kill-session", "-t", f"={line[2:]}:"))
+
+    async def bury(self, pane: str) -> None:
+        """A pane's own session has ended: end it where only we still see it, as whoever ended the session meant."""
+        control = self._control
+        if control is not None:
+            (listed,) = await self.ask([command("list-panes", "-s", "-t", f"={control.session}:", "-F", "#{pane_id}")])
+            if pane in listed.lines:
+                control.tell(command("kill-pane", "-t", pane))
 
     def _link(self, pane: str) -> None:
         if self._control is not None:

@@ -18,7 +18,7 @@ from gshtui.tmux.forked import Question
 from gshtui.tmux.frames import Frame as Frame
 from gshtui.tmux.frames import OnFrame, Picture, View
 from gshtui.tmux.ladder import Ladder, OnRung, Rung
-from gshtui.tmux.quoting import command, quoted
+from gshtui.tmux.quoting import quoted, resizing
 from gshtui.tmux.watcher import Change, Watcher
 
 _BURST = 4096
@@ -263,11 +263,10 @@ class Mirror:
             if info is None:
                 self.server.watcher.look()
                 continue
-            if (size := picture.size()) and size != picture.applied and not info.attached:
+            if (size := picture.size()) and size != picture.applied:
                 picture.applied = size
                 if size != (info.width, info.height):
-                    words = ("resize-window", "-t", picture.pane, "-x", str(size[0]), "-y", str(size[1]))
-                    questions.append(command(*words))
+                    questions.append(resizing(info.target, *size))
                     asked.append(picture)
             flags = "-peN" if ladder.may_control else "-pe"
             questions.append(Question(f"capture-pane {flags} -t {quoted(picture.pane)}", info.target))
@@ -282,8 +281,7 @@ class Mirror:
         for picture, question, reply in zip(asked, questions, replies, strict=True):
             if isinstance(question, str):
                 continue
-            info = self.server.watcher.info(picture.pane)
-            new = not reply.error and picture.take(reply.lines, reply.about, info.attached if info else 0)
+            new = not reply.error and picture.take(reply.lines, reply.about)
             if new:
                 picture.changed_at = now
             elif reply.error or not reply.about.startswith(picture.pane):

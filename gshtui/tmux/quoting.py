@@ -33,6 +33,12 @@ def unexpanded(text: str) -> str:
     return text.replace("#", "##")
 
 
+def resizing(target: str, width: int, height: int) -> str:
+    """A command that gives a pane's window a size unless a person is attached to its session, decided by tmux itself."""
+    resize = command("resize-window", "-t", target, "-x", str(width), "-y", str(height))
+    return command("if-shell", "-F", "-t", target, "#{session_attached}", "", resize)
+
+
 def is_pane(target: str) -> bool:
     """Whether it is a pane's id, the only way that we name a target."""
     return bool(_PANE.match(target))

@@ -18,7 +18,7 @@ from gshtui.tmux.errors import TmuxError, gone, no_such_pane
 from gshtui.tmux.forked import Forked, Reply
 from gshtui.tmux.ladder import Ladder
 from gshtui.tmux.panes import FORMAT, PaneInfo, parse, parse_all
-from gshtui.tmux.quoting import command
+from gshtui.tmux.quoting import command, resizing
 from gshtui.tmux.typist import Typist, check
 from gshtui.tmux.watcher import Watcher
 
@@ -96,6 +96,7 @@ class TmuxServer:
         if self._watcher is not None:
             await self._watcher.close()
         await self.ladder.close()
+        await self._forked.close()
         if self._started and self.socket_name != USERS_OWN:
             self._started = False
             try:
@@ -141,7 +142,7 @@ class TmuxServer:
             with_environment=self._abilities.environment,
         )
         try:
-            made, listed = await self._forked.ask([line, command("list-panes", "-t", f"={session}:", "-F", FORMAT)])
+            made, listed = await self._forked.feed([line, command("list-panes", "-t", f"={session}:", "-F", FORMAT)])
             made.text()
         except TmuxError as error:
             if "duplicate session" in error.message:
@@ -207,7 +208,7 @@ class TmuxServer:
             return
         if not (1 < width <= spawning.MOST and 1 < height <= spawning.MOST):
             raise TmuxError("refused", f"A terminal cannot be {width}x{height}.")
-        (reply,) = await self._ask([command("resize-window", "-t", pane, "-x", str(width), "-y", str(height))])
+        (reply,) = await self._ask([resizing(info.target, width, height)])
         reply.text()
 
     async def kill_pane(self, pane: str, *, grace: float = 3.0) -> None:

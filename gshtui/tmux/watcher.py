@@ -156,7 +156,9 @@ class Watcher:
                 await self._server.version()
                 ladder.start()
                 rang = await ladder.bells() if self._ringing else set[str]()
-                self._compare({info.pane: info for info in await self._server.panes()}, rang)
+                for pane in self._compare({info.pane: info for info in await self._server.panes()}, rang):
+                    await ladder.bury(pane)
+                    ladder.forget(pane)
             except TmuxError as error:
                 if error.kind == "gone":
                     self._compare({}, set())
@@ -177,14 +179,16 @@ class Watcher:
 
     # -- what is different -----------------------------------------------------------------------------------------
 
-    def _compare(self, found: dict[str, PaneInfo], rang: set[str]) -> None:
+    def _compare(self, found: dict[str, PaneInfo], rang: set[str]) -> list[str]:
+        """Tell what is different; gives the panes that are gone since the last time."""
+        gone: list[str] = []
         for pane in tuple(self._watched):
             before, now = self._infos.get(pane), found.get(pane)
             if now is None:
                 if pane not in self._gone:
                     self._gone.add(pane)
                     self._infos.pop(pane, None)
-                    self._server.ladder.forget(pane)
+                    gone.append(pane)
                     self._tell(pane, frozenset(("gone",)), replace(before or unknown(pane), dead=True))
                 continue
             self._gone.discard(pane)
@@ -194,6 +198,7 @@ class Watcher:
             self._infos[pane] = now
             if what:
                 self._tell(pane, frozenset(what), now)
+        return gone
 
     def _tell(self, pane: str, what: frozenset[What], info: PaneInfo) -> None:
         change = Change(pane, what, info)

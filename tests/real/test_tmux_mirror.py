@@ -16,6 +16,7 @@ import pytest
 from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.mirror import Frame, Mirror
 from gshtui.tmux.panes import PaneInfo
+from gshtui.tmux.processes import living
 from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.watcher import Change
 from tests.kit.tmux import DEADLINE, Frames, eventually, person, plain, shows, tmux
@@ -336,8 +337,12 @@ async def test_the_ladder_falls_when_the_client_ends_and_climbs_again(tmux: Tmux
     await tmux.send_text(pane.pane, "after the climb", enter=True)
     await frames.shows("after the climb\nafter the climb")
     assert mirror.cost_ms > 0
-    sessions = (await tmux.ladder.ask(["list-sessions -F '#{session_name}'"]))[0].text()
-    assert len([name for name in sessions if name.startswith("gsh-hub-")]) == 1, "a hidden session was left behind"
+
+    async def hidden() -> list[str]:
+        names = (await tmux.ladder.ask(["list-sessions -F '#{session_name}'"]))[0].text()
+        return [name for name in names if name.startswith("gsh-hub-")]
+
+    await eventually(hidden, until=lambda names: len(names) == 1)
 
 
 async def told_steps(steps: list[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -428,7 +433,7 @@ async def test_what_was_typed_into_a_stopped_server_is_never_typed_twice(tmux: T
     assert frames.text.count("once") in (0, 2)
 
 
-async def test_nothing_of_a_hub_is_left_when_it_is_killed(tmux: TmuxServer) -> None:
+async def test_a_hub_that_is_killed_leaves_nothing_for_long(tmux: TmuxServer) -> None:
     pane = await tmux.spawn("gsh-agent-0001", ["cat"], cwd=Path("/tmp"), env=ENV)
     script = (
         "import asyncio, sys\nfrom pathlib import Path\n"
@@ -454,9 +459,56 @@ async def test_nothing_of_a_hub_is_left_when_it_is_killed(tmux: TmuxServer) -> N
     async def sessions() -> tuple[str, ...]:
         return (await tmux.ladder.ask(["list-sessions -F '#{session_name}'"]))[0].text()
 
-    assert await eventually(sessions, until=lambda names: len(names) == 1) == ("gsh-agent-0001",)
     assert psutil.wait_procs(clients, timeout=5)[1] == []
     assert not (await tmux.pane(pane.pane)).dead
+    # What it listened through is cleared away by the next one that listens.
+    mirror = Mirror(tmux)
+    mirror.watch(pane.pane, lambda frame: None, width=80, height=24)
+    await on_control(mirror)
+    assert len(await eventually(sessions, until=lambda names: len(names) == 2)) == 2
+    await mirror.close()
+    await tmux.ladder.close()
+    assert await eventually(sessions, until=lambda names: len(names) == 1) == ("gsh-agent-0001",)
+    assert not (await tmux.pane(pane.pane)).dead
+
+
+async def test_a_session_that_a_person_ends_is_ended_although_we_look(tmux: TmuxServer, mirror: Mirror) -> None:
+    """We see its window through a session of our own, which would keep it."""
+    pane = await tmux.spawn("gsh-agent-0001", ["cat"], cwd=Path("/tmp"), env=ENV)
+    frames = Frames()
+    mirror.watch(pane.pane, frames, width=80, height=24)
+    await frames.until(lambda frame: frame.info.width == 80)
+    await on_control(mirror)
+    process = psutil.Process(pane.pid)
+    await tmux.ladder.ask(["kill-session -t =gsh-agent-0001"])
+    await frames.until(lambda frame: frame.gone)
+
+    async def ended() -> bool:
+        await asyncio.sleep(0)
+        return not living([process])
+
+    await eventually(ended)
+
+
+async def test_the_server_survives_hubs_and_clients_that_come_and_go(tmux: TmuxServer) -> None:
+    """tmux 3.3 crashes when a client goes while a control client is leaving a session made to end with it."""
+    pane = await tmux.spawn("gsh-agent-0001", ["cat"], cwd=Path("/tmp"), env=ENV)
+    for _ in range(6):
+        server = TmuxServer(socket_path=tmux.socket_path)
+        mirror = Mirror(server)
+        mirror.watch(pane.pane, lambda frame: None, width=80, height=24)
+        await on_control(mirror)
+        (told,) = await server.ladder.ask(["display-message -p '#{pid}'"])
+        process = psutil.Process(int(told.text()[0]))
+        process.send_signal(signal.SIGSTOP)
+        try:
+            with pytest.raises(TmuxError):
+                await server.ladder.ask(["list-sessions"], deadline=0.05)
+            closing = asyncio.gather(mirror.close(), server.close())
+        finally:
+            process.send_signal(signal.SIGCONT)
+        await asyncio.gather(closing, tmux.panes(), tmux.running())
+    assert (await tmux.pane(pane.pane)).pid == pane.pid
 
 
 def test_a_frame_is_plain_data() -> None:
