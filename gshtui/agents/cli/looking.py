@@ -7,12 +7,13 @@ by `session` alone.
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 from gshtui.agents.cli.profile import Profile
-from gshtui.agents.cli.reading import Reading, conversation, read
+from gshtui.agents.cli.reading import Reading, by_title, conversation, read
 from gshtui.bus.fleet import AgentRow
 from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.server import TmuxServer
@@ -61,7 +62,11 @@ class Looking:
         except TmuxError as error:
             raise SessionError("terminal", error.message, error.hint) from error
         place = (info.cursor_x, info.cursor_y)
-        return Seen(read(self._profile, lines, info.title, place), info.dead, tuple(lines))
+        reading = read(self._profile, lines, info.title, place)
+        said = by_title(self._profile, info.title)
+        if said and reading.status == "idle":  # an answer may be written above an input that looks idle
+            reading = dataclasses.replace(reading, status=said)
+        return Seen(reading, info.dead, tuple(lines))
 
     async def until(self, good: Callable[[Seen], bool]) -> Seen | None:
         """The first look that is good, or shows that the program has ended; `None` when none was in time."""

@@ -74,6 +74,8 @@ class Input(_Table, frozen=True, kw_only=True):
     """Lines with text that may stand below it."""
     bar: str = ""
     """Pattern of a line of a question; where one stands below, what looks like the input is none."""
+    frame: str = ""
+    """Pattern of lines above it that belong to it, not to the conversation."""
     block: bool = False
     """The input is all lines in a row that match `line`, found from below."""
     hints: tuple[str, ...] = ()
@@ -127,6 +129,8 @@ class Hooks(_Table, frozen=True, kw_only=True):
     kind: HookKind = ""
     events: dict[str, str] = {}
     """Event of the program → status. `ended` and `said` (a message, no status) are allowed too."""
+    prompt: str = ""
+    """The event that says that a prompt was taken up."""
     needs: str = ""
     """What a person has to do once after the installation."""
 
@@ -249,7 +253,14 @@ def _wrong(profile: Profile) -> str:
     """What is the matter with a profile, empty when nothing is."""
     if not _NAME.match(profile.name):
         return f"name {profile.name[:40]!r} must be made of a-z, 0-9 and -"
-    patterns = [profile.input.line, profile.input.above, profile.input.more, profile.input.bar, *profile.input.hints]
+    patterns = [
+        profile.input.line,
+        profile.input.above,
+        profile.input.more,
+        profile.input.bar,
+        profile.input.frame,
+        *profile.input.hints,
+    ]
     patterns += [profile.titles.busy, profile.titles.waiting, profile.titles.idle, profile.conversation.id]
     for rule in profile.rules:
         patterns += [*rule.all, *rule.none, *rule.footer, rule.title]

@@ -10,6 +10,7 @@ import functools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from gshtui.agents.cli.profile import Profile, Rule
 from gshtui.agents.cli.screen import plain_lines, undimmed
@@ -52,13 +53,21 @@ def read(profile: Profile, lines: Sequence[str], title: str = "", cursor: tuple[
     return Reading("", "", draft, place is not None)
 
 
+def by_title(profile: Profile, title: str) -> Literal["", "waiting", "thinking"]:
+    """What the terminal's title says of the program's status; empty where it says nothing, or that it is idle."""
+    if profile.titles.waiting and _compiled(profile.titles.waiting).search(title):
+        return "waiting"
+    return "thinking" if profile.titles.busy and _compiled(profile.titles.busy).search(title) else ""
+
+
 def conversation(profile: Profile, lines: Sequence[str]) -> list[str]:
     """What stands above the input (all of it, where there is none), as plain lines without blank ones at the end."""
     text = [line[:_WIDEST] for line in plain_lines(lines)]
     place = _input(profile, text)
     if place is not None:
         text = text[: place - 1 if profile.input.above else place]
-    while text and not text[-1]:
+    frame = _compiled(profile.input.frame) if profile.input.frame else None
+    while text and (not text[-1] or (frame is not None and place is not None and frame.search(text[-1]))):
         text.pop()
     return text
 

@@ -15,7 +15,7 @@ from typing import Literal
 from gshtui.agents.cli.answer import added
 from gshtui.agents.cli.looking import LOOK, Looking, Seen, SessionError, Trouble
 from gshtui.agents.cli.profile import Profile
-from gshtui.agents.cli.reading import Reading
+from gshtui.agents.cli.reading import Reading, conversation
 from gshtui.bus.fleet import AgentRow
 from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.marker import Marker, marker, since
@@ -24,6 +24,8 @@ from gshtui.tmux.server import TmuxServer
 
 _PAST = 3000
 """Lines above the screen that an answer may have scrolled."""
+_QUIET = 0.5
+"""Seconds without a change after which an idle input is believed at the end of an answer."""
 _HEAD = 24
 """Characters of a text by which it is known again in the input."""
 State = Literal["typed", "submitted"]
@@ -57,17 +59,21 @@ class CliSession:
         timing = self._profile.timing
         loop = asyncio.get_running_loop()
         until = loop.time() + (timing.start if timeout is None else timeout)
-        last: tuple[str, ...] = ()
-        still = loop.time()
+        last: tuple[Reading, tuple[str, ...]] | None = None
+        still = settled = loop.time()
         while True:
             seen = await self._view.look()
             now = loop.time()
             if seen.dead:
                 raise SessionError("ended", f"{self._name} ended while it started.", "Its terminal shows why.")
-            if seen.lines != last:
-                last, still = seen.lines, now
+            # A picture may move for ever, a changing hint or a logo; what it says has to stand still.
+            if last is None or seen.reading != last[0]:
+                settled = now
+            if last is None or seen.lines != last[1]:
+                still = now
+            last = (seen.reading, seen.lines)
             quiet = now - still
-            known = seen.reading.status in ("idle", "waiting") and quiet >= timing.settle
+            known = seen.reading.status in ("idle", "waiting") and now - settled >= timing.settle
             if known or (not self._profile.rules and quiet >= timing.idle):
                 return seen.reading
             if now >= until:
@@ -77,6 +83,10 @@ class CliSession:
                     "Look at its terminal.",
                 )
             await asyncio.sleep(LOOK)
+
+    async def look(self) -> Seen:
+        """Its terminal now. Raises `SessionError` (terminal)."""
+        return await self._view.look()
 
     async def send(self, text: str, *, told: Callable[[State], None] | None = None, even_busy: bool = False) -> Sent:
         """Type a text and enter it.
@@ -180,13 +190,17 @@ class CliSession:
         loop = asyncio.get_running_loop()
         began = still = loop.time()
         last: tuple[str, ...] = ()
+        worked = False
         while True:
             seen = await self._view.look()
             now = loop.time()
             if seen.lines != last:
                 last, still = seen.lines, now
             quiet = now - still
-            over = seen.reading.status in ("idle", "waiting") and quiet >= max(self._profile.timing.settle, 2 * LOOK)
+            worked = worked or seen.reading.status in ("thinking", "tool", "waiting")
+            over = seen.reading.status in ("idle", "waiting") and quiet >= min(self._profile.timing.settle, _QUIET)
+            if over and not worked:  # it may not have begun yet; then nothing has come but the echo
+                over = bool(added(sent.before, conversation(self._profile, seen.lines), sent.text)) or quiet >= idle
             # An answer may be written below an input that looks idle; then only stillness tells, or the program.
             if finished is not None and not finished.is_set():
                 over = over and (seen.reading.status == "waiting" or quiet >= idle)

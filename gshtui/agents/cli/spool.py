@@ -54,7 +54,7 @@ def parse(line: bytes, profile: Profile) -> HookEvent | None:
     kind = _text(fields, "kind")
     status = profile.hooks.events.get(f"{event}.{kind}", profile.hooks.events.get(event, ""))
     conversation = _text(fields, "conversation")
-    return HookEvent(float(at), event, status, _doing(fields, status), conversation)
+    return HookEvent(float(at), event, status, _doing(fields, status), conversation, _text(fields, "prompt"))
 
 
 def _text(fields: dict[str, Any], name: str) -> str:

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from gshtui.agents.cli.profile import Profile
-from gshtui.agents.cli.reading import Reading
+from gshtui.agents.cli.reading import Reading, by_title
 
 NOTHING = Reading()
 WORKING = frozenset({"thinking", "tool"})
@@ -28,6 +28,8 @@ class HookEvent:
     status: str
     doing: str = ""
     conversation: str = ""
+    prompt: str = ""
+    """What was entered, where the event tells it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +117,10 @@ def _outside(profile: Profile, facts: Facts, now: float) -> Known | None:
     reading, titles = facts.reading, profile.titles
     if reading.status == "waiting":
         return Known("waiting", "screen", facts.since, reading.doing)
-    if titles.waiting and re.search(titles.waiting, facts.title):
+    said = by_title(profile, facts.title)
+    if said == "waiting":
         return Known("waiting", "title", facts.since, reading.doing)
-    if titles.busy and re.search(titles.busy, facts.title):
+    if said == "thinking":
         doing = reading.doing if reading.status in WORKING else ""
         return Known(reading.status if reading.status in WORKING else "thinking", "title", facts.since, doing)
     if reading.status != "idle":

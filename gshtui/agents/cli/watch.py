@@ -14,7 +14,7 @@ from collections.abc import Callable
 from gshtui.agents.cli.profile import Profile
 from gshtui.agents.cli.reading import read
 from gshtui.agents.cli.spool import Feed
-from gshtui.agents.cli.status import Facts, HookEvent, Known, decide
+from gshtui.agents.cli.status import WORKING, Facts, HookEvent, Known, decide
 from gshtui.bus.fleet import AgentRow
 from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.panes import PaneInfo
@@ -110,7 +110,8 @@ class CliStatus:
         elif event.status not in ("", "said"):
             before = self._hook.status if self._hook is not None else ""
             self._hook = event
-            if event.status == "thinking" and before in ("", "idle", "waiting") and self._acted is not None:
+            taken_up = event.event == self._profile.hooks.prompt and (event.prompt or before not in WORKING)
+            if taken_up and self._acted is not None:
                 self._acted(event.at)
         if self._task is not None:
             self._judge()
