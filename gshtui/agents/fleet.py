@@ -12,11 +12,13 @@ from collections.abc import Callable, Collection
 import msgspec
 
 from gshtui.agents.fleet_catch_up import CatchUp
+from gshtui.agents.fleet_follow import Follower
 from gshtui.agents.fleet_ground import Ground, of_store, over
 from gshtui.agents.fleet_hearing import Hearing
 from gshtui.agents.fleet_kill import Killer
 from gshtui.agents.fleet_ports import FleetError, Launcher, Place, Post
 from gshtui.agents.fleet_post import TerminalPost
+from gshtui.agents.fleet_programs import Programs
 from gshtui.agents.fleet_reconcile import Reconciler
 from gshtui.agents.fleet_recover import Recoverer
 from gshtui.agents.fleet_reports import Reports
@@ -45,6 +47,7 @@ class Fleet:
         *,
         post: Post | None = None,
         terminals: Terminals | None = None,
+        programs: Programs | None = None,
         session_of: Callable[[str], str] = lambda agent: "",
         connected: Callable[[str], bool] = lambda agent: False,
     ) -> None:
@@ -54,12 +57,14 @@ class Fleet:
             launcher: makes command lines.
             post: delivers messages; by the terminals when none is given.
             terminals: the tmux servers, when they are shared with others.
+            programs: somebody's programs, likewise.
             session_of: the conversation that a local agent of this hub is in.
             connected: whether an agent's own process talks to this hub.
         """
         self.terminals = terminals or Terminals()
         rows = Rows(bus, store)
-        post = post or TerminalPost(bus, self.terminals, connected)
+        programs = programs or Programs()
+        post = post or TerminalPost(bus, self.terminals, programs, connected)
         self._ground = Ground(bus, store, rows, self.terminals, launcher, post, place)
         self._session_of = session_of
         self._reports = Reports(self._ground, session_of)
@@ -68,9 +73,12 @@ class Fleet:
         self._reconciler = Reconciler(
             self._ground,
             CatchUp(self._ground, connected),
+            programs,
             on_ended=self._reports.ended,
             on_killed=self._killer.watch,
         )
+        self._follower = Follower(self._ground, programs, self._reconciler.poke)
+        self._reconciler.on_look = self._follower.keep
         self._recoverer = Recoverer(self._ground, self._starter, self._killer)
         self._hearing = Hearing(self._ground, self._reports, self.spawn)
 
@@ -93,6 +101,7 @@ class Fleet:
     async def stop(self) -> None:
         """Let go: the agents go on, and the next hub of their folder looks after them."""
         await self._reconciler.stop()
+        await self._follower.stop()
         await self._hearing.stop()
         await self._starter.stop()
         await self._reports.stop()

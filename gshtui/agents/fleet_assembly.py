@@ -11,6 +11,7 @@ from pathlib import Path
 from gshtui.agents.fleet import Fleet
 from gshtui.agents.fleet_launch import CommandLines, Terms
 from gshtui.agents.fleet_ports import Place
+from gshtui.agents.fleet_programs import Programs
 from gshtui.agents.worktrees.consent import by_gate
 from gshtui.agents.worktrees.setup import Consent, no_consent
 from gshtui.bus.bus import Bus
@@ -62,5 +63,6 @@ def make_fleet(
         bus.publish(Noticed(text=text, about=about))
 
     place = Place(home, data, settings.tmux.socket_name, settings.tmux.session_prefix, visiting)
-    lines = CommandLines(data, terms, hub, consent=consent, notice=notice)
-    return Fleet(bus, store, place, lines, session_of=session_of, connected=connected)
+    programs = Programs()
+    lines = CommandLines(data, terms, hub, programs=programs, consent=consent, notice=notice)
+    return Fleet(bus, store, place, lines, programs=programs, session_of=session_of, connected=connected)

@@ -35,6 +35,7 @@ from gshtui.guard.sanitise import one_line, visible
 
 ACTIONS = (
     "ls", "show", "attach", "send", "wait", "interrupt", "restart", "rename", "kill", "undo", "recover", "remove",
+    "unsaved",
 )  # fmt: skip
 _AGENTS_MAY = {
     "ls": Effect.READ,
@@ -53,7 +54,8 @@ class AgentParameters(Parameters):
     """Parameters of `agent`."""
 
     action: str = Field(
-        "ls", description="ls, show, attach, send, wait, interrupt, restart, rename, kill, undo, recover, remove."
+        "ls",
+        description="ls, show, attach, send, wait, interrupt, restart, rename, kill, undo, recover, remove, unsaved.",
     )
     target: str = Field("", description="Number or name of the agent; `all` for recover.")
     text: str = Field("", description="The words to send, or the new name.")
@@ -93,6 +95,7 @@ class _Family:
             "ls": self._ls, "show": self._show, "attach": self._attach, "send": self._send, "wait": self._wait,
             "interrupt": self._interrupt, "restart": self._restart, "rename": self._rename, "kill": self._kill,
             "undo": self._undo, "recover": self._recover, "remove": self._remove,
+            "unsaved": self._unsaved,
         }  # fmt: skip
 
     async def agent(self, invocation: Invocation, parameters: AgentParameters) -> Outcome:
@@ -188,6 +191,12 @@ class _Family:
             raise UsageError("There is no new name.", hint=f"`agent rename {parameters.target} NAME`.")
         row = await self._fleet.rename(parameters.target, parameters.text)
         return Outcome(fleet_text.plain(row), f"{row.id} is called {row.name} now.")
+
+    async def _unsaved(self, _invocation: Invocation, parameters: AgentParameters) -> Outcome:
+        row = await self._fleet.find(parameters.target)
+        unsaved = await self._fleet.unsaved(row.id)
+        said = " ".join(unsaved) or "Nothing would be lost."
+        return Outcome({"agent": row.id, "unsaved": unsaved}, f"{row.name} ({row.id}): {said}")
 
     async def _kill(self, _invocation: Invocation, parameters: AgentParameters) -> Outcome:
         row = await self._fleet.find(parameters.target)

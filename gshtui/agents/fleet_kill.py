@@ -16,6 +16,7 @@ from gshtui.agents import fleet_process
 from gshtui.agents.fleet_ground import Ground, over
 from gshtui.agents.fleet_ports import FleetError
 from gshtui.agents.fleet_probe import ended
+from gshtui.agents.fleet_programs import is_known
 from gshtui.bus.events.fleet import AgentKilled, AgentRestored
 from gshtui.bus.events.hub import Noticed
 from gshtui.bus.fleet import AgentRow
@@ -122,7 +123,7 @@ class Killer:
     async def _stand(self, row: AgentRow) -> bool:
         """Have it stop working. Returns whether there is something left that could go on."""
         await asyncio.to_thread(fleet_process.stop_below, row.pid, row.pid_started)
-        if row.kind == "cli" and not row.profile:
+        if not is_known(row):
             return False  # nothing is known that would interrupt this program without ending it
         try:
             await self._ground.post.interrupt(row)

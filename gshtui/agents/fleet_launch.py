@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,8 @@ import msgspec
 
 from gshtui.agents.fleet_environment import environment
 from gshtui.agents.fleet_ports import FleetError, Start
+from gshtui.agents.fleet_programs import Programs
+from gshtui.agents.native.personas import load_personas
 from gshtui.agents.native.spec import Spec, SpecError, make_spec, native_argv, read_spec, spec_path, write_spec
 from gshtui.agents.worktrees.create import create_worktree
 from gshtui.agents.worktrees.setup import Consent, no_consent
@@ -50,16 +51,19 @@ class CommandLines:
         terms: Terms,
         hub: Callable[[], str] = lambda: "",
         *,
+        programs: Programs | None = None,
         consent: Callable[[str], Consent] = lambda agent: no_consent,
         notice: Callable[[str, str], None] = lambda text, about: None,
     ) -> None:
         """
         Args:
             hub: gives the socket that agents report to, empty when there is none.
+            programs: somebody's programs.
             consent: who agrees to a worktree's set-up command, for an agent.
             notice: takes a sentence for people, and the agent that it is about.
         """
         self._data = data
+        self._programs = programs or Programs()
         self._terms = terms
         self._hub = hub
         self._consent = consent
@@ -69,14 +73,13 @@ class CommandLines:
         """For a new agent. Raises `FleetError`."""
         if row.kind == "native":
             return await self._native(row, request)
-        return await self._program(row, request, request.prompt)
+        return await self._program(row, request, again=False)
 
     async def again(self, row: AgentRow, request: SpawnRequest) -> Start:
         """For one that was there before. Raises `FleetError`."""
         if row.kind == "native":
             return await self._native_again(row, request)
-        start = await self._program(row, request, "")
-        return Start(start.argv, start.env, blank=True)
+        return await self._program(row, request, again=True)
 
     async def worktree(self, row: AgentRow, branch: str) -> Path:
         """Its git worktree: a new one, or the one that the branch has already. Raises `FleetError`."""
@@ -106,6 +109,8 @@ class CommandLines:
     async def _native(self, row: AgentRow, request: SpawnRequest) -> Start:
         terms = self._terms
         try:
+            personas = await asyncio.to_thread(load_personas, Path(row.home))
+            persona = personas.get(request.persona) if request.persona else None
             spec = make_spec(
                 row,
                 request,
@@ -113,10 +118,13 @@ class CommandLines:
                 home=Path(row.home),
                 hub=self._hub(),
                 runtime=str(terms.runtime),
+                persona=persona,
                 approvals=terms.approvals,
                 auto_approve=terms.auto_approve,
                 max_steps=terms.max_steps,
             )
+        except KeyError as error:
+            raise FleetError("invalid", str(error.args[0])) from error
         except SpecError as error:
             raise FleetError("invalid", error.message, hint=error.hint) from error
         return await self._from_spec(row, spec)
@@ -138,18 +146,6 @@ class CommandLines:
             raise FleetError("invalid", error.message, hint=error.hint) from error
         return Start(tuple(native_argv(row, file)), environment(os.environ, row.id))
 
-    async def _program(self, row: AgentRow, request: SpawnRequest, prompt: str) -> Start:
-        if not request.cli:
-            raise FleetError("invalid", f"There is no profile {request.profile!r}.")
-        program = await asyncio.to_thread(found, request.cli[0], Path(row.cwd))
-        return Start((program, *request.cli[1:]), environment(os.environ, row.id), prompt=prompt)
-
-
-def found(program: str, cwd: Path) -> str:
-    """The program as it can be started. Blocks for a moment. Raises `FleetError` when there is none."""
-    candidate = str(cwd / program) if "/" in program else program
-    path = shutil.which(candidate)
-    if path is None:
-        where = "there is no such program" if "/" in program else "it is not on the PATH"
-        raise FleetError("invalid", f"{program} cannot be started: {where}.", hint="Install it, or give its full path.")
-    return str(Path(path).absolute())
+    async def _program(self, row: AgentRow, request: SpawnRequest, *, again: bool) -> Start:
+        environ = environment(os.environ, row.id)
+        return await self._programs.start(row, request, self._data, environ, again=again)

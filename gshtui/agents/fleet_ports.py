@@ -54,6 +54,8 @@ class Start:
     prompt: str = ""
     blank: bool = False
     external_id: str = ""
+    profile: str = ""
+    """Name of the program's profile."""
 
 
 class Launcher(Protocol):

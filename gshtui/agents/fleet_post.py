@@ -6,9 +6,12 @@ The plain way, for whoever has no better one; it never tries a message twice. Us
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 
+from gshtui.agents.cli.session import SessionError
 from gshtui.agents.fleet_ports import FleetError
+from gshtui.agents.fleet_programs import Programs, is_known, of_session
 from gshtui.agents.fleet_terminals import Terminals
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent import InterruptRequested, PromptSubmitted
@@ -17,7 +20,10 @@ from gshtui.bus.fleet import AgentRow
 from gshtui.bus.ids import new_id
 from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.readiness import wait_ready
+from gshtui.tmux.server import TmuxServer
 
+DEFER_WITHIN, DEFER_EVERY = 60.0, 0.5
+"""Seconds that a message waits for a program that works, and between two attempts."""
 READY_WITHIN = 30.0
 """Seconds that a program may take until it takes words."""
 READY_IDLE = 1.0
@@ -29,9 +35,16 @@ ENTER_AFTER = 0.2
 class TerminalPost:
     """Types. Two messages to one agent never mix."""
 
-    def __init__(self, bus: Bus, terminals: Terminals, connected: Callable[[str], bool] = lambda agent: False) -> None:
+    def __init__(
+        self,
+        bus: Bus,
+        terminals: Terminals,
+        programs: Programs,
+        connected: Callable[[str], bool] = lambda agent: False,
+    ) -> None:
         """`connected`: whether an agent's own process listens to this hub's bus."""
         self._bus = bus
+        self._programs = programs
         self._connected = connected
         self._terminals = terminals
         self._locks: dict[str, asyncio.Lock] = {}
@@ -44,6 +57,10 @@ class TerminalPost:
             self._bus.publish(PromptSubmitted(prompt=message, agent=row.id, text=text, source=source))
             return message
         server = self._terminals.of(row.socket)
+        if row.kind == "cli" and is_known(row):
+            await self._tell_program(server, row, text, defer_if_busy)
+            self._bus.publish(MessageSubmitted(message=message, agent=row.id, sender=sender, text=text))
+            return message
         try:
             async with self._locks.setdefault(row.id, asyncio.Lock()):
                 if defer_if_busy:
@@ -58,12 +75,38 @@ class TerminalPost:
         self._bus.publish(MessageSubmitted(message=message, agent=row.id, sender=sender, text=text))
         return message
 
+    async def _tell_program(self, server: TmuxServer, row: AgentRow, text: str, defer: bool) -> None:
+        """Type to a program that is known: never over a draft, into a question, or, where that can wait, into work."""
+        session = await self._programs.session(server, row)
+        until = time.monotonic() + DEFER_WITHIN
+        try:
+            if row.status == "starting":
+                await session.start()
+            while True:
+                try:
+                    await session.send(text, even_busy=not defer)
+                    return
+                except SessionError as error:
+                    # These say that nothing was typed; any other must not be tried again.
+                    passes = error.kind in ("busy", "waiting", "draft", "starting")
+                    if not defer or not passes or time.monotonic() > until:
+                        raise
+                await asyncio.sleep(DEFER_EVERY)
+        except SessionError as error:
+            raise of_session(error) from error
+
     async def interrupt(self, row: AgentRow) -> None:
-        """Interrupt it: by an event when it is ours, by Escape or Ctrl+C when it is not. Raises `FleetError`."""
+        """Interrupt it: by an event when it is ours and listens, else by its own keys. Raises `FleetError`."""
         if row.kind == "native" and self._connected(row.id):
             self._bus.publish(InterruptRequested(agent=row.id))
             return
+        server = self._terminals.of(row.socket)
         try:
-            await self._terminals.of(row.socket).send_keys(row.pane, "Escape" if row.profile else "C-c")
+            if row.kind == "cli":
+                await (await self._programs.session(server, row)).interrupt()
+            else:
+                await server.send_keys(row.pane, "C-c")
+        except SessionError as error:
+            raise of_session(error) from error
         except TmuxError as error:
             raise FleetError("tmux", error.message, hint=error.hint) from error

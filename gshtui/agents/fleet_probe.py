@@ -65,9 +65,8 @@ def changes(row: AgentRow, seen: Seen, now: float) -> dict[str, Any]:
         case "runs":
             if row.status == "lost":
                 return _status("idle", "its terminal was found again", now) | {"ended": 0.0}
-            unknown = row.kind == "cli" and not row.profile and row.status_source == "spawn"
-            if unknown and now - row.status_at > SETTLED_AFTER:
-                return _status("idle", "", now)  # nothing more can be known of a program without a profile
+            if row.kind == "cli" and row.status_source == "spawn" and now - row.status_at > SETTLED_AFTER:
+                return _status("idle", "", now)  # until somebody who follows it knows better
             return {}
         case "ended":
             return ended(row, seen.exit_status, now)

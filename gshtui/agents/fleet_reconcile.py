@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable
 from gshtui.agents import fleet_probe
 from gshtui.agents.fleet_catch_up import CatchUp
 from gshtui.agents.fleet_ground import Ground, over
+from gshtui.agents.fleet_programs import Programs
 from gshtui.bus.events.agent import AgentStatusChanged
 from gshtui.bus.events.hub import Noticed
 from gshtui.bus.fleet import AgentRow
@@ -30,12 +31,21 @@ class Reconciler:
     """Looks; `start` and `stop` bracket its own looking."""
 
     def __init__(
-        self, ground: Ground, catch_up: CatchUp, *, on_ended: OnRow, on_killed: Callable[[AgentRow], None]
+        self,
+        ground: Ground,
+        catch_up: CatchUp,
+        programs: Programs,
+        *,
+        on_ended: OnRow,
+        on_killed: Callable[[AgentRow], None],
     ) -> None:
         self._ground = ground
         self._catch_up = catch_up
+        self._programs = programs
         self._on_ended = on_ended
         self._on_killed = on_killed
+        self.on_look: Callable[[list[AgentRow]], Awaitable[None]] | None = None
+        """Told after each look which agents of this hub are alive and not killed."""
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._looking = asyncio.Lock()
@@ -76,7 +86,21 @@ class Reconciler:
             seen = await self._ground.terminals.look(alive) if alive else {}
             for row in alive:
                 await self._catch_up.of(row)
-            return [row for before in alive if (row := await self._take(before, seen[before.id])) is not None]
+            lost = [row for before in alive if (row := await self._take(before, seen[before.id])) is not None]
+            left = [row for before in alive if (row := rows.get(before.id)) is not None and not over(row)]
+            if place.visiting:
+                await self._glance(left)
+            elif self.on_look is not None:
+                await self.on_look([row for row in left if not row.killed])
+            return lost
+
+    async def _glance(self, rows: list[AgentRow]) -> None:
+        """What the screens of somebody's programs say, where nobody follows them."""
+        for row in rows:
+            if row.kind == "cli" and row.pane and not row.killed:
+                fields = await self._programs.glance(self._ground.terminals.of(row.socket), row)
+                if fields:
+                    self._ground.rows.change_soon(row.id, fields | {"status_at": time.time()})
 
     def _is_mine(self, row: AgentRow) -> bool:
         """Whether this process is the one that writes about the row."""

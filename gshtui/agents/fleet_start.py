@@ -172,6 +172,8 @@ class Starter:
         }  # fmt: skip
         if start.external_id:
             fields["external_id"] = start.external_id
+        if start.profile:
+            fields["profile"] = start.profile
         try:
             row = await ground.rows.change(row.id, **fields)
         except BaseException:

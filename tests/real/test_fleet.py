@@ -18,7 +18,9 @@ from gshtui.bus.events.agent import PromptSubmitted
 from gshtui.bus.events.fleet import AgentEnded, AgentKilled, AgentRestored, AgentSpawned, AgentSpawnFailed
 from gshtui.bus.events.hub import Noticed
 from gshtui.bus.fleet import SpawnRequest
+from gshtui.tmux.ladder import Ladder
 from tests.kit.fleet import Yard, cli, echo, shows, status
+from tests.kit.home import Home
 from tests.kit.tmux import eventually, private_server
 
 
@@ -158,10 +160,16 @@ async def test_another_program_in_the_same_pane_is_not_the_agent(yard: Yard) -> 
         assert not (await yard.server.pane(stranger.pane)).dead
 
 
+async def rung_of(ladder: Ladder) -> str:
+    return ladder.rung
+
+
 async def test_a_look_that_fails_changes_nothing(yard: Yard) -> None:
     async with yard.hub() as fleet:
         row = await fleet.spawn(cli(*echo()))
         await shows(yard, row, "ready")
+        ladder = fleet.terminals.of(row.socket).ladder
+        await eventually(lambda: rung_of(ladder), until="control".__eq__)
         server = next(p for p in psutil.process_iter() if p.pid == psutil.Process(row.pid).ppid())
         server.suspend()
         try:
@@ -181,11 +189,31 @@ for line in sys.stdin: print("got:" + line, flush=True)
 """
 
 
+STEADY = """
+title = "steady"
+programs = ["steady"]
+ai = false
+[[rules]]
+status = "idle"
+all = ['^ready ']
+[keys]
+interrupt = ["Escape"]
+"""
+"""A program of which it is known how to interrupt it."""
+
+
+@pytest.fixture
+def steady(home: Home) -> None:
+    folder = home.config / "gsh" / "profiles"
+    folder.mkdir(parents=True)
+    (folder / "steady.toml").write_text(STEADY)
+
+
+@pytest.mark.usefixtures("steady")
 async def test_a_kill_is_told_stops_the_work_and_can_be_undone(yard: Yard) -> None:
-    # A profile says that Escape interrupts it; without one nothing is known that would not end it.
     async with yard.hub() as fleet:
         output = yard.home / "numbers"
-        row = await fleet.spawn(SpawnRequest(cli=(sys.executable, "-c", FORKS, str(output)), profile="generic"))
+        row = await fleet.spawn(SpawnRequest(cli=(sys.executable, "-c", FORKS, str(output)), profile="steady"))
         await shows(yard, row, "ready")
         (told,) = await fleet.unsaved(row.id)
         assert "runs a command" in told
@@ -206,11 +234,12 @@ async def test_a_kill_is_told_stops_the_work_and_can_be_undone(yard: Yard) -> No
     await yard.heard(AgentRestored)
 
 
+@pytest.mark.usefixtures("steady")
 async def test_a_killed_agent_ends_with_all_it_started_when_its_while_is_over(yard: Yard) -> None:
     yard.grace = 0.3
     async with yard.hub() as fleet:
         row = await fleet.spawn(
-            SpawnRequest(cli=(sys.executable, "-c", FORKS, str(yard.home / "numbers")), profile="generic")
+            SpawnRequest(cli=(sys.executable, "-c", FORKS, str(yard.home / "numbers")), profile="steady")
         )
         await shows(yard, row, "ready")
         (worker,) = psutil.Process(row.pid).children()
