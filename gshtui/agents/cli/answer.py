@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 _ANCHORS = (6, 4, 3, 2, 1)
-_ECHO = "❯›>┃│▌ \xa0"
+_ECHO = "❯›>┃│▌▄▀─ \xa0"
 
 
 def added(before: Sequence[str], after: Sequence[str], prompt: str = "") -> str:
