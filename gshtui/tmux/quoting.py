@@ -34,7 +34,7 @@ def unexpanded(text: str) -> str:
 
 
 def resizing(target: str, width: int, height: int) -> str:
-    """A command that gives a pane's window a size unless a person is attached to its session, decided by tmux itself."""
+    """A command that gives a window a size unless a person is attached to its session, decided by tmux itself."""
     resize = command("resize-window", "-t", target, "-x", str(width), "-y", str(height))
     return command("if-shell", "-F", "-t", target, "#{session_attached}", "", resize)
 

@@ -40,7 +40,7 @@ class Typist:
         name = pasting.buffer_name()
         paste = ("paste-buffer", "-p", "-r", "-d", "-b", name, "-t", pane)
         output, errors, status = await self._forked.run(
-            "load-buffer", "-b", name, "-", ";", *paste, stdin=content, deadline=_PASTE_DEADLINE
+            "load-buffer", "-b", name, "-", ";", *paste, stdin=content, deadline=_PASTE_DEADLINE, patient=True
         )
         if status:
             await self._forked.run("delete-buffer", "-b", name)
