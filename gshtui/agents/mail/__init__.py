@@ -1,0 +1,1 @@
+"""Messages between agents, their parents and people."""
