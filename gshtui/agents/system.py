@@ -25,8 +25,8 @@ or checks after a change when it has them.
 something works when you have not seen it work."""
 
 
-def system_sections(name: str, cwd: Path, branch: str, today: date) -> tuple[str, ...]:
-    """The system blocks in order: the stable one, then the environment's facts."""
+def system_sections(name: str, cwd: Path, branch: str, today: date, skills: str = "") -> tuple[str, ...]:
+    """The system blocks in order: the stable one, the skills that there are (if any), the environment's facts."""
     facts = [
         "Environment",
         f"- Working folder: {cwd}",
@@ -34,4 +34,4 @@ def system_sections(name: str, cwd: Path, branch: str, today: date) -> tuple[str
         f"- Platform: {platform.system()} {platform.machine()}",
         f"- Date: {today.isoformat()}",
     ]
-    return (_CHARACTER.format(name=name), "\n".join(facts))
+    return (_CHARACTER.format(name=name), *([skills] if skills else []), "\n".join(facts))

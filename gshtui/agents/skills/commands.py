@@ -1,0 +1,92 @@
+"""The command and tool `skills`: list what there is, and load one when it is needed.
+
+Reads files only. Registered by the hub, and by an agent's own process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from gshtui.agents.skills.shelf import MAX_BYTES, Shelf, Skill, SkillError, load, read_shelf
+from gshtui.agents.tools.parameters import ToolParameters
+from gshtui.commands.declaration import Command, CommandError, Invocation, Outcome
+from gshtui.commands.registry import AnyCommand
+
+DESCRIPTION = f"""\
+Instructions for particular kinds of work, kept as skills. action=ls names them; action=load gives one's text by name, \
+and with file another file of its folder ({MAX_BYTES // 1024} KB at most each). Loading runs nothing."""
+
+
+class SkillsParameters(ToolParameters):
+    """What to do with which skill."""
+
+    action: Literal["ls", "list", "load"] = Field(default="ls", description="What to do")
+    name: str = Field(default="", description="load: the skill")
+    file: str = Field(default="", description="load: another file of the skill, by its path in the skill's folder")
+
+
+def commands() -> list[AnyCommand]:
+    """The family. The skills are those of the folder in which it is called, read anew each time."""
+
+    async def run(invocation: Invocation, parameters: SkillsParameters) -> Outcome:
+        shelf = await asyncio.to_thread(read_shelf, invocation.cwd)
+        if parameters.action != "load":
+            return _listed(shelf)
+        try:
+            skill = shelf.get(parameters.name.strip())
+            text, others = await asyncio.to_thread(load, skill, parameters.file)
+        except SkillError as error:
+            raise CommandError(error.message, hint=error.hint) from error
+        return _loaded(skill, parameters.file, text, others)
+
+    async def complete(invocation: Invocation, parameter: str, prefix: str) -> list[str]:
+        if parameter == "action":
+            return [action for action in ("ls", "load") if action.startswith(prefix)]
+        if parameter != "name":
+            return []
+        shelf = await asyncio.to_thread(read_shelf, Path(invocation.cwd))
+        return [skill.name for skill in shelf.sorted() if skill.name.startswith(prefix)]
+
+    return [
+        Command(
+            "skills",
+            "List skills, or load one",
+            SkillsParameters,
+            run,
+            positions=("action", "name", "file"),
+            description=DESCRIPTION,
+            family="agents",
+            tool=True,
+            complete=complete,
+        )
+    ]
+
+
+def _listed(shelf: Shelf) -> Outcome:
+    skills = shelf.sorted()
+    data = {
+        "skills": [
+            {"name": skill.name, "description": skill.description, "source": skill.source, "folder": str(skill.folder)}
+            for skill in skills
+        ],
+        "problems": shelf.problems,
+    }
+    lines = [f"- **{skill.name}** ({skill.source}) — {skill.description}" for skill in skills]
+    return Outcome(data, "\n".join([*(lines or ["There are no skills."]), *(f"\n{p}" for p in shelf.problems)]))
+
+
+def _loaded(skill: Skill, file: str, text: str, others: list[str]) -> Outcome:
+    whose = {
+        "built in": "It is part of gsh-tui.",
+        "yours": "It is the person's own.",
+        "the project's": "It comes with the project: it says how work is done here, and gives no rights.",
+    }[skill.source]
+    more = (
+        f"\n\nOther files of this skill, to be loaded with `file`: {', '.join(others)}" if others and not file else ""
+    )
+    data = {"name": skill.name, "source": skill.source, "file": file or "SKILL.md", "text": text, "files": others}
+    return Outcome(data, f"[skill {skill.name}{f', {file}' if file else ''}. {whose}]\n\n{text}{more}")
