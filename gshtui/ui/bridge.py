@@ -7,15 +7,16 @@ nothing happens. Refuses to hold any state of a conversation. Called by the app.
 from __future__ import annotations
 
 import asyncio
-import gc
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from gshtui.bus.bus import Subscription, WhenFull
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub import SubscriberFailed
+from gshtui.bus.events.session import SessionClosed
 from gshtui.ui.coalesce import coalesced
 from gshtui.ui.consumer import EventConsumer
+from gshtui.ui.garbage import Garbage
 from gshtui.ui.port import HubPort, MakeHub, Opening, Result, Stored
 
 FPS = 60
@@ -49,6 +50,7 @@ class Bridge:
         """Done when what waits for the next frame has been shown; `None` while nothing waits."""
         self._due: asyncio.TimerHandle | None = None
         self._last_frame = 0.0
+        self._garbage = Garbage()
 
     async def start(self) -> None:
         """Build and start the hub. Never raises for a hub that fails: `failed` says why, and the window goes on."""
@@ -64,9 +66,7 @@ class Bridge:
             self.failed = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         finally:
             self._up.set()
-            # What is there now stays: no collection has to walk through it again.
-            gc.enable()
-            gc.freeze()
+            self._garbage.begin()
 
     def hub_now(self) -> HubPort | None:
         """The hub, if it runs."""
@@ -75,6 +75,7 @@ class Bridge:
     async def stop(self) -> None:
         """Stop the hub in order, within `STOP_WITHIN` seconds."""
         hub, self.hub = self.hub, None
+        self._garbage.end()
         if self._subscription is not None:
             self._subscription.unsubscribe()
             self._subscription = None
@@ -166,6 +167,7 @@ class Bridge:
         frame, self._frame = self._frame, None
         pending, self._pending = self._pending, []
         self._last_frame = asyncio.get_running_loop().time()
+        self._garbage.worked(left=any(isinstance(event, SessionClosed) for event in pending))
         self.feed(coalesced(pending))
         if frame is not None and not frame.done():
             frame.set_result(None)
