@@ -151,6 +151,8 @@ async def record(recipe: Recipe, options: argparse.Namespace) -> bool:
         for file in out.glob("*"):  # nothing of this machine stays in a recording
             file.write_text(file.read_text("utf-8").replace(str(place), "/home/u"), "utf-8")
     finally:
+        for pane in await server.panes():
+            await server.kill_pane(pane.pane, grace=1.0)  # not all of them go when their terminal does
         await server.kill_server()
         await server.close()
         shutil.rmtree(place, ignore_errors=True)
