@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import gc
 
-YOUNG = (2_000, 10, 1_000_000)
+YOUNG = (2_000, 5, 1_000_000)
 """Objects that may come before the youngest are looked at; how often that, before all since the last rest are."""
 REST = 2.0
 """Seconds without a frame that are a rest."""
