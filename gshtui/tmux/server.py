@@ -7,7 +7,9 @@ has a deadline and raises `TmuxError` alone. Agents, terminal tools and the mirr
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import shlex
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -267,6 +269,8 @@ class TmuxServer:
 
     def _load(self) -> Lifecycle:
         # libtmux takes some 50 ms to load, and nothing needs it before a server is looked for.
-        from gshtui.tmux.lifecycle import Lifecycle
+        # It asks the standard output for its encoding meanwhile, and a window's (Textual's) has none.
+        with contextlib.redirect_stdout(sys.__stdout__):
+            from gshtui.tmux.lifecycle import Lifecycle
 
         return Lifecycle(socket_name=self.socket_name, socket_path=self.socket_path)
