@@ -32,6 +32,8 @@ ACTIONS: dict[str, str] = {
     "app.models": "models",
     "app.sessions": "sessions",
     "app.theme": "theme",
+    "agents.spawn": "spawn",
+    "diff.open": "changes",
     "terminal.shared": "shared_terminal",
     "session.continue": "continue_last",
 }

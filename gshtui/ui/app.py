@@ -17,12 +17,13 @@ from textual.screen import Screen
 
 from gshtui.settings import place
 from gshtui.ui import late, themes
-from gshtui.ui.actions import ACTIONS, ActingApp
+from gshtui.ui.actions import ACTIONS
 from gshtui.ui.attention import Attention
 from gshtui.ui.bindings import bind
 from gshtui.ui.bridge import Bridge, NotReady
 from gshtui.ui.consumer import EventConsumer
 from gshtui.ui.driver import WorkbenchDriver, free_alt_digits
+from gshtui.ui.fleet_app import FleetApp
 from gshtui.ui.messages import CommandLine, Intent, OpenTerminal
 from gshtui.ui.notices import Notices
 from gshtui.ui.parts import Centre
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from gshtui.ui.widgets.prompt.input import PromptInput
 
 
-class Workbench(ActingApp):
+class Workbench(FleetApp):
     """One window on one folder."""
 
     TITLE = "gsh-tui"
@@ -149,7 +150,7 @@ class Workbench(ActingApp):
 
     @on(Deck.Turned)
     def _turned(self, message: Deck.Turned) -> None:
-        if not self.terminals.focus(message.tab):
+        if not (self.terminals.focus(message.tab) or self.focus_changes(message.tab)):
             self.bench.input.focus()
 
     async def on_prompt_input_sent(self, message: PromptInput.Sent) -> None:

@@ -1,4 +1,4 @@
-"""Telling a person who looks elsewhere: badge, bell, desktop notification; and short words on the screen.
+"""Telling a person who looks elsewhere: badge, bell, desktop notification; and of agents behind others, words here.
 
 Owns the sequences that are written to the terminal for it, all text made harmless before; refuses markup. Fed by the
 bridge like a pane.
@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from textual.app import App
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import TurnFinished
 from gshtui.bus.events.approval import ApprovalRequested
+from gshtui.bus.events.fleet import AgentChanged, AgentEnded, AgentKilled, AgentRemoved
 
 PUSH_TITLE, POP_TITLE = "\x1b[22;2t", "\x1b[23;2t"
 
@@ -22,23 +23,78 @@ PUSH_TITLE, POP_TITLE = "\x1b[22;2t", "\x1b[23;2t"
 class Attention:
     """Watches for what ends, or asks, while the terminal has no focus."""
 
-    CONSUMES: ClassVar[tuple[type[Event], ...]] = (ApprovalRequested, TurnFinished)
+    CONSUMES: ClassVar[tuple[type[Event], ...]] = (
+        AgentChanged,
+        AgentEnded,
+        AgentKilled,
+        AgentRemoved,
+        ApprovalRequested,
+        TurnFinished,
+    )
 
     def __init__(self, app: App[Any]) -> None:
         self._app = app
         self.ways: Sequence[str] = ("badge", "bell")
         """`badge`, `bell`, `desktop`, as configured."""
         self._badged = False
+        self._needing: set[str] = set()
+        """Agents in terminals that wait for the person."""
+        self._terminals: set[str] = set()
+        self._killed: set[str] = set()
 
     def consume(self, events: Sequence[Event]) -> None:
         """Take the events of one frame."""
         for event in events:
-            if self._app.app_focus:
-                continue
-            if isinstance(event, ApprovalRequested):
-                self.call(f"{event.agent} asks: {event.tool} {event.subject}")
-            elif isinstance(event, TurnFinished):
-                self.call(f"{event.agent} {ended(event)}")
+            match event:
+                case ApprovalRequested():
+                    self._needing.add(event.agent)  # said here, and not once more when its row says so
+                    self._elsewhere(f"{event.agent} asks: {event.tool} {event.subject}")
+                case TurnFinished() if event.agent not in self._terminals:
+                    self._elsewhere(f"{event.agent} {ended(event)}")
+                case AgentChanged():
+                    self._changed(event)
+                case AgentEnded():
+                    self._over(event)
+                case AgentKilled():
+                    self._killed.add(event.agent)
+                case AgentRemoved():
+                    self._forget(event.agent)
+                case _:
+                    pass
+
+    def _changed(self, event: AgentChanged) -> None:
+        row = event.row
+        self._terminals.add(row.id)
+        if not row.needs_you:
+            self._needing.discard(row.id)
+        elif row.id not in self._needing:
+            self._needing.add(row.id)
+            doing = f": {row.doing}" if row.doing else ""
+            self._everywhere(f"{row.name} needs you{doing}", severity="warning")
+
+    def _over(self, event: AgentEnded) -> None:
+        """Say that an agent has ended, unless the person ended it."""
+        if event.agent in self._killed:
+            return
+        words = {"done": "is done", "failed": "has failed", "lost": "is lost"}.get(event.status, event.status)
+        report = f": {event.report}" if event.report else ""
+        severity = "information" if event.status == "done" else "warning"
+        self._everywhere(f"{event.name or event.agent} {words}{report}", severity=severity)
+
+    def _forget(self, agent: str) -> None:
+        for known in (self._needing, self._terminals, self._killed):
+            known.discard(agent)
+
+    def _elsewhere(self, text: str) -> None:
+        if not self._app.app_focus:
+            self.call(text)
+
+    def _everywhere(self, text: str, *, severity: Literal["information", "warning"]) -> None:
+        """Also for a person who looks at this window: the agent may be behind another tab."""
+        from gshtui.guard.sanitise import one_line
+
+        self._app.notify(one_line(text, 200), severity=severity, markup=False, timeout=8)
+        self._elsewhere(text)
 
     def call(self, text: str) -> None:
         """Draw attention to this, in the ways that are configured."""

@@ -15,7 +15,14 @@ if TYPE_CHECKING:
 
 SHORT = 160
 """Characters of an outcome that are shown for a moment; longer ones open the viewer."""
-PICKERS = {"model": "models", "session": "sessions", "theme": "theme", "keys": "keys"}
+PICKERS = {
+    "model": "models",
+    "session": "sessions",
+    "theme": "theme",
+    "keys": "keys",
+    "spawn": "spawn",
+    "diff": "changes",
+}
 """Lines that open a list in this window, where the command alone could only print one."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 
 import pytest
@@ -57,8 +57,7 @@ async def test_consent_is_a_question_with_the_very_command(tmp_path: Path) -> No
     bus, questions = Bus(), list[Event]()
     decisions = iter(("deny", "session"))
 
-    def answer(events: object) -> None:
-        assert isinstance(events, (list, tuple))
+    def answer(events: Sequence[Event]) -> None:
         for event in events:
             assert isinstance(event, ApprovalRequested)
             questions.append(event)

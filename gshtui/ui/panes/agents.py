@@ -1,6 +1,7 @@
-"""The agents pane: who is there, what each one does, how that is known and since when, its model, tokens and cost.
+"""The agents pane: who is there, what each one does, how that is known and since when, and what can be done with them.
 
-Owns the drawing; the state is `agents_state`'s. Fed by the bridge; the ages are renewed while somebody is at work.
+Owns the list, its cursor and its keys; the state is `agents_state`'s, what is done the app's. Fed by the bridge; the
+ages are renewed while somebody is at work.
 """
 
 from __future__ import annotations
@@ -9,25 +10,19 @@ import time
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
+from textual import events
+from textual.binding import BindingType
 from textual.content import Content
+from textual.message import Message
 from textual.timer import Timer
 
 from gshtui.bus.event import Event
-from gshtui.ui import figures
+from gshtui.ui.bindings import bind
+from gshtui.ui.panes.agents_lines import draw
+from gshtui.ui.panes.agents_menu import ACTIONS, applicable
 from gshtui.ui.panes.agents_state import CONSUMED, AgentsState, AgentView, reduce
+from gshtui.ui.panes.agents_tree import Listing, listing
 from gshtui.ui.widgets.pane import Pane
-
-SIGNS: dict[str, tuple[str, str]] = {
-    "starting": ("◌", "$foreground-muted"),
-    "thinking": ("●", "$primary"),
-    "tool": ("●", "$secondary"),
-    "waiting": ("◆", "$warning"),
-    "idle": ("○", "$foreground-muted"),
-    "done": ("✓", "$success"),
-    "failed": ("✗", "$error"),
-    "lost": ("?", "$error"),
-}
-"""Status → its sign and colour. The word always stands beside it: colour is never the only sign."""
 
 EMPTY = (
     "No agent yet.\n\nThe agent of this window appears here as soon as it has started, with what it is doing, "
@@ -36,15 +31,42 @@ EMPTY = (
 
 
 class AgentsPane(Pane):
-    """The agents of this window."""
+    """The agents of this window's folder, and of others on request."""
 
     CONSUMES: ClassVar[tuple[type[Event], ...]] = CONSUMED
+    BINDINGS: ClassVar[list[BindingType]] = [
+        bind("agents.up", "choose(-1)"),
+        bind("agents.down", "choose(1)"),
+        bind("agents.menu", "menu"),
+        bind("agents.all", "everything"),
+        *(bind(f"agents.{action}", f"want('{action}')") for action in ACTIONS),
+    ]
+
+    class Wanted(Message):
+        """Something shall be done with an agent: one of `agents_menu.ACTIONS`, or `menu`."""
+
+        def __init__(self, action: str, agent: AgentView) -> None:
+            super().__init__()
+            self.action = action
+            self.agent = agent
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         super().__init__("agents", "Agents", 2, EMPTY)
         self.state = AgentsState()
+        self.listing = Listing()
+        self._chosen = ""
+        self._everything = False
+        self._owners: list[str] = []
         self._clock = clock
         self._ages: Timer | None = None
+
+    @property
+    def chosen(self) -> AgentView | None:
+        """The agent under the cursor: the first one until another was chosen."""
+        for placed in self.listing.placed:
+            if placed.agent.id == self._chosen:
+                return placed.agent
+        return self.listing.placed[0].agent if self.listing.placed else None
 
     def on_mount(self) -> None:
         self._ages = self.set_interval(1.0, self._draw, pause=True)
@@ -55,7 +77,7 @@ class AgentsPane(Pane):
         for event in events:
             self.state = reduce(self.state, event)
         if self.state is not before:
-            self._draw()
+            self._arrange()
             if self._ages is not None:
                 busy = any(agent.busy for agent in self.state.agents.values())
                 (self._ages.resume if busy else self._ages.pause)()
@@ -63,42 +85,84 @@ class AgentsPane(Pane):
     def on_resize(self) -> None:
         self._draw()
 
+    def watch_has_focus(self, has_focus: bool) -> None:
+        super().watch_has_focus(has_focus)
+        self._draw()
+
+    def _arrange(self) -> None:
+        self.listing = listing(self.state, everything=self._everything)
+        self._draw()
+
     def _draw(self) -> None:
         if not self.display or not self.is_mounted:
             return
-        agents = list(self.state.agents.values())
-        self.label(str(len(agents)) if len(agents) > 1 else "")
-        if not agents:
+        self._label()
+        if not self.listing.placed:
+            self._owners = []
             self.show(None)
             return
-        width, now = self.columns, self._clock()
-        self.show(Content("\n\n").join([draw_agent(agent, width, now) for agent in agents]))
+        chosen = self.chosen.id if self.chosen is not None and self.has_focus else ""
+        lines, self._owners = draw(self.listing, self.columns, self._clock(), chosen)
+        self.show(Content("\n").join(lines))
 
+    def _label(self) -> None:
+        agents = [placed.agent for placed in self.listing.placed]
+        waiting = sum(agent.waits_for_you for agent in agents)
+        words = f"{waiting} of {len(agents)} ◆" if waiting and len(agents) > 1 else str(len(agents))
+        self.label(words if len(agents) > 1 else "")
 
-def draw_agent(agent: AgentView, width: int, now: float) -> Content:
-    """One agent in a few lines of at most `width` cells."""
-    sign, colour = SIGNS[agent.status]
-    since = figures.age(max(0.0, now - agent.since)) if agent.since else ""
-    name = figures.short(agent.name, max(4, width - 3 - len(since)))
-    gap = " " * max(1, width - 2 - len(name) - len(since))
-    lines = [
-        Content.assemble((f"{sign} ", colour), (name, "bold"), gap, (since, "$foreground-muted")),
-        Content.assemble("  ", (agent.status, colour), (f" · by {agent.source}", "$foreground-muted")),
-    ]
-    if agent.doing:
-        lines.append(Content("  " + figures.short(" ".join(agent.doing.split()), width - 2)))
-    if agent.queued:
-        waits = "1 prompt waits" if agent.queued == 1 else f"{agent.queued} prompts wait"
-        lines.append(Content.styled(f"  {waits}", "$warning"))
-    if agent.model:
-        lines.append(Content.styled("  " + figures.short(agent.model, width - 2), "$foreground-muted"))
-    lines.append(Content.styled("  " + figures.short(spending(agent), width - 2), "$foreground-muted"))
-    return Content("\n").join(lines)
+    # Keys and mouse
 
+    def action_choose(self, step: int) -> None:
+        """Move the cursor; at an end it stays."""
+        ids = [placed.agent.id for placed in self.listing.placed]
+        if ids and self.chosen is not None:
+            at = ids.index(self.chosen.id)
+            self._choose(ids[max(0, min(len(ids) - 1, at + step))])
 
-def spending(agent: AgentView) -> str:
-    """Tokens in the window and money spent, in words."""
-    estimate = "" if agent.exact or not agent.context else "~"
-    window = f"/{figures.tokens(agent.window)}" if agent.window else ""
-    cost = figures.dollars(agent.cost, known=agent.cost_known)
-    return f"{estimate}{figures.tokens(agent.context)}{window} · {cost}"
+    def _choose(self, agent: str) -> None:
+        self._chosen = agent
+        self._draw()
+        rows = [number for number, owner in enumerate(self._owners) if owner == agent]
+        if rows:
+            top = self.scroll_offset.y
+            if rows[0] < top:
+                self.scroll_to(y=rows[0], animate=False)
+            elif rows[-1] >= top + self.rows:
+                self.scroll_to(y=rows[-1] - self.rows + 1, animate=False)
+
+    def action_want(self, action: str) -> None:
+        """Have something done with the agent under the cursor, where that means something."""
+        agent = self.chosen
+        if agent is None:
+            return
+        if action in applicable(agent):
+            self.post_message(self.Wanted(action, agent))
+        else:
+            words = f"“{action}” means nothing for {agent.name} now ({agent.status}). space shows what can be done."
+            self.notify(words, markup=False, timeout=4)
+
+    def action_menu(self) -> None:
+        if self.chosen is not None:
+            self.post_message(self.Wanted("menu", self.chosen))
+
+    def action_everything(self) -> None:
+        """List also the agents of other folders and all that have ended, or no longer."""
+        self._everything = not self._everything
+        self._arrange()
+
+    def on_click(self, event: events.Click) -> None:
+        """Choose; twice: open; with the right button: the menu."""
+        row = int(event.screen_y) - self.scrollable_content_region.y + self.scroll_offset.y
+        inside = int(event.screen_y) >= self.scrollable_content_region.y
+        if not inside:
+            return
+        event.prevent_default()  # the first row of the body is not the title
+        agent = self._owners[row] if 0 <= row < len(self._owners) else ""
+        if not agent:
+            return
+        self._choose(agent)
+        if event.button == 3:
+            self.action_menu()
+        elif event.chain == 2:
+            self.action_want("open")

@@ -1,9 +1,12 @@
 """What the agents pane knows: each agent's status with its source and time, what it does, its model, tokens and cost.
 
-A pure reducer over events; refuses clocks (the time is given) and widgets. Called by the agents pane and the header.
+A pure reducer over events; refuses clocks (the time is given) and widgets. An agent in a terminal is what its row of
+the roster says, and nothing else. Called by the agents pane and the header.
 """
 
 from __future__ import annotations
+
+from typing import cast, get_args
 
 import msgspec
 from msgspec.structs import replace
@@ -22,7 +25,24 @@ from gshtui.bus.events.agent import (
     TurnStarted,
     UsageReported,
 )
+from gshtui.bus.events.fleet import (
+    AgentChanged,
+    AgentKilled,
+    AgentRemoved,
+    AgentRestored,
+    AgentSpawned,
+    MessageActed,
+    MessageDropped,
+    MessageHeld,
+    MessageQueued,
+    MessageSubmitted,
+    MessageTyped,
+)
+from gshtui.bus.events.hub import HubStarted
 from gshtui.bus.events.session import SessionOpened
+from gshtui.bus.fleet import ENDED_STATUSES, AgentRow
+
+STATUSES: tuple[str, ...] = get_args(Status)
 
 
 class AgentView(msgspec.Struct, frozen=True):
@@ -51,16 +71,44 @@ class AgentView(msgspec.Struct, frozen=True):
     """Id of the turn in progress."""
     parent: str = ""
     session: str = ""
+    made_of: str = ""
+    """Persona or profile."""
+    home: str = ""
+    """Folder of the window that it belongs to; empty: this one."""
+    cwd: str = ""
+    worktree: str = ""
+    terminal: bool = False
+    """It has a terminal of its own, and all that is said of it comes from its row."""
+    pane: str = ""
+    """Of its tmux server; empty: there is none now."""
+    unread: int = 0
+    needs_you: bool = False
+    killed_until: float = 0.0
+    """Until then a kill can be undone, seconds since the epoch; 0: it is not killed."""
+    messages: frozenset[str] = frozenset()
+    """Ids of messages that wait for it."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing of it runs any more."""
+        return self.terminal and self.status in ENDED_STATUSES
+
+    @property
+    def waits_for_you(self) -> bool:
+        return self.needs_you or self.status == "waiting"
 
     @property
     def busy(self) -> bool:
-        return bool(self.turn) or self.status in ("thinking", "tool", "waiting", "starting")
+        """Whether what is said of it changes with time."""
+        return bool(self.turn or self.killed_until) or self.status in ("thinking", "tool", "waiting", "starting")
 
 
 class AgentsState(msgspec.Struct, frozen=True):
     """All agents, in the order in which they came."""
 
     agents: dict[str, AgentView] = msgspec.field(default_factory=dict[str, AgentView])
+    home: str = ""
+    """Folder of this window."""
 
 
 Consumed = (
@@ -76,8 +124,23 @@ Consumed = (
     | TurnStarted
     | UsageReported
 )
+Fleet = AgentChanged | AgentSpawned | AgentKilled | AgentRestored
+Waits = MessageQueued | MessageHeld
+Goes = MessageTyped | MessageSubmitted | MessageActed | MessageDropped
 CONSUMED: tuple[type[Event], ...] = (
     AgentAdded,
+    AgentChanged,
+    AgentKilled,
+    AgentRemoved,
+    AgentRestored,
+    AgentSpawned,
+    HubStarted,
+    MessageActed,
+    MessageDropped,
+    MessageHeld,
+    MessageQueued,
+    MessageSubmitted,
+    MessageTyped,
     AgentStatusChanged,
     ContextAssembled,
     ModelChanged,
@@ -93,12 +156,72 @@ CONSUMED: tuple[type[Event], ...] = (
 
 def reduce(state: AgentsState, event: Event) -> AgentsState:
     """The state after an event; an agent that was not heard of before is added."""
-    if not isinstance(event, CONSUMED):
+    if isinstance(event, HubStarted):
+        return replace(state, home=event.cwd)
+    if isinstance(event, AgentRemoved):
+        left = {id: agent for id, agent in state.agents.items() if id != event.agent}
+        return replace(state, agents=left) if len(left) < len(state.agents) else state
+    agent = getattr(event, "agent", None)
+    if not isinstance(event, CONSUMED) or not isinstance(agent, str):
         return state
-    assert isinstance(event, Consumed)
-    before = state.agents.get(event.agent) or AgentView(event.agent, event.agent, since=event.at)
-    after = _after(before, event)
-    return state if after is before else AgentsState({**state.agents, event.agent: after})
+    before = state.agents.get(agent) or AgentView(agent, agent, since=event.at)
+    if isinstance(event, Fleet):
+        after = _of_fleet(before, event)
+    elif isinstance(event, Waits):
+        after = replace(before, messages=before.messages | {event.message})
+    elif isinstance(event, Goes):
+        known = event.message in before.messages
+        after = replace(before, messages=before.messages - {event.message}) if known else before
+    else:
+        assert isinstance(event, Consumed)
+        after = before if before.terminal else _after(before, event)
+    return state if after is before else replace(state, agents={**state.agents, agent: after})
+
+
+def _of_fleet(agent: AgentView, event: Fleet) -> AgentView:
+    match event:
+        case AgentChanged() | AgentSpawned():
+            return _of_row(agent, event.row)
+        case AgentKilled():
+            return replace(agent, killed_until=event.until)
+        case AgentRestored():
+            return replace(agent, killed_until=0.0)
+
+
+def _of_row(agent: AgentView, row: AgentRow) -> AgentView:
+    """The agent as its row has it; of the view stays what no row says."""
+    status = row.status if row.status in STATUSES else "lost"
+    return AgentView(
+        row.id,
+        row.name,
+        runtime=row.runtime,
+        kind=row.kind,
+        status=cast("Status", status),
+        source=row.status_source,
+        since=row.status_at or row.created,
+        doing=row.doing,
+        model=row.model,
+        window=row.window,
+        context=row.context,
+        exact=row.tokens > 0,
+        spent=row.tokens,
+        cost=row.cost or 0.0,
+        cost_known=row.cost is not None or not row.tokens,
+        parent=row.parent,
+        session=row.session,
+        made_of=row.profile
+        or row.persona
+        or (row.argv[0].rpartition("/")[2] if row.kind == "cli" and row.argv else ""),
+        home=row.home,
+        cwd=row.cwd,
+        worktree=row.worktree,
+        terminal=True,
+        pane="" if row.status == "lost" else row.pane,
+        unread=row.unread,
+        needs_you=row.needs_you,
+        killed_until=agent.killed_until if row.killed and not row.ended else 0.0,
+        messages=agent.messages,
+    )
 
 
 def _after(agent: AgentView, event: Consumed) -> AgentView:

@@ -13,7 +13,7 @@ from textual.content import Content
 
 from gshtui.guard.sanitise import one_line
 from gshtui.ui import figures
-from gshtui.ui.panes.agents import SIGNS
+from gshtui.ui.panes.agents_lines import SIGNS
 from gshtui.ui.panes.terminal_state import TerminalState
 
 if TYPE_CHECKING:

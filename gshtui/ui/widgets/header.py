@@ -15,7 +15,7 @@ from textual.widget import Widget
 
 from gshtui.bus.event import Event
 from gshtui.ui import figures
-from gshtui.ui.panes.agents import SIGNS
+from gshtui.ui.panes.agents_lines import SIGNS
 from gshtui.ui.panes.agents_state import AgentView
 from gshtui.ui.widgets.header_state import CONSUMED, HeaderState, HubState, reduce
 

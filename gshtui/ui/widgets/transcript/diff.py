@@ -68,11 +68,12 @@ def diff_lines(rows: Sequence[DiffRow], page: Page) -> list[Line]:
     digits = len(str(max((row.number for row in rows), default=0)))
     lines: list[Line] = []
     for row in rows:
-        lines += _row(row, digits, page)
+        lines += row_lines(row, digits, page)
     return lines
 
 
-def _row(row: DiffRow, digits: int, page: Page) -> list[Line]:
+def row_lines(row: DiffRow, digits: int, page: Page) -> list[Line]:
+    """One row as lines; `digits`: cells for its number."""
     palette = page.palette
     text = literal(row.text).expandtabs(4)
     if row.kind == "file":

@@ -1,0 +1,126 @@
+"""What the window does about agents beside the one in front: the sidebar's wishes, a new agent, tabs of changes.
+
+Owns which tabs of changes are open; refuses to draw. `Workbench` is built on it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from textual import on
+
+from gshtui.ui.actions import ActingApp
+from gshtui.ui.panes.agents import AgentsPane
+
+if TYPE_CHECKING:
+    from gshtui.ui.panes.diff import DiffPane
+
+
+class FleetApp(ActingApp):
+    """The app's part for agents in terminals and their worktrees."""
+
+    @on(AgentsPane.Wanted)
+    def _for_agent(self, message: AgentsPane.Wanted) -> None:
+        from gshtui.ui.agent_actions import AgentActions
+
+        AgentActions(self).perform(message.action, message.agent)
+
+    def show_centre(self) -> None:
+        """End the zoom of a side pane, so that a tab can be seen."""
+        self.bench.set_layout(self.bench.layout_now.with_zoom(""))
+
+    # A new agent
+
+    def action_spawn(self) -> None:
+        self.run_worker(self._spawn(), exit_on_error=False, group="pick", exclusive=True)
+
+    async def _spawn(self) -> None:
+        from gshtui.ui.screens.spawn import SpawnScreen
+        from gshtui.ui.screens.spawn_form import offers
+
+        found = [await self.data_of(line) for line in ("personas", "profiles ls", "model list")]
+        self.push_screen(SpawnScreen(offers(*found)), lambda line: self.run_command(line) if line else None)
+
+    # Changes
+
+    def action_changes(self) -> None:
+        self.run_worker(self._pick_changes(), exit_on_error=False, group="pick", exclusive=True)
+
+    async def _pick_changes(self) -> None:
+        from gshtui.ui.screens.worktrees import WorktreesScreen, listed
+
+        found = listed(await self.data_of("git_worktree action=list"))
+        if len(found) == 1:
+            self.open_changes(found[0].id)
+            return
+        self.push_screen(WorktreesScreen(found), lambda chosen: self.open_changes(chosen) if chosen else None)
+
+    def open_changes(self, worktree: str) -> None:
+        """Show what a worktree holds against its base, in a tab; one that is open is brought to the front."""
+        self.run_worker(self._open_changes(worktree), exit_on_error=False, group="changes")
+
+    async def _open_changes(self, worktree: str) -> None:
+        from gshtui.ui.panes.diff import DiffPane
+
+        self.show_centre()
+        tab = _tab_of(worktree)
+        if tab not in self.bench.deck.bar.titles:
+
+            async def fetch() -> Any:
+                from gshtui.commands.lexer import quote
+
+                return (await self.bridge.run(f"git_worktree action=diff path={quote(worktree)}")).data
+
+            title = f"± {worktree.rstrip('/').rpartition('/')[2][-24:]}"
+            await self.bench.deck.open(tab, title, DiffPane(worktree, fetch))
+        self.bench.deck.show(tab)
+        self.focus_changes(tab)
+
+    def focus_changes(self, tab: str) -> bool:
+        """Go to the changes of a tab; False: it is none of changes."""
+        if not tab.startswith("changes-"):
+            return False
+        pane = self._changes(tab)
+        if pane is not None:
+            pane.view.focus()
+        return pane is not None
+
+    def _changes(self, tab: str) -> DiffPane | None:
+        from gshtui.ui.panes.diff import DiffPane
+
+        return next((pane for pane in self.bench.deck.query(DiffPane) if _tab_of(pane.worktree) == tab), None)
+
+    async def on_diff_pane_closed(self, message: DiffPane.Closed) -> None:
+        await self.bench.deck.close(_tab_of(message.pane.worktree))
+        self.bench.input.focus()
+
+    def on_diff_pane_bring(self, message: DiffPane.Bring) -> None:
+        """Merge, once it is confirmed; or write a patch."""
+        from gshtui.commands.lexer import quote
+        from gshtui.ui.screens.confirm import ConfirmScreen
+
+        pane, found = message.pane, message.pane.document
+        line = f"git_worktree action={message.how} path={quote(pane.worktree)}"
+        if message.how == "patch":
+            self.run_command(line)
+            return
+        count = "1 file" if len(found.files) == 1 else f"{len(found.files)} files"
+        text = f"{count}, +{found.added} −{found.removed}. What conflicts is told, and then nothing changes."
+        question = ConfirmScreen(f"Merge {found.title} into {found.base}?", text, yes="Merge")
+
+        def answer(yes: bool | None) -> None:
+            if yes:
+                self.run_worker(self._merged(pane, line), exit_on_error=False, group="commands")
+
+        self.push_screen(question, answer)
+
+    async def _merged(self, pane: DiffPane, line: str) -> None:
+        from gshtui.ui.results import run_line
+
+        await run_line(self, line)
+        pane.action_reload()
+
+
+def _tab_of(worktree: str) -> str:
+    return f"changes-{re.sub(r'[^a-zA-Z0-9_-]', lambda match: f'_{ord(match.group()):x}', worktree)}"
