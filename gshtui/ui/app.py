@@ -31,7 +31,7 @@ from gshtui.ui.port import MakeHub, Opening
 from gshtui.ui.screens.workbench import WorkbenchScreen
 from gshtui.ui.stylesheets import style_paths
 from gshtui.ui.terminal_tabs import TerminalTabs
-from gshtui.ui.terminals import Terminals
+from gshtui.ui.terminals import TerminalError, Terminals
 from gshtui.ui.upkeep import Upkeep
 from gshtui.ui.widgets.offer import Offer
 from gshtui.ui.widgets.tabs import Deck
@@ -61,7 +61,7 @@ class Workbench(FleetApp):
         project = place.project_name(opening.cwd)
         layout = self.upkeep.memory.layout
         self.bench = WorkbenchScreen(layout, project, branch, self.front, self.make_centre(), self.clock)
-        self.terminals = TerminalTabs(self.bench.deck, Terminals(self.bridge.hub_now, opening.cwd), self.clock)
+        self.terminals = TerminalTabs(self.bench.deck, Terminals(self.bridge.running, opening.cwd), self.clock)
         self._watchers: tuple[EventConsumer, ...] = (Notices(self), Attention(self))
 
     def make_centre(self) -> Centre:
@@ -138,11 +138,10 @@ class Workbench(FleetApp):
 
     async def _show_terminal(self, agent: str, attach: bool) -> None:
         from gshtui.tmux.errors import TmuxError
-        from gshtui.ui.terminals import TerminalError
 
         try:
             await self.terminals.open(agent, attach=attach)
-        except (TerminalError, TmuxError) as error:
+        except (NotReady, TerminalError, TmuxError) as error:
             self.notify(str(error), severity="error", markup=False)
 
     async def on_terminal_pane_closed(self, message: TerminalPane.Closed) -> None:

@@ -68,9 +68,9 @@ class Bridge:
             self._up.set()
             self._garbage.begin()
 
-    def hub_now(self) -> HubPort | None:
-        """The hub, if it runs."""
-        return self.hub
+    async def running(self) -> HubPort:
+        """The hub, once it runs. Raises `NotReady`."""
+        return await self._running()
 
     async def stop(self) -> None:
         """Stop the hub in order, within `STOP_WITHIN` seconds."""

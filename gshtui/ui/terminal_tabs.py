@@ -38,10 +38,11 @@ class TerminalTabs:
 
         Raises:
             TerminalError: there is no such terminal.
+            gshtui.ui.bridge.NotReady: there is no hub.
             gshtui.tmux.errors.TmuxError: the shared shell could not be started.
         """
         shared = agent == OpenTerminal.SHARED
-        row = await self.terminals.shared() if shared else self.terminals.row(agent)
+        row = await self.terminals.shared() if shared else await self.terminals.row(agent)
         tab = tab_of(row.id)
         if tab not in self._panes:
             from gshtui.ui.panes.terminal import TerminalPane  # what no first screen needs

@@ -6,7 +6,7 @@ hub's fleet stands behind it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -128,20 +128,19 @@ class Terminals:
     """Hands out terminals; keeps one mirror a server.
 
     Args:
-        source: the hub, or `None` while there is none.
+        source: gives the hub, once it runs; raises what says that there is none.
         cwd: the window's folder.
     """
 
-    def __init__(self, source: Callable[[], Source | None], cwd: Path) -> None:
+    def __init__(self, source: Callable[[], Awaitable[Source]], cwd: Path) -> None:
         self._source = source
         self._cwd = cwd
         self._servers: dict[str, TmuxServer] = {}
         self._mirrors: dict[str, Mirror] = {}
 
-    def row(self, agent: str) -> AgentRow:
+    async def row(self, agent: str) -> AgentRow:
         """The agent's row. Raises `TerminalError`."""
-        source = self._source()
-        fleet: Fleet | None = source.fleet if source is not None else None
+        fleet: Fleet | None = (await self._source()).fleet
         if fleet is None:
             raise TerminalError("Agents in terminals are not running here; `gsh-tui doctor` says what is missing.")
         row = fleet.get(agent)
@@ -158,8 +157,7 @@ class Terminals:
             TerminalError: there is none here.
             gshtui.tmux.errors.TmuxError: it could not be started.
         """
-        source = self._source()
-        shell: Shell | None = source.shared_shell if source is not None else None
+        shell: Shell | None = (await self._source()).shared_shell
         if shell is None:
             raise TerminalError("The shared shell is not there; `gsh-tui doctor` says what is missing.")
         info, server = await shell.open(self._cwd), shell.server

@@ -54,7 +54,7 @@ class Yard:
     async def spawn(self, *argv: str, id: str = "0001", name: str = "tester", **row: Any) -> AgentRow:
         """Start a program as an agent; a single word of Python is run by this Python."""
         session = f"gsh-agent-{id}" if id not in self.rows else f"gsh-agent-{id}-again"
-        words = argv if len(argv) > 1 else (sys.executable, "-uc", argv[0])
+        words = argv if len(argv) > 1 else (sys.executable, "-uc", *argv)
         info = await self._start(session, list(words))
         self.rows[id] = AgentRow(
             id=id,

@@ -107,21 +107,20 @@ class TerminalPane(Vertical):
         if not self.is_attached or not self.view.size:
             return
         view, width = self.view, self.size.width
+        title = terminal_lines.title(self.state, view.info, self._command, width, self._clock(), focused=view.has_focus)
         shown = Shown(
             way=self._terminal.way(),
             typing=view.typing,
-            leave=self._leave_key(),
+            leave=self._leave_key() if view.typing else "",
             up=view.up,
             held=view.past is not None,
             behind=view.behind,
             gone=view.frame is not None and view.frame.gone,
             failed=view.failed,
             size=(view.size.width, view.size.height),
+            command="" if self._command in title.plain else self._command,
         )
-        lines = (
-            terminal_lines.title(self.state, view.info, self._command, width, self._clock()),
-            terminal_lines.status(self.state, view.info, shown, width),
-        )
+        lines = (title, terminal_lines.status(self.state, view.info, shown, width))
         if lines != self._lines:
             self._lines = lines
             self._title.update(lines[0], layout=False)
@@ -136,9 +135,9 @@ class TerminalPane(Vertical):
         self.draw()
 
     def _leave_key(self) -> str:
-        for _, binding in self.view._bindings:  # pyright: ignore[reportPrivateUsage]  # there is no public list
-            if binding.action == "leave":
-                return key_name(app_of(self).get_key_display(binding))
+        for active in self.screen.active_bindings.values():
+            if active.binding.id == "terminal.leave":
+                return key_name(app_of(self).get_key_display(active.binding))
         return ""
 
     # What can be done
@@ -171,6 +170,7 @@ class TerminalPane(Vertical):
         self.post_message(self.Closed(self.state.row.id))
 
     def action_search(self) -> None:
+        self.view.hold()  # also so that the program is not told of the line's place
         self.query_one(SearchLine).open()
 
     def on_search_line_changed(self, message: SearchLine.Changed) -> None:

@@ -27,7 +27,7 @@ class Shown(msgspec.Struct, frozen=True):
 
     way: str = ""
     typing: bool = False
-    leave: str = "ctrl+]"
+    leave: str = ""
     """The key that ends typing, as people write it."""
     up: int = 0
     """Rows between what is shown and the end."""
@@ -37,13 +37,17 @@ class Shown(msgspec.Struct, frozen=True):
     failed: str = ""
     size: tuple[int, int] = (0, 0)
     """Of the tab."""
+    command: str = ""
+    """What attaches to it, where the line above has no room for that."""
 
 
-def title(state: TerminalState, info: PaneInfo | None, command: str, width: int, now: float) -> Content:
+def title(
+    state: TerminalState, info: PaneInfo | None, command: str, width: int, now: float, *, focused: bool = False
+) -> Content:
     """Who it is, with status, its source and age; at the right how to attach to it from anywhere."""
     sign, colour = SIGNS.get(state.status, ("○", _MUTED))
     since = f" · {figures.age(max(0.0, now - state.since))}" if state.since else ""
-    parts: list[Content | str | tuple[str, str]] = [" "]
+    parts: list[Content | str | tuple[str, str]] = [("▌", "$primary") if focused else " "]
     if state.status:
         parts += [(f"{sign} {state.status}", colour), (f" · by {state.source}{since}  ", _MUTED)]
     parts.append((one_line(state.row.name, 40), "bold"))
@@ -57,7 +61,12 @@ def title(state: TerminalState, info: PaneInfo | None, command: str, width: int,
 
 def status(state: TerminalState, info: PaneInfo | None, shown: Shown, width: int) -> Content:
     """What keys do now, or what is the matter; at the right how the terminal is reached, and its cost."""
-    return _spread(Content(" ") + _matter(state, info, shown), Content.styled(_facts(info, shown), _MUTED), width)
+    left = Content(" ") + _matter(state, info, shown)
+    facts = [*([shown.command] if shown.command else []), *_facts(info, shown), shown.way]
+    # What there is no room for goes, the way last of all.
+    while len(facts) > 1 and left.cell_length + len(" · ".join(facts)) + 2 > width:
+        del facts[0]
+    return _spread(left, Content.styled(" · ".join(facts), _MUTED), width)
 
 
 def _matter(state: TerminalState, info: PaneInfo | None, shown: Shown) -> Content:
@@ -65,7 +74,7 @@ def _matter(state: TerminalState, info: PaneInfo | None, shown: Shown) -> Conten
     if shown.failed:
         return Content.styled(one_line(shown.failed), "$text-error")
     if shown.gone:
-        return Content.styled("Its terminal was closed; this is the last that was seen of it.", "$text-warning")
+        return Content.styled("Its terminal was closed. This was its last screen.", "$text-warning")
     if info is not None and info.dead:
         return Content.styled(f"{ended(info)} This is its last screen.", "$text-warning")
     if shown.typing:
@@ -90,14 +99,14 @@ def ended(info: PaneInfo) -> str:
     return f"It ended with exit status {info.exit_status}."
 
 
-def _facts(info: PaneInfo | None, shown: Shown) -> str:
+def _facts(info: PaneInfo | None, shown: Shown) -> list[str]:
     facts: list[str] = []
     if info is not None:
         if info.alternate:
             facts.append("full-screen program")
         if (info.width, info.height) != shown.size and not info.dead and info.width:
             facts.append(f"{info.width}x{info.height}{', someone is attached' if info.attached else ''}")
-    return " · ".join([*facts, shown.way])
+    return facts
 
 
 def _spread(left: Content, right: Content, width: int) -> Content:

@@ -24,6 +24,11 @@ _NAMES = {
     "left": "Left",
     "right": "Right",
     "at": "@",
+    "backslash": "\\",
+    "underscore": "_",
+    "plus": "+",
+    "minus": "-",
+    "slash": "/",
     **{f"f{number}": f"F{number}" for number in range(1, 13)},
 }
 _WHOLE = {

@@ -13,7 +13,7 @@ from gshtui.ui.widgets.terminal.rows import text_of
 PAGE = 1_000
 """Lines that are fetched at once; costs tmux some 12 ms."""
 OVERLAP = 24
-TORN = "\x1b[2m⋯ lines in between are gone: more was printed than the terminal keeps ⋯\x1b[0m"
+TORN = "\x1b[2m⋯ what was above is gone: more has been printed than the terminal keeps ⋯\x1b[0m"
 
 
 class Past:
@@ -55,26 +55,32 @@ class Past:
         top = self._height - len(self.lines) - grown
         return top - PAGE, top + self._overlap - 1
 
-    def take(self, page: Sequence[str]) -> int:
-        """The page that was asked for; gives how many lines came above."""
+    def take(self, page: Sequence[str], *, whole: bool = False) -> bool:
+        """Put the page that was asked for above; False: what is known is not in it, more was printed than thought.
+
+        Args:
+            whole: it holds all that the terminal keeps.
+        """
         known = self.lines[: self._overlap]
         expected = max(0, len(page) - len(known))
         at = _place(page, known, expected)
-        older = list(page[: expected if at is None else at])
+        if at is None:
+            return False
         # Fewer than asked for: they are the first of all.
-        self.missing = max(0, self.missing - len(older)) if expected >= PAGE and older else 0
-        if at is None and older:
-            older.append(TORN)
-        self.lines[:0] = older
-        return len(older)
+        first = whole or expected < PAGE or not at
+        self.missing = 0 if first else max(0, self.missing - at)
+        self.lines[:0] = page[:at]
+        return True
+
+    def tear(self) -> None:
+        """What was above is not kept any more."""
+        if self.missing:
+            self.lines.insert(0, TORN)
+        self.missing = 0
 
     @property
     def _overlap(self) -> int:
         return min(OVERLAP, len(self.lines))
-
-    def end(self) -> None:
-        """There is nothing above what is loaded."""
-        self.missing = 0
 
     def text(self, first: int, last: int) -> list[str]:
         """The words of these lines, as far as they are loaded."""

@@ -128,31 +128,34 @@ class Reading(Surface):
     async def _load_pages(self, past: Past) -> None:
         try:
             while past is self.past and self._lacks(past):
-                grown = max(0, (self.frame.info.history if self.frame else 0) - self._held_history)
-                page = await self.history(*past.wanted(grown))
+                await self._load_page(past)
                 if past is not self.past:
                     return
-                up = self.up
-                if not past.take(page):
-                    past.end()
+                self.move(0)
                 self._look(past)
-                self.move(self.up - up)
         except TmuxError as error:
             self.failed = str(error)
-            past.end()
+            past.tear()
             self.post_message(self.Changed())
         finally:
             self._loading = False
             self._load()  # for what is held still now, if that is something else
 
+    async def _load_page(self, past: Past) -> None:
+        now = self.frame.info.history if self.frame is not None else 0
+        if past.take(await self.history(*past.wanted(max(0, now - self._held_history)))):
+            return
+        # A terminal that keeps no more lines does not say how many went: what is known is further up, or gone.
+        if not past.take(await self.history(-now - 1, len(self.lines)), whole=True):
+            past.tear()
+
     # Search
 
     def find(self, words: str) -> None:
-        """Search for these words from the newest line on, and go to the first; no words end the search."""
+        """Search for these words from the newest line on, and go to the first; no words: for nothing yet."""
         if not words.strip():
             self.search = None
             self._stepping = 0
-            self._go_on_if_read()
             self.refresh()
             return
         past = self.hold()
@@ -193,7 +196,7 @@ class Reading(Surface):
         if found or self.search is None or self.past is None:
             return found
         here = self.past.total - 1 - (self.top + y) == self.search.here
-        return found_in(text, self.search.needle, self.colours.match_here if here else self.colours.match)
+        return found_in(text, self.search.needle, self.theme_colours.match_here if here else self.theme_colours.match)
 
     # Copying
 

@@ -12,19 +12,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from rich.cells import cell_len
-from rich.color import Color
 from rich.segment import Segment
-from rich.style import Style
 
 from gshtui.guard.escapes import RISKY
-from gshtui.guard.styled import Colour, Span, sgr, styled
+from gshtui.guard.styled import Span, sgr, styled
 from gshtui.guard.styled import Style as Look
+from gshtui.ui.widgets.terminal.colours import PLAIN, Colours
 
 _COLOUR = re.compile(r"\x1b\[([0-9;:]*)m")
 _KEPT = 1_024
 """Rows that stay read: some screens, so that what scrolls by or comes back is not read again."""
 _TAB = 8
-_PLAIN = Look()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +35,10 @@ class Row:
 
 
 class Rows:
-    """Reads rows, and remembers the last of them.
+    """Reads rows, and remembers the last of them."""
 
-    Args:
-        base: what is drawn where the program chose no colour.
-    """
-
-    def __init__(self, base: Style) -> None:
-        self.base = base
+    def __init__(self, colours: Colours) -> None:
+        self._style = colours.style
         self._read: OrderedDict[str, Row] = OrderedDict()
 
     def row(self, line: str) -> Row:
@@ -53,7 +47,7 @@ class Rows:
         if row is not None:
             self._read.move_to_end(line)
             return row
-        pieces = [Segment(span.text, _drawn(span.style, self.base)) for span in spans(line)]
+        pieces = [Segment(span.text, self._style(span.style)) for span in spans(line)]
         text = "".join([piece.text for piece in pieces])
         row = self._read[line] = Row(text, tuple(pieces), cell_len(text))
         if len(self._read) > _KEPT:
@@ -69,7 +63,7 @@ def spans(line: str) -> list[Span]:
         found = styled(line.replace("\n", " "))
     else:
         found: list[Span] = []
-        look = _PLAIN
+        look = PLAIN
         for at, text in enumerate(words):
             if at:
                 look = _after(look, parts[2 * at - 1])
@@ -80,7 +74,7 @@ def spans(line: str) -> list[Span]:
 
 def text_of(line: str) -> str:
     """The words of a line, without colours and without the blanks at its end."""
-    if "\x1b" not in line and not RISKY.search(line):
+    if "\t" not in line and not RISKY.search(line):
         return line.rstrip()
     return "".join([span.text for span in spans(line)]).rstrip()
 
@@ -102,26 +96,3 @@ def _without_tabs(found: list[Span]) -> list[Span]:
 @lru_cache(maxsize=4_096)
 def _after(look: Look, numbers: str) -> Look:
     return sgr(look, numbers)
-
-
-@lru_cache(maxsize=4_096)
-def _drawn(look: Look, base: Style) -> Style:
-    """A program's style over the terminal's; a default colour stays the terminal's own."""
-    if look == _PLAIN:
-        return base
-    return base + Style(
-        color=_colour(look.foreground),
-        bgcolor=_colour(look.background),
-        bold=look.bold or None,
-        dim=look.dim or None,
-        italic=look.italic or None,
-        underline=look.underline or None,
-        reverse=look.reverse or None,
-        strike=look.strike or None,
-    )
-
-
-def _colour(colour: Colour) -> Color | None:
-    if colour is None:
-        return None
-    return Color.from_ansi(colour) if isinstance(colour, int) else Color.from_rgb(*colour)

@@ -15,10 +15,12 @@ from textual.strip import Strip
 
 from gshtui.ui.surroundings import app_of
 from gshtui.ui.widgets.kept_lines import KeptLines
+from gshtui.ui.widgets.terminal.colours import Colours, colours
 from gshtui.ui.widgets.terminal.past import Past
 from gshtui.ui.widgets.terminal.rows import Rows
 from gshtui.ui.widgets.transcript.overlay import Range, overlaid
-from gshtui.ui.widgets.transcript.palette import Palette, palette
+from gshtui.ui.widgets.transcript.palette import Palette
+from gshtui.ui.widgets.transcript.palette import palette as palette_of
 from gshtui.ui.widgets.transcript.selection import selected_span
 
 if TYPE_CHECKING:
@@ -41,7 +43,7 @@ class Surface(KeptLines):
         """Something was printed since it is held still."""
         self._up = 0
         """Rows between what is shown and the end, while it is held still."""
-        self._rows = Rows(Style())
+        self._rows = Rows(Colours(Style()))
         self._palette: Palette | None = None
         self._looks: tuple[object, ...] = ()
         self._cursor_row = -1
@@ -145,14 +147,15 @@ class Surface(KeptLines):
     # Drawing
 
     @property
-    def colours(self) -> Palette:
+    def theme_colours(self) -> Palette:
         """The theme's colours on what lies behind, worked out again when they changed."""
         background, app = self.background_colors[1], app_of(self)
         look = (app.theme, background, app.native_ansi_color)
         if self._palette is None or look != self._looks:
             self._looks = look
-            self._palette = palette(app.theme_variables, background, ansi=app.native_ansi_color)
-            self._rows = Rows(self._palette.text)
+            self._palette = palette_of(app.theme_variables, background, ansi=app.native_ansi_color)
+            dark, ansi = app.current_theme.dark, app.native_ansi_color
+            self._rows = Rows(colours(self._palette.text, dark=dark, ansi=ansi))
         return self._palette
 
     def notify_style_update(self) -> None:
@@ -160,15 +163,15 @@ class Surface(KeptLines):
         self.refresh()
 
     def row_strip(self, y: int) -> Strip:
-        colours, width = self.colours, self.size.width
+        palette, width = self.theme_colours, self.size.width
         line = self.line_at(y)
         if line is None:
             missing = self.past is not None and self.top + y < self.past.missing
-            return Strip([Segment("⋯" if missing else " ", colours.faint)], 1).adjust_cell_length(width, colours.text)
+            return Strip([Segment("⋯" if missing else " ", palette.faint)], 1).adjust_cell_length(width, palette.text)
         row = self._rows.row(line)
         ranges = self.ranges(row.text, y)
         segments = overlaid(row.segments, ranges) if ranges else list(row.segments)
-        strip = Strip(segments, row.cells).adjust_cell_length(width, colours.text)
+        strip = Strip(segments, row.cells).adjust_cell_length(width, palette.text)
         return self._with_cursor(strip, y)
 
     def ranges(self, text: str, y: int) -> list[Range]:
@@ -177,7 +180,7 @@ class Surface(KeptLines):
         if selection is None:
             return []
         span = selected_span(selection, self.selection_row(y), len(text))
-        return [(*span, self.colours.selection)] if span else []
+        return [(*span, self.theme_colours.selection)] if span else []
 
     def words(self, line: str) -> str:
         """The words of a line, as they are drawn."""
@@ -222,6 +225,6 @@ class Surface(KeptLines):
         before, under = strip.crop(0, info.cursor_x), strip.crop(info.cursor_x, info.cursor_x + 1)
         if not under.text.strip(" ") and strip.cell_length > info.cursor_x + 1:
             # The right half of a wide character stands with its left half.
-            under = Strip([Segment(" ", self.colours.text)], 1)
+            under = Strip([Segment(" ", self.theme_colours.text)], 1)
         marked = Strip([Segment(text, look + style if look else style) for text, look, _ in under], under.cell_length)
         return Strip.join([before, marked, strip.crop(info.cursor_x + 1, width)])

@@ -90,8 +90,14 @@ class TerminalView(Reading):
 
     def _resized(self) -> None:
         self._resizing = None
-        if self._watching is not None and self.size:
+        # While it is held still a line of words may stand below it for a moment; the program need not know.
+        if self._watching is not None and self.size and self.past is None:
             self._watching.resize(self.size.width, self.size.height)
+
+    def let_go(self) -> None:
+        super().let_go()
+        if self._resizing is None:
+            self._resizing = self.set_timer(_SETTLE, self._resized)
 
     def connect(self, terminal: Terminal) -> None:
         """Show another terminal from now on: the agent was started anew."""
@@ -132,8 +138,9 @@ class TerminalView(Reading):
             return
         self.show_frame(frame)
         info = frame.info
-        if info.dead:
+        if info.dead and self._said[2:3] != (True,):
             self.typing = False
+            self.refresh_bindings()
         said = (frame.gone, self.behind, info.dead, info.exit_status, info.alternate, info.attached, info.title)
         said += (info.width, info.height, info.command)
         if said != self._said:
@@ -157,6 +164,8 @@ class TerminalView(Reading):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if self.typing or action == "leave":
             return self.typing and action == "leave"
+        if action == "type":
+            return self.info is not None and not self.info.dead
         return super().check_action(action, parameters)
 
     def watch_typing(self) -> None:
@@ -169,10 +178,14 @@ class TerminalView(Reading):
         # A window that is in the background for a while is typed into again when it comes back.
         if app_of(self).app_focus:
             self.typing = False
-        self.refresh()
+        self._noticed()
 
     def on_focus(self) -> None:
+        self._noticed()
+
+    def _noticed(self) -> None:
         self.refresh()
+        self.post_message(self.Changed())
 
     async def on_key(self, event: events.Key) -> None:
         if not self.typing:
