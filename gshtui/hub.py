@@ -335,7 +335,9 @@ class Hub:
         tools = ToolConfig.of(self.settings)
         for command in (
             *tool_commands.commands(tools),
-            *agent_commands.commands(self.bus, self.ledger),
+            *agent_commands.commands(
+                self.bus, self.ledger, lambda: self.fleet.rows(everywhere=False) if self.fleet is not None else []
+            ),
             *native_commands.commands(self.bus),
             *cli_commands.commands(),
             *help_commands.commands(self.registry),

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pydantic import Field
 
+from gshtui.agents import fleet_text
 from gshtui.agents.ledger import Entry, Ledger, plain
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent import AgentStatusChanged, InterruptRequested
 from gshtui.bus.events.hub import QuitRequested
 from gshtui.bus.events.session import SessionChangeRequested
+from gshtui.bus.fleet import AgentRow
 from gshtui.commands.declaration import (
     Access,
     Command,
@@ -37,24 +41,31 @@ class StatusParameters(AgentParameters):
     set: str = Field("", description="What you are doing now, in a few words; shown to everyone (agents only).")
 
 
-def commands(bus: Bus, ledger: Ledger) -> list[AnyCommand]:
-    """The family, about the agents of this ledger."""
+def commands(bus: Bus, ledger: Ledger, rows: Callable[[], list[AgentRow]] = list) -> list[AnyCommand]:
+    """The family, about the agents of this ledger. `rows`: those of this folder that live in terminals."""
 
     def entry_of(invocation: Invocation, name: str) -> Entry:
         wanted = name or invocation.agent
-        if (entry := ledger.get(wanted)) is None:
-            known = ", ".join(entry.agent for entry in ledger.entries()) or "none"
+        named = next((row.id for row in rows() if wanted in (row.name, row.id.lstrip("0"))), wanted)
+        if (entry := ledger.get(named)) is None:
+            known = ", ".join(_names(local(), rows())) or "none"
             raise CommandError(f"There is no agent {wanted!r}.", hint=f"There are: {known}.")
         return entry
 
+    def local() -> list[Entry]:
+        """The agents that live in this window: what the roster says of the others is more."""
+        return [entry for entry in ledger.entries() if entry.runtime == "local"]
+
     async def agents(_invocation: Invocation, _parameters: NoParameters) -> Outcome:
-        entries = ledger.entries()
-        return Outcome([plain(entry) for entry in entries], _table(entries))
+        found = fleet_text.tree(rows())
+        data = [*(plain(entry) for entry in local()), *(fleet_text.plain(row) for row in found)]
+        return Outcome(data, _table(local(), found))
 
     async def who(_invocation: Invocation, _parameters: NoParameters) -> Outcome:
-        entries = ledger.entries()
-        lines = ["- **you**", *(f"- **{e.agent}** — {_state(e)}" for e in entries)]
-        return Outcome(["person", *(e.agent for e in entries)], "\n".join(lines))
+        here = [row for row in rows() if not row.ended]
+        lines = ["- **you**", *(f"- **{e.agent}** — {_state(e)}" for e in local())]
+        lines += [f"- **{row.name}** ({row.id}) — {fleet_text.state(row)}" for row in here]
+        return Outcome(["person", *_names(local(), here)], "\n".join(lines))
 
     async def status(invocation: Invocation, parameters: StatusParameters) -> Outcome:
         if parameters.set:
@@ -87,7 +98,7 @@ def commands(bus: Bus, ledger: Ledger) -> list[AnyCommand]:
         return Outcome(None, "")
 
     async def names(_invocation: Invocation, parameter: str, prefix: str) -> list[str]:
-        return [e.agent for e in ledger.entries() if e.agent.startswith(prefix)] if parameter == "agent" else []
+        return [name for name in _names(local(), rows()) if name.startswith(prefix)] if parameter == "agent" else []
 
     at = ("agent",)
     return [
@@ -158,10 +169,18 @@ def _cost(entry: Entry) -> str:
     return "unknown" if entry.cost is None else f"${entry.cost:.4f}"
 
 
-def _table(entries: list[Entry]) -> str:
-    if not entries:
+def _names(entries: list[Entry], rows: list[AgentRow]) -> list[str]:
+    return [*(entry.agent for entry in entries), *(row.name for row in rows)]
+
+
+def _table(entries: list[Entry], found: list[AgentRow]) -> str:
+    if not entries and not found:
         return "No agents are here."
     rows = [f"| {e.agent} | {_state(e)} | {e.label or e.model} | {e.context:,} | {_cost(e)} |" for e in entries]
+    for row in found:
+        cost = "unknown" if row.cost is None else f"${row.cost:.4f}"
+        about = row.model or row.profile
+        rows.append(f"| {row.name} ({row.id}) | {fleet_text.state(row)} | {about} | {row.context:,} | {cost} |")
     return "\n".join(["| agent | status | model | context | cost |", "| --- | --- | --- | ---: | ---: |", *rows])
 
 

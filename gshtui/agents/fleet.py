@@ -196,6 +196,7 @@ class Fleet:
     async def send(self, id: str, text: str, *, source: str = "person", defer_if_busy: bool = True) -> str:
         """Give the agent a message; the message's id."""
         row = await self._alive(id)
+        text = text.rstrip("\r\n")  # where it ends it is entered; a newline of its own would enter it once more
         if not text.strip():
             raise FleetError("invalid", "There is nothing to say.", hint="Give the words of the message.")
         return await self._ground.post.send(row, text, sender=source, defer_if_busy=defer_if_busy)

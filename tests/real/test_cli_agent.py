@@ -1,0 +1,187 @@
+"""`gsh-tui agent …` as processes of its own on a real tmux: the public contract, with and without a window."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from gshtui.bus.events.agent import PromptSubmitted
+from gshtui.bus.fleet import SpawnRequest
+from gshtui.hub import Hub, HubOptions
+from gshtui.settings.load import load
+from gshtui.tmux.attaching import words_for
+from tests.kit.command import ROOT, gsh
+from tests.kit.configuration import made_project
+from tests.kit.tmux import end_server, eventually, short_folder
+
+pytestmark = pytest.mark.tmux
+
+KEYS = {
+    "id", "name", "kind", "runtime", "status", "status_source", "status_age_s", "session_name", "pane", "parent", "cwd",
+    "tokens", "cost",
+}  # fmt: skip
+ECHO = "sh -c 'echo ready; while read -r line; do echo got:$line; [ $line = end ] && exit 3; done'"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A project; its agents live on a server that is ended after the test."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    with short_folder() as folder:
+        monkeypatch.setenv("TMUX_TMPDIR", str(folder))
+        try:
+            yield made_project(tmp_path / "project")
+        finally:
+            end_server(folder / f"tmux-{os.getuid()}" / "gsh")
+
+
+@pytest.fixture
+async def window(project: Path) -> AsyncIterator[Hub]:
+    hub = Hub(HubOptions(cwd=project, loaded=load(project)))
+    await hub.start()
+    assert hub.failed == {}
+    yield hub
+    await hub.stop()
+
+
+def test_a_program_from_spawn_to_its_end(project: Path) -> None:
+    spawned = gsh("agent", "spawn", "--cli", ECHO, "--name", "Echo", cwd=project)
+    assert (spawned.code, spawned.out, spawned.err) == (0, "0001\n", "")
+    (listed,) = gsh("agent", "ls", "--json", cwd=project).json
+    assert set(listed) >= KEYS
+    assert (listed["name"], listed["kind"], listed["session_name"]) == ("echo", "cli", "gsh-agent-0001")
+    assert gsh("agent", "send", "1", "--now", "hello", "there", cwd=project).code == 0
+    assert gsh("agent", "send", "echo", "--now", "-", stdin=b"end\n", cwd=project).code == 0
+    waited = gsh("agent", "wait", "1", "--status", "failed", "--timeout", "20", "--json", cwd=project)
+    assert (waited.code, waited.json["exit_status"]) == (0, 3)
+    shown = gsh("agent", "show", "1", cwd=project)
+    assert "got:hello there" in shown.out
+
+
+def test_what_has_ended_is_spoken_to_no_more_and_can_be_removed(project: Path) -> None:
+    gsh("agent", "spawn", "--cli", "true", cwd=project)
+    assert gsh("agent", "wait", "1", "--status", "done", cwd=project).code == 0
+    refused = gsh("agent", "send", "1", "more", cwd=project)
+    assert (refused.code, "has ended" in refused.err) == (1, True)
+    assert gsh("agent", "remove", "1", cwd=project).code == 0
+    assert gsh("agent", "ls", "--json", cwd=project).json == []
+
+
+def test_a_kill_asks_and_says_what_is_unsaved(project: Path) -> None:
+    gsh("agent", "spawn", "--cli", "sh -c 'sleep 600; true'", cwd=project)
+    refused = gsh("agent", "kill", "1", cwd=project)
+    assert refused.code == 4
+    assert "sleep 600" in refused.err
+    assert gsh("agent", "kill", "1", "--yes", cwd=project).code == 0
+    (row,) = gsh("agent", "ls", "--json", cwd=project).json
+    assert (row["status"], row["killed"], row["pane"]) == ("done", True, "")
+
+
+def test_what_is_wrong_is_one_sentence(project: Path) -> None:
+    for words, code, said in (
+        (("show", "9"), 1, "no agent '9'"),
+        (("spawn", "--cli", "no-such-program"), 1, "not on the PATH"),
+        (("spawn", "--cli", "echo 'open"), 2, "no command line"),
+        (("spawn", "--profile", "nope"), 1, "no profile 'nope'"),
+        (("spawn", "--persona", "nope", "x"), 1, "no persona 'nope'"),
+        (("wait", "9"), 1, "no agent '9'"),
+    ):
+        ran = gsh("agent", *words, cwd=project)
+        assert (ran.code, ran.out) == (code, ""), words
+        assert said in ran.err
+        assert "Traceback" not in ran.err
+
+
+def test_waiting_has_an_end_and_attaching_needs_a_terminal(project: Path) -> None:
+    gsh("agent", "spawn", "--cli", "cat", cwd=project)
+    assert gsh("agent", "wait", "1", "--status", "done", "--timeout", "0.5", cwd=project).code == 124
+    assert gsh("agent", "wait", "1", "--status", "sleepy", cwd=project).code == 2
+    attach = gsh("agent", "attach", "1", cwd=project)
+    assert attach.code == 2
+    assert "tmux -L gsh attach -t =gsh-agent-0001" in attach.err
+    told = gsh("agent", "attach", "1", "--json", cwd=project).json
+    assert told["argv"] == ["tmux", "-L", "gsh", "attach", "-t", "=gsh-agent-0001"]
+
+
+def test_without_tmux_it_is_said_and_the_rest_runs(project: Path, tmp_path: Path) -> None:
+    env = {"PATH": str(tmp_path)}
+    ran = gsh("agent", "spawn", "--cli", "/bin/cat", cwd=project, env=env)
+    assert ran.code == 1
+    assert "tmux is not installed" in ran.err
+    assert gsh("agent", "ls", "--json", cwd=project, env=env).json == []
+
+
+async def test_a_script_and_a_window_see_the_same_agents(window: Hub, project: Path) -> None:
+    assert window.fleet is not None
+    await asyncio.to_thread(gsh, "agent", "spawn", "--cli", ECHO, "--name", "echo", cwd=project)
+    await window.fleet.refresh()
+    (row,) = window.fleet.rows()
+    assert row.owner == os.getpid()  # the window looks after what the script has started
+    mine = await window.fleet.spawn(SpawnRequest(cli=("cat",), name="mine"), by_person=True)
+    listed = (await asyncio.to_thread(gsh, "agent", "ls", "--json", cwd=project)).json
+    assert {agent["name"] for agent in listed} == {"main", "echo", "mine"}
+    assert (await window.run("agents")).data[-1]["id"] == mine.id
+    assert (await window.run("who")).data == ["person", "main", "echo", "mine"]
+    await asyncio.to_thread(gsh, "agent", "kill", mine.id, "--yes", cwd=project)
+    await window.fleet.wait(mine.id, ["done"], 10.0)
+
+
+async def test_a_native_agent_is_recovered_with_its_conversation(window: Hub, project: Path) -> None:
+    fleet, bus = window.fleet, window.bus
+    assert fleet is not None
+    row = await fleet.spawn(SpawnRequest(prompt="what failed?", provider="offline", name="scout"), by_person=True)
+    idle = await fleet.wait(row.id, ["idle"], 20.0)
+    assert idle.status_source == "event"
+    server = fleet.terminals.of(row.socket)
+    await server.kill_server()
+    lost = await fleet.wait(row.id, ["lost"], 10.0)
+    assert lost.session == row.session
+    back = await fleet.recover(row.id)
+    assert (back.id, back.session, back.failures) == (row.id, row.session, 0)
+    assert back.pid != row.pid
+    await fleet.wait(row.id, ["idle"], 20.0)
+    before = len(await window.messages(row.session))
+    bus.publish(PromptSubmitted(prompt="p1", agent=row.id, text="what failed?"))
+
+    async def said() -> int:
+        return len(await window.messages(row.session))
+
+    await eventually(said, until=lambda count: count >= before + 2, within=20)
+    texts = [stored.message.text for stored in await window.messages(row.session)]
+    assert texts.count("what failed?") == 2  # the first prompt was not sent again
+
+
+def test_attaching_inside_the_same_server_switches(tmp_path: Path) -> None:
+    socket = tmp_path / "s"
+    socket.touch()
+    attach = ["tmux", "-S", str(socket), "attach", "-t", "=a"]
+    assert words_for(attach, {"HOME": "/h"}) == (attach, {"HOME": "/h"})
+    inside = {"TMUX": f"{socket},123,0", "TMUX_PANE": "%1"}
+    assert words_for(attach, inside) == (["tmux", "-S", str(socket), "switch-client", "-t", "=a"], inside)
+    elsewhere = {"TMUX": "/tmp/other,123,0", "TMUX_PANE": "%1", "A": "b"}
+    assert words_for(attach, elsewhere) == (attach, {"A": "b"})
+
+
+async def test_attach_shows_the_agent_in_this_terminal(project: Path) -> None:
+    """In a real terminal: another tmux, whose pane then shows the agent."""
+    await asyncio.to_thread(gsh, "agent", "spawn", "--cli", ECHO, cwd=project)
+    with short_folder() as folder:
+        outer = ["tmux", "-S", str(folder / "s"), "-f", "/dev/null"]
+        try:
+            words = f"{sys.executable} -m gshtui agent attach 1"
+            shown = [*outer, "new-session", "-d", "-x", "80", "-y", "20", "-c", str(project), words]
+            await asyncio.to_thread(subprocess.run, shown, check=True, timeout=10)
+
+            async def seen() -> str:
+                capture = [*outer, "capture-pane", "-p"]
+                return (await asyncio.to_thread(subprocess.run, capture, capture_output=True, text=True)).stdout
+
+            await eventually(seen, until=lambda text: "ready" in text)
+        finally:
+            end_server(folder / "s")
