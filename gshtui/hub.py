@@ -29,6 +29,9 @@ from gshtui.agents.native import commands as native_commands
 from gshtui.agents.native.relay import Relay, open_relay
 from gshtui.agents.roster import Roster
 from gshtui.agents.sessions import Sessions
+from gshtui.agents.skills import commands as skill_commands
+from gshtui.agents.skills.section import section
+from gshtui.agents.skills.shelf import read_shelf
 from gshtui.agents.system import system_sections
 from gshtui.agents.toolbox import Ground, Toolbox
 from gshtui.agents.tools import commands as tool_commands
@@ -103,6 +106,7 @@ class Hub:
         self._minds: Minds | None = None
         self._sessions: Sessions | None = None
         self._roster: Roster | None = None
+        self._skills = ""
         self.fleet: Fleet | None = None
         self.shared_shell: Any = None
         """The shell that people and agents share (`terminal_tools.shared.SharedShell`), once there is one."""
@@ -267,6 +271,7 @@ class Hub:
         self._sessions = Sessions(self.bus, self.store, self.options.where or f"process {os.getpid()}")
         if self._journal is not None:
             self._journal.sessions = self._sessions
+        self._skills = await asyncio.to_thread(lambda: section(read_shelf(self.options.cwd)))
         self._roster = Roster(self.bus, self._sessions, str(self.options.cwd))
         self._stops.append(("agents", self._roster.stop))
         agent = await self._roster.add(self.options.agent, self._make_agent, self.options.session)
@@ -283,26 +288,42 @@ class Hub:
             raise FleetError("store", "Agents in terminals need the record.")
         from gshtui.agents.fleet_assembly import make_fleet  # what no first screen needs
         from gshtui.agents.fleet_commands import commands
+        from gshtui.agents.mail import commands as mail_commands
+        from gshtui.agents.mail.room import MailRoom
+        from gshtui.agents.terminal_tools import commands as terminal_commands
 
+        visiting = "agents" not in self.options.parts
+        mail = MailRoom(self.bus, self.store, here=self._session_of, connected=self._connected, visiting=visiting)
         self.fleet = make_fleet(
             self.bus,
             self.store,
             self.settings,
             self.options.cwd,
-            visiting="agents" not in self.options.parts,
+            visiting=visiting,
             approvals=self.options.approvals,
             session_of=self._session_of,
             hub=lambda: self.socket,
-            connected=lambda name: self._relay is not None and self._relay.connected(name),
+            connected=self._connected,
             gate=self._gate,
+            mail=mail,
         )
-        self._stops.append(("fleet", self.fleet.stop))
-        for command in commands(self.fleet, self.ledger.entries):
+        self._stops += [("fleet", self.fleet.stop), ("mail", mail.stop)]
+        reach = terminal_commands.reach_of(self.settings, mail.terminals, self.store.agents)
+        self.shared_shell = reach.shared
+        for command in (
+            *commands(self.fleet, self.ledger.entries),
+            *mail_commands.commands(mail.counter, self.store, mail),
+            *terminal_commands.commands(reach, self.settings.context.max_tool_output_bytes),
+        ):
             self.registry.register(command)
         if self._relay is not None:
             rows = self.fleet
             self._relay.name_of = lambda id: row.name if (row := rows.get(id)) is not None else ""
         await self.fleet.start()
+        await mail.start()
+
+    def _connected(self, name: str) -> bool:
+        return self._relay is not None and self._relay.connected(name)
 
     def _session_of(self, name: str) -> str:
         agent = self._roster.get(name) if self._roster is not None else None
@@ -325,7 +346,7 @@ class Hub:
             self.bus,
             name,
             toolbox,
-            lambda: system_sections(name, options.cwd, self._branch.name, date.today()),
+            lambda: system_sections(name, options.cwd, self._branch.name, date.today(), self._skills),
             self._minds.choose,
             options.max_iterations or self.settings.context.max_iterations,
             self.settings.agent.max_steps,
@@ -340,6 +361,7 @@ class Hub:
             ),
             *native_commands.commands(self.bus),
             *cli_commands.commands(),
+            *skill_commands.commands(),
             *help_commands.commands(self.registry),
             *config_commands.commands(self.options.loaded, publish=self.bus.publish),
         ):

@@ -11,7 +11,10 @@ from pathlib import Path
 from gshtui.agents.fleet import Fleet
 from gshtui.agents.fleet_launch import CommandLines, Terms
 from gshtui.agents.fleet_ports import Place
+from gshtui.agents.fleet_post import TerminalPost
 from gshtui.agents.fleet_programs import Programs
+from gshtui.agents.fleet_terminals import Terminals
+from gshtui.agents.mail.room import MailRoom
 from gshtui.agents.worktrees.consent import by_gate
 from gshtui.agents.worktrees.setup import Consent, no_consent
 from gshtui.bus.bus import Bus
@@ -34,6 +37,7 @@ def make_fleet(
     hub: Callable[[], str] = lambda: "",
     connected: Callable[[str], bool] = lambda agent: False,
     gate: Gate | None = None,
+    mail: MailRoom | None = None,
 ) -> Fleet:
     """The fleet.
 
@@ -45,6 +49,7 @@ def make_fleet(
         hub: the socket that agents report to; empty when there is none.
         connected: whether an agent's own process listens to this hub's bus.
         gate: asks a person before a new worktree's set-up command is run; without one it is not run.
+        mail: takes the messages to agents; without it they are typed at once.
     """
     data = store.path.parent
     terms = Terms(
@@ -63,6 +68,17 @@ def make_fleet(
         bus.publish(Noticed(text=text, about=about))
 
     place = Place(home, data, settings.tmux.socket_name, settings.tmux.session_prefix, visiting)
-    programs = Programs()
-    lines = CommandLines(data, terms, hub, programs=programs, consent=consent, notice=notice)
-    return Fleet(bus, store, place, lines, programs=programs, session_of=session_of, connected=connected)
+    programs = mail.programs if mail is not None else Programs()
+    terminals = mail.terminals if mail is not None else Terminals()
+    typing = TerminalPost(bus, terminals, programs, connected)
+    return Fleet(
+        bus,
+        store,
+        place,
+        CommandLines(data, terms, hub, programs=programs, consent=consent, notice=notice),
+        post=mail.post(typing) if mail is not None else typing,
+        terminals=terminals,
+        programs=programs,
+        session_of=session_of,
+        connected=connected,
+    )

@@ -6,13 +6,14 @@ Each way says first whether it can be done now, and types nothing that it is not
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
 from gshtui.agents.cli.session import SessionError
-from gshtui.agents.fleet_programs import Programs
+from gshtui.agents.fleet_programs import Programs, is_known
 from gshtui.agents.fleet_terminals import Terminals
 from gshtui.agents.mail.framing import framed
 from gshtui.bus.bus import Bus
@@ -21,9 +22,16 @@ from gshtui.bus.fleet import ENDED_STATUSES, AgentRow
 from gshtui.bus.mail import PERSON, Letter
 from gshtui.store.errors import StoreError
 from gshtui.store.store import Store
+from gshtui.tmux.errors import TmuxError
+from gshtui.tmux.readiness import wait_ready
+from gshtui.tmux.server import TmuxServer
 
 Standing = Literal["now", "later", "elsewhere", "gone"]
 """later: it is busy, or not linked. elsewhere: another process delivers it. gone: it will never read it."""
+STILL, STILL_WITHIN = 1.0, 30.0
+"""Seconds for which the screen of an unknown program stands still when it is taken for ready, and to wait for that."""
+ENTER_AFTER = 0.2
+"""Seconds between a paste and Enter: some programs swallow one that comes too close."""
 _AT_WORK = ("thinking", "tool", "waiting")
 Told = Callable[[Literal["typed", "submitted"]], None]
 
@@ -150,15 +158,39 @@ class Carriers:
         await self._type(letter, route.row, told)
 
     async def _type(self, letter: Letter, row: AgentRow, told: Told) -> None:
-        session = await self._programs.session(self._terminals.of(row.socket), row)
+        server, text = self._terminals.of(row.socket), framed(letter, replies=False)
+        if not is_known(row):
+            await self._type_plainly(server, row, letter, text, told)
+            return
+        session = await self._programs.session(server, row)
         try:
-            if (row.id, row.pid) not in self._started:
+            if letter.defer and row.status == "starting" and (row.id, row.pid) not in self._started:
                 await session.start()
                 self._started.add((row.id, row.pid))
-            await session.send(framed(letter, replies=False), told=told, even_busy=not letter.defer)
+            await session.send(text, told=told, even_busy=not letter.defer)
         except SessionError as error:
             if error.kind == "unsure":
                 raise Unsure(str(error)) from error
             if error.kind == "ended":
                 raise Gone(error.message) from error
             raise NotNow(error.message) from error
+
+    async def _type_plainly(self, server: TmuxServer, row: AgentRow, letter: Letter, text: str, told: Told) -> None:
+        """To a program of which nothing is known: once its screen has stood still for a moment."""
+        try:
+            if letter.defer:
+                ready = await wait_ready(server, row.pane, pattern=None, idle_seconds=STILL, timeout=STILL_WITHIN)
+                if ready.reason == "timeout":
+                    raise NotNow(f"{row.name} goes on printing.")
+            if (await server.pane(row.pane)).dead:
+                raise Gone(f"{row.name} ({row.id}) has ended.")
+        except TmuxError as error:
+            raise NotNow(error.message) from error
+        try:
+            await server.send_text(row.pane, text)
+            told("typed")
+            await asyncio.sleep(ENTER_AFTER)
+            await server.send_keys(row.pane, "Enter")
+            told("submitted")
+        except TmuxError as error:
+            raise Unsure(f"tmux did not say whether {row.name} got all of it: {error.message}") from error

@@ -14,7 +14,11 @@ from pathlib import Path
 
 from gshtui.agents import commands as agent_commands
 from gshtui.agents.agent import Agent
+from gshtui.agents.fleet_terminals import Terminals
 from gshtui.agents.ledger import Ledger
+from gshtui.agents.mail import commands as mail_commands
+from gshtui.agents.mail.addresses import Addresses
+from gshtui.agents.mail.counter import Counter
 from gshtui.agents.minds import Minds
 from gshtui.agents.native import spawn
 from gshtui.agents.native.budget import Budget
@@ -23,7 +27,11 @@ from gshtui.agents.native.report import StudioError
 from gshtui.agents.native.rights import narrowed, unknown_tools
 from gshtui.agents.native.spec import Spec
 from gshtui.agents.sessions import Sessions
+from gshtui.agents.skills import commands as skill_commands
+from gshtui.agents.skills.section import section
+from gshtui.agents.skills.shelf import read_shelf
 from gshtui.agents.system import system_sections
+from gshtui.agents.terminal_tools import commands as terminal_commands
 from gshtui.agents.toolbox import Ground, Toolbox
 from gshtui.agents.tools import commands as tool_commands
 from gshtui.agents.tools.workspace import ToolConfig
@@ -33,12 +41,13 @@ from gshtui.bus.events.agent import ModelChangeRequested, UsageReported
 from gshtui.bus.events.hub import Noticed
 from gshtui.commands import help as help_commands
 from gshtui.commands.declaration import Caller, Invocation
-from gshtui.commands.registry import Registry
+from gshtui.commands.registry import AnyCommand, Registry
 from gshtui.guard.approval import Gate
 from gshtui.guard.grants import ProjectGrants
 from gshtui.providers import commands as model_commands
 from gshtui.providers.port import ProviderError
 from gshtui.settings.load import Loaded, load
+from gshtui.settings.model import Settings
 from gshtui.settings.place import branch as current_branch
 from gshtui.store.errors import StoreError
 from gshtui.store.store import Store
@@ -68,6 +77,9 @@ class Studio:
         self._minds: Minds | None = None
         self._sessions: Sessions | None = None
         self._branch = ""
+        self._skills = ""
+        self._counter: Counter | None = None
+        self._terminals = Terminals()
 
     @property
     def project(self) -> Path:
@@ -82,6 +94,7 @@ class Studio:
         for problem in self._loaded.problems:
             self.bus.publish(Noticed(level=problem.level, text=str(problem), about=self.spec.agent))
         self._branch = await asyncio.to_thread(current_branch, self._cwd)
+        self._skills = await asyncio.to_thread(lambda: section(read_shelf(self._cwd)))
         try:
             await self._open_record()
             self._open_gate()
@@ -109,6 +122,9 @@ class Studio:
                 await self._minds.close()
             except (ProviderError, OSError):
                 pass  # its connections end with the process
+        if self._counter is not None:
+            self._counter.close()
+        await self._terminals.close()
         await self.bus.drained()
         await self.ledger.close()
         if self._store is not None:
@@ -170,11 +186,23 @@ class Studio:
             ),
             *spawn.commands(self.bus, spawn.Above(self.spec.depth, lambda: self.budget.left), ask=False),
             personas_command(),
+            *skill_commands.commands(),
+            *self._shared(settings),
         ):
             self.registry.register(command)
         for tool in unknown_tools(self.registry, self.spec.limits):
             text = f"There is no tool {tool!r}, which this agent was to have."
             self.bus.publish(Noticed(level="warning", text=text, about=self.spec.agent))
+
+    def _shared(self, settings: Settings) -> list[AnyCommand]:
+        """What it shares with others: terminals, and messages, which a hub delivers."""
+        assert self._store is not None
+        self._counter = Counter(self.bus, self._store, Addresses(self._store, lambda name: ""))
+        reach = terminal_commands.reach_of(settings, self._terminals, self._store.agents, socket=self.spec.tmux_socket)
+        return [
+            *mail_commands.commands(self._counter, self._store),
+            *terminal_commands.commands(reach, settings.context.max_tool_output_bytes),
+        ]
 
     async def _open_agent(self) -> None:
         assert self._store is not None and self._gate is not None
@@ -232,7 +260,7 @@ class Studio:
         who = "another agent" if spec.request.parent else "a person"
         task = _TASK.format(who=who) if spec.request.background or spec.request.parent else ""
         words = spec.persona.words.strip() if spec.persona else ""
-        return (character, *(part for part in (words, task) if part), facts)
+        return (character, *(part for part in (self._skills, words, task) if part), facts)
 
     def _change_model(self, provider: str, model: str) -> None:
         self.bus.publish(ModelChangeRequested(agent=self.spec.agent, provider=provider, model=model))

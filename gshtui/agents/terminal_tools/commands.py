@@ -5,13 +5,17 @@ Registers nothing by itself; the hub and `agent run` call `commands` and registe
 
 from __future__ import annotations
 
+import os
 from functools import partial
 
+from gshtui.agents.fleet_terminals import Terminals
 from gshtui.agents.terminal_tools import terminal, tmux
-from gshtui.agents.terminal_tools.reach import Reach, of_project
+from gshtui.agents.terminal_tools.reach import Reach, Rows, of_project
+from gshtui.agents.terminal_tools.shared import Shells
 from gshtui.agents.terminal_tools.told import Told
 from gshtui.commands.declaration import Access, Command, CommandError, Effect, Invocation
 from gshtui.commands.registry import AnyCommand
+from gshtui.settings.model import Settings
 
 
 def commands(reach: Reach, max_output_bytes: int = 30_000) -> list[AnyCommand]:
@@ -58,3 +62,21 @@ def commands(reach: Reach, max_output_bytes: int = 30_000) -> list[AnyCommand]:
             assess=partial(terminal.assess, reach, told),
         ),
     ]
+
+
+def reach_of(settings: Settings, terminals: Terminals, rows: Rows, *, socket: str = "") -> Reach:
+    """The terminals that these settings mean.
+
+    Args:
+        rows: every agent on the roster.
+        socket: of the shared shell's tmux server; as in the settings when empty.
+    """
+    tmux_settings = settings.tmux
+    shells = Shells(tmux_settings.default_shell, dict(os.environ))
+    return Reach(
+        terminals,
+        rows,
+        socket=socket or tmux_settings.socket_name,
+        prefix=tmux_settings.session_prefix,
+        shells=shells,
+    )
