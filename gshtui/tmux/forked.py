@@ -29,17 +29,19 @@ class Question:
 
     line: str
     about: str = ""
+    format: str = FORMAT
+    """What is asked about the pane."""
 
     def sealed(self, seal: str) -> str:
         """The command behind it, which prints the seal and the description."""
         if not self.about:
             return f"display-message -p {quoted(seal)}"
-        return f"display-message -p -t {quoted(self.about)} {quoted(seal + FORMAT)}"
+        return f"display-message -p -t {quoted(self.about)} {quoted(seal + self.format)}"
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What one command answered. `error` is empty when it succeeded; `about` is in the format of `panes`."""
+    """What one command answered. `error` is empty when it succeeded; `about` is in the question's format."""
 
     lines: tuple[str, ...] = ()
     error: str = ""

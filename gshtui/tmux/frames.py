@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from gshtui.tmux.panes import PaneInfo, parse, unknown
+from gshtui.tmux.panes import PaneInfo, refreshed, unknown
 from gshtui.tmux.sgr import Rows
 
 
@@ -78,9 +78,14 @@ class Picture:
         latest = max(visible, key=lambda view: view.wished)
         return latest.width, latest.height
 
-    def take(self, lines: tuple[str, ...], about: str) -> bool:
-        """A capture. Gives whether it shows anything new; an empty one keeps the last good frame."""
-        info = parse(about)
+    def take(self, lines: tuple[str, ...], about: str, known: PaneInfo) -> bool:
+        """A capture. Gives whether it shows anything new; an empty one keeps the last good frame.
+
+        Args:
+            about: the pane in that moment, in the format `BRIEF`.
+            known: what is known of it besides.
+        """
+        info = refreshed(about, known)
         if info is None or not lines:
             return False
         before = self.frame

@@ -18,6 +18,7 @@ from gshtui.tmux.forked import Question
 from gshtui.tmux.frames import Frame as Frame
 from gshtui.tmux.frames import OnFrame, Picture, View
 from gshtui.tmux.ladder import Ladder, OnRung, Rung
+from gshtui.tmux.panes import BRIEF
 from gshtui.tmux.quoting import quoted, resizing
 from gshtui.tmux.watcher import Change, Watcher
 
@@ -269,7 +270,7 @@ class Mirror:
                     questions.append(resizing(info.target, *size))
                     asked.append(picture)
             flags = "-peN" if ladder.may_control else "-pe"
-            questions.append(Question(f"capture-pane {flags} -t {quoted(picture.pane)}", info.target))
+            questions.append(Question(f"capture-pane {flags} -t {quoted(picture.pane)}", info.target, BRIEF))
             asked.append(picture)
         if not questions:
             return
@@ -281,7 +282,8 @@ class Mirror:
         for picture, question, reply in zip(asked, questions, replies, strict=True):
             if isinstance(question, str):
                 continue
-            new = not reply.error and picture.take(reply.lines, reply.about)
+            info = self.server.watcher.info(picture.pane)
+            new = not reply.error and info is not None and picture.take(reply.lines, reply.about, info)
             if new:
                 picture.changed_at = now
             elif reply.error or not reply.about.startswith(picture.pane):

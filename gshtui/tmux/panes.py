@@ -6,7 +6,7 @@ separator too, so they are last or have it taken out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 HIDDEN = "gsh-hub-"
 """Prefix of the sessions through which a hub listens; never shown as anybody's."""
@@ -41,6 +41,13 @@ _FIELDS = (
 )
 FORMAT = "|".join(f"#{{{name}}}" for name in _FIELDS)
 """For `-F` and `display-message -p`."""
+_BRIEF = (
+    *("pane_id", "pane_width", "pane_height", "cursor_x", "cursor_y", "history_size"),
+    *("pane_dead", "cursor_flag", "alternate_on", "pane_in_mode"),
+    *("mouse_any_flag", "mouse_button_flag", "mouse_all_flag", "mouse_sgr_flag"),
+)
+BRIEF = "|".join(f"#{{{name}}}" for name in _BRIEF)
+"""What may be different at every frame; a third of the cost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +127,31 @@ def parse(line: str) -> PaneInfo | None:
         mouse_drags=dragged == "1" or moved == "1",
         mouse_moves=moved == "1",
         mouse_sgr=sgr == "1",
+    )
+
+
+def refreshed(line: str, known: PaneInfo) -> PaneInfo | None:
+    """What is known of a pane, with what a line in `BRIEF` says of it; `None` when it is gone."""
+    parts = line.split("|")
+    if len(parts) != len(_BRIEF) or parts[0] != known.pane:
+        return None
+    width, height, x, y, history = map(_number, parts[1:6])
+    dead, cursor, alternate, mode, mouse, drags, moves, sgr = (_number(part) > 0 for part in parts[6:])
+    return replace(
+        known,
+        width=width,
+        height=height,
+        cursor_x=x,
+        cursor_y=y,
+        history=history,
+        dead=dead,
+        cursor_visible=cursor,
+        alternate=alternate,
+        in_mode=mode,
+        mouse=mouse,
+        mouse_drags=drags,
+        mouse_moves=moves,
+        mouse_sgr=sgr,
     )
 
 

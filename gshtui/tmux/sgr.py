@@ -33,29 +33,37 @@ class Style:
 PLAIN = Style()
 
 
+Read = tuple[str, Style, bool]
+"""A row that stands alone, and what is on behind it: style, line drawing."""
+
+
 @dataclass(slots=True)
 class Rows:
-    """Turns one pane's captures into rows, remembering the last one."""
+    """Turns one pane's captures into rows. Rows of the last one are not read again, wherever they scrolled to."""
 
-    _raw: list[str] = field(default_factory=list[str])
-    _starts: list[tuple[Style, bool]] = field(default_factory=list[tuple[Style, bool]])
-    _rows: list[str] = field(default_factory=list[str])
+    _plain: dict[str, Read] = field(default_factory=dict[str, Read])
+    """Lines that begin with nothing switched on, which most do: found by their text alone."""
+    _styled: dict[tuple[str, Style, bool], Read] = field(default_factory=dict[tuple[str, Style, bool], Read])
 
     def of(self, raw: Sequence[str]) -> tuple[str, ...]:
         """The capture's rows, each standing alone."""
-        starts: list[tuple[Style, bool]] = []
+        plain, styled = dict[str, Read](), dict[tuple[str, Style, bool], Read]()
         rows: list[str] = []
         style, boxes = PLAIN, False
-        last = len(self._raw) - 1
-        for at, line in enumerate(raw):
-            starts.append((style, boxes))
-            if at < last and self._raw[at] == line and self._starts[at] == (style, boxes):
-                rows.append(self._rows[at])
-                style, boxes = self._starts[at + 1]
+        for line in raw:
+            if style is PLAIN and not boxes:
+                if not line:
+                    rows.append(line)
+                    continue
+                found = self._plain.get(line) or _row(line, style, boxes)
+                plain[line] = found
             else:
-                row, style, boxes = _row(line, style, boxes)
-                rows.append(row)
-        self._raw, self._starts, self._rows = list(raw), starts, rows
+                key = (line, style, boxes)
+                found = self._styled.get(key) or _row(*key)
+                styled[key] = found
+            row, style, boxes = found
+            rows.append(row)
+        self._plain, self._styled = plain, styled
         return tuple(rows)
 
 
@@ -64,7 +72,7 @@ def rows(raw: Sequence[str]) -> list[str]:
     return list(Rows().of(raw))
 
 
-def _row(line: str, style: Style, boxes: bool) -> tuple[str, Style, bool]:
+def _row(line: str, style: Style, boxes: bool) -> Read:
     """(the row, what is on behind it, whether letters draw lines behind it)"""
     if not boxes and not _TOKEN.search(line):
         return style.sequence() + line, style, boxes
@@ -112,7 +120,8 @@ def _changed(style: Style, parameters: str) -> Style:
                 attributes = [known for known in attributes if known.partition(":")[0] != "4"]
             if attribute not in attributes:
                 attributes.append(attribute)
-    return Style(tuple(attributes), **colours)
+    after = Style(tuple(attributes), **colours)
+    return PLAIN if after == PLAIN else after
 
 
 def _more(codes: list[str], at: int) -> int:

@@ -24,7 +24,7 @@ PROMPT = r"^>>> $"
 
 async def python(tmux: TmuxServer, height: int = 12) -> PaneInfo:
     """A Python at its prompt."""
-    argv = [sys.executable, "-q", "-i", "-c", "import sys, time"]
+    argv = [sys.executable, "-q", "-i", "-c", "import sys; from time import sleep"]
     pane = await tmux.spawn("gsh-agent-0001", argv, cwd=Path("/tmp"), env=ENV, height=height)
     ready = await wait_ready(tmux, pane.pane, pattern=PROMPT, idle_seconds=None, timeout=8)
     assert ready.reason == "pattern"
@@ -86,7 +86,7 @@ async def test_a_prompt_of_an_earlier_turn_is_not_taken_for_this_one(tmux: TmuxS
     ready = await wait_ready(tmux, pane.pane, pattern=PROMPT, idle_seconds=None, timeout=0.3, since=before)
     assert ready.reason == "timeout"
     assert ready.text == ""
-    await tmux.send_text(pane.pane, "time.sleep(0.4); print('slow')", enter=True)
+    await tmux.send_text(pane.pane, "sleep(0.4); print('slow')", enter=True)
     ready = await wait_ready(tmux, pane.pane, pattern=PROMPT, idle_seconds=None, timeout=8, since=before)
     assert ready.reason == "pattern"
     assert "\nslow\n" in ready.text
@@ -95,7 +95,7 @@ async def test_a_prompt_of_an_earlier_turn_is_not_taken_for_this_one(tmux: TmuxS
 async def test_stillness_counts_from_the_last_change(tmux: TmuxServer) -> None:
     pane = await python(tmux)
     before = await marker(tmux, pane.pane)
-    await tmux.send_text(pane.pane, "for i in range(6): time.sleep(0.1); print('tick', i, flush=True)\n\n", enter=True)
+    await tmux.send_text(pane.pane, "for i in range(6): sleep(0.1); print('tick', i, flush=True)\n\n", enter=True)
     await shows(tmux, pane.pane, "tick 0")
     ready = await wait_ready(tmux, pane.pane, pattern=None, idle_seconds=0.6, timeout=8, since=before)
     assert ready.reason == "idle"
