@@ -13,13 +13,13 @@ from gshtui.agents.tools.bash_line import assessed
 from gshtui.agents.tools.diff import counted, unified
 from gshtui.agents.tools.environment import scrubbed
 from gshtui.agents.tools.filetype import describe, filetype, is_binary
-from gshtui.agents.worktrees.tree import is_branch_name
 from gshtui.agents.tools.near import near_misses
 from gshtui.agents.tools.output import condensed
 from gshtui.agents.tools.paths import Place
 from gshtui.agents.tools.pattern import PatternError, compiled, fixed_part
 from gshtui.agents.tools.sensitive import guarded, secret, starts_things
 from gshtui.agents.tools.spool import Spool
+from gshtui.agents.worktrees.tree import is_branch_name
 from gshtui.commands.declaration import Assessment
 
 

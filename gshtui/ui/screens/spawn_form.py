@@ -87,7 +87,9 @@ def line_of(wish: Wish, programs: dict[str, str]) -> str:
 
     words: dict[str, str] = {"prompt": wish.prompt.strip()}
     if wish.kind == NATIVE:
-        provider, _, model = wish.model.strip().rpartition("/")
+        # As models are listed: the provider, a slash, and the model, which may hold slashes of its own.
+        provider, slash, model = wish.model.strip().partition("/")
+        provider, model = (provider, model) if slash else ("", provider)
         words |= {"persona": wish.persona, "provider": provider, "model": model}
     elif wish.kind == ANY:
         words["cli"] = wish.command.strip()

@@ -1,0 +1,218 @@
+"""The sidebar by keyboard and mouse: what is opened, asked and run for an agent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from textual.pilot import Pilot
+from textual.widgets import OptionList
+
+from gshtui.bus.events.agent import InterruptRequested, TurnStarted
+from gshtui.commands.declaration import CommandError
+from gshtui.ui.messages import OpenTerminal
+from gshtui.ui.panes.agents import AgentsPane
+from gshtui.ui.screens.confirm import ConfirmScreen
+from gshtui.ui.screens.picker import Picker
+from gshtui.ui.screens.words import WordsScreen
+from tests.kit import recorded
+from tests.kit.fake_hub import Answer
+from tests.kit.recorded_fleet import CLAUDE, FEW, MANY, changed
+from tests.kit.window import Window
+
+UNSAVED = ["Its worktree lexer holds 2 files not committed (src/lexer.py, tests/test_lexer.py)."]
+
+
+class Listening(Window):
+    """A window that notes which terminals it is to open."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.opened: list[tuple[str, bool]] = []
+
+    def on_open_terminal(self, message: OpenTerminal) -> None:
+        message.prevent_default()
+        self.opened.append((message.agent, message.attach))
+
+
+async def settled(pilot: Pilot[int]) -> None:
+    await pilot.pause()
+    await pilot.app.workers.wait_for_complete()
+    await pilot.pause()
+
+
+async def begun(app: Window, pilot: Pilot[int], *events: Any) -> AgentsPane:
+    """The pane with these events, in front."""
+    await settled(pilot)
+    app.feed(*recorded.STARTED, *events)
+    await pilot.press("alt+2")
+    await settled(pilot)
+    pane = app.bench.panes["agents"]
+    assert isinstance(pane, AgentsPane)
+    return pane
+
+
+def ran(app: Window) -> list[str]:
+    """The lines about agents that were run."""
+    assert app.hub is not None
+    return [line for line in app.hub.ran if line.startswith(("agent ", "git_worktree"))]
+
+
+async def test_the_cursor_stays_on_its_agent_when_the_order_changes() -> None:
+    app = Listening()
+    async with app.run_test(size=(120, 40)) as pilot:
+        pane = await begun(app, pilot, *MANY)
+        assert pane.chosen is not None and pane.chosen.id == "0002"
+        await pilot.press("down", "j")
+        assert pane.chosen.id == "0001"
+        app.feed(*changed(CLAUDE))
+        assert pane.chosen.id == "0001"
+        await pilot.press("up", "up", "k", "k")
+        assert pane.chosen.id == "0002"
+        await pilot.press("e")
+        assert "0008" in {placed.agent.id for placed in pane.listing.placed}
+
+
+async def test_opening_and_attaching() -> None:
+    app = Listening(answers={"agent show 0005": Answer(text="It is lost.")})
+    async with app.run_test(size=(80, 24)) as pilot:
+        pane = await begun(app, pilot, *MANY)
+        assert app.bench.layout_now.zoomed == "agents"
+        await pilot.press("a", "enter")
+        await settled(pilot)
+        assert app.opened == [("0002", True), ("0002", False)]
+        assert app.bench.layout_now.zoomed == ""
+        pane.action_choose(99)
+        pane.action_choose(-1)
+        assert pane.chosen is not None and pane.chosen.id == "0005"
+        pane.action_want("open")  # it has no terminal any more
+        await settled(pilot)
+        assert ran(app) == ["agent show 0005"]
+
+
+async def test_the_agent_in_front_is_opened_in_the_conversation() -> None:
+    app = Listening()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await begun(app, pilot)
+        await pilot.press("enter")
+        await settled(pilot)
+        assert app.focused is app.bench.input
+        app.feed(TurnStarted(agent="main", session=recorded.S, turn="t", prompt="p"))
+        await pilot.press("alt+2", "i")
+        await settled(pilot)
+        assert app.hub is not None and len(app.hub.intents(InterruptRequested)) == 1
+        await pilot.press("delete")
+        assert ran(app) == []
+
+
+async def test_a_kill_is_asked_about_with_what_is_unsaved() -> None:
+    answers: dict[str, Any] = {"agent unsaved 0002": Answer({"agent": "0002", "unsaved": UNSAVED})}
+    app = Listening(answers=answers)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await begun(app, pilot, *FEW)
+        await pilot.press("delete")
+        await settled(pilot)
+        assert isinstance(app.screen, ConfirmScreen)
+        await pilot.press("enter")  # the button in front leaves it alive
+        await settled(pilot)
+        assert ran(app) == ["agent unsaved 0002"]
+        await pilot.press("K")
+        await settled(pilot)
+        await pilot.press("y")
+        await settled(pilot)
+        assert ran(app)[-1] == "agent kill 0002 yes=true"
+
+
+async def test_what_came_up_since_the_question_is_asked_about_again() -> None:
+    refused = CommandError("It has something to lose.", data={"agent": "0002", "unsaved": UNSAVED})
+    app = Listening(answers={"agent unsaved 0002": Answer({"unsaved": []}), "agent kill 0002": refused})
+    async with app.run_test(size=(120, 40)) as pilot:
+        await begun(app, pilot, *FEW)
+        await pilot.press("delete")
+        await settled(pilot)
+        await pilot.press("y")
+        await settled(pilot)
+        assert isinstance(app.screen, ConfirmScreen)
+        await pilot.press("y")
+        await settled(pilot)
+        assert ran(app) == ["agent unsaved 0002", "agent kill 0002", "agent kill 0002 yes=true"]
+
+
+async def test_what_cannot_be_told_is_said_before_a_kill() -> None:
+    app = Listening(answers={"agent unsaved 0002": CommandError("tmux does not answer.")})
+    async with app.run_test(size=(120, 40)) as pilot:
+        await begun(app, pilot, *FEW)
+        await pilot.press("delete")
+        await settled(pilot)
+        assert "tmux does not answer" in app.export_screenshot().replace("&#160;", " ")
+        await pilot.press("escape")
+
+
+async def test_a_message_and_a_name_arrive_as_they_were_written() -> None:
+    app = Listening()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await begun(app, pilot, *FEW)
+        await pilot.press("m")
+        await settled(pilot)
+        assert isinstance(app.screen, WordsScreen)
+        await pilot.press("ctrl+s")  # nothing is written yet
+        assert isinstance(app.screen, WordsScreen)
+        await pilot.press("d", "o", "n", "apostrophe", "t", "enter", "equals_sign", "1", "ctrl+s")
+        await settled(pilot)
+        assert ran(app) == ['agent send 0002 text="don\'t\n=1"']
+        await pilot.press("n")
+        await settled(pilot)
+        await pilot.press("end", "2", "enter")
+        await settled(pilot)
+        assert ran(app)[-1] == "agent rename 0002 text=claude2"
+
+
+async def test_the_attach_command_is_copied() -> None:
+    attach = Answer({"argv": ["tmux", "-L", "gsh", "attach", "-t", "=gsh-agent-0002"]})
+    app = Listening(answers={"agent attach 0002": attach})
+    async with app.run_test(size=(120, 40)) as pilot:
+        await begun(app, pilot, *FEW)
+        await pilot.press("c")
+        await settled(pilot)
+        assert app.clipboard == "tmux -L gsh attach -t =gsh-agent-0002"
+
+
+async def test_what_means_nothing_now_is_said_and_not_run() -> None:
+    app = Listening()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await begun(app, pilot, *FEW)
+        await pilot.press("u", "D", "b")
+        await settled(pilot)
+        assert ran(app) == []
+
+
+async def test_the_menu_lists_what_can_be_done() -> None:
+    app = Listening()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await begun(app, pilot, *FEW)
+        await pilot.press("space")
+        await settled(pilot)
+        assert isinstance(app.screen, Picker)
+        listed = app.screen.query_one(OptionList)
+        assert [option.id for option in listed.options] == [
+            "open", "attach", "report", "message", "interrupt", "changes", "rename", "copy", "restart", "kill",
+        ]  # fmt: skip
+        await pilot.press(*"interr", "enter")
+        await settled(pilot)
+        assert ran(app) == ["agent interrupt 0002"]
+
+
+async def test_the_mouse_chooses_opens_and_brings_the_menu() -> None:
+    app = Listening()
+    async with app.run_test(size=(120, 40)) as pilot:
+        pane = await begun(app, pilot, *FEW)
+        top = pane.scrollable_content_region
+        await pilot.click(offset=(top.x + 3, top.y + 6))
+        assert pane.chosen is not None and pane.chosen.id == "main"
+        await pilot.click(offset=(top.x + 3, top.y), times=2)
+        await settled(pilot)
+        assert pane.chosen.id == "0002"
+        assert app.opened == [("0002", False)]
+        assert app.bench.layout_now.zoomed == ""
+        await pilot.click(offset=(top.x + 3, top.y), button=3)
+        await settled(pilot)
+        assert isinstance(app.screen, Picker)

@@ -1,0 +1,87 @@
+"""Telling of agents that end or need the person: once each, in the window, and elsewhere where nobody looks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from gshtui.bus.events.agent import TurnFinished
+from gshtui.bus.events.approval import ApprovalRequested
+from gshtui.bus.events.fleet import AgentEnded, AgentKilled
+from gshtui.ui.attention import Attention
+from tests.kit.recorded_fleet import CLAUDE, SEARCH, changed
+from tests.kit.window import Window
+
+TURN = TurnFinished(agent="0001", session="s", turn="t", stop="end")
+
+
+class Noting(Attention):
+    """Notes what it would draw attention to."""
+
+    def __init__(self, app: Window) -> None:
+        super().__init__(app)
+        self.called: list[str] = []
+
+    def call(self, text: str) -> None:
+        self.called.append(text)
+
+
+class Telling(Window):
+    """Notes what it tells the person who looks at it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: list[str] = []
+
+    def notify(self, message: str, **_: Any) -> None:
+        self.told.append(message)
+
+
+async def test_an_agent_that_needs_you_says_so_once() -> None:
+    app = Telling()
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        watch = Noting(app)
+        app.app_focus = False
+        watch.consume(changed(CLAUDE, msgspec.structs.replace(CLAUDE, doing="May it?")))
+        assert watch.called == ["claude needs you: May it edit src/lexer.py?"]
+        assert app.told == watch.called
+        calm = msgspec.structs.replace(CLAUDE, needs_you=False)
+        watch.consume(changed(calm, CLAUDE))
+        assert len(watch.called) == 2
+        app.app_focus = True
+        watch.consume(changed(calm, CLAUDE))
+        assert len(watch.called) == 2 and len(app.told) == 3
+
+
+async def test_a_question_of_an_agent_in_a_terminal_is_told_once() -> None:
+    app = Telling()
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        watch = Noting(app)
+        app.app_focus = False
+        asked = ApprovalRequested(approval="a", agent="0001", session="s", call="c", tool="bash", effect="execute", subject="ls")
+        watch.consume([*changed(SEARCH), asked, *changed(msgspec.structs.replace(SEARCH, needs_you=True))])
+        assert watch.called == ["0001 asks: bash ls"]
+
+
+async def test_an_end_is_told_with_its_report_unless_the_person_made_it() -> None:
+    app = Telling()
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        watch = Noting(app)
+        app.app_focus = False
+        done: dict[str, Any] = {"agent": "0001", "name": "look-around", "background": True}
+        watch.consume([*changed(SEARCH), TURN])
+        assert watch.called == []
+        watch.consume([AgentEnded(**done, report="Found \x1b[2J three\nplaces.")])
+        assert "\x1b" not in app.told[-1]
+        assert app.told[-1].startswith("look-around is done: Found")
+        watch.consume([AgentEnded(**done, status="lost")])
+        assert watch.called[-1] == "look-around is lost"
+        count = len(watch.called)
+        watch.consume([AgentKilled(agent="0002", until=9e9), AgentEnded(agent="0002", name="claude")])
+        assert len(watch.called) == count
+        watch.consume([msgspec.structs.replace(TURN, agent="main")])
+        assert watch.called[-1] == "main is done"

@@ -1,0 +1,157 @@
+"""A tab of changes and the dialog for a new agent, in the window."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from textual.widgets import OptionList, Select
+
+from gshtui.commands.declaration import CommandError
+from gshtui.ui.panes.diff import DiffPane
+from gshtui.ui.screens.confirm import ConfirmScreen
+from gshtui.ui.screens.spawn import SpawnScreen
+from gshtui.ui.screens.worktrees import WorktreesScreen
+from tests.kit import recorded
+from tests.kit.fake_hub import Answer
+from tests.kit.recorded_fleet import DIFF, FEW, PERSONAS, PROFILES
+from tests.kit.window import Window
+from tests.ui.test_agents_pane import ran, settled
+
+PATH = "/src/aurora-lexer"
+LINE = f"git_worktree action=diff path={PATH}"
+TREES = [{"path": "/src/aurora", "branch": "main", "main": True}, {"path": PATH, "branch": "lexer"}]
+
+
+async def test_keys_go_from_change_to_change_and_file_to_file() -> None:
+    app = Window(answers={LINE: Answer(DIFF)})
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        app.open_changes(PATH)
+        await settled(pilot)
+        pane = app.bench.deck.query_one(DiffPane)
+        view = pane.view
+        assert app.focused is view
+        assert (view.hunk, view.file) == (0, 0)
+        await pilot.press("n")
+        assert (view.hunk, view.file) == (1, 0)
+        await pilot.press("]")
+        assert (view.hunk, view.file) == (2, 1)
+        await pilot.press("n", "n", "n", "n")
+        assert (view.hunk, view.file) == (4, 3)
+        await pilot.press("N", "[")
+        assert view.file == 1
+        await pilot.press("g", "y")
+        assert app.clipboard.startswith("@@ class Lexer:\n     def tokens")
+        assert "tests" not in app.clipboard
+        await pilot.press("Y")
+        assert "docs/lexer.md" in app.clipboard
+        await pilot.press("right")
+        assert view.scroll_offset.x > 0
+        await pilot.press("G")
+        assert view.hunk == 4
+        await pilot.press("pageup", "pageup", "pageup")
+        assert 0 < view.hunk < 4  # it is never off the screen
+        await pilot.press("up", "down", "down")
+        assert view.scroll_offset.y == 2
+
+
+async def test_the_list_of_files_comes_by_key_where_there_is_no_room() -> None:
+    app = Window(answers={LINE: Answer(DIFF)})
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        app.open_changes(PATH)
+        await settled(pilot)
+        pane = app.bench.deck.query_one(DiffPane)
+        listed = pane.query_one(OptionList)
+        assert not listed.display and pane.view.display
+        await pilot.press("tab")
+        await pilot.pause()
+        assert listed.has_focus and not pane.view.display
+        await pilot.press("down", "down", "enter")
+        await pilot.pause()
+        assert pane.view.has_focus and pane.view.file == 2
+
+
+async def test_a_tab_is_opened_once_and_closed() -> None:
+    app = Window(answers={LINE: Answer(DIFF), "git_worktree action=list": Answer(TREES)})
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press("f5")
+        await settled(pilot)
+        assert isinstance(app.screen, WorktreesScreen)
+        await pilot.press("down", "enter")
+        await settled(pilot)
+        await pilot.press("ctrl+pageup")
+        app.feed(*recorded.STARTED, *FEW)
+        await pilot.press("alt+2", "d")
+        await settled(pilot)
+        assert len(app.bench.deck.query(DiffPane)) == 1
+        assert app.bench.deck.front.startswith("changes-")
+        await pilot.press("x")
+        await settled(pilot)
+        assert len(app.bench.deck.query(DiffPane)) == 0
+        assert app.focused is app.bench.input
+
+
+async def test_a_merge_is_confirmed_and_the_tab_looks_again() -> None:
+    app = Window(answers={LINE: Answer(DIFF)})
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        app.open_changes(PATH)
+        await settled(pilot)
+        await pilot.press("M")
+        await settled(pilot)
+        assert isinstance(app.screen, ConfirmScreen)
+        await pilot.press("y")
+        await settled(pilot)
+        assert ran(app) == [LINE, f"git_worktree action=merge path={PATH}", LINE]
+        await pilot.press("p")
+        await settled(pilot)
+        assert ran(app)[-1] == f"git_worktree action=patch path={PATH}"
+
+
+async def test_what_git_says_instead_of_changes_is_shown() -> None:
+    answers: dict[str, Any] = {LINE: CommandError("There is no worktree /src/aurora-lexer.", hint="There are: none.")}
+    app = Window(answers=answers)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        app.open_changes(PATH)
+        await settled(pilot)
+        shot = app.export_screenshot().replace("&#160;", " ")
+        assert "The changes cannot be shown. There is no worktree" in shot
+        answers[LINE] = Answer({**DIFF, "files": []})
+        assert app.hub is not None
+        app.hub.answers[LINE] = answers[LINE]
+        app.bench.deck.query_one(DiffPane).action_reload()
+        await settled(pilot)
+        assert "Nothing here that main does not have" in app.export_screenshot().replace("&#160;", " ")
+
+
+async def test_a_new_agent_from_the_dialog() -> None:
+    answers = {"personas": Answer(PERSONAS), "profiles ls": Answer(PROFILES)}
+    app = Window(answers=answers)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        app.run_command("/spawn")
+        await settled(pilot)
+        assert isinstance(app.screen, SpawnScreen)
+        await pilot.press(*"look", "tab", "tab", "tab", "tab", "tab", *"x-1", "ctrl+s")
+        await settled(pilot)
+        assert app.hub is not None
+        assert app.hub.ran[-1] == "spawn prompt=look worktree=x-1"
+        await pilot.press("f8")
+        await settled(pilot)
+        screen = app.screen
+        assert isinstance(screen, SpawnScreen)
+        screen.query_one("#kind", Select).value = "command"
+        await settled(pilot)
+        await pilot.press("ctrl+s")
+        assert screen is app.screen and app.focused is screen.query_one("#command")
+        await pilot.press(*"htop", "enter")
+        await settled(pilot)
+        assert app.hub.ran[-1] == "spawn cli=htop"
+        await pilot.press("f8")
+        await settled(pilot)
+        await pilot.press("escape")
+        await settled(pilot)
+        assert app.hub.ran[-1] == "model list"

@@ -1,0 +1,63 @@
+"""The sidebar, its dialogs and a tab of changes in pictures: small and large, dark and light."""
+
+from __future__ import annotations
+
+import pytest
+from textual.widgets import Input, TextArea
+
+from gshtui.ui.widgets.prompt.input import PromptInput
+from tests.kit import recorded
+from tests.kit.fake_hub import Answer
+from tests.kit.recorded_fleet import DIFF, FEW, MANY, PERSONAS, PROFILES
+from tests.kit.snapshots import Snap, snap
+from tests.kit.window import Window
+from tests.ui.test_pictures import MODELS, SIZES, THEMES, settled
+
+__all__ = ["snap"]
+
+STATES = {
+    "many": (MANY, ("alt+2", "down", "down")),
+    "few": (FEW, ("alt+2",)),
+    "menu": (FEW, ("alt+2", "space")),
+    "kill": (FEW, ("alt+2", "delete")),
+    "message": (FEW, ("alt+2", "m", *"and the docs")),
+    "changes": (FEW, ("alt+2", "d", "n")),
+    "spawn": (FEW, ("f8",)),
+}
+ANSWERS = {
+    "session ls": Answer([]),
+    "model list": Answer(MODELS),
+    "personas": Answer(PERSONAS),
+    "profiles ls": Answer(PROFILES),
+    "git_worktree action=diff path=/src/aurora-lexer": Answer(DIFF),
+    "agent unsaved 0002": Answer(
+        {
+            "unsaved": [
+                "It is at work: May it edit src/lexer.py?.",
+                "Its worktree lexer holds 2 files not committed (src/lexer.py, tests/test_lexer.py).",
+            ]
+        }
+    ),
+}
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("state", STATES)
+async def test_fleet(snap: Snap, size: tuple[int, int], theme: str, state: str) -> None:
+    events, keys = STATES[state]
+    app = Window(answers=ANSWERS, theme=theme)
+    async with app.run_test(size=size) as pilot:
+        await settled(pilot)
+        app.feed(*recorded.STARTED, *events)
+        await settled(pilot)
+        for key in keys:
+            await pilot.press("space" if key == " " else key)
+        await settled(pilot)
+        # The cursor stands still, whatever the time is.
+        for screen in app.screen_stack:
+            for field in screen.query("TextArea, Input, PromptInput").results():
+                if isinstance(field, (TextArea, Input, PromptInput)):
+                    field.cursor_blink = False
+        await settled(pilot)
+        snap(app)
