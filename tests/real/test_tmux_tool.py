@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from gshtui.commands.declaration import CommandError
 from gshtui.tmux.server import TmuxServer
 from tests.kit.terminals import Desk
-from tests.kit.tmux import eventually, shows, tmux
+from tests.kit.tmux import eventually, screen, shows, tmux
 
 __all__ = ["tmux"]
 
@@ -55,6 +56,16 @@ async def test_text_without_enter_waits_and_keys_are_pressed_by_name(desk: Desk)
     await desk.open()
     with pytest.raises(CommandError, match="There is no key 'Strg-X'"):
         await desk.assess("tmux", action="keys", pane="main", keys=["Strg-X"])
+
+
+async def test_texts_of_two_agents_never_mix(desk: Desk) -> None:
+    row = await desk.agent()
+    await desk.run("tmux", action="wait_ready", pane=row.id, pattern="repl>", timeout=8)
+    words = [f"{agent} says {number}" for agent in ("ann", "bob") for number in range(3)]
+    await asyncio.gather(*(desk.run("tmux", agent=word[:3], action="send", pane=row.id, text=word) for word in words))
+    await eventually(
+        lambda: screen(desk.server, row.pane), until=lambda seen: all(f"answer to {word}\n" in seen for word in words)
+    )
 
 
 async def test_stillness_and_time_out_end_a_wait_and_are_told_apart(desk: Desk) -> None:

@@ -1,4 +1,4 @@
-"""One agent at a time in the shared shell, over all processes of this user.
+"""One agent at a time: a whole command in the shared shell, a text and its Enter in any pane; over all processes.
 
 A lock of the kernel's on a file in our runtime folder: it ends with the process that has it. Called by `terminal`.
 """
@@ -20,19 +20,23 @@ _EVERY = 0.1
 """Seconds between attempts."""
 
 
+_TYPING_WITHIN = 5.0
+"""Seconds; typing takes some milliseconds."""
+
+
 @contextlib.asynccontextmanager
-async def alone(socket: str, doing: str, within: float) -> AsyncGenerator[None]:
-    """Have the shell of this tmux socket to oneself.
+async def alone(what: str, doing: str, within: float) -> AsyncGenerator[None]:
+    """Have the shared shell to oneself.
 
     Args:
-        socket: which server's shared shell.
+        what: which: the socket of its tmux server.
         doing: what for, told to others that wait.
         within: seconds to wait for it.
 
     Raises:
         CommandError: another agent's command runs there for longer.
     """
-    name = hashlib.sha256(socket.encode()).hexdigest()[:12]
+    name = hashlib.sha256(what.encode()).hexdigest()[:12]
     path = paths.runtime_dir() / f"shared-shell-{name}.lock"
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
@@ -57,3 +61,8 @@ async def _take(descriptor: int, within: float) -> None:
             await asyncio.sleep(_EVERY)
         else:
             return
+
+
+def typing(socket: str, pane: str) -> contextlib.AbstractAsyncContextManager[None]:
+    """Have a pane to oneself for a text and its Enter, so that two agents' texts never mix."""
+    return alone(f"{socket} {pane}", f"typing in {pane}", _TYPING_WITHIN)

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from gshtui.agents.terminal_tools import sentinel, zsh
 from gshtui.agents.terminal_tools.front import typed
-from gshtui.agents.terminal_tools.lock import alone
+from gshtui.agents.terminal_tools.lock import alone, typing
 from gshtui.agents.terminal_tools.reach import Reach, of_tmux
 from gshtui.agents.terminal_tools.told import Told
 from gshtui.agents.tools import paths
@@ -97,7 +97,8 @@ async def run(reach: Reach, told: Told, limit: int, invocation: Invocation, para
             told.confirm(invocation, folder, f"it is in {folder}")
             await _check_syntax(command, info)
             token = sentinel.token()
-            before = await _type(reach, info, command, token)
+            async with typing(reach.socket, info.pane):
+                before = await _type(reach, info, command, token)
             try:
                 ended = await _wait(reach, before, token, parameters.timeout_s, invocation.cancelled)
             except asyncio.CancelledError:

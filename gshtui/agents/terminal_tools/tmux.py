@@ -17,6 +17,7 @@ from pydantic import Field
 
 from gshtui.agents.terminal_tools import views
 from gshtui.agents.terminal_tools.front import front, typed
+from gshtui.agents.terminal_tools.lock import typing
 from gshtui.agents.terminal_tools.reach import NotOpen, Reach, Target, of_project, of_tmux
 from gshtui.agents.terminal_tools.told import Told
 from gshtui.agents.tools import paths
@@ -139,9 +140,9 @@ async def run(
     action = parameters.action
     if action == "panes":
         return views.panes(await reach.all(), invocation)
-    typing = action in ("send", "keys")
-    target = await reach.find(invocation, parameters.pane, typing=typing, start=action == "send")
-    if typing:
+    types = action in ("send", "keys")
+    target = await reach.find(invocation, parameters.pane, typing=types, start=action == "send")
+    if types:
         told.confirm(invocation, _front(target), f"it is `{_program(target)}`")
     key = (invocation.session, invocation.caller.name, *target.key)
     try:
@@ -163,18 +164,19 @@ async def _send(
 ) -> Outcome:
     _check_text(invocation, parameters, target.is_shell)
     server, pane = target.server, target.info.pane
-    mark = await marker(server, pane)
-    ours = marks.pending.pop(key, "")
-    if target.is_shell and not parameters.append and not ours:
-        await _nothing_typed(target, mark)
-    marks.note(key, mark, send=True)
-    await server.send_text(pane, parameters.text)
-    if parameters.enter:
-        # A program that swallows an Enter close behind a paste is given time; a shell needs none.
-        await asyncio.sleep(0 if target.is_shell else 0.2)
-        await server.send_keys(pane, "Enter")
-    elif parameters.text:
-        marks.pending[key] = ours + parameters.text
+    async with typing(str(target.key[0]), pane):
+        mark = await marker(server, pane)
+        ours = marks.pending.pop(key, "")
+        if target.is_shell and not parameters.append and not ours:
+            await _nothing_typed(target, mark)
+        marks.note(key, mark, send=True)
+        await server.send_text(pane, parameters.text)
+        if parameters.enter:
+            # A program that swallows an Enter close behind a paste is given time; a shell needs none.
+            await asyncio.sleep(0 if target.is_shell else 0.2)
+            await server.send_keys(pane, "Enter")
+        elif parameters.text:
+            marks.pending[key] = ours + parameters.text
     how = "typed and entered" if parameters.enter else "typed, not entered"
     text = f"{how} in {target.label}; `wait_ready` gives what comes of it."
     return Outcome({"pane": pane, "entered": parameters.enter}, text)
