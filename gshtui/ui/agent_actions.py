@@ -144,7 +144,7 @@ class AgentActions:
             f"It is {_state(agent)}",
             yes="Kill",
             losses=unsaved,
-            note="u takes it back for a while. Files and conversation are kept.",
+            note="Unless it ends at once, u takes it back for a while. Files and conversation are kept.",
         )
         said = " yes=true" if unsaved else ""
 
@@ -156,16 +156,18 @@ class AgentActions:
 
     async def _unsaved(self, agent: AgentView) -> list[str]:
         try:
-            data: Any = (await self._app.bridge.run(f"agent unsaved {quote(agent.id)}")).data
+            found: Any = (await self._app.bridge.run(f"agent unsaved {quote(agent.id)}")).data
         except (NotReady, CommandError) as error:
             return [f"What is unsaved cannot be told: {error}"]
-        return [str(one) for one in cast("dict[str, Any]", data).get("unsaved", [])] if isinstance(data, dict) else []
+        said = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+        return [str(one) for one in said.get("unsaved", [])]
 
     async def _killed(self, agent: AgentView, said: str) -> None:
         try:
             done = await self._app.bridge.run(f"agent kill {quote(agent.id)}{said}")
         except CommandError as error:
-            unsaved: Any = cast("dict[str, Any]", error.data).get("unsaved") if isinstance(error.data, dict) else None
+            told: Any = error.data
+            unsaved: Any = cast("dict[str, Any]", told).get("unsaved") if isinstance(told, dict) else None
             if unsaved and not said:  # something came up since it was asked
                 await self._ask_kill(agent, [str(one) for one in unsaved])
                 return

@@ -16,7 +16,7 @@ from gshtui.ui.screens.picker import Picker
 from gshtui.ui.screens.words import WordsScreen
 from tests.kit import recorded
 from tests.kit.fake_hub import Answer
-from tests.kit.recorded_fleet import CLAUDE, FEW, MANY, changed
+from tests.kit.recorded_fleet import CLAUDE, FEW, MANY, changed, row
 from tests.kit.window import Window
 
 UNSAVED = ["Its worktree lexer holds 2 files not committed (src/lexer.py, tests/test_lexer.py)."]
@@ -35,8 +35,10 @@ class Listening(Window):
 
 
 async def settled(pilot: Pilot[int]) -> None:
+    """Wait until workers and messages rest."""
+    assert isinstance(pilot.app, Window)
     await pilot.pause()
-    await pilot.app.workers.wait_for_complete()
+    await pilot.app.workers.wait_for_complete()  # pyright: ignore[reportUnknownMemberType]
     await pilot.pause()
 
 
@@ -216,3 +218,23 @@ async def test_the_mouse_chooses_opens_and_brings_the_menu() -> None:
         await pilot.click(offset=(top.x + 3, top.y), button=3)
         await settled(pilot)
         assert isinstance(app.screen, Picker)
+
+
+async def test_a_long_list_is_shown_a_few_times_a_second_and_ends_right() -> None:
+    rows = [row(f"{number:04}", f"agent-{number}") for number in range(1, 51)]
+    app = Listening()
+    async with app.run_test(size=(120, 40)) as pilot:
+        pane = await begun(app, pilot, *changed(*rows))
+        drawn: list[int] = []
+        arrange = pane._arrange  # pyright: ignore[reportPrivateUsage]
+
+        def counted() -> None:
+            drawn.append(1)
+            arrange()
+
+        pane._arrange = counted  # pyright: ignore[reportPrivateUsage]
+        for number in range(200):
+            app.feed(*changed(row("0001", "agent-1", context=number, doing=f"step {number}")))
+        assert len(drawn) < 20
+        while pane.listing.placed[1].agent.doing != "step 199":
+            await pilot.pause()

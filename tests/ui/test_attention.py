@@ -61,7 +61,9 @@ async def test_a_question_of_an_agent_in_a_terminal_is_told_once() -> None:
         await pilot.pause()
         watch = Noting(app)
         app.app_focus = False
-        asked = ApprovalRequested(approval="a", agent="0001", session="s", call="c", tool="bash", effect="execute", subject="ls")
+        asked = ApprovalRequested(
+            approval="a", agent="0001", session="s", call="c", tool="bash", effect="execute", subject="ls"
+        )
         watch.consume([*changed(SEARCH), asked, *changed(msgspec.structs.replace(SEARCH, needs_you=True))])
         assert watch.called == ["0001 asks: bash ls"]
 

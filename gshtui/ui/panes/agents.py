@@ -28,6 +28,10 @@ EMPTY = (
     "No agent yet.\n\nThe agent of this window appears here as soon as it has started, with what it is doing, "
     "its model, its tokens and their cost."
 )
+AT_ONCE = 12
+"""Agents up to which every change is shown with its frame."""
+SLOWLY = 0.25
+"""Seconds between two showings of a longer list."""
 
 
 class AgentsPane(Pane):
@@ -59,6 +63,8 @@ class AgentsPane(Pane):
         self._owners: list[str] = []
         self._clock = clock
         self._ages: Timer | None = None
+        self._due: Timer | None = None
+        self._arranged = 0.0
 
     @property
     def chosen(self) -> AgentView | None:
@@ -77,7 +83,7 @@ class AgentsPane(Pane):
         for event in events:
             self.state = reduce(self.state, event)
         if self.state is not before:
-            self._arrange()
+            self._arrange_soon()
             if self._ages is not None:
                 busy = any(agent.busy for agent in self.state.agents.values())
                 (self._ages.resume if busy else self._ages.pause)()
@@ -89,7 +95,19 @@ class AgentsPane(Pane):
         super().watch_has_focus(has_focus)
         self._draw()
 
+    def _arrange_soon(self) -> None:
+        """Show a short list at once; a long one, which costs some milliseconds, a few times a second."""
+        wait = self._arranged + SLOWLY - time.monotonic()
+        if len(self.state.agents) <= AT_ONCE or wait <= 0:
+            self._arrange()
+        elif self._due is None:
+            self._due = self.set_timer(wait, self._arrange)
+
     def _arrange(self) -> None:
+        if self._due is not None:
+            self._due.stop()
+            self._due = None
+        self._arranged = time.monotonic()
         self.listing = listing(self.state, everything=self._everything)
         self._draw()
 

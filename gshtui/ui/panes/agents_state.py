@@ -209,9 +209,7 @@ def _of_row(agent: AgentView, row: AgentRow) -> AgentView:
         cost_known=row.cost is not None or not row.tokens,
         parent=row.parent,
         session=row.session,
-        made_of=row.profile
-        or row.persona
-        or (row.argv[0].rpartition("/")[2] if row.kind == "cli" and row.argv else ""),
+        made_of=_made_of(row),
         home=row.home,
         cwd=row.cwd,
         worktree=row.worktree,
@@ -263,3 +261,10 @@ def _after(agent: AgentView, event: Consumed) -> AgentView:
             if event.session == agent.session:
                 return agent
             return replace(agent, session=event.session, context=0, exact=False, spent=0, cost=0.0, cost_known=True)
+
+
+def _made_of(row: AgentRow) -> str:
+    """Persona, or profile; of a program that has none of its own, the program."""
+    if row.kind == "cli" and row.profile in ("", "repl") and row.argv:
+        return row.argv[0].rpartition("/")[2]
+    return row.profile or row.persona
