@@ -382,13 +382,13 @@ async def test_a_theme_that_is_not_there_is_ours() -> None:
 
 
 async def test_keys_are_remapped_and_mistakes_are_said() -> None:
-    app = Window(keybindings={"app.help": "f9", "app.hepl": "f8", "invoke_llm": "^G"})
+    app = Window(keybindings={"app.help": "f10", "app.hepl": "f8", "invoke_llm": "^G"})
     async with app.run_test(size=SIZE) as pilot:
         hub = await settled(pilot)
         await pilot.press("f1")
         await pilot.pause()
         assert app.screen is app.bench
-        await pilot.press("f9")
+        await pilot.press("f10")
         await pilot.pause()
         assert isinstance(app.screen, HelpScreen)
         said = [event.text for event in hub.said if isinstance(event, Noticed)]

@@ -35,7 +35,7 @@ def test_entries_of_the_shell_are_no_problem() -> None:
 @pytest.mark.parametrize(
     ("id", "keys", "says"),
     [
-        ("app.hepl", "f9", "Did you mean 'app.help'"),
+        ("app.hepl", "f10", "Did you mean 'app.help'"),
         ("app.help", "^X^A", "takes one key at a time"),
         ("app.help", "ctrl+i", "terminals send ctrl+i as tab"),
         ("app.help", "hyperspace+q", "'hyperspace' is no modifier"),
@@ -53,8 +53,8 @@ def test_a_wrong_entry_is_refused(id: str, keys: str, says: str) -> None:
 
 
 def test_two_entries_that_clash_with_each_other() -> None:
-    keymap, problems = effective({"app.help": "f9", "panes.next": "f9"})
-    assert keymap == {"app.help": "f9"}
+    keymap, problems = effective({"app.help": "f10", "panes.next": "f10"})
+    assert keymap == {"app.help": "f10"}
     assert "already app.help" in problems[0]
 
 
