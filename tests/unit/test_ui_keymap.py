@@ -25,7 +25,7 @@ def test_keys_as_people_write_them(written: str, key: str) -> None:
 
 
 def test_a_right_entry_is_applied() -> None:
-    assert effective({"app.help": "f9, ^T"}) == ({"app.help": "f9,ctrl+t"}, [])
+    assert effective({"app.help": "f10, ^T"}) == ({"app.help": "f10,ctrl+t"}, [])
 
 
 def test_entries_of_the_shell_are_no_problem() -> None:
