@@ -68,6 +68,7 @@ class Watch:
             self._view.fresh = True
             if shown:
                 self._mirror.wish(self._view)
+                self._picture.applied = (0, 0)  # who was there meanwhile may have left another size
             self._mirror.mark(self._picture)
 
     def poke(self) -> None:
@@ -266,9 +267,9 @@ class Mirror:
                 continue
             if (size := picture.size()) and size != picture.applied:
                 picture.applied = size
-                if size != (info.width, info.height):
-                    questions.append(resizing(info.target, *size))
-                    asked.append(picture)
+                # Whatever size was seen last: it may have changed since, and to ask for the same one costs nothing.
+                questions.append(resizing(info.target, *size))
+                asked.append(picture)
             flags = "-peN" if ladder.may_control else "-pe"
             questions.append(Question(f"capture-pane {flags} -t {quoted(picture.pane)}", info.target, BRIEF))
             asked.append(picture)

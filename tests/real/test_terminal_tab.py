@@ -113,15 +113,21 @@ async def test_the_past_is_all_there(tmux: TmuxServer, tmp_path: Path) -> None:
 
 
 async def test_the_past_of_a_program_that_goes_on(tmux: TmuxServer, tmp_path: Path) -> None:
-    program = "i=0; while :; do i=$((i+1)); echo line $i; done"
-    async with opened(tmux, tmp_path, "sh", "-c", program) as (pilot, _app, view):
-        await until(pilot, lambda: view.info is not None and view.info.history > 2_500)
-        await pilot.press("pageup", "pageup")
-        await pilot.press("pageup")
+    program = "stty -echo; seq -f 'line %g' 1 3000; while read more; do seq -f 'line %g' $more; done"
+    async with opened(tmux, tmp_path, "sh", "-c", program) as (pilot, app, view):
+        await shows(pilot, view, "line 3000")
+        await pilot.press("k")
         await until(pilot, lambda: view.past is not None and len(view.past.lines) > 1_000)
+        pane = app.yard.rows["0001"].pane
+        await tmux.type_literal(pane, "3001 3700\r")
+        await until(pilot, lambda: view.frame is not None and "line 3700" in view.frame.lines)
+        await pilot.press("g")
+        await until(pilot, lambda: view.past is not None and view.past.complete)
         assert view.past is not None
-        numbers = [int(word.split()[1]) for word in view.past.text(0, view.past.total) if word.startswith("line ")]
-        assert numbers == list(range(numbers[0], numbers[-1] + 1)), "not one is missing or there twice"
+        words = [word for word in view.past.text(0, view.past.total) if word]
+        assert words == [f"line {number}" for number in range(1, 3_001)], "not one is missing or there twice"
+        await pilot.press("G")
+        await shows(pilot, view, "line 3700")
 
 
 async def test_a_firehose_is_not_felt_in_the_input(tmux: TmuxServer, tmp_path: Path) -> None:

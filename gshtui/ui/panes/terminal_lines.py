@@ -6,6 +6,7 @@ pane.
 
 from __future__ import annotations
 
+import platform
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from gshtui.tmux.panes import PaneInfo
 
 _MUTED = "$foreground-muted"
+_HOST = platform.node()
+"""What tmux calls a terminal whose program chose no title."""
 
 
 class Shown(msgspec.Struct, frozen=True):
@@ -54,7 +57,7 @@ def title(
     if state.killed:
         parts.append((" · killed, can be restored", "$warning"))
     doing = one_line(state.doing or (info.title if info is not None else ""), 80)
-    if doing and doing != state.row.name:
+    if doing and doing not in (state.row.name, _HOST):
         parts.append((f" · {doing}", _MUTED))
     return _spread(Content.assemble(*parts), Content.styled(command, _MUTED), width)
 
@@ -104,7 +107,7 @@ def _facts(info: PaneInfo | None, shown: Shown) -> list[str]:
     if info is not None:
         if info.alternate:
             facts.append("full-screen program")
-        if (info.width, info.height) != shown.size and not info.dead and info.width:
+        if (info.width, info.height) != shown.size and not info.dead and not shown.held and info.width:
             facts.append(f"{info.width}x{info.height}{', someone is attached' if info.attached else ''}")
     return facts
 

@@ -85,12 +85,15 @@ class Reading(Surface):
     def scroll_rows(self, rows: int) -> None:
         if self.past is None and (rows >= 0 or not self.top):
             return
-        before = self.up
         self.move(rows)
         self._load()
         if rows > 0:
             self._go_on_if_read()
-        if (before == 0) != (self.up == 0):
+
+    def move(self, rows: int) -> None:
+        before = self.up
+        super().move(rows)
+        if self.up != before:
             self.post_message(self.Changed())
 
     def action_rows(self, rows: int) -> None:

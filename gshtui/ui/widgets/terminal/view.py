@@ -138,8 +138,8 @@ class TerminalView(Reading):
             return
         self.show_frame(frame)
         info = frame.info
-        if info.dead and self._said[2:3] != (True,):
-            self.typing = False
+        if self._said[2:3] != (info.dead,):  # the first frame, or its end
+            self.typing = self.typing and not info.dead
             self.refresh_bindings()
         said = (frame.gone, self.behind, info.dead, info.exit_status, info.alternate, info.attached, info.title)
         said += (info.width, info.height, info.command)

@@ -1,0 +1,101 @@
+"""The whole window in a real terminal: gsh-tui in one tmux, its agents in another, driven by keys alone."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from gshtui.tmux.server import TmuxServer
+from tests.kit.tmux import end_server, eventually, private_server, screen, short_folder, shows
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+class Desk:
+    """A person in front of the window."""
+
+    def __init__(self, outer: TmuxServer, pane: str, agents: TmuxServer) -> None:
+        self.outer, self.pane, self.agents = outer, pane, agents
+
+    async def keys(self, *names: str) -> None:
+        await self.outer.send_keys(self.pane, *names)
+
+    async def type(self, text: str) -> None:
+        await self.outer.type_literal(self.pane, text)
+
+    async def size(self) -> tuple[int, int]:
+        """Columns and rows of the agent's terminal."""
+        [info] = [info for info in await self.agents.panes() if info.session == "gsh-agent-0001"]
+        return info.width, info.height
+
+    async def sees(self, *texts: str) -> str:
+        """Wait until the window shows all of this."""
+        return await eventually(
+            lambda: screen(self.outer, self.pane), until=lambda seen: all(text in seen for text in texts), within=20
+        )
+
+
+@asynccontextmanager
+async def desk() -> AsyncGenerator[Desk]:
+    """A fresh home with the window open in it."""
+    with short_folder() as folder:
+        async with private_server() as outer:
+            project, runtime = folder / "home" / "aurora", folder / "run"
+            project.mkdir(parents=True)
+            runtime.mkdir(mode=0o700)
+            env = {
+                "HOME": str(folder / "home"),
+                "PATH": os.environ["PATH"],
+                "PYTHONPATH": str(ROOT),
+                "SHELL": "/bin/sh",
+                "TERM": "xterm-256color",
+                "LANG": "C.UTF-8",
+                "TMUX_TMPDIR": str(folder),
+                "XDG_RUNTIME_DIR": str(runtime),
+            }
+            argv = [sys.executable, "-m", "gshtui"]
+            info = await outer.spawn("desk", argv, cwd=project, env=env, width=150, height=40)
+            agents = TmuxServer(socket_path=folder / f"tmux-{os.getuid()}" / "gsh")
+            try:
+                yield Desk(outer, info.pane, agents)
+            finally:
+                await agents.close()
+                for socket in folder.glob("tmux-*/*"):
+                    end_server(socket)
+
+
+async def test_an_agent_is_spawned_opened_typed_into_attached_and_left() -> None:
+    async with desk() as person:
+        await person.sees("Ask for anything", "main idle")
+        await person.type("/spawn name=tester cli='sh -i'\r")
+        await person.sees("tester", "(0001) runs in")
+        await person.keys("M-2")
+        await person.sees("Open")
+        await person.keys("Down")
+        await person.sees("▌ idle · by screen")
+        await person.keys("Enter")
+        await person.sees("▌tester", "attach -t =gsh-agent-0001", "enter types into tester")
+        await person.keys("Enter")
+        await person.sees("Every key goes to tester.", "ctrl+] Stop typing")
+        await person.type("echo hi-$((40+2))\r")
+        await person.sees("hi-42")
+        await person.keys("C-]")
+        await person.sees("enter types into tester")
+        await person.keys("a")
+        whole = await person.sees("hi-42", "ctrl+b d goes back to gsh-tui")
+        assert "Timeline" not in whole
+        await eventually(person.size, until=lambda size: size == (150, 40))
+        await person.type("echo from-the-whole-screen\r")
+        await person.keys("C-b", "d")
+        await person.sees("Timeline", "enter types into tester", "\u2502from-the-whole-screen")
+        await eventually(person.size, until=lambda size: size[0] < 100)
+        await person.keys("F9")
+        await person.sees("▌gsh-main", "enter types into gsh-main")
+        await person.keys("C-q")
+        await eventually(lambda: person.outer.pane(person.pane), until=lambda info: info.dead)
+        left = {info.session: info.pane for info in await person.agents.panes() if not info.dead}
+        assert sorted(left) == ["gsh-agent-0001", "gsh-main"], "agents outlive the window"
+        await shows(person.agents, left["gsh-agent-0001"], "hi-42")

@@ -1,0 +1,80 @@
+"""Terminal tabs in pictures: live, typed into, read back, searched, ended; small and large, dark and light.
+
+`pytest --snapshot-update` writes them anew; look at them (`rsvg-convert`) before you commit them.
+"""
+
+from __future__ import annotations
+
+import pytest
+from textual.pilot import Pilot
+
+from gshtui.ui.messages import OpenTerminal
+from gshtui.ui.widgets.terminal.view import TerminalView
+from tests.kit.snapshots import Snap, snap
+from tests.kit.terminal_frames import SHELL, WORKING, ReelWindow
+from tests.kit.terminal_window import until
+from tests.ui.test_pictures import SIZES, THEMES
+
+__all__ = ["snap"]
+PAST = tuple(f"\x1b[2m{number:5}\x1b[0m  \x1b[3{number % 7 + 1}mpassed\x1b[0m test_parser" for number in range(2_000))
+
+
+async def opened(app: ReelWindow, pilot: Pilot[int], size: tuple[int, int]) -> TerminalView:
+    """The tab, with a coding agent in it where there is room for one, else a shell."""
+    await until(pilot, lambda: app.hub is not None)
+    app.post_message(OpenTerminal("0001"))
+    await until(pilot, lambda: app.reel.sizes)
+    rows = WORKING if size[1] > 40 else SHELL
+    y = len(rows) - (3 if rows is WORKING else 1)
+    app.reel.show(rows, cursor_x=22, cursor_y=y)
+    await settled(pilot)
+    return app.screen.query_one(TerminalView)
+
+
+async def settled(pilot: Pilot[int]) -> None:
+    await pilot.pause()
+    await pilot.app.workers.wait_for_complete()
+    await pilot.pause()
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("size", SIZES)
+async def test_live(snap: Snap, size: tuple[int, int], theme: str) -> None:
+    app = ReelWindow(theme=theme, past=PAST)
+    async with app.run_test(size=size) as pilot:
+        await opened(app, pilot, size)
+        snap(app)
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("size", SIZES)
+async def test_typed_into(snap: Snap, size: tuple[int, int], theme: str) -> None:
+    app = ReelWindow(theme=theme, past=PAST)
+    async with app.run_test(size=size) as pilot:
+        await opened(app, pilot, size)
+        await pilot.press("enter")
+        await settled(pilot)
+        snap(app)
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("size", SIZES)
+async def test_searched(snap: Snap, size: tuple[int, int], theme: str) -> None:
+    app = ReelWindow(theme=theme, past=PAST)
+    async with app.run_test(size=size) as pilot:
+        view = await opened(app, pilot, size)
+        await pilot.press("slash", *"1990")
+        await until(pilot, lambda: view.search is not None and view.search.here is not None)
+        await settled(pilot)
+        snap(app)
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("size", SIZES)
+async def test_ended(snap: Snap, size: tuple[int, int], theme: str) -> None:
+    app = ReelWindow(theme=theme)
+    async with app.run_test(size=size) as pilot:
+        await opened(app, pilot, size)
+        app.reel.show(SHELL, dead=True, exit_status=2)
+        await settled(pilot)
+        snap(app)
