@@ -58,7 +58,7 @@ class PtyChild:
             self._read(0.05)
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             if pid:
-                self._read(0)
+                self._read_rest()
                 self.pid = 0
                 return os.waitstatus_to_exitcode(status)
             assert time.monotonic() < end, self.output[-2_000:]
@@ -73,6 +73,17 @@ class PtyChild:
             os.kill(self.pid, signal.SIGKILL)
             os.waitpid(self.pid, 0)
         os.close(self.fd)
+
+    def _read_rest(self) -> None:
+        """Read to the end: the kernel hands over what was printed last a moment after the program is gone."""
+        while select.select([self.fd], [], [], 1.0)[0]:
+            try:
+                data = os.read(self.fd, 65_536)
+            except OSError:
+                return
+            if not data:
+                return
+            self.output += data
 
     def _read(self, seconds: float) -> None:
         while select.select([self.fd], [], [], seconds)[0]:
