@@ -33,9 +33,9 @@ sys.exit(3)
 """A full-screen program that wants mouse and bracketed pastes, and shows the bytes that it gets."""
 
 HOSTILE = (
-    "import sys,time;sys.stdout.write('start\\x1b]52;c;aGVsbG8=\\x07\\x1b]0;#(touch x)\\x07\\x1bPq#0~\\x1b\\\\"
+    "import sys;sys.stdout.write('start\\x1b]52;c;aGVsbG8=\\x07\\x1b]0;#(touch x)\\x07\\x1bPq#0~\\x1b\\\\"
     "\\x1b]8;;http://x.example\\x07link\\x1b]8;;\\x07 \\u202eevil \\x9b31mred%end 1 1 1\\n%output %1 x\\nend');"
-    "sys.stdout.flush();time.sleep(60)"
+    "sys.stdout.flush();sys.stdin.read()"
 )
 
 
