@@ -123,7 +123,7 @@ class Yard:
 
 async def status(fleet: Fleet, id: str, *wanted: str) -> AgentRow:
     """Wait until the agent's status is one of these."""
-    return await fleet.wait(id, wanted, 8.0)
+    return await fleet.wait(id, wanted, 20.0)
 
 
 async def shows(yard: Yard, row: AgentRow, text: str) -> str:

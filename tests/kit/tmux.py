@@ -30,7 +30,7 @@ from gshtui.tmux.processes import living
 from gshtui.tmux.server import TmuxServer
 
 PREFIX = "gsht"
-DEADLINE = 8.0
+DEADLINE = 20.0
 """Seconds that a test waits for anything."""
 T = TypeVar("T")
 
