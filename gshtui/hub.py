@@ -21,7 +21,7 @@ from gshtui.agents import commands as agent_commands
 from gshtui.agents.agent import Agent
 from gshtui.agents.branch import BranchWatch
 from gshtui.agents.cli import commands as cli_commands
-from gshtui.agents.fleet_ports import FleetError
+from gshtui.agents.fleet.ports import FleetError
 from gshtui.agents.journal import Journal
 from gshtui.agents.ledger import Ledger
 from gshtui.agents.minds import Minds
@@ -56,7 +56,7 @@ from gshtui.store.messages import StoredMessage
 from gshtui.store.store import Store
 
 if TYPE_CHECKING:
-    from gshtui.agents.fleet import Fleet
+    from gshtui.agents.fleet.fleet import Fleet
 
 ALL_PARTS = frozenset({"store", "guard", "socket", "providers", "agents", "fleet"})
 _START_WITHIN = 20.0
@@ -286,8 +286,8 @@ class Hub:
     async def _start_fleet(self) -> None:
         if self.store is None:
             raise FleetError("store", "Agents in terminals need the record.")
-        from gshtui.agents.fleet_assembly import make_fleet  # what no first screen needs
-        from gshtui.agents.fleet_commands import commands
+        from gshtui.agents.fleet.assembly import make_fleet  # what no first screen needs
+        from gshtui.agents.fleet.commands import commands
         from gshtui.agents.mail import commands as mail_commands
         from gshtui.agents.mail.room import MailRoom
         from gshtui.agents.terminal_tools import commands as terminal_commands

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from pydantic import Field
 
-from gshtui.agents import fleet_text
+from gshtui.agents.fleet import wording
 from gshtui.agents.ledger import Entry, Ledger, plain
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent import AgentStatusChanged, InterruptRequested
@@ -57,14 +57,14 @@ def commands(bus: Bus, ledger: Ledger, rows: Callable[[], list[AgentRow]] = list
         return [entry for entry in ledger.entries() if entry.runtime == "local"]
 
     async def agents(_invocation: Invocation, _parameters: NoParameters) -> Outcome:
-        found = fleet_text.tree(rows())
-        data = [*(plain(entry) for entry in local()), *(fleet_text.plain(row) for row in found)]
+        found = wording.tree(rows())
+        data = [*(plain(entry) for entry in local()), *(wording.plain(row) for row in found)]
         return Outcome(data, _table(local(), found))
 
     async def who(_invocation: Invocation, _parameters: NoParameters) -> Outcome:
         here = [row for row in rows() if not row.ended]
         lines = ["- **you**", *(f"- **{e.agent}** — {_state(e)}" for e in local())]
-        lines += [f"- **{row.name}** ({row.id}) — {fleet_text.state(row)}" for row in here]
+        lines += [f"- **{row.name}** ({row.id}) — {wording.state(row)}" for row in here]
         return Outcome(["person", *_names(local(), here)], "\n".join(lines))
 
     async def status(invocation: Invocation, parameters: StatusParameters) -> Outcome:
@@ -180,7 +180,7 @@ def _table(entries: list[Entry], found: list[AgentRow]) -> str:
     for row in found:
         cost = "unknown" if row.cost is None else f"${row.cost:.4f}"
         about = row.model or row.profile
-        rows.append(f"| {row.name} ({row.id}) | {fleet_text.state(row)} | {about} | {row.context:,} | {cost} |")
+        rows.append(f"| {row.name} ({row.id}) | {wording.state(row)} | {about} | {row.context:,} | {cost} |")
     return "\n".join(["| agent | status | model | context | cost |", "| --- | --- | --- | ---: | ---: |", *rows])
 
 

@@ -50,7 +50,7 @@ class Terminal(Protocol):
 
 
 class Servers(Protocol):
-    """tmux servers by socket (`gshtui.agents.fleet_terminals.Terminals`)."""
+    """tmux servers by socket (`gshtui.agents.fleet.terminals.Terminals`)."""
 
     def of(self, socket: str) -> TmuxServer: ...
 

@@ -13,9 +13,9 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gshtui.agents.fleet import Fleet
-from gshtui.agents.fleet_launch import CommandLines, Terms
-from gshtui.agents.fleet_ports import Place
+from gshtui.agents.fleet.fleet import Fleet
+from gshtui.agents.fleet.launch import CommandLines, Terms
+from gshtui.agents.fleet.ports import Place
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.fleet import AgentRow, SpawnRequest

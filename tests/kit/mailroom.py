@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gshtui.agents.fleet_terminals import Terminals
+from gshtui.agents.fleet.terminals import Terminals
 from gshtui.agents.mail.commands import commands
 from gshtui.agents.mail.room import MailRoom
 from gshtui.bus.event import Event

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gshtui.agents.fleet_terminals import Terminals
+from gshtui.agents.fleet.terminals import Terminals
 from gshtui.agents.terminal_tools.commands import commands
 from gshtui.agents.terminal_tools.front import front
 from gshtui.agents.terminal_tools.reach import Reach

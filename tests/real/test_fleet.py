@@ -12,8 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from gshtui.agents import fleet_process
-from gshtui.agents.fleet_ports import FleetError
+from gshtui.agents.fleet import process
+from gshtui.agents.fleet.ports import FleetError
 from gshtui.bus.events.agent import PromptSubmitted
 from gshtui.bus.events.fleet import AgentEnded, AgentKilled, AgentRestored, AgentSpawned, AgentSpawnFailed
 from gshtui.bus.events.hub import Noticed
@@ -36,7 +36,7 @@ async def test_a_program_is_started_spoken_to_and_ends_with_its_report(yard: Yar
         assert (row.id, row.name, row.kind, row.tmux_session) == ("0001", "repeater", "cli", "gsh-agent-0001")
         assert row.owner == os.getpid()
         await shows(yard, row, "ready")
-        assert row.pid_started == fleet_process.started(row.pid) != 0
+        assert row.pid_started == process.started(row.pid) != 0
         message = await fleet.send("1", "hello\nwith $(date) `x` ; #{pane_id}", defer_if_busy=False)
         assert message
         await shows(yard, row, "got:with $(date) `x` ; #{pane_id}")
@@ -246,8 +246,8 @@ async def test_a_killed_agent_ends_with_all_it_started_when_its_while_is_over(ya
         await fleet.kill(row.id)
         ended = await status(fleet, row.id, "done")
         assert (ended.killed, ended.doing) == (True, "killed")
-        assert fleet_process.started(worker.pid) == 0
-        assert not fleet_process.runs(row.pid, row.pid_started)
+        assert process.started(worker.pid) == 0
+        assert not process.runs(row.pid, row.pid_started)
         with pytest.raises(FleetError, match="has ended already"):
             await fleet.undo_kill(row.id)
 
@@ -259,7 +259,7 @@ async def test_a_program_that_ignores_the_hang_up_is_ended_too(yard: Yard) -> No
         await shows(yard, row, "ready")
         ended = await fleet.kill(row.id, now=True)
         assert ended.status == "done"
-        assert not fleet_process.runs(row.pid, row.pid_started)
+        assert not process.runs(row.pid, row.pid_started)
 
 
 async def test_an_agent_may_not_nest_deeper_than_three_nor_start_too_many(yard: Yard) -> None:

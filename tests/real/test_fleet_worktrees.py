@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.agents.fleet_ports import FleetError
+from gshtui.agents.fleet.ports import FleetError
 from gshtui.agents.worktrees.consent import by_gate
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.agents.fleet_ports import FleetError
-from gshtui.agents.fleet_post import TerminalPost
+from gshtui.agents.fleet.ports import FleetError
+from gshtui.agents.fleet.post import TerminalPost
 from gshtui.bus.events.agent import AgentStatusChanged, TurnStarted
 from gshtui.bus.events.fleet import AgentEnded
 from gshtui.tmux.server import TmuxServer

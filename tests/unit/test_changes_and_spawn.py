@@ -69,7 +69,7 @@ def test_the_offers_come_from_the_commands_data() -> None:
 
 def test_the_line_says_what_was_filled_in() -> None:
     """Read back by the language itself: quotes, newlines and backslashes arrive as they were typed."""
-    from gshtui.agents.fleet_spawn_command import SpawnParameters, spawn_command
+    from gshtui.agents.fleet.spawn_command import SpawnParameters, spawn_command
 
     registry = Registry()
     registry.register(spawn_command(None))  # pyright: ignore[reportArgumentType]  # only its declaration is used

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gshtui.agents.fleet_probe import LATE, UNBORN_FOR, Seen, changes, verdict
+from gshtui.agents.fleet.probe import LATE, UNBORN_FOR, Seen, changes, verdict
 from gshtui.bus.fleet import AgentRow
 
 NOW = 1_000_000.0

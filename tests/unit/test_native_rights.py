@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from gshtui.agents.fleet_limits import MAX_DEPTH
+from gshtui.agents.fleet.limits import MAX_DEPTH
 from gshtui.agents.native.budget import Budget
 from gshtui.agents.native.personas import load_personas
 from gshtui.agents.native.rights import narrowed

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from gshtui.agents.cli.session import SessionError
-from gshtui.agents.fleet_programs import Programs, is_known
-from gshtui.agents.fleet_terminals import Terminals
+from gshtui.agents.fleet.programs import Programs, is_known
+from gshtui.agents.fleet.terminals import Terminals
 from gshtui.agents.mail.framing import framed
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent import PromptSubmitted

@@ -10,9 +10,9 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
 
-from gshtui.agents.fleet_ports import FleetError, Post
-from gshtui.agents.fleet_programs import Programs
-from gshtui.agents.fleet_terminals import Terminals
+from gshtui.agents.fleet.ports import FleetError, Post
+from gshtui.agents.fleet.programs import Programs
+from gshtui.agents.fleet.terminals import Terminals
 from gshtui.agents.mail.addresses import Address, Addresses
 from gshtui.agents.mail.carriers import Carriers
 from gshtui.agents.mail.counter import Counter

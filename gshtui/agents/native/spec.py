@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from gshtui.agents.fleet_limits import MAX_DEPTH
+from gshtui.agents.fleet.limits import MAX_DEPTH
 from gshtui.bus.fleet import AgentRow, SpawnRequest
 from gshtui.bus.ids import new_id
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from gshtui.agents import commands as agent_commands
 from gshtui.agents.agent import Agent
-from gshtui.agents.fleet_terminals import Terminals
+from gshtui.agents.fleet.terminals import Terminals
 from gshtui.agents.ledger import Ledger
 from gshtui.agents.mail import commands as mail_commands
 from gshtui.agents.mail.addresses import Addresses

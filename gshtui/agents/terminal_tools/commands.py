@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from functools import partial
 
-from gshtui.agents.fleet_terminals import Terminals
+from gshtui.agents.fleet.terminals import Terminals
 from gshtui.agents.terminal_tools import terminal, tmux
 from gshtui.agents.terminal_tools.reach import Reach, Rows, of_project
 from gshtui.agents.terminal_tools.shared import Shells

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gshtui.agents.fleet_terminals import Terminals
+from gshtui.agents.fleet.terminals import Terminals
 from gshtui.agents.terminal_tools.front import is_shell
 from gshtui.agents.terminal_tools.shared import SharedShell, Shells
 from gshtui.bus.fleet import AgentRow

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import psutil
 
-from gshtui.agents.fleet_environment import environment
+from gshtui.agents.fleet.environment import environment
 from gshtui.agents.terminal_tools import zsh
 from gshtui.agents.terminal_tools.front import SHELLS, Front, front, is_shell
 from gshtui.commands.declaration import CommandError

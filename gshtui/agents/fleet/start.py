@@ -10,10 +10,10 @@ import asyncio
 import time
 from pathlib import Path
 
-from gshtui.agents import fleet_limits, fleet_process
-from gshtui.agents.fleet_ground import Ground, of_store
-from gshtui.agents.fleet_ports import FleetError, Start
-from gshtui.agents.fleet_terminals import socket_of
+from gshtui.agents.fleet import limits, process
+from gshtui.agents.fleet.ground import Ground, of_store
+from gshtui.agents.fleet.ports import FleetError, Start
+from gshtui.agents.fleet.terminals import socket_of
 from gshtui.bus.events.fleet import AgentSpawned, AgentSpawnFailed
 from gshtui.bus.events.hub import Noticed
 from gshtui.bus.fleet import AgentRow, SpawnRequest
@@ -141,7 +141,7 @@ class Starter:
         async with self._row_at_a_time:
             await rows.load()
             if limited:
-                fleet_limits.check(request, rows.all(), now)
+                limits.check(request, rows.all(), now)
             return await rows.add(row, request)
 
     async def _first(self, row: AgentRow, request: SpawnRequest) -> AgentRow:
@@ -163,7 +163,7 @@ class Starter:
         ground = self._ground
         server = ground.terminals.of(ground.place.socket)
         pane = await self._open(server, row, start)
-        begun = await asyncio.to_thread(fleet_process.started, pane.pid)
+        begun = await asyncio.to_thread(process.started, pane.pid)
         fields = {
             "socket": socket_of(server), "tmux_session": pane.session, "pane": pane.pane, "pid": pane.pid,
             "pid_started": begun, "argv": list(start.argv), "status": "starting", "status_source": "spawn",

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from gshtui.agents.fleet import Fleet
-from gshtui.agents.fleet_launch import CommandLines, Terms
-from gshtui.agents.fleet_ports import Place
-from gshtui.agents.fleet_post import TerminalPost
-from gshtui.agents.fleet_programs import Programs
-from gshtui.agents.fleet_terminals import Terminals
+from gshtui.agents.fleet.fleet import Fleet
+from gshtui.agents.fleet.launch import CommandLines, Terms
+from gshtui.agents.fleet.ports import Place
+from gshtui.agents.fleet.post import TerminalPost
+from gshtui.agents.fleet.programs import Programs
+from gshtui.agents.fleet.terminals import Terminals
 from gshtui.agents.mail.room import MailRoom
 from gshtui.agents.worktrees.consent import by_gate
 from gshtui.agents.worktrees.setup import Consent, no_consent

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import msgspec
 
-from gshtui.agents.fleet_environment import environment
-from gshtui.agents.fleet_ports import FleetError, Start
-from gshtui.agents.fleet_programs import Programs
+from gshtui.agents.fleet.environment import environment
+from gshtui.agents.fleet.ports import FleetError, Start
+from gshtui.agents.fleet.programs import Programs
 from gshtui.agents.native.personas import load_personas
 from gshtui.agents.native.spec import Spec, SpecError, make_spec, native_argv, read_spec, spec_path, write_spec
 from gshtui.agents.worktrees.create import create_worktree

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gshtui.agents.fleet_ports import FleetError, Launcher, Place, Post
-from gshtui.agents.fleet_rows import Rows
-from gshtui.agents.fleet_terminals import Terminals
+from gshtui.agents.fleet.ports import FleetError, Launcher, Place, Post
+from gshtui.agents.fleet.rows import Rows
+from gshtui.agents.fleet.terminals import Terminals
 from gshtui.bus.bus import Bus
 from gshtui.bus.fleet import ENDED_STATUSES, AgentRow
 from gshtui.store.errors import StoreError

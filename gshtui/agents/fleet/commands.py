@@ -12,11 +12,11 @@ from typing import Any
 
 from pydantic import Field
 
-from gshtui.agents import fleet_text
-from gshtui.agents.fleet import Fleet
-from gshtui.agents.fleet_ports import FleetError
-from gshtui.agents.fleet_spawn_command import spawn_command
-from gshtui.agents.fleet_spawn_command import told as _told
+from gshtui.agents.fleet import wording
+from gshtui.agents.fleet.fleet import Fleet
+from gshtui.agents.fleet.ports import FleetError
+from gshtui.agents.fleet.spawn_command import spawn_command
+from gshtui.agents.fleet.spawn_command import told as _told
 from gshtui.agents.ledger import Entry
 from gshtui.agents.ledger import plain as plain_entry
 from gshtui.bus.fleet import AgentRow
@@ -129,13 +129,13 @@ class _Family:
 
     async def _ls(self, _invocation: Invocation, parameters: AgentParameters) -> Outcome:
         await self._fleet.refresh()
-        rows = fleet_text.tree(self._fleet.rows(everywhere=parameters.all))
+        rows = wording.tree(self._fleet.rows(everywhere=parameters.all))
         known = {row.id for row in rows}
         here = [entry for entry in self._local() if entry.runtime == "local" and entry.agent not in known]
-        data = [*map(plain_entry, here), *(fleet_text.plain(row, self._attach_words(row)) for row in rows)]
+        data = [*map(plain_entry, here), *(wording.plain(row, self._attach_words(row)) for row in rows)]
         if not data:
             return Outcome([], "No agents are here. `spawn` starts one.")
-        table = [fleet_text.HEAD, *map(_local_line, here), *map(fleet_text.line, rows)]
+        table = [wording.HEAD, *map(_local_line, here), *map(wording.line, rows)]
         return Outcome(data, "\n".join(table))
 
     async def _show(self, _invocation: Invocation, parameters: AgentParameters) -> Outcome:
@@ -143,8 +143,8 @@ class _Family:
         report = await self._fleet.show(row.id)
         self._fleet.seen(row.id)
         attach = self._attach_words(row)
-        text = f"{fleet_text.details(row, attach)}\n\n{report or '(no report yet)'}"
-        return Outcome(fleet_text.plain(row, attach) | {"report": report}, text)
+        text = f"{wording.details(row, attach)}\n\n{report or '(no report yet)'}"
+        return Outcome(wording.plain(row, attach) | {"report": report}, text)
 
     async def _attach(self, _invocation: Invocation, parameters: AgentParameters) -> Outcome:
         row = await self._fleet.find(parameters.target)
@@ -152,7 +152,7 @@ class _Family:
             hint = f"`agent recover {row.id}` brings it back."
             raise CommandError(f"{row.name} ({row.id}) has no terminal now.", hint=hint)
         words = self._fleet.attach_command(row)
-        return Outcome(fleet_text.plain(row, words) | {"argv": words}, f"`{shlex.join(words)}`")
+        return Outcome(wording.plain(row, words) | {"argv": words}, f"`{shlex.join(words)}`")
 
     async def _send(self, invocation: Invocation, parameters: AgentParameters) -> Outcome:
         sender = invocation.caller.name if invocation.caller.is_agent else "person"
@@ -170,10 +170,10 @@ class _Family:
         except TimeoutError:
             row = await self._fleet.find(parameters.target)
             text = f"{row.name} ({row.id}) is still {row.status} after {parameters.timeout:g} s."
-            return Outcome(fleet_text.plain(row), text, is_error=True, timed_out=True)
+            return Outcome(wording.plain(row), text, is_error=True, timed_out=True)
         missed = row.status not in wanted
-        said = f"{row.name} ({row.id}) is {fleet_text.state(row)}."
-        return Outcome(fleet_text.plain(row) | {"report": row.report}, said, is_error=missed)
+        said = f"{row.name} ({row.id}) is {wording.state(row)}."
+        return Outcome(wording.plain(row) | {"report": row.report}, said, is_error=missed)
 
     async def _interrupt(self, invocation: Invocation, parameters: AgentParameters) -> Outcome:
         row = await self._fleet.find(parameters.target)
@@ -184,13 +184,13 @@ class _Family:
 
     async def _restart(self, _invocation: Invocation, parameters: AgentParameters) -> Outcome:
         row = await self._fleet.restart(parameters.target)
-        return Outcome(fleet_text.plain(row, self._attach_words(row)), f"{row.name} ({row.id}) is started again.")
+        return Outcome(wording.plain(row, self._attach_words(row)), f"{row.name} ({row.id}) is started again.")
 
     async def _rename(self, _invocation: Invocation, parameters: AgentParameters) -> Outcome:
         if not parameters.text.strip():
             raise UsageError("There is no new name.", hint=f"`agent rename {parameters.target} NAME`.")
         row = await self._fleet.rename(parameters.target, parameters.text)
-        return Outcome(fleet_text.plain(row), f"{row.id} is called {row.name} now.")
+        return Outcome(wording.plain(row), f"{row.id} is called {row.name} now.")
 
     async def _unsaved(self, _invocation: Invocation, parameters: AgentParameters) -> Outcome:
         row = await self._fleet.find(parameters.target)
@@ -209,11 +209,11 @@ class _Family:
             )
         row = await self._fleet.kill(row.id, now=parameters.now)
         undo = "" if row.ended else f" `agent undo {row.id}` brings it back within {self._fleet.grace:.0f} s."
-        return Outcome(fleet_text.plain(row), f"{row.name} ({row.id}) is killed.{undo}")
+        return Outcome(wording.plain(row), f"{row.name} ({row.id}) is killed.{undo}")
 
     async def _undo(self, _invocation: Invocation, parameters: AgentParameters) -> Outcome:
         row = await self._fleet.undo_kill(parameters.target)
-        return Outcome(fleet_text.plain(row), f"{row.name} ({row.id}) goes on.")
+        return Outcome(wording.plain(row), f"{row.name} ({row.id}) goes on.")
 
     async def _recover(self, _invocation: Invocation, parameters: AgentParameters) -> Outcome:
         if parameters.target != "all":
@@ -221,7 +221,7 @@ class _Family:
         else:
             rows = await self._fleet.recover_all()
         names = ", ".join(f"{row.name} ({row.id})" for row in rows) or "nobody"
-        return Outcome([fleet_text.plain(row, self._attach_words(row)) for row in rows], f"Recovered: {names}.")
+        return Outcome([wording.plain(row, self._attach_words(row)) for row in rows], f"Recovered: {names}.")
 
     async def _remove(self, _invocation: Invocation, parameters: AgentParameters) -> Outcome:
         row = await self._fleet.find(parameters.target)

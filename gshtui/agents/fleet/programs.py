@@ -17,7 +17,7 @@ from gshtui.agents.cli import launch
 from gshtui.agents.cli.profile import GENERIC, Loaded, Profile, ProfileError, load
 from gshtui.agents.cli.reading import read
 from gshtui.agents.cli.session import CliSession, SessionError
-from gshtui.agents.fleet_ports import FleetError, Kind, Start
+from gshtui.agents.fleet.ports import FleetError, Kind, Start
 from gshtui.bus.fleet import AgentRow, SpawnRequest
 from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.server import TmuxServer

@@ -10,9 +10,9 @@ import shlex
 
 from pydantic import Field
 
-from gshtui.agents import fleet_text
-from gshtui.agents.fleet import Fleet
-from gshtui.agents.fleet_ports import FleetError
+from gshtui.agents.fleet import wording
+from gshtui.agents.fleet.fleet import Fleet
+from gshtui.agents.fleet.ports import FleetError
 from gshtui.agents.native.spawn import assessment
 from gshtui.bus.fleet import SpawnRequest
 from gshtui.commands.declaration import (
@@ -57,7 +57,7 @@ def spawn_command(fleet: Fleet) -> AnyCommand:
             raise told(error) from error
         attach = fleet.attach_command(row)
         text = f"**{row.name}** ({row.id}) runs in `{row.tmux_session}`; `{shlex.join(attach)}` shows it."
-        return Outcome(fleet_text.plain(row, attach), text)
+        return Outcome(wording.plain(row, attach), text)
 
     async def assess(invocation: Invocation, parameters: SpawnParameters) -> Assessment:
         return assessment(_request(invocation, parameters))

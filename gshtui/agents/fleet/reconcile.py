@@ -11,10 +11,10 @@ import os
 import time
 from collections.abc import Awaitable, Callable
 
-from gshtui.agents import fleet_probe
-from gshtui.agents.fleet_catch_up import CatchUp
-from gshtui.agents.fleet_ground import Ground, over
-from gshtui.agents.fleet_programs import Programs
+from gshtui.agents.fleet import probe
+from gshtui.agents.fleet.catch_up import CatchUp
+from gshtui.agents.fleet.ground import Ground, over
+from gshtui.agents.fleet.programs import Programs
 from gshtui.bus.events.agent import AgentStatusChanged
 from gshtui.bus.events.hub import Noticed
 from gshtui.bus.fleet import AgentRow
@@ -106,13 +106,13 @@ class Reconciler:
         """Whether this process is the one that writes about the row."""
         return row.owner == os.getpid() or (self._ground.place.visiting and not row.owner)
 
-    async def _take(self, before: AgentRow, seen: fleet_probe.Seen) -> AgentRow | None:
+    async def _take(self, before: AgentRow, seen: probe.Seen) -> AgentRow | None:
         """Write down what was seen of one row; the row, when it is lost by that."""
         ground = self._ground
         row = ground.rows.get(before.id)
         if row is None or row.pid != before.pid or row.pane != before.pane or over(row):
             return None  # it was restarted or ended while its terminal was looked at
-        if not (fields := fleet_probe.changes(row, seen, time.time())):
+        if not (fields := probe.changes(row, seen, time.time())):
             return None
         row = await ground.rows.change(row.id, **fields)
         status = (

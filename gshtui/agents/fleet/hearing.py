@@ -10,10 +10,10 @@ import contextlib
 from collections.abc import Awaitable, Sequence
 from typing import Protocol
 
-from gshtui.agents import fleet_state
-from gshtui.agents.fleet_ground import Ground, over
-from gshtui.agents.fleet_ports import FleetError
-from gshtui.agents.fleet_reports import Reports
+from gshtui.agents.fleet import state
+from gshtui.agents.fleet.ground import Ground, over
+from gshtui.agents.fleet.ports import FleetError
+from gshtui.agents.fleet.reports import Reports
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import TurnFinished
 from gshtui.bus.events.fleet import AgentSpawnRequested
@@ -35,7 +35,7 @@ class Hearing:
         self._reports = reports
         self._spawn = spawn
         self._wishes: set[asyncio.Task[None]] = set()
-        self._subscription = ground.bus.subscribe(self._listen, AgentSpawnRequested, *fleet_state.HEARD, name="fleet")
+        self._subscription = ground.bus.subscribe(self._listen, AgentSpawnRequested, *state.HEARD, name="fleet")
 
     async def stop(self) -> None:
         """Hear no more, and give up what is still being started."""
@@ -60,7 +60,7 @@ class Hearing:
             await self._spawn(event.request, spawn=event.spawn)
 
     async def _heard(self, row: AgentRow, event: Event) -> None:
-        fields = fleet_state.changes(row, event)
+        fields = state.changes(row, event)
         if isinstance(event, TurnFinished):
             fields["unread"] = row.unread + 1
         self._ground.rows.change_soon(row.id, fields)

@@ -12,11 +12,11 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from gshtui.agents import fleet_process
-from gshtui.agents.fleet_ground import Ground, over
-from gshtui.agents.fleet_ports import FleetError
-from gshtui.agents.fleet_probe import ended
-from gshtui.agents.fleet_programs import is_known
+from gshtui.agents.fleet import process
+from gshtui.agents.fleet.ground import Ground, over
+from gshtui.agents.fleet.ports import FleetError
+from gshtui.agents.fleet.probe import ended
+from gshtui.agents.fleet.programs import is_known
 from gshtui.bus.events.fleet import AgentKilled, AgentRestored
 from gshtui.bus.events.hub import Noticed
 from gshtui.bus.fleet import AgentRow
@@ -52,7 +52,7 @@ class Killer:
         found: list[str] = []
         if row.status in ("thinking", "tool", "waiting"):
             found.append(f"It is at work: {row.doing or row.status}.")
-        running = await asyncio.to_thread(fleet_process.below, row.pid, row.pid_started)
+        running = await asyncio.to_thread(process.below, row.pid, row.pid_started)
         found += [f"It runs a command: {line}" for line in running[:3]]
         return found + await self._ground.launcher.unsaved(row)
 
@@ -87,7 +87,7 @@ class Killer:
             hint = f"`agent restart {row.id}` starts it again."
             raise FleetError("ended", f"{row.name} ({row.id}) has ended already.", hint=hint)
         await self._call_off(row.id)
-        await asyncio.to_thread(fleet_process.go_on, row.pid, row.pid_started)
+        await asyncio.to_thread(process.go_on, row.pid, row.pid_started)
         row = await self._ground.rows.change(row.id, killed=False, killed_at=0.0, doing="")
         self._ground.bus.publish(AgentRestored(agent=row.id))
         return row
@@ -109,7 +109,7 @@ class Killer:
         except TmuxError as error:
             if error.kind not in ("gone", "no_such_pane"):
                 raise FleetError("tmux", error.message, hint=error.hint) from error
-        if not await asyncio.to_thread(fleet_process.end, row.pid, row.pid_started, END_GRACE):
+        if not await asyncio.to_thread(process.end, row.pid, row.pid_started, END_GRACE):
             raise FleetError("failed", f"Process {row.pid} of {row.name} ({row.id}) could not be ended.")
 
     async def stop(self) -> None:
@@ -122,7 +122,7 @@ class Killer:
 
     async def _stand(self, row: AgentRow) -> bool:
         """Have it stop working. Returns whether there is something left that could go on."""
-        await asyncio.to_thread(fleet_process.stop_below, row.pid, row.pid_started)
+        await asyncio.to_thread(process.stop_below, row.pid, row.pid_started)
         if not is_known(row):
             return False  # nothing is known that would interrupt this program without ending it
         try:
@@ -135,7 +135,7 @@ class Killer:
         try:
             until = row.killed_at + self._ground.place.grace
             while (left := until - time.time()) > 0:
-                await asyncio.to_thread(fleet_process.stop_below, row.pid, row.pid_started)
+                await asyncio.to_thread(process.stop_below, row.pid, row.pid_started)
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(min(STILL_EVERY, left)):
                         await called_off.wait()

@@ -10,8 +10,8 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from gshtui.agents import fleet_process
-from gshtui.agents.fleet_probe import Seen
+from gshtui.agents.fleet import process
+from gshtui.agents.fleet.probe import Seen
 from gshtui.bus.fleet import AgentRow
 from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.panes import PaneInfo
@@ -49,7 +49,7 @@ class Terminals:
         for socket, here in sockets.items():
             panes = await self._panes(socket, {row.pane for row in here})
             for row in here:
-                begun = await asyncio.to_thread(fleet_process.started, row.pid)
+                begun = await asyncio.to_thread(process.started, row.pid)
                 seen[row.id] = self._seen(row, panes, begun)
         return seen
 

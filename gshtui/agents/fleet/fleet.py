@@ -11,20 +11,20 @@ from collections.abc import Callable, Collection
 
 import msgspec
 
-from gshtui.agents.fleet_catch_up import CatchUp
-from gshtui.agents.fleet_follow import Follower
-from gshtui.agents.fleet_ground import Ground, of_store, over
-from gshtui.agents.fleet_hearing import Hearing
-from gshtui.agents.fleet_kill import Killer
-from gshtui.agents.fleet_ports import FleetError, Launcher, Place, Post
-from gshtui.agents.fleet_post import TerminalPost
-from gshtui.agents.fleet_programs import Programs
-from gshtui.agents.fleet_reconcile import Reconciler
-from gshtui.agents.fleet_recover import Recoverer
-from gshtui.agents.fleet_reports import Reports
-from gshtui.agents.fleet_rows import Rows
-from gshtui.agents.fleet_start import Starter
-from gshtui.agents.fleet_terminals import Terminals
+from gshtui.agents.fleet.catch_up import CatchUp
+from gshtui.agents.fleet.follow import Follower
+from gshtui.agents.fleet.ground import Ground, of_store, over
+from gshtui.agents.fleet.hearing import Hearing
+from gshtui.agents.fleet.kill import Killer
+from gshtui.agents.fleet.ports import FleetError, Launcher, Place, Post
+from gshtui.agents.fleet.post import TerminalPost
+from gshtui.agents.fleet.programs import Programs
+from gshtui.agents.fleet.reconcile import Reconciler
+from gshtui.agents.fleet.recover import Recoverer
+from gshtui.agents.fleet.reports import Reports
+from gshtui.agents.fleet.rows import Rows
+from gshtui.agents.fleet.start import Starter
+from gshtui.agents.fleet.terminals import Terminals
 from gshtui.bus.bus import Bus
 from gshtui.bus.fleet import AgentRow, SpawnRequest
 from gshtui.store.errors import StoreError

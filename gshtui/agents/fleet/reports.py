@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from gshtui.agents.fleet_ground import Ground
-from gshtui.agents.fleet_ports import FleetError
+from gshtui.agents.fleet.ground import Ground
+from gshtui.agents.fleet.ports import FleetError
 from gshtui.bus.events.agent import PromptSubmitted
 from gshtui.bus.events.fleet import AgentEnded
 from gshtui.bus.events.hub import Noticed

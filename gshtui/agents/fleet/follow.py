@@ -14,8 +14,8 @@ from typing import cast
 from gshtui.agents.cli.spool import Feed
 from gshtui.agents.cli.status import Known
 from gshtui.agents.cli.watch import CliStatus
-from gshtui.agents.fleet_ground import Ground
-from gshtui.agents.fleet_programs import Programs
+from gshtui.agents.fleet.ground import Ground
+from gshtui.agents.fleet.programs import Programs
 from gshtui.bus.events.agent import AgentStatusChanged, Status
 from gshtui.bus.fleet import ENDED_STATUSES, AgentRow
 from gshtui.tmux.watcher import Change

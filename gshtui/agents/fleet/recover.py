@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 
-from gshtui.agents.fleet_ground import Ground, of_store, over
-from gshtui.agents.fleet_kill import Killer
-from gshtui.agents.fleet_ports import FleetError
-from gshtui.agents.fleet_start import Starter
+from gshtui.agents.fleet.ground import Ground, of_store, over
+from gshtui.agents.fleet.kill import Killer
+from gshtui.agents.fleet.ports import FleetError
+from gshtui.agents.fleet.start import Starter
 from gshtui.bus.events.hub import Noticed
 from gshtui.bus.fleet import AgentRow
 from gshtui.store.errors import StoreError

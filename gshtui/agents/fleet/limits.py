@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gshtui.agents.fleet_ports import FleetError
+from gshtui.agents.fleet.ports import FleetError
 from gshtui.bus.fleet import ENDED_STATUSES, AgentRow, SpawnRequest
 
 MAX_DEPTH = 3

@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable
 
 from gshtui.agents.cli.session import SessionError
-from gshtui.agents.fleet_ports import FleetError
-from gshtui.agents.fleet_programs import Programs, is_known, of_session
-from gshtui.agents.fleet_terminals import Terminals
+from gshtui.agents.fleet.ports import FleetError
+from gshtui.agents.fleet.programs import Programs, is_known, of_session
+from gshtui.agents.fleet.terminals import Terminals
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent import InterruptRequested, PromptSubmitted
 from gshtui.bus.events.fleet import MessageSubmitted

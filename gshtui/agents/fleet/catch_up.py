@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from gshtui.agents import fleet_state
-from gshtui.agents.fleet_ground import Ground
+from gshtui.agents.fleet import state
+from gshtui.agents.fleet.ground import Ground
 from gshtui.bus.fleet import AgentRow
 
 _PAGE = 1_000
@@ -40,7 +40,7 @@ class CatchUp:
             for place, event in page:
                 after = place
                 if getattr(event, "agent", "") == row.id:
-                    told = msgspec.structs.replace(told, **fleet_state.changes(told, event))
+                    told = msgspec.structs.replace(told, **state.changes(told, event))
         self._read[row.id] = (after, told)
         now = self._ground.rows.get(row.id)
         if now is not None and after:
