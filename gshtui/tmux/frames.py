@@ -58,6 +58,8 @@ class Picture:
     """Bytes of output since the last capture."""
     urgent_at: float = 0.0
     """When to capture regardless of the frame rate, in the loop's time; 0: no such wish."""
+    awaited: bool = False
+    """A key was sent: the first output that follows is its echo."""
     changed_at: float = 0.0
     applied: tuple[int, int] = (0, 0)
     """The size that was last asked for."""

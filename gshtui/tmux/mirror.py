@@ -27,7 +27,9 @@ _BURST = 4096
 _GATHER = 0.004
 """Seconds between a sign of output and the capture, so that what is written together is seen together."""
 _ECHO = 0.02
-"""Seconds between a key and the capture that shows what it did."""
+"""Seconds between a key and the capture that shows what it did, at most: its echo mostly comes at once, and is shown
+`_WHOLE` seconds later."""
+_WHOLE = 0.001
 _SHARE = 6
 """On the chained rung a look may take a sixth of the time between looks."""
 _IDLE_AFTER, _IDLE_EVERY = 2.0, 0.5
@@ -159,7 +161,7 @@ class Mirror:
 
     def poke(self, picture: Picture) -> None:
         """See `Watch.poke`."""
-        picture.dirty = True
+        picture.dirty = picture.awaited = True
         picture.urgent_at = self._now() + _ECHO
         self._schedule(picture.urgent_at)
 
@@ -181,6 +183,10 @@ class Mirror:
             if picture.burst > _BURST or not picture.visible:
                 ladder.pause(picture.pane)
             self.mark(picture)
+            if picture.awaited and size and picture.visible:
+                picture.awaited = False
+                picture.urgent_at = self._now() + _WHOLE
+                self._schedule(picture.urgent_at)
 
         def on_change(change: Change) -> None:
             if "gone" in change.what:

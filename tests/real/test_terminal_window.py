@@ -70,8 +70,10 @@ async def desk() -> AsyncGenerator[Desk]:
 async def test_an_agent_is_spawned_opened_typed_into_attached_and_left() -> None:
     async with desk() as person:
         await person.sees("Ask for anything", "main idle")
-        await person.type("/spawn name=tester cli='sh -i'\r")
-        await person.sees("tester", "(0001) runs in")
+        await person.type("/spawn name=tester cli='sh -i'")
+        await person.sees("cli='sh -i'")
+        await person.keys("Enter")
+        await person.sees("○ tester", "idle · by screen")
         await person.keys("M-2")
         await person.sees("Open")
         await person.keys("Down")

@@ -23,11 +23,20 @@ class Keyboard:
     """Types into a terminal.
 
     Args:
+        sends: called before each piece is sent, since its echo may be there before it is known to have arrived; and
+            after a paste, which takes its time.
         sent: called after each piece that arrived.
         failed: called with a sentence when one did not.
     """
 
-    def __init__(self, terminal: Terminal, sent: Callable[[], None], failed: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        terminal: Terminal,
+        sends: Callable[[], None],
+        sent: Callable[[], None],
+        failed: Callable[[str], None],
+    ) -> None:
+        self._sends = sends
         self._terminal = terminal
         self._sent = sent
         self._failed = failed
@@ -71,12 +80,15 @@ class Keyboard:
     async def _run(self) -> None:
         while self._waiting:
             kind, pieces = self._next()
+            self._sends()
             try:
                 await self._send(kind, pieces)
             except TmuxError as error:
                 self._fail(str(error))
                 return
             self._sent()
+            if kind == "paste":
+                self._sends()
 
     def _next(self) -> tuple[_Kind, list[str | bytes]]:
         """What goes next: all of one kind that waits, but a paste alone."""

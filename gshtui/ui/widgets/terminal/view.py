@@ -59,7 +59,7 @@ class TerminalView(Reading):
         super().__init__(id=id)
         self._terminal = terminal
         self._watching: Watching | None = None
-        self._keyboard = Keyboard(terminal, self._sent, self._not_sent)
+        self._keyboard = Keyboard(terminal, self._sends, self._sent, self._not_sent)
         self._resizing: Timer | None = None
         self._said: tuple[Any, ...] = ()
         self._shown = True
@@ -110,7 +110,7 @@ class TerminalView(Reading):
         self.failed = ""
         self._terminal = terminal
         self.run_worker(self._keyboard.close(), exit_on_error=False)
-        self._keyboard = Keyboard(terminal, self._sent, self._not_sent)
+        self._keyboard = Keyboard(terminal, self._sends, self._sent, self._not_sent)
         self.on_resize()
 
     def seen_again(self, shown: bool) -> None:
@@ -204,9 +204,11 @@ class TerminalView(Reading):
         else:
             self.notify("Press enter first: then what you paste goes into the terminal.", timeout=4, markup=False)
 
-    def _sent(self) -> None:
+    def _sends(self) -> None:
         if self._watching is not None:
             self._watching.poke()
+
+    def _sent(self) -> None:
         if self.failed:
             self.failed = ""
             self.post_message(self.Changed())
