@@ -16,7 +16,7 @@ from gshtui.tmux.server import TmuxServer
 from tests.bench.figures import Report, median, p95
 from tests.bench.place import Place, ours
 from tests.bench.pty_probe import Probe
-from tests.kit.tmux import end_server, short_folder
+from tests.kit.tmux import short_folder
 
 KEYS = 90
 SAME = "yes all work and no play\r"
@@ -29,24 +29,20 @@ def run(report: Report, place: Place) -> None:
     """A quiet tab, typing into it, `yes` in it, other lines in it, seen and unseen; then the shell without a window."""
     with short_folder() as folder:
         environ = place.also(TMUX_TMPDIR=folder, LANG="C.UTF-8", SHELL="/bin/sh", PS1="$ ")
-        try:
-            with window(place, environ) as probe:
-                quiet = echoes(probe)
-                typed = into_the_terminal(probe)
-                into(probe, SAME)
-                same = echoes(probe)
-                into(probe, f"{_INTERRUPT}awk '{COUNTING}'\r")
-                seen = echoes(probe)
-                memory, used, began = probe.memory(), probe.cpu(), probe.now()
-                probe.rest(SECONDS)
-                busy, grown = 100 * (probe.cpu() - used) / (probe.now() - began), probe.memory() - memory
-                probe.write(_ALT_1)
-                probe.rest(0.5)
-                unseen = echoes(probe)
-            alone = in_tmux_alone(folder, environ)
-        finally:
-            for socket in folder.glob("tmux-*/*"):
-                end_server(socket)
+        with window(place, environ) as probe:
+            quiet = echoes(probe)
+            typed = into_the_terminal(probe)
+            into(probe, SAME)
+            same = echoes(probe)
+            into(probe, f"{_INTERRUPT}awk '{COUNTING}'\r")
+            seen = echoes(probe)
+            memory, used, began = probe.memory(), probe.cpu(), probe.now()
+            probe.rest(SECONDS)
+            busy, grown = 100 * (probe.cpu() - used) / (probe.now() - began), probe.memory() - memory
+            probe.write(_ALT_1)
+            probe.rest(0.5)
+            unseen = echoes(probe)
+        alone = in_tmux_alone(folder, environ)
     report.add("key to echo in the input, a quiet terminal tab, p95", 1e3 * p95(quiet), "ms")
     report.add("  `yes` in the tab, p95", 1e3 * p95(same), "ms", floor=1e3 * p95(quiet), limit=2.0)
     report.add("  a firehose of other lines in it, p95", 1e3 * p95(seen), "ms", floor=1e3 * p95(unseen), limit=2.0)

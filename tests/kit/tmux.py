@@ -62,6 +62,7 @@ def short_folder() -> Generator[Path]:
     try:
         yield folder
     finally:
+        end_folder(folder)
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -76,7 +77,16 @@ def reap() -> None:
 
 def end_server(socket: Path) -> None:
     """End everything that belongs to the socket: the server, its clients, and what its panes started."""
-    found = [process for process in psutil.process_iter() if process.pid != os.getpid() and _of(process, socket)]
+    _end(lambda process: _of(process, socket))
+
+
+def end_folder(folder: Path) -> None:
+    """End every server whose sockets are in the folder as `$TMUX_TMPDIR`, with its clients and programs."""
+    _end(lambda process: _in(process, folder))
+
+
+def _end(theirs: Callable[[psutil.Process], bool]) -> None:
+    found = [process for process in psutil.process_iter() if process.pid != os.getpid() and theirs(process)]
     for process in found:
         with contextlib.suppress(psutil.Error):
             process.send_signal(signal.SIGKILL)
@@ -92,6 +102,16 @@ def _of(process: psutil.Process, socket: Path) -> bool:
         if words and Path(words[0]).name.startswith("tmux") and (str(socket) in words or f"-S{socket}" in words):
             return True
         return process.environ().get("TMUX", "").startswith(f"{socket},")
+    except (psutil.Error, OSError):
+        return False
+
+
+def _in(process: psutil.Process, folder: Path) -> bool:
+    """A tmux that was told to keep its sockets here, or a program in one of its panes."""
+    try:
+        environ = process.environ()
+        named = process.name().startswith("tmux") and environ.get("TMUX_TMPDIR") == str(folder)
+        return named or environ.get("TMUX", "").startswith(f"{folder}/")
     except (psutil.Error, OSError):
         return False
 

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from gshtui.tmux.server import TmuxServer
-from tests.kit.tmux import end_server, eventually, private_server, screen, short_folder, shows
+from tests.kit.tmux import eventually, private_server, screen, short_folder, shows
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -63,8 +63,6 @@ async def desk() -> AsyncGenerator[Desk]:
                 yield Desk(outer, info.pane, agents)
             finally:
                 await agents.close()
-                for socket in folder.glob("tmux-*/*"):
-                    end_server(socket)
 
 
 async def test_an_agent_is_spawned_opened_typed_into_attached_and_left() -> None:
