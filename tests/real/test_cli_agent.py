@@ -16,6 +16,7 @@ from gshtui.bus.fleet import SpawnRequest
 from gshtui.hub import Hub, HubOptions
 from gshtui.settings.load import load
 from gshtui.tmux.attaching import words_for
+from gshtui.tmux.server import TmuxServer
 from tests.kit.command import ROOT, gsh
 from tests.kit.configuration import made_project
 from tests.kit.tmux import end_server, eventually, short_folder
@@ -155,6 +156,17 @@ async def test_a_native_agent_is_recovered_with_its_conversation(window: Hub, pr
     await eventually(said, until=lambda count: count >= before + 2, within=20)
     texts = [stored.message.text for stored in await window.messages(row.session)]
     assert texts.count("what failed?") == 2  # the first prompt was not sent again
+
+
+async def test_all_that_a_killed_server_took_come_back_without_a_window(project: Path) -> None:
+    gsh("agent", "spawn", "--name", "scout", "--provider", "offline", "what failed?", cwd=project)
+    assert gsh("agent", "wait", "scout", "--status", "idle", "--timeout", "30", cwd=project).code == 0
+    server = TmuxServer("gsh")
+    await server.kill_server()
+    await server.close()
+    recovered = gsh("agent", "recover", "all", cwd=project)
+    assert (recovered.code, recovered.out) == (0, "Recovered: scout (0001).\n")
+    assert gsh("agent", "wait", "scout", "--status", "idle", "--timeout", "30", cwd=project).code == 0
 
 
 def test_attaching_inside_the_same_server_switches(tmp_path: Path) -> None:

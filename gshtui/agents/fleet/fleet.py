@@ -241,6 +241,7 @@ class Fleet:
 
     async def recover_all(self) -> list[AgentRow]:
         """Bring back every lost agent of this folder, one at a time; stops when several in a row fail."""
+        await self.refresh()
         return await self._recoverer.recover_all([row for row in self.rows(everywhere=False) if row.status == "lost"])
 
     async def remove(self, id: str) -> None:
