@@ -28,6 +28,9 @@ class PtyChild:
             try:
                 os.chdir(cwd)
                 os.environ["PYTHONPATH"] = str(ROOT)
+                # As in a terminal of its own, whatever the tests were started from ignores (nohup, a background job).
+                for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+                    signal.signal(number, signal.SIG_DFL)
                 # The test gives the terminal its size and its first keys before the program can look.
                 os.read(0, 1)
                 # Not the C library's environment: pytest's readline has put a size of its own into that.
