@@ -6,7 +6,8 @@ while it waits, whatever else comes or goes, so that an answer is always to the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import msgspec
+from msgspec.structs import replace
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.approval import ApprovalRequested, ApprovalSettled
@@ -16,8 +17,7 @@ REMEMBERED = 200
 """Ids of answered questions that are kept, so that a late copy of one does not come back."""
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovalsState:
+class ApprovalsState(msgspec.Struct, frozen=True):
     """Questions in the order in which they came; `front` is the id of the one that is shown."""
 
     waiting: tuple[ApprovalRequested, ...] = ()

@@ -5,7 +5,8 @@ Pure: `(state, event) → state`. Fed by `QueuePane`, and tested without a termi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import msgspec
+from msgspec.structs import replace
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import PromptEdited, PromptQueued, PromptWithdrawn, TurnStarted
@@ -13,8 +14,7 @@ from gshtui.bus.events.agent import PromptEdited, PromptQueued, PromptWithdrawn,
 CONSUMED: tuple[type[Event], ...] = (PromptQueued, PromptEdited, PromptWithdrawn, TurnStarted)
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(msgspec.Struct, frozen=True):
     """A prompt that waits."""
 
     prompt: str
@@ -22,8 +22,7 @@ class Waiting:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class QueueState:
+class QueueState(msgspec.Struct, frozen=True):
     """The prompts that wait, first to be taken first, each agent's in its own order."""
 
     waiting: tuple[Waiting, ...] = ()

@@ -11,19 +11,19 @@ import asyncio
 import fcntl
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
+
+import msgspec
 
 SLOTS = 32
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(msgspec.Struct, frozen=True):
     """A text with labels for its folded parts, and those parts."""
 
     text: str = ""
-    folds: dict[int, str] = field(default_factory=dict[int, str])
+    folds: dict[int, str] = msgspec.field(default_factory=dict[int, str])
 
 
 class DraftFile:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import heapq
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 _CHUNK = 2_000
 _BOUNDARY = frozenset("/_-. ")
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(msgspec.Struct, frozen=True):
     """A text that fits. `positions`: indices of the letters that matched, for highlighting."""
 
     text: str

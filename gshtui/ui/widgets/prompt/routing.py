@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 Commands = Mapping[str, frozenset[str]]
 """Names of the commands (and aliases) → the names of their parameters."""
@@ -16,22 +17,19 @@ Commands = Mapping[str, frozenset[str]]
 _PAIR = re.compile(r"([A-Za-z_]\w*)=")
 
 
-@dataclass(frozen=True, slots=True)
-class ToAgent:
+class ToAgent(msgspec.Struct, frozen=True):
     """The text is a prompt."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ToLanguage:
+class ToLanguage(msgspec.Struct, frozen=True):
     """The text is a line of the command language, without its slash."""
 
     line: str
 
 
-@dataclass(frozen=True, slots=True)
-class Nothing:
+class Nothing(msgspec.Struct, frozen=True):
     """There is nothing to send; `why` says what is missing, or is empty when that is plain to see."""
 
     why: str = ""

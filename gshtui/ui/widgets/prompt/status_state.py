@@ -5,7 +5,8 @@ Pure: `(state, event) → state`, and the words for it. Fed by `PromptStatus`, a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import msgspec
+from msgspec.structs import replace
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import (
@@ -31,8 +32,7 @@ CONSUMED: tuple[type[Event], ...] = (
 WORDS = {"starting": "Starting", "thinking": "Thinking", "tool": "Working", "waiting": "Waiting for you"}
 
 
-@dataclass(frozen=True, slots=True)
-class StatusState:
+class StatusState(msgspec.Struct, frozen=True):
     """One agent's doings."""
 
     agent: str
