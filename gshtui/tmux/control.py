@@ -17,6 +17,7 @@ from gshtui.tmux.client import Client
 from gshtui.tmux.errors import gone, timed_out
 from gshtui.tmux.forked import Question, Reply
 from gshtui.tmux.panes import HIDDEN
+from gshtui.tmux.turns import turn
 
 DEADLINE = 4.0
 _CLOSE_WITHIN = 1.0
@@ -30,8 +31,9 @@ class Control:
         lost: set when it has ended, for whatever reason.
     """
 
-    def __init__(self, session: str, note: Callable[[bytes], None]) -> None:
+    def __init__(self, address: Sequence[str], session: str, note: Callable[[bytes], None]) -> None:
         self.session = session
+        self._address = tuple(address)
         self.lost = asyncio.Event()
         self._client: Client | None = None
         self._secret = secrets.token_hex(12)
@@ -46,15 +48,16 @@ class Control:
     async def connect(cls, address: Sequence[str], note: Callable[[bytes], None]) -> Control:
         """Start a client on a running server. Raises `TmuxError` (missing, gone, timeout, refused)."""
         session = f"{HIDDEN}{os.getpid()}-{secrets.token_hex(3)}"
-        control = cls(session, note)
+        control = cls(address, session, note)
         # -N: never start a server. `cat` waits for ever at no cost; a session needs some window.
         new = ("new-session", "-E", "-s", session, "-n", session, "-f", "ignore-size", "-x", "80", "-y", "24", "cat")
-        control._client = await Client.start(("-N", *address, "-C", *new), control._heard, cwd="/")
-        control._ending = asyncio.get_running_loop().create_task(control._ended(control._client), name="tmux-control")
         try:
-            # Only now is the session there; what is sent earlier may be read before it is made.
-            async with asyncio.timeout(DEADLINE):
-                await control._attached.wait()
+            async with turn(address):
+                client = control._client = await Client.start(("-N", *address, "-C", *new), control._heard, cwd="/")
+                control._ending = asyncio.get_running_loop().create_task(control._ended(client), name="tmux-control")
+                # Only now is the session there; what is sent earlier may be read before it is made.
+                async with asyncio.timeout(DEADLINE):
+                    await control._attached.wait()
             await control.ask(["display-message -p ready"])
         except TimeoutError as error:
             await control.close()
@@ -110,13 +113,15 @@ class Control:
         The session is ended by name, never by `destroy-unattached`: with that, tmux 3.3 crashes when another client
         goes while this one is on its way out.
         """
-        self.tell(f"kill-session -t ={self.session}:")
-        self._abandon()
-        if self._client is not None:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_CLOSE_WITHIN):
-                    await self._client.ended.wait()
-            await self._client.drop()
+        async with turn(self._address, within=_CLOSE_WITHIN) as ours:
+            if ours:  # else it is cleared away by whoever listens next
+                self.tell(f"kill-session -t ={self.session}:")
+            self._abandon()
+            if self._client is not None:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(_CLOSE_WITHIN):
+                        await self._client.ended.wait()
+                await self._client.drop()
         if self._ending is not None:
             self._ending.cancel()
 

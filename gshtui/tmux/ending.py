@@ -19,7 +19,8 @@ async def end(ladder: Ladder, info: PaneInfo, grace: float) -> None:
     (told,) = await ladder.ask([command("display-message", "-p", "#{socket_path},#{pid},")])
     mark = told.text()[0]
     family = await asyncio.to_thread(processes.family, info.pid, info.pane, mark)
-    (reply,) = await ladder.ask([command("kill-pane", "-t", info.pane)])
+    async with ladder.turn():
+        (reply,) = await ladder.ask([command("kill-pane", "-t", info.pane)])
     reply.text()
     left = await asyncio.to_thread(processes.end, family, grace)
     # What was started between the look and the hang-up.

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Literal
 
 from gshtui.tmux.control import Control
@@ -17,6 +18,7 @@ from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.forked import DEADLINE, Forked, Question, Reply
 from gshtui.tmux.panes import HIDDEN
 from gshtui.tmux.quoting import command, quoted
+from gshtui.tmux.turns import turn
 
 Rung = Literal["control", "chained", "none"]
 OnRung = Callable[[Rung, str], None]
@@ -88,6 +90,10 @@ class Ladder:
         spent = 1e3 * (time.perf_counter() - began)
         self.cost_ms = spent if not self.cost_ms else 0.8 * self.cost_ms + 0.2 * spent
         return replies
+
+    def turn(self) -> AbstractAsyncContextManager[bool]:
+        """Held while a session is made or ended; see `turns`."""
+        return turn(self._address)
 
     # -- the upper rung --------------------------------------------------------------------------------------------
 
@@ -214,12 +220,14 @@ class Ladder:
 
     async def _sweep(self, control: Control) -> None:
         """End hidden sessions that nobody sits in: their hubs were killed."""
+        listing = command("list-sessions", "-F", "#{session_attached} #{session_name}")
         with contextlib.suppress(TmuxError):
-            listing = command("list-sessions", "-F", "#{session_attached} #{session_name}")
             (listed,) = await control.ask([listing])
-            for line in listed.lines:
-                if line.startswith(f"0 {HIDDEN}"):
-                    control.tell(command("kill-session", "-t", f"={line[2:]}:"))
+            left = [line[2:] for line in listed.lines if line.startswith(f"0 {HIDDEN}")]
+            if left:
+                async with self.turn() as ours:
+                    if ours:
+                        await control.ask([command("kill-session", "-t", f"={name}:") for name in left])
 
     async def bury(self, pane: str) -> None:
         """A pane's own session has ended: end it where only we still see it, as whoever ended the session meant."""
@@ -227,7 +235,8 @@ class Ladder:
         if control is not None:
             (listed,) = await self.ask([command("list-panes", "-s", "-t", f"={control.session}:", "-F", "#{pane_id}")])
             if pane in listed.lines:
-                control.tell(command("kill-pane", "-t", pane))
+                async with self.turn():
+                    await self.ask([command("kill-pane", "-t", pane)])
 
     def _link(self, pane: str) -> None:
         if self._control is not None:

@@ -143,8 +143,10 @@ class TmuxServer:
             height=height,
             with_environment=self._abilities.environment,
         )
+        listing = command("list-panes", "-t", f"={session}:", "-F", FORMAT)
         try:
-            made, listed = await self._forked.feed([line, command("list-panes", "-t", f"={session}:", "-F", FORMAT)])
+            async with self.ladder.turn():
+                made, listed = await self._forked.feed([line, listing])
             made.text()
         except TmuxError as error:
             if "duplicate session" in error.message:

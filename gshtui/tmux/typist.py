@@ -75,4 +75,5 @@ class Typist:
         if dead == "1":
             raise TmuxError("refused", "The program in that terminal has ended; nothing can be typed.", "Restart it.")
         if mode not in ("", "0"):
-            await self._ladder.ask([command("send-keys", "-t", pane, "-X", "cancel")])
+            async with self._ladder.turn():
+                await self._ladder.ask([command("send-keys", "-t", pane, "-X", "cancel")])

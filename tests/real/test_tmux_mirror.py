@@ -13,6 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from gshtui.tmux.control import Control
 from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.mirror import Frame, Mirror
 from gshtui.tmux.panes import PaneInfo
@@ -509,6 +510,27 @@ async def test_the_server_survives_hubs_and_clients_that_come_and_go(tmux: TmuxS
             process.send_signal(signal.SIGCONT)
         await asyncio.gather(closing, tmux.panes(), tmux.running())
     assert (await tmux.pane(pane.pane)).pid == pane.pid
+
+
+async def test_the_server_survives_hubs_that_come_while_sessions_come_and_go(tmux: TmuxServer) -> None:
+    """tmux 3.3 ends when a session is made or ended in the instant in which a control client introduces itself."""
+    keep = await tmux.spawn("gsh-agent-0001", ["cat"], cwd=Path("/tmp"), env=ENV)
+
+    async def agents(first: int) -> None:
+        server = TmuxServer(socket_path=tmux.socket_path)
+        for number in range(first, first + 12):
+            pane = await server.spawn(f"gsh-agent-{number:04}", ["cat"], cwd=Path("/tmp"), env=ENV)
+            await server.kill_pane(pane.pane)
+        await server.close()
+
+    async def hubs() -> None:
+        for _ in range(12):
+            control = await Control.connect(("-S", str(tmux.socket_path)), lambda note: None)
+            await control.close()
+
+    await asyncio.gather(agents(100), agents(200), hubs(), hubs())
+    assert (await tmux.pane(keep.pane)).pid == keep.pid
+    assert len(await tmux.panes()) == 1
 
 
 def test_a_frame_is_plain_data() -> None:
