@@ -26,7 +26,7 @@ def window(out: Path, **environ: str) -> Iterator[Probe]:
 
 def submitted(probe: Probe, out: Path, count: int) -> list[str]:
     """The prompts, once there are so many."""
-    while not out.exists() or len(out.read_text().splitlines()) < count:
+    while not out.exists() or out.read_text().count("\n") < count:  # a line without its end is still being written
         probe.read(0.05)
     return [json.loads(line) for line in out.read_text().splitlines()]
 
