@@ -12,7 +12,7 @@ from typing import Any, cast
 import msgspec
 
 from gshtui.bus.event import Event, Unknown
-from gshtui.bus.events import agent, approval, fleet, hub, session
+from gshtui.bus.events import agent, approval, context, fleet, hub, session, shell
 
 VERSION = 1
 MAX_LINE = 4 * 1024 * 1024
@@ -32,7 +32,7 @@ def _family(module: object) -> dict[str, type[Event]]:
 
 
 EVENT_TYPES: dict[str, type[Event]] = {
-    k: v for module in (agent, approval, fleet, hub, session) for k, v in _family(module).items()
+    k: v for module in (agent, approval, context, fleet, hub, session, shell) for k, v in _family(module).items()
 }
 """Every event that goes over the wire, by name."""
 

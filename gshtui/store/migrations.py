@@ -17,7 +17,7 @@ from gshtui.store import schema
 from gshtui.store.errors import StoreError
 from gshtui.store.files import beside, create_file
 
-MIGRATIONS: tuple[str, ...] = (schema.RECORD, schema.SEARCH, schema.AGENTS, schema.MAIL)
+MIGRATIONS: tuple[str, ...] = (schema.RECORD, schema.SEARCH, schema.AGENTS, schema.MAIL, schema.CONTEXT, schema.SHELL)
 """SQL of each step; the file's `user_version` counts those that it has."""
 VERSION = len(MIGRATIONS)
 

@@ -140,3 +140,105 @@ CREATE INDEX mail_state ON mail (state, recipient);
 CREATE INDEX mail_sender ON mail (sender, created);
 CREATE INDEX mail_revision ON mail (revision);
 """
+
+CONTEXT = """
+CREATE TABLE overlays (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    session TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+    kind TEXT NOT NULL,
+    at REAL NOT NULL,
+    data TEXT NOT NULL                 -- the overlay, as JSON; never changed, undone by a later one
+);
+CREATE INDEX overlays_session ON overlays (session, seq);
+
+CREATE TABLE texts (
+    hash TEXT PRIMARY KEY,             -- of what a block sent
+    bytes INTEGER NOT NULL,
+    packed INTEGER NOT NULL,           -- 1: zlib
+    data BLOB NOT NULL
+);
+
+CREATE TABLE iterations (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    session TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+    agent TEXT NOT NULL,
+    at REAL NOT NULL,
+    base INTEGER,                      -- iteration whose list of blocks this one builds on; none: complete
+    blocks TEXT NOT NULL,              -- what differs from the base, as JSON
+    data TEXT NOT NULL                 -- the mark of the timeline, as JSON
+);
+CREATE INDEX iterations_session ON iterations (session, seq);
+
+CREATE TABLE usage (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    session TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    parent TEXT NOT NULL DEFAULT '',
+    turn TEXT NOT NULL,
+    iteration INTEGER NOT NULL,
+    at REAL NOT NULL,
+    day TEXT NOT NULL,                 -- local date, YYYY-MM-DD
+    provider TEXT NOT NULL,
+    model TEXT NOT NULL,
+    purpose TEXT NOT NULL DEFAULT 'turn',
+    input INTEGER NOT NULL,
+    output INTEGER NOT NULL,
+    cache_read INTEGER NOT NULL,
+    cache_write INTEGER NOT NULL,
+    reasoning INTEGER NOT NULL,
+    estimate INTEGER NOT NULL DEFAULT 0,
+    cost REAL
+);
+CREATE INDEX usage_day ON usage (day);
+CREATE INDEX usage_agent ON usage (agent, at);
+CREATE INDEX usage_session ON usage (session);
+"""
+
+SHELL = """
+CREATE TABLE history (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    shell TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    command TEXT NOT NULL,
+    expanded TEXT NOT NULL DEFAULT '',
+    cwd TEXT NOT NULL DEFAULT '',
+    host TEXT NOT NULL DEFAULT '',
+    tty TEXT NOT NULL DEFAULT '',
+    pane TEXT NOT NULL DEFAULT '',
+    branch TEXT NOT NULL DEFAULT '',
+    program TEXT NOT NULL DEFAULT '',
+    at REAL NOT NULL,
+    duration REAL,
+    exit INTEGER,
+    pipestatus TEXT NOT NULL DEFAULT '',
+    state TEXT NOT NULL,
+    cut INTEGER NOT NULL DEFAULT 0,
+    output TEXT NOT NULL DEFAULT '',
+    output_lines INTEGER NOT NULL DEFAULT 0,
+    agent TEXT NOT NULL DEFAULT '',
+    source TEXT NOT NULL DEFAULT 'shell',
+    UNIQUE (shell, number)
+);
+CREATE INDEX history_at ON history (at);
+CREATE INDEX history_cwd ON history (cwd, id);
+CREATE INDEX history_failed ON history (id) WHERE exit <> 0;
+CREATE VIRTUAL TABLE history_fts USING fts5 (
+    command, content='history', content_rowid='id', tokenize='unicode61 remove_diacritics 2', prefix='3'
+);
+CREATE TRIGGER history_fts_insert AFTER INSERT ON history BEGIN
+    INSERT INTO history_fts (rowid, command) VALUES (new.id, new.command);
+END;
+CREATE TRIGGER history_fts_delete AFTER DELETE ON history BEGIN
+    INSERT INTO history_fts (history_fts, rowid, command) VALUES ('delete', old.id, old.command);
+END;
+CREATE TABLE shell_notes (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    kind TEXT NOT NULL,
+    text TEXT NOT NULL,
+    at REAL NOT NULL,
+    shell TEXT NOT NULL DEFAULT '',
+    cwd TEXT NOT NULL DEFAULT ''
+);
+"""
