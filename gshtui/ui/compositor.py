@@ -8,7 +8,7 @@ not written again. Refuses to lay out. Used by the main screen.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from textual._compositor import Compositor, CompositorUpdate, LayoutUpdate
@@ -66,33 +66,29 @@ class PieceCompositor(Compositor):
 
     def clear(self) -> None:
         super().clear()
-        self._forget()
+        self._rows.clear()
+        self._shown.clear()
+        self._laid_out = None
 
     def render_full_update(self, simplify: bool = False) -> LayoutUpdate:
-        self._forget()
-        strips = None if simplify else self._strips([self.size.region])
-        if strips is None:
-            return super().render_full_update(simplify)
-        self._dirty_regions.clear()
-        return cast("LayoutUpdate", PiecesUpdate(strips, self._shown))  # Textual asks only that it can be written
+        self._shown.clear()
+        return super().render_full_update(simplify)
 
     def render_partial_update(self) -> CompositorUpdate | None:  # pyright: ignore[reportIncompatibleMethodOverride]
-        if not self._dirty_regions:
+        regions = self._dirty_regions.copy()
+        if not regions:
             return None
-        if self.visible_widgets is not self._laid_out:
-            self._forget()
-        strips = self._strips(self._dirty_regions)
+        layout = self.visible_widgets
+        if layout is not self._laid_out:
+            self._laid_out = layout
+            self._rows.clear()
+            self._shown.clear()
+        strips = self._strips(regions)
         if strips is None:
-            self._forget()
+            self._shown.clear()
             return super().render_partial_update()
         self._dirty_regions.clear()
         return PiecesUpdate(strips, self._shown)
-
-    def _forget(self) -> None:
-        """Nothing is known of where widgets are and what the terminal shows."""
-        self._laid_out = self.visible_widgets
-        self._rows.clear()
-        self._shown.clear()
 
     def _strips(self, regions: Collection[Region]) -> list[tuple[int, int, Strip]] | None:
         """All pieces that the regions touch, drawn; `None` where a widget draws less than its place."""
