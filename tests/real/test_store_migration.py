@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.store import messages, migrations, sessions
+from gshtui.store import messages, sessions
 from gshtui.store.errors import StoreError
 from gshtui.store.migrations import MIGRATIONS, VERSION, migrate, version_of
 from gshtui.store.store import Store
