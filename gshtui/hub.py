@@ -32,7 +32,6 @@ from gshtui.agents.sessions import Sessions
 from gshtui.agents.skills import commands as skill_commands
 from gshtui.agents.skills.section import section
 from gshtui.agents.skills.shelf import read_shelf
-from gshtui.agents.system import system_sections
 from gshtui.agents.toolbox import Ground, Toolbox
 from gshtui.agents.tools import commands as tool_commands
 from gshtui.agents.tools.workspace import ToolConfig
@@ -44,6 +43,7 @@ from gshtui.commands import help as help_commands
 from gshtui.commands.declaration import Caller, Invocation, Outcome
 from gshtui.commands.execute import run_line
 from gshtui.commands.registry import Registry
+from gshtui.context.system import system_sections
 from gshtui.guard.approval import Gate, Mode
 from gshtui.guard.grants import NoGrants, ProjectGrants
 from gshtui.providers import commands as model_commands

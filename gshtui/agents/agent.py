@@ -10,7 +10,6 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 
-from gshtui.agents.assembly import Meter
 from gshtui.agents.conversation import Conversation
 from gshtui.agents.loop import Turn
 from gshtui.agents.ports import Mind, Prompt
@@ -31,6 +30,7 @@ from gshtui.bus.events.agent import (
     TurnFinished,
 )
 from gshtui.bus.events.hub import Noticed
+from gshtui.context.assembly import Meter
 from gshtui.providers.port import ProviderError
 
 ChooseMind = Callable[[str, str], Awaitable[Mind]]

@@ -10,11 +10,11 @@ import asyncio
 
 import msgspec
 
-from gshtui.agents.pairing import missing_results
 from gshtui.agents.ports import Record
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent import MessageAppended
 from gshtui.bus.messages import Message, Text, Thinking, ToolCall
+from gshtui.context.pairing import missing_results
 
 
 class Conversation:

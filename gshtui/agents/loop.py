@@ -15,10 +15,8 @@ from dataclasses import dataclass, field
 import msgspec
 
 from gshtui.agents.answer import Answer, AnswerFailed, Interrupted
-from gshtui.agents.assembly import Assembly, Meter, assemble
 from gshtui.agents.attachments import attached
 from gshtui.agents.conversation import Conversation
-from gshtui.agents.pairing import distinct
 from gshtui.agents.ports import Mind, Prompt, RecordError
 from gshtui.agents.toolbox import Toolbox
 from gshtui.bus.bus import Bus
@@ -33,6 +31,8 @@ from gshtui.bus.events.agent import (
 )
 from gshtui.bus.ids import new_id
 from gshtui.bus.messages import Message, Stop, Usage, user_message
+from gshtui.context.assembly import Assembly, Meter, assemble
+from gshtui.context.pairing import distinct
 from gshtui.providers.port import Completed, ProviderError
 
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gshtui.agents.shorten import shorten
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent import AgentStatusChanged, ToolFinished, ToolOutput, ToolStarted
 from gshtui.bus.messages import ResultStatus, ToolCall, ToolResult
@@ -23,6 +22,7 @@ from gshtui.commands.execute import run_parsed
 from gshtui.commands.language import validate
 from gshtui.commands.registry import AnyCommand, Registry, may_run
 from gshtui.commands.schema import tool_description, tool_schema
+from gshtui.context.shorten import shorten
 from gshtui.guard.approval import Call, Gate
 from gshtui.providers.port import ToolSpec
 

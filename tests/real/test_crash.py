@@ -13,10 +13,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from gshtui.agents.pairing import missing_results, paired
 from gshtui.bus.events.agent import MessageAppended, PromptSubmitted, TurnFinished
 from gshtui.bus.events.session import SessionOpened
 from gshtui.bus.ids import new_id
+from gshtui.context.pairing import missing_results, paired
 from gshtui.hub import Hub, HubOptions
 from gshtui.settings.load import load
 from tests.kit.scripted import Recorder

@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.agents.shorten import shorten
+from gshtui.context.shorten import shorten
 
 
 @given(st.text(), st.integers(0, 200))

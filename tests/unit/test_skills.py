@@ -10,9 +10,9 @@ from gshtui.agents.skills.commands import commands
 from gshtui.agents.skills.front_matter import FrontMatterError, parse
 from gshtui.agents.skills.section import LIMIT, section
 from gshtui.agents.skills.shelf import MAX_BYTES, Shelf, Skill, SkillError, load, read_shelf
-from gshtui.agents.system import system_sections
 from gshtui.commands.declaration import Caller, CommandError, Invocation, Outcome
 from gshtui.commands.language import validate
+from gshtui.context.system import system_sections
 from tests.kit.configuration import made_project, project_file
 from tests.kit.home import Home
 

@@ -30,7 +30,6 @@ from gshtui.agents.sessions import Sessions
 from gshtui.agents.skills import commands as skill_commands
 from gshtui.agents.skills.section import section
 from gshtui.agents.skills.shelf import read_shelf
-from gshtui.agents.system import system_sections
 from gshtui.agents.terminal_tools import commands as terminal_commands
 from gshtui.agents.toolbox import Ground, Toolbox
 from gshtui.agents.tools import commands as tool_commands
@@ -42,6 +41,7 @@ from gshtui.bus.events.hub import Noticed
 from gshtui.commands import help as help_commands
 from gshtui.commands.declaration import Caller, Invocation
 from gshtui.commands.registry import AnyCommand, Registry
+from gshtui.context.system import system_sections
 from gshtui.guard.approval import Gate
 from gshtui.guard.grants import ProjectGrants
 from gshtui.providers import commands as model_commands

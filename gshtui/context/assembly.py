@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gshtui.agents.pairing import paired
 from gshtui.bus.events.agent import SectionSize
 from gshtui.bus.messages import Document, Image, Message, Text, Thinking, ToolCall, ToolResult
+from gshtui.context.pairing import paired
 from gshtui.providers.port import Request, ToolSpec, estimate
 
 _IMAGE_TOKENS = 1_500
