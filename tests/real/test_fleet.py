@@ -75,7 +75,10 @@ async def test_what_cannot_start_leaves_nothing(yard: Yard) -> None:
 
 async def test_a_program_that_ends_at_once_is_told_with_its_last_words(yard: Yard) -> None:
     async with yard.hub() as fleet:
-        row = await fleet.spawn(cli("sh", "-c", "echo no login; exit 7"))
+        # It asks the terminal something and ends with the answer: the system drops what a program has just written
+        # when it ends before the terminal has read it.
+        script = r"stty raw; printf 'no login\r\n\033[6n'; head -c 1 >/dev/null; exit 7"
+        row = await fleet.spawn(cli("sh", "-c", script))
         ended = await status(fleet, row.id, "failed")
         assert ended.exit_status == 7
         assert "no login" in await fleet.show(row.id)
