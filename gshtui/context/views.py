@@ -1,0 +1,90 @@
+"""What the context service answers with: plain structs for commands, panes and the command line.
+
+Owns their meaning and units; holds no behaviour. Tokens are the house's estimate unless a field says otherwise, money
+is in US dollars. Made by `Contexts`, read by everybody above.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from gshtui.bus.context import Block, Iteration
+
+
+class ContextError(Exception):
+    """The context cannot be told or changed as asked.
+
+    Args:
+        kind: `unknown` (no such agent, block, cut, iteration), `invalid`, `full` (does not fit), `busy`, `failed`,
+            `timeout`, `record`.
+        message: one clear sentence.
+        hint: what to do about it.
+    """
+
+    def __init__(self, kind: str, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+        self.hint = hint
+
+
+class ContextView(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What one request of an agent holds: a past one, or the next one as it would go out now."""
+
+    agent: str
+    session: str
+    iteration: Iteration | None = None
+    """`None`: the next request."""
+    model: str = ""
+    provider: str = ""
+    window: int = 0
+    tokens: int = 0
+    trigger: int = 0
+    """Tokens at which a compaction starts, by the provider's count as far as it is known."""
+    blocks: tuple[Block, ...] = ()
+    note: str = ""
+    """What a reader must know: `reconstructed from its transcript` …"""
+    expected: int = 0
+    """`tokens` corrected by what the provider counted in this conversation; the same where it has counted nothing."""
+    error: float | None = None
+    """Mean error of the plain estimate so far, as a fraction of what the provider counted; `None`: not known."""
+
+
+class RequestText(msgspec.Struct, frozen=True):
+    """A request as the provider gets it, as JSON with keys redacted."""
+
+    text: str
+    exact: bool
+    """Byte for byte what is sent; else a reconstruction, and `note` says why."""
+    note: str = ""
+
+
+class Forecast(msgspec.Struct, frozen=True):
+    """When the next compaction comes if the conversation goes on as it did."""
+
+    turns: int | None
+    """`None`: it does not grow, or there is too little to tell."""
+    per_turn: int
+    trigger: int
+
+
+class WhatIf(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The next request under other circumstances."""
+
+    tokens: int
+    window: int
+    price: float | None = None
+    """Of sending it once, without a cache."""
+    fits: bool = True
+    cuts: tuple[str, ...] = ()
+    """What would have to be cut first, a sentence each."""
+
+
+class Carry(msgspec.Struct, frozen=True):
+    """What one source has cost by being sent again and again."""
+
+    source: str
+    tokens: int
+    times: int
+    tokens_paid: int
+    cost: float | None = None
