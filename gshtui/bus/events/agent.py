@@ -147,6 +147,10 @@ class ContextAssembled(Event, frozen=True, kw_only=True):
     tokens: int = 0
     """Estimate: bytes / 4, and 4 a message."""
     window: int = 0
+    trigger: int = 0
+    """Tokens at which a compaction starts; 0: not known."""
+    id: str = ""
+    """`Iteration.id`, under which what is sent can be read."""
 
 
 class TextDelta(Event, frozen=True, kw_only=True):
