@@ -12,7 +12,7 @@ from typing import cast
 from pydantic import Field
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from gshtui.settings.tables import Agent, Context, General, Provider, Python, Sandbox, Store, Tmux, Ui, Worktrees
+from gshtui.settings.tables import Agent, Context, General, Provider, Python, Sandbox, Shell, Store, Tmux, Ui, Worktrees
 
 DEFAULT_PROVIDERS: dict[str, dict[str, object]] = {
     "anthropic": {"api_key_env": "ANTHROPIC_API_KEY"},
@@ -53,6 +53,7 @@ class Settings(BaseSettings):
         description="Keys by id: invoke_llm … of the shell, as zsh writes them; app.palette … of the workbench.",
     )
     context: Context = Field(default_factory=Context, description="What is sent to a model, and how it is cut.")
+    shell: Shell = Field(default_factory=Shell, description="What is recorded of your shells.")
     ui: Ui = Field(default_factory=Ui, description="The workbench's looks and manners.")
     store: Store = Field(default_factory=Store, description="The record on disk.")
 

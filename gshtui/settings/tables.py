@@ -174,6 +174,15 @@ class Context(Table):
     max_history_lines: Count = Field(default=10_000, description="Shell history events kept on disk.")
 
 
+class Shell(Table):
+    """What is recorded of your shells."""
+
+    ignore: list[str] = Field(
+        default=[],
+        description="Commands that are never recorded: patterns with * ? and [...] that match the whole line.",
+    )
+
+
 class Ui(Table):
     """The workbench's looks and manners."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gshtui.bus.event import Event
-from gshtui.bus.events import agent, approval, fleet, hub, session
+from gshtui.bus.events import agent, approval, fleet, hub, session, shell
 
 AGENT = "agent"
 FACE = "face"
@@ -72,10 +72,28 @@ KINDS: dict[str, Kind] = {
             max_line=4 * 1024 * 1024,
         ),
         Kind(FACE, (agent.PromptSubmitted, agent.InterruptRequested)),
-        Kind(SHELL, (), answered=False),
+        Kind(
+            SHELL,
+            (
+                shell.ShellStarted,
+                shell.ShellCommandStarted,
+                shell.ShellCommandFinished,
+                shell.ShellFolderChanged,
+                shell.ShellNoted,
+                shell.ShellEnded,
+            ),
+        ),
     )
 }
-"""`agent`: one of ours in a terminal, about itself. `face`: a command of this user. `shell`: a shell's plugin."""
+"""`agent`: one of ours in a terminal, about itself. `face`: a command of this user. `shell`: a shell's plugin.
+
+A shell's plugin is connected while its prompt waits and hangs up before a command runs (zsh cannot keep a program from
+inheriting the descriptor): the end of its connection does not mean that the shell is gone, its process's end does. Its
+lines carry `seq`, counted from 1 for the life of the shell, in the spool too; `{"ack": N}` says that all up to N is
+kept. What was not acknowledged it says again, to the next hub or into the spool, so the same line may come twice: it is
+told by shell, number and type, never by order. A spool file is locked by POSIX locks (`fcntl.lockf`, not `flock`), and
+emptied under its lock, not removed, as long as its shell lives.
+"""
 
 TO_AGENT: tuple[type[Event], ...] = (
     agent.PromptSubmitted,
