@@ -89,6 +89,8 @@ class Iteration(msgspec.Struct, frozen=True, omit_defaults=True):
     """Ids of the receipts of cuts since the iteration before."""
     broken_by: str = ""
     """Id of the first block that differs from what the provider had cached; empty: the prefix held."""
+    sent: str = ""
+    """Hash of the body as it went out, by which one can tell whether it was rendered again exactly."""
 
 
 class Item(msgspec.Struct, frozen=True, omit_defaults=True):

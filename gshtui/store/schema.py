@@ -156,20 +156,29 @@ CREATE TABLE texts (
     hash TEXT PRIMARY KEY,             -- of what a block sent
     bytes INTEGER NOT NULL,
     packed INTEGER NOT NULL,           -- 1: zlib
-    data BLOB NOT NULL
+    data BLOB NOT NULL,
+    at REAL NOT NULL
 );
+CREATE TABLE text_uses (
+    session TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+    hash TEXT NOT NULL,
+    PRIMARY KEY (session, hash)
+);
+CREATE INDEX text_uses_hash ON text_uses (hash);
 
 CREATE TABLE iterations (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE,
     session TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
     agent TEXT NOT NULL,
-    at REAL NOT NULL,
-    base INTEGER,                      -- iteration whose list of blocks this one builds on; none: complete
-    blocks TEXT NOT NULL,              -- what differs from the base, as JSON
+    number INTEGER NOT NULL,           -- place among the agent's in this session, from 1
+    base INTEGER,                      -- the iteration whose list of blocks this one builds on; none: complete
+    packed INTEGER NOT NULL,           -- 1: zlib
+    blocks BLOB NOT NULL,              -- what differs from the base, as JSON
     data TEXT NOT NULL                 -- the mark of the timeline, as JSON
 );
-CREATE INDEX iterations_session ON iterations (session, seq);
+CREATE INDEX iterations_session ON iterations (session, agent, number);
+CREATE INDEX iterations_agent ON iterations (agent, seq);
 
 CREATE TABLE usage (
     id INTEGER PRIMARY KEY AUTOINCREMENT,

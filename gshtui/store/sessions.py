@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from gshtui.bus.ids import new_id
-from gshtui.store import holds, journal, outputs
+from gshtui.store import holds, journal, outputs, texts
 from gshtui.store.errors import SessionHeld, StoreError, missing
 from gshtui.store.plain import clean_text
 
@@ -123,18 +123,20 @@ def update(connection: sqlite3.Connection, session: str, changes: dict[str, str 
 
 
 def delete(connection: sqlite3.Connection, session: str) -> None:
-    """Forget a conversation: messages, outputs that no other one uses, journal.
+    """Forget a conversation: messages, what was sent, outputs and texts that no other one uses, journal.
 
     Raises:
         StoreError: there is none (`unknown`), or it is open for writing somewhere (`held`).
     """
     if holder := holds.holder(connection, session):
         raise SessionHeld(holder.place, holder.pid, holder.since)
+    texts.drop_of(connection, session)
     if not connection.execute("DELETE FROM sessions WHERE id = ?", (session,)).rowcount:
         raise missing(session)
     connection.execute("DELETE FROM journal WHERE session = ?", (session,))
     connection.execute("DELETE FROM holds WHERE session = ?", (session,))
     outputs.drop_unused(connection)
+    texts.drop_unused(connection)
 
 
 def next_seq(connection: sqlite3.Connection, session: str, title: str) -> int:

@@ -21,6 +21,7 @@ from pathlib import Path
 from gshtui.bus.event import Event
 from gshtui.bus.messages import Message
 from gshtui.store import grants, holds, journal, messages, outputs, prompts, search, sessions
+from gshtui.store.assemblies import Assemblies
 from gshtui.store.check import Checker
 from gshtui.store.connection import Database, Notice
 from gshtui.store.errors import StoreError
@@ -56,7 +57,7 @@ class Hold:
         await self._give_back(self._token)
 
 
-class Store(Roster, Letters):
+class Store(Roster, Letters, Assemblies):
     """The record. Made by `open`; always `close` it."""
 
     def __init__(self, database: Database, on_notice: Notice, retry_every: float) -> None:
@@ -67,6 +68,7 @@ class Store(Roster, Letters):
         self._checker = Checker(database, self._writer, on_notice)
         self._scribe = journal.Scribe()
         self._held: set[str] = set()
+        self._chains = {}
 
     @classmethod
     async def open(
