@@ -13,6 +13,8 @@ AgentKind = Literal["native", "cli"]
 Runtime = Literal["local", "tmux"]
 ENDED_STATUSES: tuple[str, ...] = ("done", "failed", "lost")
 """Statuses in which nothing runs any more. `lost` can be recovered, the other two restarted."""
+AT_WORK: tuple[str, ...] = ("thinking", "tool", "waiting")
+"""Statuses in which an agent has a turn in hand."""
 
 
 class SpawnRequest(msgspec.Struct, frozen=True, omit_defaults=True):

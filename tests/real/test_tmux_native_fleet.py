@@ -13,7 +13,7 @@ from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested
 from gshtui.bus.events.fleet import AgentEnded, AgentSpawned, AgentSpawnRequested
 from gshtui.bus.fleet import SpawnRequest
 from gshtui.bus.ids import new_id
-from gshtui.hub import Hub, HubOptions
+from gshtui.hub import ALL_PARTS, Hub, HubOptions
 from gshtui.settings.load import load
 from gshtui.tmux.server import TmuxServer
 from tests.kit.command import ROOT
@@ -88,3 +88,25 @@ async def test_the_window_is_closed_and_the_next_one_answers(folder: Path) -> No
         ended = await heard.first(AgentEnded, agent=row.id)
         assert ended.status == "done"
         assert "later" in ended.report
+
+
+async def test_with_no_window_open_a_message_reaches_an_agent_of_ours(folder: Path) -> None:
+    """A command sends and leaves; the agent's own process takes the message out of the record, at once or at its rest."""
+    visiting = ALL_PARTS - {"agents", "socket"}
+    hub = Hub(HubOptions(cwd=folder, loaded=load(folder), parts=visiting))
+    await hub.start()
+    try:
+        assert hub.fleet is not None and hub.store is not None
+        row = await hub.fleet.spawn(SpawnRequest(prompt="files *.md", provider="offline", name="Loner"))
+        await hub.fleet.wait(row.id, ["idle"], 20)
+        outcome = await hub.run(f"agent send target={row.id} text='find Zanzibar'")
+        assert outcome.text == "Sent to loner (0001)."
+        letter = await hub.store.letter(outcome.data["message"])
+        while letter.state != "acted" or not letter.answered:
+            letter = await hub.store.letter(letter.id)
+        assert "Zanzibar" in letter.answer
+        now = await hub.fleet.find(row.id)
+        texts = [stored.message.text for stored in await hub.store.messages(now.session)]
+        assert texts.count("find Zanzibar") == 1
+    finally:
+        await hub.stop()

@@ -19,7 +19,7 @@ from gshtui.agents.fleet.spawn_command import spawn_command
 from gshtui.agents.fleet.spawn_command import told as _told
 from gshtui.agents.ledger import Entry
 from gshtui.agents.ledger import plain as plain_entry
-from gshtui.bus.fleet import AgentRow
+from gshtui.bus.fleet import AT_WORK, AgentRow
 from gshtui.commands.declaration import (
     Assessment,
     Command,
@@ -158,7 +158,8 @@ class _Family:
         sender = invocation.caller.name if invocation.caller.is_agent else "person"
         row = await self._fleet.find(parameters.target)
         message = await self._fleet.send(row.id, parameters.text, source=sender, defer_if_busy=not parameters.now)
-        return Outcome({"agent": row.id, "message": message}, f"Sent to {row.name} ({row.id}).")
+        waits = " It is at work, and gets it when it rests." if not parameters.now and row.status in AT_WORK else ""
+        return Outcome({"agent": row.id, "message": message}, f"Sent to {row.name} ({row.id}).{waits}")
 
     async def _wait(self, _invocation: Invocation, parameters: AgentParameters) -> Outcome:
         wanted = [word.strip() for word in parameters.status.split(",") if word.strip()] or list(RESTS)

@@ -18,7 +18,7 @@ from gshtui.agents.fleet.terminals import Terminals
 from gshtui.agents.mail.framing import framed
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent import PromptSubmitted
-from gshtui.bus.fleet import ENDED_STATUSES, AgentRow
+from gshtui.bus.fleet import AT_WORK, ENDED_STATUSES, AgentRow
 from gshtui.bus.mail import PERSON, Letter
 from gshtui.store.errors import StoreError
 from gshtui.store.store import Store
@@ -32,7 +32,6 @@ STILL, STILL_WITHIN = 1.0, 30.0
 """Seconds for which the screen of an unknown program stands still when it is taken for ready, and to wait for that."""
 ENTER_AFTER = 0.2
 """Seconds between a paste and Enter: some programs swallow one that comes too close."""
-_AT_WORK = ("thinking", "tool", "waiting")
 Told = Callable[[Literal["typed", "submitted"]], None]
 
 
@@ -82,11 +81,13 @@ class Carriers:
         programs: Programs,
         here: Callable[[str], str],
         connected: Callable[[str], bool],
+        visiting: bool = False,
     ) -> None:
         """
         Args:
             here: name of an agent that lives in this window → its conversation.
             connected: whether an agent's own process listens to this hub's bus.
+            visiting: nobody connects to this process, which leaves at once.
         """
         self.busy = Busy()
         self._bus = bus
@@ -95,6 +96,7 @@ class Carriers:
         self._programs = programs
         self._here = here
         self._connected = connected
+        self._visiting = visiting
         self._started: set[tuple[str, int]] = set()
 
     async def route(self, letter: Letter) -> Route:
@@ -116,7 +118,7 @@ class Carriers:
         if row.kind == "native":
             return self._to_native(letter, row)
         sure = not row.status_source.endswith("?")
-        return Route("later" if letter.defer and sure and row.status in _AT_WORK else "now", row)
+        return Route("later" if letter.defer and sure and row.status in AT_WORK else "now", row)
 
     def _to_window(self, letter: Letter) -> Route:
         session = self._here(letter.recipient)
@@ -126,6 +128,8 @@ class Carriers:
         return Route("later" if busy else "now", inbox=True)
 
     def _to_native(self, letter: Letter, row: AgentRow) -> Route:
+        if self._visiting:
+            return Route("elsewhere", row, inbox=True)  # without a hub it takes its messages out of the record itself
         if not self._connected(row.id):
             return Route("later", row, inbox=True)
         # One that was started for a single task ends when it rests; its own inbox is where a message can wait.
@@ -144,7 +148,7 @@ class Carriers:
             return False
         if seen.dead:
             return True  # which the attempt will say
-        return not seen.reading.draft and (not letter.defer or seen.reading.status not in _AT_WORK)
+        return not seen.reading.draft and (not letter.defer or seen.reading.status not in AT_WORK)
 
     async def deliver(self, letter: Letter, route: Route, told: Told) -> None:
         """Deliver it. Raises `NotNow`, `Unsure`, `Gone`."""

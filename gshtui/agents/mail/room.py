@@ -22,7 +22,7 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent import PromptEditRequested
 from gshtui.bus.events.fleet import MessageEditRequested, MessageHoldRequested
 from gshtui.bus.events.hub import Noticed
-from gshtui.bus.fleet import AgentRow
+from gshtui.bus.fleet import AT_WORK, AgentRow
 from gshtui.bus.mail import OPEN, PERSON, Letter
 from gshtui.commands.declaration import CommandError
 from gshtui.store.errors import StoreError
@@ -30,6 +30,8 @@ from gshtui.store.store import Store
 
 OUT_WITHIN = 90.0
 """Seconds that a command which leaves at once waits for its message to be delivered."""
+_COLLECTED_WITHIN, _COLLECTED_EVERY = 15.0, 0.1
+"""Seconds for an agent's own process, or its hub, to take the message up, and between looks."""
 _ANSWERED_WITHIN = 3.0
 """Seconds for an agent's inbox to say what became of a wish."""
 
@@ -58,7 +60,8 @@ class MailRoom:
         self.terminals = terminals or Terminals()
         self.programs = programs or Programs()
         self.counter = Counter(bus, store, Addresses(store, here))
-        self.delivery = Delivery(bus, store, Carriers(bus, store, self.terminals, self.programs, here, connected))
+        carriers = Carriers(bus, store, self.terminals, self.programs, here, connected, visiting)
+        self.delivery = Delivery(bus, store, carriers)
         self.visiting = visiting
         self._bus = bus
         self._store = store
@@ -132,21 +135,31 @@ class MailRoom:
                 sender, Address(row.id, row.name, row=row), text, kind="send" if family else "say", defer=defer_if_busy
             )
             if self.visiting:
-                await self._out(letter)
+                await self._out(letter, patient=not (defer_if_busy and row.status in AT_WORK))
         except CommandError as error:
             raise FleetError("invalid", error.message, hint=error.hint) from error
         except StoreError as error:
             raise FleetError("store", error.message, hint=error.hint) from error
         return letter.id
 
-    async def _out(self, letter: Letter) -> None:
+    async def _out(self, letter: Letter, *, patient: bool) -> None:
         try:
             out = await self.delivery.out(letter.id, OUT_WITHIN)
+            if out.state == "queued" and patient:
+                out = await self._collected(out)
         except TimeoutError as error:
             hint = "It is kept, and the next window of its folder delivers it; `mail drop` withdraws it."
             raise FleetError("busy", f"{letter.recipient_name} was not ready for the message.", hint=hint) from error
         if out.state in ("held", "dropped"):
             raise FleetError("ended" if out.state == "dropped" else "tmux", out.why, hint="`mail ls` shows it.")
+
+    async def _collected(self, letter: Letter) -> Letter:
+        """The message as it is once somebody else has taken it up. Raises `TimeoutError`, `StoreError`."""
+        async with asyncio.timeout(_COLLECTED_WITHIN):
+            while letter.state == "queued":
+                await asyncio.sleep(_COLLECTED_EVERY)
+                letter = await self._store.letter(letter.id)
+        return letter
 
     async def _back(self, letter: Letter) -> Letter:
         """Take it out of the agent's inbox again. Raises `StoreError` when the agent was faster."""

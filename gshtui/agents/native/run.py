@@ -92,17 +92,17 @@ class Run:
         bus.publish(AgentStatusChanged(agent=spec.agent, status="starting", doing="loading"))
         link.start()
         try:
-            end = await self._work(bus)
+            end = await self._work(bus, link)
         finally:
             await self._close(bus, link)
         return end.exit
 
-    async def _work(self, bus: Bus) -> End:
+    async def _work(self, bus: Bus, link: Link) -> End:
         """Everything slow comes here, in threads, so that the link speaks meanwhile."""
         assert self._end is not None
         spec = self._spec
         studio_class, pane_class = await asyncio.to_thread(_load)
-        studio = self._studio = studio_class(spec, bus)
+        studio = self._studio = studio_class(spec, bus, lambda: bool(link.hub))
         if not self._as_json:
             self._pane = pane_class(spec, bus, studio, leave=self._leave, rested=self._rested)
             self._pane.open()

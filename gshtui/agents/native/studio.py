@@ -19,6 +19,7 @@ from gshtui.agents.ledger import Ledger
 from gshtui.agents.mail import commands as mail_commands
 from gshtui.agents.mail.addresses import Addresses
 from gshtui.agents.mail.counter import Counter
+from gshtui.agents.mail.letterbox import Letterbox
 from gshtui.agents.minds import Minds
 from gshtui.agents.native import spawn
 from gshtui.agents.native.budget import Budget
@@ -61,8 +62,11 @@ remains; put what was found into the report itself."""
 class Studio:
     """See the module's text. Made inside a running loop; `open` and `close` bracket its life."""
 
-    def __init__(self, spec: Spec, bus: Bus) -> None:
+    def __init__(self, spec: Spec, bus: Bus, linked: Callable[[], bool] = lambda: False) -> None:
+        """`linked`: whether a hub is connected now."""
         self.spec = spec
+        self._linked = linked
+        self._letterbox: Letterbox | None = None
         self.bus = bus
         self.registry = Registry()
         self.ledger = Ledger(bus)
@@ -108,6 +112,8 @@ class Studio:
 
     async def close(self) -> None:
         """Stop the agent, let go of its conversation, write what is queued. Never raises."""
+        if self._letterbox is not None:
+            await self._letterbox.stop()
         if self.agent is not None:
             await self.agent.stop()
         if self._sessions is not None:
@@ -233,6 +239,10 @@ class Studio:
         await agent.think_with(spec.request.provider, spec.request.model)
         await self._converse(agent, self._store, self._sessions)
         agent.start()
+        self._letterbox = Letterbox(
+            self.bus, self._store, spec.agent, linked=self._linked, working=lambda: agent.working
+        )
+        self._letterbox.start()
 
     async def _converse(self, agent: Agent, store: Store, sessions: Sessions) -> None:
         spec, mind = self.spec, agent.mind
