@@ -15,7 +15,7 @@ from typing import TypeVar, cast
 
 import aiosqlite
 
-from gshtui.store import files, recovery, search
+from gshtui.store import files, history, recovery, search
 from gshtui.store.errors import StoreError, from_sqlite, is_corrupt, is_index_damage
 from gshtui.store.opening import Opened, Synchronous, identity_of, open_file
 
@@ -90,6 +90,7 @@ class Database(aiosqlite.Connection):
     def _index_rebuilt(self) -> bool:
         try:
             search.rebuild(self._conn)
+            history.rebuild(self._conn)
         except sqlite3.DatabaseError:
             return False  # not even its first entry can be read
         return True

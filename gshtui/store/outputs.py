@@ -1,6 +1,6 @@
 """Full outputs of tools, kept once each under the hash of their text.
 
-Owns packing and the count of uses; refuses to keep what no conversation uses any more. Called by `Store`.
+Owns packing and the count of uses; refuses to keep what nothing uses any more. Called by `Store`.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 import zlib
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from gshtui.store.errors import StoreError, missing
@@ -58,13 +59,18 @@ def put(connection: sqlite3.Connection, session: str, call: str, kept: Kept) -> 
     """Keep an output for a call of a conversation; the same text is kept once."""
     if not connection.execute("SELECT 1 FROM sessions WHERE id = ?", (session,)).fetchone():
         raise missing(session)
-    connection.execute(
-        "INSERT INTO outputs (key, bytes, packed, data) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        (kept.key, kept.bytes, int(kept.packed), kept.data),
-    )
+    insert(connection, kept)
     connection.execute(
         "INSERT INTO output_uses (session, call, key) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
         (session, clean_text(call), kept.key),
+    )
+
+
+def insert(connection: sqlite3.Connection, kept: Kept) -> None:
+    """Keep an output whose user is written in the same transaction; the same text is kept once."""
+    connection.execute(
+        "INSERT INTO outputs (key, bytes, packed, data) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        (kept.key, kept.bytes, int(kept.packed), kept.data),
     )
 
 
@@ -94,5 +100,18 @@ def of_session(connection: sqlite3.Connection, session: str) -> list[tuple[str, 
 
 
 def drop_unused(connection: sqlite3.Connection) -> None:
-    """Forget outputs that no conversation uses."""
-    connection.execute("DELETE FROM outputs WHERE key NOT IN (SELECT key FROM output_uses)")
+    """Forget outputs that neither a conversation nor the shell history uses."""
+    connection.execute(
+        "DELETE FROM outputs WHERE key NOT IN (SELECT key FROM output_uses)"
+        " AND key NOT IN (SELECT output FROM history WHERE output <> '')"
+    )
+
+
+def drop_if_unused(connection: sqlite3.Connection, keys: Collection[str]) -> None:
+    """Forget those of these that nothing uses."""
+    for key in keys:
+        connection.execute(
+            "DELETE FROM outputs WHERE key = ?1 AND NOT EXISTS (SELECT 1 FROM output_uses WHERE key = ?1)"
+            " AND NOT EXISTS (SELECT 1 FROM history WHERE output = ?1 AND output <> '')",
+            (key,),
+        )

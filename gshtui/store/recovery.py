@@ -31,6 +31,9 @@ _TABLES = (
     "prompts",
     "agents",
     "mail",
+    "history",
+    "shell_notes",
+    "shells",
 )
 """What is recovered; holds are not, their processes take them again."""
 

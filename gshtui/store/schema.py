@@ -184,7 +184,6 @@ CREATE TABLE usage (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     session TEXT NOT NULL,
     agent TEXT NOT NULL,
-    parent TEXT NOT NULL DEFAULT '',
     turn TEXT NOT NULL,
     iteration INTEGER NOT NULL,
     at REAL NOT NULL,
@@ -198,16 +197,18 @@ CREATE TABLE usage (
     cache_write INTEGER NOT NULL,
     reasoning INTEGER NOT NULL,
     estimate INTEGER NOT NULL DEFAULT 0,
-    cost REAL
+    cost REAL,                         -- US dollars; none: the price is unknown
+    seconds REAL NOT NULL DEFAULT 0,
+    UNIQUE (session, agent, turn, iteration, purpose, at)
 );
 CREATE INDEX usage_day ON usage (day);
 CREATE INDEX usage_agent ON usage (agent, at);
-CREATE INDEX usage_session ON usage (session);
+CREATE INDEX sessions_parent ON sessions (parent) WHERE parent <> '';
 """
 
 SHELL = """
 CREATE TABLE history (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    id INTEGER PRIMARY KEY,            -- its time in microseconds, moved on to where it is free: the order of all
     shell TEXT NOT NULL,
     number INTEGER NOT NULL,
     command TEXT NOT NULL,
@@ -230,17 +231,30 @@ CREATE TABLE history (
     source TEXT NOT NULL DEFAULT 'shell',
     UNIQUE (shell, number)
 );
-CREATE INDEX history_at ON history (at);
 CREATE INDEX history_cwd ON history (cwd, id);
 CREATE INDEX history_failed ON history (id) WHERE exit <> 0;
+CREATE INDEX history_exit ON history (exit, id) WHERE exit <> 0;
+CREATE INDEX history_running ON history (shell) WHERE state = 'running';
+CREATE INDEX history_output ON history (output) WHERE output <> '';
 CREATE VIRTUAL TABLE history_fts USING fts5 (
-    command, content='history', content_rowid='id', tokenize='unicode61 remove_diacritics 2', prefix='3'
+    command, expanded, content='history', content_rowid='id', tokenize='trigram'
 );
-CREATE TRIGGER history_fts_insert AFTER INSERT ON history BEGIN
-    INSERT INTO history_fts (rowid, command) VALUES (new.id, new.command);
+CREATE TABLE history_size (rows INTEGER NOT NULL);
+INSERT INTO history_size (rows) VALUES (0);
+CREATE TRIGGER history_insert AFTER INSERT ON history BEGIN
+    INSERT INTO history_fts (rowid, command, expanded) VALUES (new.id, new.command, new.expanded);
+    UPDATE history_size SET rows = rows + 1;
 END;
-CREATE TRIGGER history_fts_delete AFTER DELETE ON history BEGIN
-    INSERT INTO history_fts (history_fts, rowid, command) VALUES ('delete', old.id, old.command);
+CREATE TRIGGER history_delete AFTER DELETE ON history BEGIN
+    INSERT INTO history_fts (history_fts, rowid, command, expanded)
+        VALUES ('delete', old.id, old.command, old.expanded);
+    UPDATE history_size SET rows = rows - 1;
+END;
+CREATE TRIGGER history_update AFTER UPDATE OF command, expanded ON history
+WHEN old.command IS NOT new.command OR old.expanded IS NOT new.expanded BEGIN
+    INSERT INTO history_fts (history_fts, rowid, command, expanded)
+        VALUES ('delete', old.id, old.command, old.expanded);
+    INSERT INTO history_fts (rowid, command, expanded) VALUES (new.id, new.command, new.expanded);
 END;
 CREATE TABLE shell_notes (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -248,6 +262,14 @@ CREATE TABLE shell_notes (
     text TEXT NOT NULL,
     at REAL NOT NULL,
     shell TEXT NOT NULL DEFAULT '',
-    cwd TEXT NOT NULL DEFAULT ''
+    cwd TEXT NOT NULL DEFAULT '',
+    seq INTEGER NOT NULL DEFAULT 0     -- of the shell's line that said it; 0: it was no shell's line
+);
+CREATE INDEX shell_notes_at ON shell_notes (at);
+CREATE UNIQUE INDEX shell_notes_seq ON shell_notes (shell, seq) WHERE seq > 0;
+CREATE TABLE shells (
+    shell TEXT PRIMARY KEY,
+    data TEXT NOT NULL,                -- what it said when it started, as JSON
+    at REAL NOT NULL
 );
 """

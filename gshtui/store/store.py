@@ -32,6 +32,7 @@ from gshtui.store.opening import Synchronous
 from gshtui.store.roster import Roster
 from gshtui.store.search import Hit
 from gshtui.store.sessions import SessionInfo
+from gshtui.store.shells import ShellHistory
 from gshtui.store.writer import RETRY_EVERY, Writer
 
 CLOSE_DEADLINE = 10.0
@@ -57,7 +58,7 @@ class Hold:
         await self._give_back(self._token)
 
 
-class Store(Roster, Letters, Assemblies):
+class Store(Roster, Letters, Assemblies, ShellHistory):
     """The record. Made by `open`; always `close` it."""
 
     def __init__(self, database: Database, on_notice: Notice, retry_every: float) -> None:

@@ -89,4 +89,4 @@ def test_every_statement_of_a_step_runs_triggers_included(tmp_path: Path) -> Non
     names = {str(row[0]) for row in raw.execute("SELECT name FROM sqlite_master")}
     raw.close()
     assert {"sessions", "messages", "journal_session", "messages_fts", "messages_fts_delete", "agents", "mail"} <= names
-    assert {"overlays", "iterations", "history", "history_fts", "history_fts_delete"} <= names
+    assert {"overlays", "iterations", "history", "history_fts", "history_delete"} <= names

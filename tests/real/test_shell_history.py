@@ -1,0 +1,208 @@
+"""The history of commands in a real record: halves merge, a million rows answer, old ones go in small steps."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gshtui.bus.shell import ShellNote, ShellRecord
+from gshtui.store import history
+from gshtui.store.history_query import Wanted, find
+from gshtui.store.migrations import MIGRATIONS
+from gshtui.store.store import Store
+
+AT = 1_760_000_000.0
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    opened = await Store.open(tmp_path / "gsh.db")
+    yield opened
+    await opened.close()
+
+
+def started(number: int, command: str = "make", *, shell: str = "s1", at: float = AT, cwd: str = "/p") -> ShellRecord:
+    return ShellRecord(shell=shell, number=number, command=command, cwd=cwd, at=at + number, pane="%1")
+
+
+def ended(number: int, exit: int = 0, *, shell: str = "s1", at: float = AT) -> ShellRecord:
+    return ShellRecord(
+        shell=shell,
+        number=number,
+        exit=exit,
+        duration=1.5,
+        pipestatus=(0, exit),
+        state="done",
+        at=at + number,
+        program="",
+    )
+
+
+async def test_the_halves_of_a_command_become_one_row_in_any_order_and_however_often(store: Store) -> None:
+    running = await store.keep_record(started(1))
+    assert running.state == "running" and running.id > 0
+    done = await store.keep_record(ended(1, 2))
+    again = await store.keep_record(started(1))
+    assert again == done
+    assert (done.id, done.command, done.exit, done.duration, done.state) == (running.id, "make", 2, 1.5, "done")
+    assert done.pipestatus == (0, 2) and done.pane == "%1" and done.program == "zsh"
+
+    late = await store.keep_record(ended(2))
+    assert late.command == ""
+    whole = await store.keep_record(started(2, "make test"))
+    assert (whole.command, whole.state, whole.exit, whole.id) == ("make test", "done", 0, late.id)
+    assert [row.command for row in await store.history(query="make TEST")] == ["make test"]
+    assert await store.history_count() == 2
+
+
+async def test_what_was_lost_is_done_when_its_end_comes_after_all(store: Store) -> None:
+    await store.keep_records([started(1), started(1, shell="s2")])
+    assert [row.shell for row in await store.running_records()] == ["s1", "s2"]
+    (lost,) = await store.close_lost(["s1"])
+    assert (lost.shell, lost.state, lost.exit) == ("s1", "lost", None)
+    assert (await store.keep_record(started(1))).state == "lost"
+    assert (await store.keep_record(ended(1, 1))).state == "done"
+    assert [row.shell for row in await store.running_records()] == ["s2"]
+
+
+async def test_search_finds_parts_of_words_and_newest_first(store: Store) -> None:
+    commands = ["git status", "docker compose up", "GIT push --force", "ls -la", 'echo "a\'b" -> ü日本', "git-lfs pull"]
+    await store.keep_records([started(n, command) for n, command in enumerate(commands, 1)])
+    await store.keep_records([ended(n, 1 if n == 3 else 0) for n in range(1, 7)])
+
+    async def found(query: str, **more: object) -> list[str]:
+        return [row.command for row in await store.history(query=query, **more)]  # type: ignore[arg-type]
+
+    assert await found("git") == ["git-lfs pull", "GIT push --force", "git status"]
+    assert await found("ompose") == ["docker compose up"]
+    assert await found("git ush") == ["GIT push --force"]
+    assert await found("git", failed=True) == ["GIT push --force"]
+    assert await found("git", exit=0, limit=1) == ["git-lfs pull"]
+    assert await found("ls") == ["ls -la"]
+    assert await found("->") == ['echo "a\'b" -> ü日本']
+    assert await found("日本") == ['echo "a\'b" -> ü日本']
+    assert await found('"a\'b"') == ['echo "a\'b" -> ü日本']
+    for odd in ('" OR 1', "NOT git", "a*", "(", "\0", "col:x", "\ud800 git"):
+        await found(odd)
+
+
+async def test_folder_time_and_shell_narrow_it_down(store: Store) -> None:
+    rows = [started(n, f"c{n}", cwd=cwd) for n, cwd in enumerate(["/p", "/p/a", "/pq", "/p/b/c", "/other"], 1)]
+    await store.keep_records([*rows, started(9, "elsewhere", shell="s2", cwd="/p")])
+
+    async def found(**wanted: object) -> list[str]:
+        return [row.command for row in await store.history(**wanted)]  # type: ignore[arg-type]
+
+    assert await found(cwd="/p/") == ["elsewhere", "c4", "c2", "c1"]
+    assert await found(cwd="/p", limit=2) == ["elsewhere", "c4"]
+    assert await found(cwd="/nowhere") == []
+    assert await found(cwd="/") == ["elsewhere", "c5", "c4", "c3", "c2", "c1"]
+    assert await found(query="else", cwd="/p") == ["elsewhere"]
+    assert await found(shell="s2") == ["elsewhere"]
+    assert await found(after=AT + 2, before=AT + 4) == ["c3", "c2"]
+    assert await store.history_count(Wanted(cwd="/p")) == 4
+    many = [started(n, f"m{n}", cwd=f"/q/{n}", shell="s3") for n in range(1, 101)]
+    await store.keep_records(many)
+    assert await found(cwd="/q", limit=2) == ["m100", "m99"]
+
+
+async def test_a_clock_that_steps_back_does_not_change_a_shells_order(store: Store) -> None:
+    await store.keep_records([started(1, "one"), started(2, "two", at=AT - 7200), started(3, "three", at=AT - 7200)])
+    assert [row.command for row in await store.history_page(None, 10)] == ["one", "two", "three"]
+    odd = [started(4, "nan", at=float("nan")), started(5, "inf", at=float("inf")), started(6, "past", at=-1e300)]
+    await store.keep_records(odd)
+    assert [row.command for row in await store.history_page(None, 3)] == ["nan", "inf", "past"]
+
+
+async def test_pages_and_windows_cover_every_row_once(store: Store) -> None:
+    await store.keep_records([started(n, f"c{n}") for n in range(1, 26)])
+    seen: list[str] = []
+    before: int | None = None
+    while page := await store.history_page(before, 10):
+        seen = [row.command for row in page] + seen
+        before = page[0].id
+    assert seen == [f"c{n}" for n in range(1, 26)]
+    assert [row.command for row in await store.history_window(20, 10)] == ["c21", "c22", "c23", "c24", "c25"]
+    assert await store.history_window(99, 10) == []
+
+
+async def test_old_rows_go_in_small_steps_and_with_them_what_they_printed(store: Store) -> None:
+    await store.keep_records([started(n, f"c{n}") for n in range(1, 1_201)])
+    kept = await store.put_shell_output("s1", 1, "hello\nworld\n")
+    assert kept is not None and kept.output_lines == 2
+    await store.put_shell_output("s1", 1_200, "hello\nworld\n")
+    await store.put_shell_output("s1", 2, "only here")
+    key = (await store.history(query="c2", limit=1_000))[-1].output
+    steps: list[int] = []
+    while removed := await store.trim_history(100):
+        steps.append(removed)
+    assert steps == [500, 500, 100]
+    assert await store.history_count() == 100
+    assert await store.history(query="c1050") == []
+    assert await store.output(kept.output) == "hello\nworld\n"
+    with pytest.raises(Exception, match="no output"):
+        await store.output(key)
+    assert await store.put_shell_output("s1", 3, "too late") is None
+
+
+async def test_a_note_is_kept_once_however_often_its_line_comes(store: Store) -> None:
+    note = ShellNote(kind="note", text="# why", at=AT, shell="s1", cwd="/p")
+    _, (first,) = await store.keep_records([started(1)], [(note, 7)])
+    _, again = await store.keep_records([], [(note, 7), (note, 8), (note, 0), (note, 0)])
+    assert first is not None and (first.text, first.cwd) == ("# why", "/p")
+    assert [kept is not None for kept in again] == [False, True, True, True]
+    assert len(await store.notes(kind="note", shell="s1")) == 4
+    assert await store.notes(before=AT) == [] and await store.notes(kind="file") == []
+
+
+async def test_the_history_survives_a_damaged_word_index(store: Store, tmp_path: Path) -> None:
+    await store.keep_records([started(n, f"command-{n}") for n in range(1, 50)])
+    await store.close()
+    with sqlite3.connect(tmp_path / "gsh.db") as raw:
+        (first,) = raw.execute("SELECT min(id) FROM history_fts_data WHERE id > 10").fetchone()
+        raw.execute("UPDATE history_fts_data SET block = x'ff00ff00ff00ff' WHERE id >= ?", (first,))
+    raw.close()
+    again = await Store.open(tmp_path / "gsh.db")
+    try:
+        assert [row.number for row in await again.history(query="command-4", limit=100)] == [*range(49, 39, -1), 4]
+        assert await again.history_count() == 49
+    finally:
+        await again.close()
+
+
+@pytest.fixture(scope="module")
+def memory() -> sqlite3.Connection:
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    for script in MIGRATIONS:
+        connection.executescript(script)
+    return connection
+
+
+_words = st.text(alphabet="abAB -\"'*é日\0", min_size=0, max_size=8)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    commands=st.lists(_words, max_size=12), query=_words, exits=st.lists(st.integers(0, 2), min_size=12, max_size=12)
+)
+def test_search_is_what_looking_at_every_row_gives(
+    memory: sqlite3.Connection, commands: list[str], query: str, exits: list[int]
+) -> None:
+    memory.execute("DELETE FROM history")
+    rows = [started(n, command) for n, command in enumerate(commands, 1)]
+    history.keep(memory, rows)
+    history.keep(memory, [ended(row.number, exits[row.number - 1]) for row in rows])
+    wanted = Wanted(query=query, failed=True)
+    words = query.replace("\0", " ").casefold().split()
+    expected = [
+        row.number
+        for row in reversed(rows)
+        if exits[row.number - 1] and all(word in row.command.casefold() for word in words)
+    ]
+    assert [row.number for row in find(memory, wanted, 100)] == expected
+    assert history.count(memory) == len(rows)
