@@ -78,6 +78,10 @@ class WhatIf(msgspec.Struct, frozen=True, omit_defaults=True):
     fits: bool = True
     cuts: tuple[str, ...] = ()
     """What would have to be cut first, a sentence each."""
+    warm: float | None = None
+    """Price of sending it once more, with the provider's cache filled."""
+    notes: tuple[str, ...] = ()
+    """What else changes: the cache, abilities that the model has not; a sentence each."""
 
 
 class Carry(msgspec.Struct, frozen=True):
