@@ -91,7 +91,7 @@ async def test_the_window_is_closed_and_the_next_one_answers(folder: Path) -> No
 
 
 async def test_with_no_window_open_a_message_reaches_an_agent_of_ours(folder: Path) -> None:
-    """A command sends and leaves; the agent's own process takes the message out of the record, at once or at its rest."""
+    """A command sends and leaves; the agent's own process takes the message out of the record."""
     visiting = ALL_PARTS - {"agents", "socket"}
     hub = Hub(HubOptions(cwd=folder, loaded=load(folder), parts=visiting))
     await hub.start()
