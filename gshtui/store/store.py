@@ -33,6 +33,7 @@ from gshtui.store.roster import Roster
 from gshtui.store.search import Hit
 from gshtui.store.sessions import SessionInfo
 from gshtui.store.shells import ShellHistory
+from gshtui.store.spending import Spending
 from gshtui.store.writer import RETRY_EVERY, Writer
 
 CLOSE_DEADLINE = 10.0
@@ -58,7 +59,7 @@ class Hold:
         await self._give_back(self._token)
 
 
-class Store(Roster, Letters, Assemblies, ShellHistory):
+class Store(Roster, Letters, Assemblies, ShellHistory, Spending):
     """The record. Made by `open`; always `close` it."""
 
     def __init__(self, database: Database, on_notice: Notice, retry_every: float) -> None:
