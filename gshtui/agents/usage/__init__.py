@@ -1,0 +1,1 @@
+"""What agents use up: every request kept, budgets, and the command `usage`."""

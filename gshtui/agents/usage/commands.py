@@ -1,0 +1,65 @@
+"""The command `usage`: what was used, by day, agent, model or conversation. Read only.
+
+Owns its parameters. Declared for the hub and for an agent in its own process.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from pydantic import Field
+
+from gshtui.agents.usage import report
+from gshtui.bus.usage import By
+from gshtui.commands.declaration import Command, CommandError, Invocation, Outcome, Parameters
+from gshtui.commands.moment import FORMS, moment
+from gshtui.commands.registry import AnyCommand
+from gshtui.store.errors import StoreError
+from gshtui.store.store import Store
+
+
+class UsageParameters(Parameters):
+    """What to sum up."""
+
+    by: By = Field(default="day", description="What each line is: a day, an agent, a model or a conversation.")
+    since: str = Field(default="", description=f"Only from then on, {FORMS}; empty: from the beginning.")
+    agent: str = Field(default="", description="Only this agent's.")
+    model: str = Field(default="", description="Only this model's.")
+    session: str = Field(default="", description="Only of this conversation and of the agents started from it.")
+
+
+def commands(store: Store) -> list[AnyCommand]:
+    """The command, on this store."""
+
+    async def run(invocation: Invocation, parameters: UsageParameters) -> Outcome:
+        after = moment(parameters.since, time.time())
+        try:
+            sessions: list[str] = []
+            if parameters.session:
+                wanted = invocation.session if parameters.session == "this" else parameters.session
+                sessions = await store.session_tree((await store.session(wanted)).id)
+            found = await store.usage(
+                parameters.by, after=after, agent=parameters.agent, model=parameters.model, sessions=sessions
+            )
+        except StoreError as error:
+            raise CommandError(error.message, hint=error.hint, data={"kind": error.kind}) from error
+        data: dict[str, Any] = {
+            "by": parameters.by,
+            "rows": [report.plain(one) for one in found],
+            "total": report.plain(report.total(found)),
+        }
+        return Outcome(data, report.table(found, parameters.by))
+
+    return [
+        Command(
+            "usage",
+            "Tokens, money and time that model requests used",
+            UsageParameters,
+            run,
+            positions=("by",),
+            description="What model requests used: tokens by the providers' count, the estimate's error, cost, time.",
+            family="usage",
+            tool=True,
+        )
+    ]

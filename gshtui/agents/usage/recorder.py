@@ -1,0 +1,136 @@
+"""Every model request's usage, from the bus into the record: of turns and of compactions, with what was estimated.
+
+Owns what must be remembered of an agent between two requests; refuses what another process keeps itself. A record
+that cannot be written now is tried again with the next one. Made by the hub and by an agent in its own process.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+
+from gshtui.bus.bus import Bus
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent import ContextAssembled, ModelChanged, TurnStarted, UsageReported
+from gshtui.bus.events.approval import ApprovalRequested, ApprovalSettled
+from gshtui.bus.events.context import ContextCut
+from gshtui.bus.messages import Usage
+from gshtui.bus.usage import UsageRow
+from gshtui.store.errors import StoreError
+
+KEPT_BACK = 10_000
+"""Rows that wait at most while nothing can be written."""
+
+
+@dataclass(slots=True)
+class _Agent:
+    """What is known of an agent since its last request. Times on the clock that never goes backwards."""
+
+    since: float = 0.0
+    estimate: int = 0
+    provider: str = ""
+    model: str = ""
+    asked: dict[str, float] = field(default_factory=dict[str, float])
+
+
+class UsageRecorder:
+    """Subscribes when made. `carried(agent)`: another process keeps what this agent uses."""
+
+    def __init__(
+        self,
+        bus: Bus,
+        keep: Callable[..., Awaitable[None]],
+        *,
+        carried: Callable[[str], bool] = lambda _: False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.carried = carried
+        self._keep = keep
+        self._clock = clock
+        self._agents: dict[str, _Agent] = {}
+        self._waiting: deque[UsageRow] = deque(maxlen=KEPT_BACK)
+        bus.subscribe(
+            self._take,
+            TurnStarted,
+            ContextAssembled,
+            ModelChanged,
+            ApprovalRequested,
+            ApprovalSettled,
+            UsageReported,
+            ContextCut,
+            name="usage",
+        )
+
+    async def _take(self, batch: Sequence[Event]) -> None:
+        for event in batch:
+            name: str = getattr(event, "agent", "")
+            if not self.carried(name) and (row := self._noted(self._agents.setdefault(name, _Agent()), event)):
+                self._waiting.append(row)
+        if not self._waiting:
+            return
+        rows = tuple(self._waiting)
+        try:
+            await self._keep(*rows)
+        except StoreError:
+            return  # the record says itself what is wrong with it
+        for _ in rows:
+            self._waiting.popleft()
+
+    def _noted(self, agent: _Agent, event: Event) -> UsageRow | None:
+        now = self._clock()
+        match event:
+            case TurnStarted():
+                agent.since = now
+                agent.asked.clear()
+            case ContextAssembled():
+                agent.estimate = event.tokens
+            case ModelChanged():
+                agent.provider, agent.model = event.provider, event.model
+            case ApprovalRequested():
+                agent.asked[event.approval] = now
+            case ApprovalSettled():
+                agent.since += now - agent.asked.pop(event.approval, now)
+            case UsageReported():
+                return self._row(agent, event, now)
+            case ContextCut() if event.receipt.usage != Usage():
+                return _of_cut(agent, event)
+            case _:
+                pass
+        return None
+
+    def _row(self, agent: _Agent, event: UsageReported, now: float) -> UsageRow:
+        seconds = max(0.0, now - agent.since) if agent.since else 0.0
+        row = UsageRow(
+            event.session,
+            event.agent,
+            event.turn,
+            event.iteration,
+            event.at,
+            event.provider,
+            event.model,
+            event.usage,
+            estimate=agent.estimate,
+            cost=event.cost,
+            seconds=seconds,
+        )
+        agent.since, agent.estimate = now, 0
+        return row
+
+
+def _of_cut(agent: _Agent, event: ContextCut) -> UsageRow:
+    receipt = event.receipt
+    return UsageRow(
+        event.session,
+        event.agent,
+        receipt.turn or receipt.id,
+        0,
+        receipt.at or event.at,
+        agent.provider,
+        agent.model,
+        receipt.usage,
+        purpose="compact",
+        cost=receipt.cost,
+        seconds=0.0,  # the time is in the request that follows
+    )
