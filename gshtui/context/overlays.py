@@ -112,6 +112,17 @@ class Tasks(_Overlay, frozen=True, kw_only=True, tag="tasks"):
     tasks: tuple[Task, ...] = ()
 
 
+class Told(_Overlay, frozen=True, kw_only=True, tag="told"):
+    """A text goes along with a person's message: facts of the environment, recent shell commands.
+
+    So it stays where it was first told, and what changes later does not disturb what was sent before.
+    """
+
+    message: str
+    source: str
+    text: str
+
+
 Cut = Pruned | Compacted | Cleared | Dropped
 Overlay = Pruned | Compacted | Cleared | Dropped | Pinned | Unpinned | Restored | Undone | SummaryEdited | Tuned | Tasks
 _encoder = msgspec.json.Encoder()

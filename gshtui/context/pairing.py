@@ -32,21 +32,29 @@ def missing_results(messages: Sequence[Message], reason: str = LOST) -> Message 
 def paired(messages: Sequence[Message]) -> tuple[Message, ...]:
     """The messages as any provider takes them: each call with one result, no result without its call, none empty.
 
-    Results are moved right behind their answer; a doubled result is dropped, a missing one added as lost.
+    Results are moved right behind their answer; a doubled result is dropped, a missing one added as lost. An id that
+    several answers use stands for the newest of them that was made before the result.
     """
-    by_call = {r.call_id: r for message in reversed(messages) for r in message.results}
     out: list[Message] = []
+    waiting: dict[str, int] = {}
     for message in messages:
         if message.role == "tool":
+            for result in message.results:
+                if (place := waiting.pop(result.call_id, None)) is not None:
+                    old = out[place]
+                    blocks = tuple(result if b.call_id == result.call_id else b for b in old.results)
+                    out[place] = msgspec.structs.replace(old, blocks=blocks, at=message.at or old.at)
             continue
         if not message.blocks:
             continue
         out.append(message)
         if message.role == "assistant" and (calls := distinct(message.calls)):
             if len(calls) < len(message.calls):
-                out[-1] = _without_doubles(message)
-            results = tuple(by_call.get(c.id) or ToolResult(c.id, c.name, LOST, status="lost") for c in calls)
-            out.append(Message(id=f"{message.id}-results", role="tool", blocks=results, at=message.at))
+                out[-1] = without_doubles(message)
+            waiting |= {call.id: len(out) for call in calls}
+            lost = tuple(ToolResult(c.id, c.name, LOST, status="lost") for c in calls)
+            m = message
+            out.append(Message(f"{m.id}-results", "tool", lost, m.at, m.agent, m.turn, m.iteration))
     return tuple(out)
 
 
@@ -58,7 +66,8 @@ def distinct(calls: Sequence[ToolCall]) -> list[ToolCall]:
     return list(found.values())
 
 
-def _without_doubles(message: Message) -> Message:
+def without_doubles(message: Message) -> Message:
+    """The message without calls whose id an earlier one has."""
     seen: set[str] = set()
     blocks: list[Block] = []
     for block in message.blocks:

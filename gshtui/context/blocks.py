@@ -1,0 +1,164 @@
+"""From what is sent to its blocks: id, source for people, tokens, hash of the text. Pure.
+
+Owns what a block of a message, a tool or a passage is called and which text stands for it. Called by the log and the
+assembly.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from gshtui.bus.context import Block, BlockKind, Change, SectionName
+from gshtui.bus.messages import Block as Part
+from gshtui.bus.messages import Document, Image, Message, Text, Thinking, ToolCall, ToolResult
+from gshtui.context.tokens import MESSAGE_TOKENS, block_tokens, text_tokens
+from gshtui.providers.port import ToolSpec, estimate
+
+_SUBJECTS = ("path", "file", "file_path", "command", "pattern", "query", "url", "name", "agent", "key")
+_PATHS = ("path", "file", "file_path")
+_SUBJECT_LENGTH = 120
+_encoder = msgspec.json.Encoder(order="deterministic")
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A text for the system, call or memory section, from whoever contributes to it."""
+
+    section: SectionName
+    source: str
+    text: str
+    path: str = ""
+    kind: BlockKind = "system"
+
+
+def hash_of(text: str) -> str:
+    """The key of a text: 32 hexadecimal digits."""
+    return hashlib.blake2b(text.encode(errors="replace"), digest_size=16).hexdigest()
+
+
+def text_of(part: Part) -> str:
+    """What stands for a part of a message in the inspector: its text, a call's JSON, a word on what is no text."""
+    match part:
+        case Text(text) | Thinking(text):
+            return text
+        case ToolCall():
+            return part.broken or _json({"name": part.name, "arguments": part.arguments})
+        case ToolResult():
+            return part.content
+        case Image() | Document():
+            what = "image" if isinstance(part, Image) else "document"
+            key = hashlib.blake2b(part.data.encode(errors="replace"), digest_size=8).hexdigest()
+            return f"[{what} {part.name or part.media_type}, {len(part.data) * 3 // 4:,} bytes, {key}]"
+
+
+def tool_text(spec: ToolSpec) -> str:
+    """A tool as a model is told of it."""
+    return _json({"name": spec.name, "description": spec.description, "schema": spec.schema})
+
+
+def _json(value: Any) -> str:
+    try:
+        return _encoder.encode(value).decode()
+    except (TypeError, UnicodeEncodeError):
+        return str(value)
+
+
+def subject_of(call: ToolCall) -> str:
+    """The argument that tells people what a call is about, on one line."""
+    for name in _SUBJECTS:
+        if isinstance(value := call.arguments.get(name), str) and value:
+            return _line(value)
+    return _line(next((str(v) for v in call.arguments.values() if isinstance(v, str | int) and v), ""))
+
+
+def _line(text: str) -> str:
+    first = " ".join(text[: 4 * _SUBJECT_LENGTH].split())
+    return first if len(first) <= _SUBJECT_LENGTH else first[: _SUBJECT_LENGTH - 1] + "…"
+
+
+def path_of(call: ToolCall) -> str:
+    """The file that a call names, if it names one."""
+    return next((value for name in _PATHS if isinstance(value := call.arguments.get(name), str)), "")
+
+
+def speaker(message: Message) -> str:
+    """Whose words a message holds."""
+    if message.role == "user":
+        return "you" if message.agent in ("", "person") else message.agent
+    return message.agent or "agent"
+
+
+def message_blocks(message: Message, calls: Mapping[str, ToolCall]) -> tuple[Block, ...]:
+    """The blocks of a message as the log has it. `calls`: those that its results answer, by id."""
+    return tuple(block_of(message, number, part, calls) for number, part in enumerate(message.blocks))
+
+
+def block_of(message: Message, number: int, part: Part, calls: Mapping[str, ToolCall]) -> Block:
+    """One block of a message. The 4 tokens of a message are in its first."""
+    kind: BlockKind
+    source, call, path, changes = speaker(message), "", "", ()
+    match part:
+        case Text():
+            kind = "text"
+        case Thinking():
+            kind = "thinking"
+        case ToolCall():
+            kind, call, path = "tool_call", part.id, path_of(part)
+            source = f"{part.name} {subject_of(part)}".strip()
+        case ToolResult():
+            kind, call = "tool_result", part.call_id
+            made = calls.get(part.call_id)
+            source = f"{part.name} {subject_of(made)}".strip() if made else part.name
+            path = path_of(made) if made else ""
+            if part.output and part.bytes:
+                changes = (Change("truncated", before=estimate(part.bytes), after=text_tokens(part.content)),)
+        case Image() | Document():
+            kind = "image" if isinstance(part, Image) else "document"
+            source = part.name or source
+    return Block(
+        id=f"{message.id}/{number}",
+        section="history",
+        kind=kind,
+        source=source,
+        tokens=block_tokens(part) + (0 if number else MESSAGE_TOKENS),
+        hash=hash_of(text_of(part)),
+        at=message.at,
+        message=message.id,
+        call=call,
+        turn=message.turn,
+        iteration=message.iteration,
+        path=path,
+        changes=changes,
+        role=message.role,
+    )
+
+
+def passage_block(number: int, passage: Passage) -> Block:
+    """The block of a passage. `number` counts those of its section."""
+    return Block(
+        id=f"{passage.section}/{passage.path or number}",
+        section=passage.section,
+        kind=passage.kind,
+        source=passage.source,
+        tokens=text_tokens(passage.text),
+        hash=hash_of(passage.text),
+        path=passage.path,
+    )
+
+
+def tool_block(spec: ToolSpec) -> Block:
+    """The block of a tool's declaration."""
+    text = tool_text(spec)
+    return Block(
+        id=f"tool/{spec.name}",
+        section="tools",
+        kind="tool",
+        source=spec.name,
+        tokens=text_tokens(text),
+        hash=hash_of(text),
+    )

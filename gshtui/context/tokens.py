@@ -1,0 +1,82 @@
+"""Tokens: the house's estimate of every block, and its correction by what the provider counted.
+
+Pure. Owns the rule of bytes / 4 and 4 a message; refuses to guess where nothing was counted. Called by the assembly and
+the engine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gshtui.bus.messages import Block, Document, Image, Text, Thinking, ToolCall, ToolResult, Usage
+from gshtui.providers.port import estimate
+
+MESSAGE_TOKENS = 4
+IMAGE_TOKENS = 1_500
+"""A picture's usual price in tokens; providers resize what is larger."""
+_LEAST, _MOST = 0.25, 6.0
+"""Bounds of a correction: beyond them the provider counts something else (nothing at all, a whole conversation)."""
+
+
+def size_of(text: str) -> int:
+    """Bytes of UTF-8."""
+    return len(text) if text.isascii() else len(text.encode(errors="replace"))
+
+
+def text_tokens(text: str) -> int:
+    """The estimate for a text."""
+    return estimate(size_of(text))
+
+
+def block_tokens(block: Block) -> int:
+    """The estimate for a block of a message."""
+    match block:
+        case Text(text) | Thinking(text):
+            return text_tokens(text)
+        case ToolCall():
+            return text_tokens(block.name) + text_tokens(str(block.arguments)) + text_tokens(block.broken)
+        case ToolResult():
+            return text_tokens(block.content)
+        case Image():
+            return IMAGE_TOKENS
+        case Document():
+            return estimate(len(block.data) * 3 // 4)
+
+
+@dataclass(slots=True)
+class Correction:
+    """How an agent's estimates compare with what its provider counts for the same requests.
+
+    The newest request alone decides: what was sent then is counted exactly, and only what came since is estimated.
+    """
+
+    model: str = ""
+    ratio: float = 1.0
+    _off: float = 0.0
+    _counted: int = 0
+
+    def note(self, model: str, estimated: int, usage: Usage) -> None:
+        """A request of `estimated` tokens was counted by its provider."""
+        sent = usage.input + usage.cache_read + usage.cache_write
+        if sent <= 0 or estimated <= 0:
+            return
+        ratio = sent / estimated
+        if not _LEAST <= ratio <= _MOST:
+            return
+        self.model, self.ratio = model, ratio
+        self._off += abs(estimated - sent)
+        self._counted += sent
+
+    def at_least(self, model: str, ratio: float) -> None:
+        """A provider refused as too long what seemed to fit: count higher from now on."""
+        self.ratio = min(_MOST, max(self.ratio if model == self.model else 1.0, ratio))
+        self.model = model
+
+    def expected(self, model: str, estimated: int) -> int:
+        """The estimate as the provider would count it; as it is for a model that has counted nothing yet."""
+        return round(estimated * self.ratio) if model == self.model else estimated
+
+    @property
+    def error(self) -> float | None:
+        """Mean error of the plain estimate so far, as a fraction of what was counted; `None` before the first count."""
+        return self._off / self._counted if self._counted else None
