@@ -1,0 +1,389 @@
+"""Transcripts of other programs: each format, its loose ends, and what becomes of it in the inspector."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gshtui.agents.cli.transcripts import claude, codex, gemini, lines, opencode
+from gshtui.agents.cli.transcripts.reconstruct import Transcripts
+from gshtui.agents.cli.transcripts.transcript import Transcript, Wanted
+from gshtui.bus.fleet import AgentRow
+from gshtui.bus.messages import Usage
+from gshtui.context.difference import differences
+from gshtui.context.views import ContextError
+from gshtui.providers.port import Capabilities
+
+FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "transcripts"
+CWD = "/home/ada/shop"
+CLAUDE_ID = "5f3c7f0e-7e0b-4a53-9d1a-3f3a3b9d2f10"
+CODEX_ID = "019aa4c5-0000-7000-8000-00000000c0de"
+GEMINI_ID = "3bacc8a0-24d6-4415-9b2e-a2635c02e54c"
+PRICED = Capabilities(window=200_000, price_input=3.0, price_output=15.0, known=True)
+
+
+def sent(found: Transcript) -> list[tuple[str, str]]:
+    return [(entry.kind, entry.text.split("\n")[0]) for entry in found.entries[found.start :]]
+
+
+def placed(source: Path, target: Path) -> Path:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(source, target)
+    return target
+
+
+def test_claude_sends_what_came_since_its_summary() -> None:
+    found = claude.read(FIXTURES / "claude.jsonl")
+    assert [kind for kind, _ in sent(found)] == ["summary", "text", "image", "text"]
+    assert (found.model, len(found.entries)) == ("claude-sonnet-4-5-20250929", 14)
+    assert found.notes == ["1 of its lines could not be read."]
+
+
+def test_claude_before_its_summary_with_parallel_calls_and_without_abandoned_ways() -> None:
+    found = claude.read(FIXTURES / "claude.jsonl")
+    before = found.entries[: found.start]
+    assert [entry.source for entry in before if entry.kind == "tool_result"] == [
+        "Read /home/ada/shop/build.log",
+        "Bash npm test",
+    ]
+    assert [entry.text for entry in before if entry.kind == "tool_result"] == [
+        "1\terror TS2345 in cart.ts\n",
+        "2 failed, 14 passed",
+    ]
+    said = " ".join(entry.text for entry in found.entries)
+    assert "abandoned" not in said
+    assert "search agent" not in said
+
+
+def test_claude_asks_once_for_an_answer_of_several_records() -> None:
+    marks = claude.read(FIXTURES / "claude.jsonl").marks
+    assert [mark.id for mark in marks] == ["msg_01", "msg_02", "msg_04", "msg_05"]
+    assert marks[0].usage == Usage(input=9, output=160, cache_write=14_000)
+    assert [mark.compacted for mark in marks] == [False, False, False, True]
+    assert [(mark.start, mark.end) for mark in marks] == [(0, 2), (0, 7), (0, 9), (10, 13)]
+
+
+def test_codex_sends_its_replaced_history() -> None:
+    found = codex.read(FIXTURES / "codex.jsonl")
+    assert sent(found) == [
+        ("system", "<permissions instructions>Ask.</permissions instructions>"),
+        ("text", "Why does the build fail?"),
+        ("summary", "The cart's type was wrong and is fixed."),
+        ("text", "And the docs?"),
+        ("text", "They say so now."),
+    ]
+    assert (found.model, found.window) == ("gpt-5.2-codex", 258_400)
+
+
+def test_codex_counts_each_request_once() -> None:
+    marks = codex.read(FIXTURES / "codex.jsonl").marks
+    assert [mark.usage for mark in marks] == [
+        Usage(input=1_000, output=120, cache_read=8_000, reasoning=64),
+        Usage(input=300, output=80, cache_read=9_000),
+        Usage(input=200, output=30, cache_read=9_300),
+        Usage(input=3_000, output=9),
+    ]
+    assert [mark.compacted for mark in marks] == [False, False, False, True]
+
+
+def test_codex_tells_what_nobody_typed_from_what_somebody_did() -> None:
+    entries = codex.read(FIXTURES / "codex.jsonl").entries
+    kinds = {entry.text.split("\n")[0]: entry.kind for entry in entries}
+    assert kinds["# AGENTS.md instructions for /home/ada/shop"] == "carried"
+    assert kinds["<environment_context>"] == "carried"
+    assert kinds["Why does the build fail?"] == "text"
+    assert [entry.source for entry in entries if entry.kind == "tool_call"] == [
+        "shell_command cat build.log",
+        "apply_patch *** Begin Patch",
+    ]
+
+
+@pytest.mark.parametrize("name", ["gemini.json", "gemini.jsonl"])
+def test_gemini_in_both_of_its_formats(name: str) -> None:
+    found = gemini.read(FIXTURES / name)
+    told = [entry for entry in sent(found) if entry[0] != "carried"]
+    assert told == [
+        ("text", "Why does the build fail?"),
+        ("thinking", "Reading"),
+        ("tool_call", 'read_file {"absolute_path": "/home/ada/shop/build.log"}'),
+        ("tool_result", "error TS2345 in cart.ts"),
+        ("text", "The type of the cart is wrong."),
+    ]
+    assert [mark.usage for mark in found.marks] == [
+        Usage(input=3_173, output=37, cache_read=4_000, reasoning=17),
+        Usage(input=400, output=12, cache_read=7_000),
+    ]
+    assert bool(found.notes) == (name == "gemini.jsonl")
+
+
+MESSAGES: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [
+    ({"role": "user", "time": {"created": 1_795_000_000_000}}, [{"type": "text", "text": "An old question"}]),
+    (
+        {
+            "role": "assistant", "modelID": "claude-sonnet-4-5", "time": {"created": 1_795_000_001_000},
+            "tokens": {"input": 10, "output": 5, "reasoning": 2, "cache": {"read": 900, "write": 100}},
+        },
+        [
+            {"type": "step-start"},
+            {"type": "reasoning", "text": "A thought"},
+            {"type": "tool", "tool": "read", "callID": "c1", "state": {
+                "status": "completed", "input": {"filePath": "/home/ada/shop/cart.ts"}, "output": "class Cart",
+                "time": {"start": 1, "end": 2}}},
+        ],
+    ),
+    ({"role": "user", "time": {"created": 1_795_000_002_000}}, [{"type": "compaction", "auto": True}]),
+    (
+        {"role": "assistant", "summary": True, "mode": "compaction", "time": {"created": 1_795_000_003_000},
+         "tokens": {"input": 1, "output": 1, "cache": {"read": 0, "write": 0}}},
+        [{"type": "text", "text": "What we did so far"}],
+    ),
+    ({"role": "user", "time": {"created": 1_795_000_004_000}}, [{"type": "text", "text": "Go on"}]),
+    (
+        {"role": "assistant", "modelID": "claude-sonnet-4-5", "time": {"created": 1_795_000_005_000},
+         "tokens": {"input": 20, "output": 5, "reasoning": 0, "cache": {"read": 0, "write": 300}}},
+        [
+            {"type": "tool", "tool": "bash", "callID": "c2", "state": {
+                "status": "completed", "input": {"command": "npm test"}, "output": "long", "title": "",
+                "time": {"start": 1, "end": 2, "compacted": 3}}},
+            {"type": "a-part-of-tomorrow"},
+        ],
+    ),
+]  # fmt: skip
+SENT_BY_OPENCODE = [
+    ("summary", "What we did so far"),
+    ("text", "Go on"),
+    ("tool_call", 'bash {"command": "npm test"}'),
+    ("tool_result", "[Old tool result content cleared]"),
+]
+
+
+def database(home: Path) -> Path:
+    path = home / ".local" / "share" / "opencode" / "opencode.db"
+    path.parent.mkdir(parents=True)
+    with closing(sqlite3.connect(path)) as made, made:
+        made.executescript(
+            "CREATE TABLE session (id TEXT PRIMARY KEY, project_id TEXT, parent_id TEXT, directory TEXT, title TEXT,"
+            " time_created INTEGER, time_updated INTEGER);"
+            "CREATE TABLE message (id TEXT PRIMARY KEY, session_id TEXT, time_created INTEGER, data TEXT);"
+            "CREATE TABLE part (id TEXT PRIMARY KEY, message_id TEXT, session_id TEXT, time_created INT, data TEXT);"
+        )
+        made.execute("INSERT INTO session VALUES ('ses_1', 'p', NULL, ?, 't', 1, 1795000005000)", (CWD,))
+        made.execute("INSERT INTO session VALUES ('ses_2', 'p', 'ses_1', ?, 't', 1, 1795000009000)", (CWD,))
+        for number, (info, parts) in enumerate(MESSAGES):
+            row = (f"msg_{number}", info["time"]["created"], json.dumps(info))
+            made.execute("INSERT INTO message VALUES (?, 'ses_1', ?, ?)", row)
+            for place, part in enumerate(parts):
+                what = (f"prt_{number}_{place}", f"msg_{number}", json.dumps(part))
+                made.execute("INSERT INTO part VALUES (?, ?, 'ses_1', 0, ?)", what)
+        made.execute("INSERT INTO message VALUES ('msg_9', 'ses_1', 1795000009000, '{torn')")
+    return path
+
+
+def files(home: Path) -> Path:
+    root = home / ".local" / "share" / "opencode" / "storage"
+    (root / "session" / "p").mkdir(parents=True)
+    (root / "session" / "p" / "ses_1.json").write_text(json.dumps({"id": "ses_1", "directory": CWD}))
+    (root / "message" / "ses_1").mkdir(parents=True)
+    for number, (info, parts) in enumerate(MESSAGES):
+        (root / "message" / "ses_1" / f"msg_{number}.json").write_text(json.dumps(info))
+        folder = root / "part" / f"msg_{number}"
+        folder.mkdir(parents=True)
+        for place, part in enumerate(parts):
+            (folder / f"prt_{place}.json").write_text(json.dumps(part))
+        (folder / "prt_9.json").write_text("{torn")
+    return root
+
+
+@pytest.mark.parametrize("kept", [database, files])
+@pytest.mark.parametrize("id", ["ses_1", ""])
+def test_opencode_in_both_of_its_formats(tmp_path: Path, kept: Any, id: str) -> None:
+    kept(tmp_path)
+    place = opencode.find(Wanted("opencode", id, CWD, 1_700_000_000.0), {}, tmp_path)
+    assert place is not None
+    found = opencode.read(place)
+    assert sent(found) == SENT_BY_OPENCODE
+    assert [mark.usage for mark in found.marks] == [
+        Usage(input=10, output=7, cache_read=900, cache_write=100, reasoning=2),
+        Usage(input=20, output=5, cache_write=300),
+    ]
+    assert found.entries[-1].pruned
+
+
+def test_opencodes_database_is_not_touched(tmp_path: Path) -> None:
+    path = database(tmp_path)
+    before = (path.read_bytes(), sorted(path.parent.iterdir()))
+    place = opencode.find(Wanted("opencode", "ses_1", CWD, 0.0), {}, tmp_path)
+    assert place is not None
+    opencode.read(place)
+    assert (path.read_bytes(), sorted(path.parent.iterdir())) == before
+
+
+def test_opencodes_database_is_read_while_it_is_written(tmp_path: Path) -> None:
+    path = database(tmp_path)
+    with closing(sqlite3.connect(path)) as writer:
+        writer.execute("PRAGMA journal_mode = WAL")
+        writer.execute("INSERT INTO message VALUES ('msg_6', 'ses_1', 1795000006000, ?)", (json.dumps(MESSAGES[4][0]),))
+        writer.execute("INSERT INTO part VALUES ('p6', 'msg_6', 'ses_1', 0, ?)", (json.dumps(MESSAGES[4][1][0]),))
+        writer.commit()
+        place = opencode.find(Wanted("opencode", "ses_1", CWD, 0.0), {}, tmp_path)
+        assert place is not None
+        assert opencode.read(place).entries[-1].text == "Go on"
+
+
+def test_where_claude_keeps_them(tmp_path: Path) -> None:
+    kept = placed(FIXTURES / "claude.jsonl", tmp_path / ".claude/projects/-home-ada-shop" / f"{CLAUDE_ID}.jsonl")
+    assert claude.find(Wanted("claude", CLAUDE_ID, CWD, 0.0), {}, tmp_path) == kept
+    assert claude.find(Wanted("claude", "", CWD, 0.0), {}, tmp_path) == kept
+    assert claude.find(Wanted("claude", CLAUDE_ID, "/elsewhere", 0.0), {}, tmp_path) == kept
+    assert claude.find(Wanted("claude", "", "/elsewhere", 0.0), {}, tmp_path) is None
+    assert claude.find(Wanted("claude", "", CWD, kept.stat().st_mtime + 60), {}, tmp_path) is None
+    other = placed(kept, tmp_path / "conf/projects/-home-ada-shop" / f"{CLAUDE_ID}.jsonl")
+    assert claude.find(Wanted("claude", "", CWD, 0.0), {"CLAUDE_CONFIG_DIR": str(tmp_path / "conf")}, tmp_path) == other
+
+
+def test_where_codex_keeps_them(tmp_path: Path) -> None:
+    name = f"rollout-2026-11-20T12-00-00-{CODEX_ID}.jsonl"
+    kept = placed(FIXTURES / "codex.jsonl", tmp_path / ".codex/sessions/2026/11/20" / name)
+    assert codex.find(Wanted("codex", CODEX_ID, CWD, 0.0), {}, tmp_path) == kept
+    assert codex.find(Wanted("codex", "", CWD, 0.0), {}, tmp_path) == kept
+    assert codex.find(Wanted("codex", "", "/elsewhere", 0.0), {}, tmp_path) is None
+    archived = placed(kept, tmp_path / "home/archived_sessions" / name)
+    assert codex.find(Wanted("codex", CODEX_ID, CWD, 0.0), {"CODEX_HOME": str(tmp_path / "home")}, tmp_path) == archived
+
+
+def test_where_gemini_keeps_them(tmp_path: Path) -> None:
+    name = f"session-2026-11-20T13-00-{GEMINI_ID[:8]}.json"
+    folder = hashlib.sha256(CWD.encode()).hexdigest()
+    kept = placed(FIXTURES / "gemini.json", tmp_path / ".gemini/tmp" / folder / "chats" / name)
+    assert gemini.find(Wanted("gemini", GEMINI_ID, CWD, 0.0), {}, tmp_path) == kept
+    assert gemini.find(Wanted("gemini", "", CWD, 0.0), {}, tmp_path) == kept
+    assert gemini.find(Wanted("gemini", GEMINI_ID[:8] + "-other", CWD, 0.0), {}, tmp_path) is None
+    newer = placed(FIXTURES / "gemini.jsonl", tmp_path / ".gemini/tmp/shop/chats" / f"{name}l")
+    (tmp_path / ".gemini/projects.json").write_text(json.dumps({"projects": {CWD: "shop"}}))
+    os.utime(kept, (1, 1))
+    assert gemini.find(Wanted("gemini", GEMINI_ID, CWD, 0.0), {}, tmp_path) == newer
+    assert gemini.find(Wanted("gemini", "", CWD, 0.0), {}, tmp_path) == newer
+
+
+@pytest.mark.parametrize("id", ["../../etc/passwd", "*", "a/b", "..", "", "-rf", "a" * 200, "ses_1\n"])
+def test_an_id_cannot_lead_out_of_the_folder(id: str) -> None:
+    assert lines.safe(id) == ""
+
+
+def row(**more: Any) -> AgentRow:
+    fields: dict[str, Any] = {"id": "0012", "name": "helper", "kind": "cli", "cwd": CWD, "profile": "claude"}
+    return AgentRow(**(fields | more))
+
+
+def transcripts(home: Path) -> Transcripts:
+    placed(FIXTURES / "claude.jsonl", home / ".claude/projects/-home-ada-shop" / f"{CLAUDE_ID}.jsonl")
+    return Transcripts(lambda _: PRICED, {}, home)
+
+
+async def test_the_view_says_what_it_is_and_what_is_missing(tmp_path: Path) -> None:
+    made = transcripts(tmp_path)
+    view = await made.view(row(external_id=CLAUDE_ID))
+    assert "Reconstructed from its transcript" in view.note
+    assert "13,0" in view.note  # what the provider counted of the last request, less what the transcript has of it
+    assert (view.agent, view.provider, view.window) == ("0012", "anthropic", 200_000)
+    assert [block.section for block in view.blocks] == ["history", "input", "input", "input"]
+    assert all(made.text(block.hash) is not None for block in view.blocks)
+    assert view.tokens == sum(block.tokens for block in view.blocks)
+
+
+async def test_through_time(tmp_path: Path) -> None:
+    made, who = transcripts(tmp_path), row(external_id=CLAUDE_ID)
+    marks = await made.iterations(who)
+    assert [mark.tokens for mark in marks] == [14_009, 14_312, 14_388, 13_125]
+    assert [mark.cuts for mark in marks] == [(), (), (), ("compact",)]
+    assert marks[0].cost == pytest.approx((9 * 3 + 160 * 15 + 14_000 * 3) / 1e6)
+    first, second = [await made.view(who, mark.id) for mark in marks[:2]]
+    assert first.iteration == marks[0]
+    assert {difference.kind for difference in differences(first.blocks, second.blocks)} == {"added"}
+    with pytest.raises(ContextError, match="nosuch"):
+        await made.view(who, "nosuch")
+
+
+async def test_what_was_written_since_is_seen(tmp_path: Path) -> None:
+    made, who = transcripts(tmp_path), row(external_id=CLAUDE_ID)
+    before = await made.view(who)
+    more = {"type": "user", "uuid": "u6", "parentUuid": "a6", "message": {"role": "user", "content": "More"}}
+    with (tmp_path / ".claude/projects/-home-ada-shop" / f"{CLAUDE_ID}.jsonl").open("a") as file:
+        file.write(json.dumps(more) + "\n")
+    after = await made.view(who)
+    assert [made.text(d.hash_after) for d in differences(before.blocks, after.blocks)] == ["More"]
+
+
+async def test_agents_without_a_transcript(tmp_path: Path) -> None:
+    made = transcripts(tmp_path)
+    with pytest.raises(ContextError, match="keeps no transcript"):
+        await made.view(row(profile="aider"))
+    with pytest.raises(ContextError, match="no transcript of its conversation"):
+        await made.view(row(external_id="other"))
+
+
+READERS = st.sampled_from([(claude.read, "claude.jsonl"), (codex.read, "codex.jsonl"), (gemini.read, "gemini.jsonl")])
+junk: Any = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["type", "message", "content", "payload", "id", "uuid", "text", "info"]), inner
+        )
+    ),
+    max_leaves=8,
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150, deadline=None)
+@given(reader=READERS, cut=st.integers(0, 4_000), more=st.lists(junk, max_size=6))
+def test_whatever_is_in_the_file_is_survived(tmp_path: Path, reader: Any, cut: int, more: list[Any]) -> None:
+    read, name = reader
+    whole = (FIXTURES / name).read_bytes()
+    path = tmp_path / name
+    strange = [json.dumps(one).encode() for one in more]
+    types = [
+        json.dumps({"type": kind, "payload": one, "message": one}).encode()
+        for one in more
+        for kind in ("user", "response_item", "assistant", "compacted", "event_msg", "gemini")
+    ]
+    path.write_bytes(whole[:-cut] if cut else whole)
+    path.write_bytes(b"\n".join([path.read_bytes(), *strange, *types, b"\xff\xfe{", b""]))
+    found = read(path)
+    assert found.start <= len(found.entries)
+    assert all(mark.start <= mark.end <= len(found.entries) for mark in found.marks)
+
+
+def test_a_long_transcript_is_read_from_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "MOST_BYTES", 4_000)
+    path = placed(FIXTURES / "codex.jsonl", tmp_path / "codex.jsonl")
+    found = codex.read(path)
+    assert sent(found)[-1] == ("text", "They say so now.")
+    assert "Only its last" in found.notes[0]
+
+
+def test_reading_takes_no_loop(tmp_path: Path) -> None:
+    """The view is made in a thread: other work goes on meanwhile."""
+    made, ticks = transcripts(tmp_path), 0
+
+    async def both() -> None:
+        nonlocal ticks
+        reading = asyncio.ensure_future(made.view(row(external_id=CLAUDE_ID)))
+        while not reading.done():
+            ticks += 1
+            await asyncio.sleep(0)
+        await reading
+
+    asyncio.run(both())
+    assert ticks > 1
