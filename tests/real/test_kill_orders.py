@@ -1,0 +1,111 @@
+"""kill -9 of hub, agent and tmux server, in every order: the next window says who is gone and brings it back whole."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from gshtui.bus.events.agent import TurnFinished, TurnStarted
+from gshtui.hub import Hub, HubOptions
+from gshtui.settings.load import load
+from gshtui.tmux.server import TmuxServer
+from tests.kit.command import ROOT
+from tests.kit.native import DEADLINE, Heard
+
+pytestmark = pytest.mark.tmux
+
+WINDOW = """
+import asyncio, json, sys
+from pathlib import Path
+from gshtui.bus.fleet import SpawnRequest
+from gshtui.hub import Hub, HubOptions
+from gshtui.settings.load import load
+
+async def main():
+    hub = Hub(HubOptions(cwd=Path.cwd(), loaded=load(Path.cwd())))
+    await hub.start()
+    row = await hub.fleet.spawn(SpawnRequest(prompt="find Zanzibar", provider="offline", name="keeper"))
+    row = await hub.fleet.wait(row.id, ["idle"], 30.0)
+    print(json.dumps({"id": row.id, "pid": row.pid}), flush=True)
+    await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+@pytest.fixture
+async def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Path]:
+    """A project; the tmux server that its agents live on is ended after the test."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    (tmp_path / "notes.txt").write_text("Zanzibar is an island.\n")
+    yield tmp_path
+    server = TmuxServer("gsh")
+    await server.kill_server()
+    await server.close()
+
+
+@contextlib.asynccontextmanager
+async def other_window(folder: Path) -> AsyncIterator[tuple[asyncio.subprocess.Process, str, int]]:
+    """A window in a process of its own, with an agent that has answered once: (process, agent, the agent's pid)."""
+    child = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", WINDOW, cwd=folder, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE
+    )
+    assert child.stdout is not None
+    try:
+        async with asyncio.timeout(DEADLINE * 2):
+            told = json.loads(await child.stdout.readline())
+        yield child, told["id"], told["pid"]
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            child.kill()
+        await child.wait()
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(("hub", "agent", "tmux"))), ids="-".join)
+async def test_whatever_is_killed_first_the_agent_comes_back_with_its_words(
+    folder: Path, order: tuple[str, str, str]
+) -> None:
+    async with other_window(folder) as (window, id, pid):
+        server = psutil.Process(pid).ppid()
+        victims = {"hub": window.pid, "agent": pid, "tmux": server}
+        for victim in order:
+            with contextlib.suppress(ProcessLookupError):  # an agent may end with its terminal
+                os.kill(victims[victim], signal.SIGKILL)
+            await asyncio.to_thread(psutil.wait_procs, _alive(victims[victim]), DEADLINE)
+        hub = Hub(HubOptions(cwd=folder, loaded=load(folder)))
+        heard = Heard(hub.bus)
+        await hub.start()
+        try:
+            assert hub.failed == {} and hub.fleet is not None
+            gone = await hub.fleet.wait(id, ["lost", "failed"], DEADLINE)
+            assert gone.doing
+            back = await (hub.fleet.recover(id) if gone.status == "lost" else hub.fleet.restart(id))
+            assert (back.id, back.session) == (id, gone.session)
+            await hub.fleet.wait(id, ["idle"], DEADLINE)
+            sent = await hub.run(f"agent send target={id} text='find island'")
+            taken = await heard.first(TurnStarted, agent=id, prompt=sent.data["message"])
+            answer = await heard.first(TurnFinished, agent=id, turn=taken.turn)
+            assert "notes.txt" in answer.text
+            said = [stored.message for stored in await hub.messages(back.session)]
+            assert [message.text for message in said if message.role == "user"] == ["find Zanzibar", "find island"]
+            assert len({message.id for message in said}) == len(said)
+            await hub.fleet.kill(id, now=True)
+        finally:
+            await hub.stop()
+
+
+def _alive(pid: int) -> list[psutil.Process]:
+    try:
+        return [psutil.Process(pid)]
+    except psutil.NoSuchProcess:
+        return []
