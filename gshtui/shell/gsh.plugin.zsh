@@ -1,0 +1,11 @@
+# The zsh plugin of gsh-tui: what you run is told to the workbench, and `gsh` asks an agent at the prompt.
+#
+# Load it from ~/.zshrc (`gsh-tui shell install` adds the line) or by any plugin manager. It does nothing but define a
+# few functions; the rest is read when the first command runs. It refuses scripts, zsh before 5.0, and whatever user
+# the files do not belong to. Nothing below depends on the options, aliases or arrays that you have set.
+
+if [[ -o interactive && $ZSH_VERSION != [0-4].* ]]; then
+    'builtin' 'typeset' '-g' _gsh_home="${${(%):-%x}:A:h}"
+    'builtin' 'emulate' '-R' 'zsh' '-o' 'no_aliases' '-o' 'extended_glob' '-o' 'no_multibyte' '-o' 'no_xtrace' \
+        '-o' 'local_traps' '-c' 'builtin source "$_gsh_home/zsh/start.zsh"'
+fi

@@ -1,0 +1,185 @@
+# What is told: commands as they begin and end, changes of folder, remarks, the shell's own beginning and end.
+#
+# Owns the hooks and the JSON. Nothing here forks, prints or changes `$?`. A leading space, a pattern of `[shell] ignore`
+# and a pause keep a command from being told at all. Sourced by start.zsh's stubs before the first command.
+
+typeset -gr _gsh_utf8=$'[\xc2-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|[\xe1-\xec\xee\xef][\x80-\xbf][\x80-\xbf]|\xed[\x80-\x9f][\x80-\xbf]|\xf0[\x90-\xbf][\x80-\xbf][\x80-\xbf]|[\xf1-\xf3][\x80-\xbf][\x80-\xbf][\x80-\xbf]|\xf4[\x80-\x8f][\x80-\xbf][\x80-\xbf]'
+# A byte that begins no character becomes U+FFFD.
+typeset -gA _gsh_bad=(1 $'\xef\xbf\xbd')
+typeset -ga _gsh_control=(
+    '\u0000' '\u0001' '\u0002' '\u0003' '\u0004' '\u0005' '\u0006' '\u0007' '\b' '\t' '\n' '\u000b' '\f' '\r' '\u000e' '\u000f'
+    '\u0010' '\u0011' '\u0012' '\u0013' '\u0014' '\u0015' '\u0016' '\u0017' '\u0018' '\u0019' '\u001a' '\u001b' '\u001c' '\u001d' '\u001e' '\u001f'
+)
+typeset -g _gsh_shell= _gsh_cwd= _gsh_began=
+typeset -gi _gsh_number=0 _gsh_cut=0
+typeset -ga _gsh_moves=()
+
+# A text as a JSON string, in REPLY.
+_gsh_json() {
+    local s=$1 MATCH MBEGIN MEND
+    if [[ $s == *[^' '!\#-\[\]-\~]* ]]; then
+        [[ $s != *[$'\x80'-$'\xff']* ]] || s=${s//(#m)(${~_gsh_utf8}|[$'\x80'-$'\xff'])/${_gsh_bad[$#MATCH]-$MATCH}}
+        s=${${s//\\/\\\\}//\"/\\\"}
+        [[ $s != *[$'\x00'-$'\x1f']* ]] || s=${s//(#m)[$'\x00'-$'\x1f']/${_gsh_control[#MATCH + 1]}}
+    fi
+    REPLY="\"$s\""
+}
+
+# A text as a JSON string of at most about `$2` bytes, in REPLY; the bytes that were left out, in _gsh_cut.
+_gsh_bounded() {
+    local -i size=$#1 most=$(( $2 / 2 ))
+    _gsh_cut=0
+    if (( size <= most )); then
+        _gsh_json "$1"
+        (( $#REPLY > $2 )) || return 0
+    fi
+    local s=${1[1,most]}
+    _gsh_trimmed "$s"
+    s=$REPLY
+    _gsh_json "$s"
+    if (( $#REPLY > $2 )); then  # hardly anything but control characters
+        _gsh_trimmed "${s[1,$2 / 6]}"
+        s=$REPLY
+        _gsh_json "$s"
+    fi
+    _gsh_cut=$(( size - $#s ))
+}
+
+# A text without the beginning of a character at its end, in REPLY.
+_gsh_trimmed() {
+    REPLY=$1
+    [[ $1 == *[$'\xc0'-$'\xff'][$'\x80'-$'\xbf'](#c0,3) ]] || return 0
+    local tail=${(M)1%[$'\xc0'-$'\xff'][$'\x80'-$'\xbf'](#c0,3)}
+    [[ $tail == (${~_gsh_utf8}) ]] || REPLY=${1%$tail}
+}
+
+# The time in seconds, in REPLY.
+_gsh_now() {
+    if (( _gsh_has[datetime] )); then REPLY=${EPOCHREALTIME/,/.}; else REPLY=${(%):-%D{%s.%6.}}; fi
+}
+
+# Once, before the first line: modules, identity, and who we are.
+_gsh_begin() {
+    local REPLY tty pane server host cwd parent
+    _gsh_modules
+    _gsh_now
+    _gsh_shell=$$-${REPLY/./}-$(( [##36] RANDOM * 32768 + RANDOM ))
+    _gsh_json "$TTY"; tty=$REPLY
+    _gsh_json "${TMUX:+$TMUX_PANE}"; pane=$REPLY
+    _gsh_json "${TMUX%%,*}"; server=$REPLY
+    _gsh_json "$HOST"; host=$REPLY
+    _gsh_bounded "$PWD" 12000; cwd=$REPLY
+    _gsh_json "${${GSH_SHELL_ID-}[1,100]}"; parent=$REPLY
+    export GSH_SHELL_ID=$_gsh_shell
+    _gsh_line ShellStarted "\"pid\":$$,\"version\":\"$ZSH_VERSION\",\"tty\":$tty,\"pane\":$pane,\"socket\":$server,\"host\":$host,\"cwd\":$cwd,\"parent\":$parent"
+}
+
+# Whether a command may be told.
+_gsh_kept() {
+    [[ $1 != [[:space:]]* && ! -e $_gsh_state/paused ]] || return 1
+    local pattern
+    local -a stamp
+    if (( _gsh_has[stat] )); then  # the options may have been written anew
+        builtin zstat -A stamp +mtime -- $_gsh_state/options 2>/dev/null
+        [[ ${stamp[1]-} == $_gsh_option_stamp ]] || { _gsh_option_stamp=${stamp[1]-}; _gsh_read_options }
+    fi
+    for pattern in "${_gsh_ignored[@]}"; do
+        [[ $1 != ${~pattern} ]] || return 1
+    done
+    # `gsh run -- …` is recorded by gsh itself, with its output.
+    [[ $1 != gsh[[:space:]]##run[[:space:]]##--[[:space:]]* ]]
+}
+
+_gsh_preexec() {
+    (( ZSH_SUBSHELL == 0 )) || return 0
+    local typed=$1 REPLY command expanded= cwd
+    local -i cut
+    [[ -n $typed ]] || typed=$3  # history is off
+    typed=${typed%$'\n'}
+    _gsh_open=0 _gsh_private=0
+    (( ${precmd_functions[(Ie)_gsh_precmd]} && ${zshexit_functions[(Ie)_gsh_zshexit]} )) || _gsh_hook
+    if [[ $typed == '#'* ]]; then
+        _gsh_remark "$typed"
+        return 0
+    fi
+    if ! _gsh_kept "$typed"; then
+        _gsh_private=1
+        _gsh_hangup
+        return 0
+    fi
+    (( ++_gsh_number ))
+    _gsh_bounded "$typed" 28000; command=$REPLY cut=$_gsh_cut
+    if (( ! cut && $#3 < 6000 )) && [[ ${3//[[:space:];\\]/} != ${typed//[[:space:];\\]/} ]]; then
+        _gsh_bounded "$3" 12000; expanded=",\"expanded\":$REPLY"
+    fi
+    _gsh_bounded "$PWD" 12000; cwd=$REPLY
+    _gsh_json "$TTY"; expanded+=",\"tty\":$REPLY"
+    [[ -z ${TMUX-} ]] || { _gsh_json "${TMUX_PANE-}"; expanded+=",\"pane\":$REPLY" }
+    (( ! cut )) || expanded+=",\"cut\":$cut"
+    _gsh_line ShellCommandStarted "\"number\":$_gsh_number,\"command\":$command,\"cwd\":$cwd,\"pid\":$$$expanded"
+    _gsh_send 2>/dev/null
+    # zsh cannot keep what it starts from inheriting the descriptor, so nothing is open while a command runs.
+    _gsh_hangup
+    _gsh_cwd=$PWD _gsh_open=1
+    _gsh_now; _gsh_began=$REPLY
+}
+
+_gsh_precmd() {
+    local -a ended=($? "${pipestatus[@]}")
+    (( _gsh_open && ZSH_SUBSHELL == 0 )) || { _gsh_private=0; return 0 }
+    local REPLY cwd
+    local -F 6 took
+    _gsh_open=0
+    _gsh_now
+    took=$(( REPLY - _gsh_began ))
+    (( took >= 0 )) || took=0  # the clock was set back
+    _gsh_bounded "$PWD" 12000; cwd=$REPLY
+    _gsh_line ShellCommandFinished "\"number\":$_gsh_number,\"exit\":$ended[1],\"pipestatus\":[${(j:,:)ended[2,65]}],\"duration\":${took/,/.},\"cwd\":$cwd"
+    _gsh_tell_moves
+    (( ${preexec_functions[(Ie)_gsh_preexec]} )) || _gsh_hook
+    _gsh_send 2>/dev/null
+    return 0
+}
+
+# Kept until the command has ended: a loop over folders must not talk at every step.
+_gsh_chpwd() {
+    (( ZSH_SUBSHELL == 0 && ! _gsh_private )) && [[ ! -e $_gsh_state/paused ]] || return 0
+    _gsh_moves+=("$OLDPWD" "$PWD")
+    (( $#_gsh_moves <= 32 )) || shift 2 _gsh_moves
+    return 0
+}
+
+_gsh_tell_moves() {
+    local REPLY old new
+    for old new in "${_gsh_moves[@]}"; do
+        [[ $old != $new ]] || continue
+        _gsh_bounded "$old" 12000; old=$REPLY
+        _gsh_bounded "$new" 12000
+        _gsh_line ShellFolderChanged "\"old\":$old,\"new\":$REPLY"
+    done
+    _gsh_moves=()
+}
+
+# A line that is only a remark runs nothing, so no preexec is called for it.
+_gsh_zshaddhistory() {
+    [[ $1 != '#'* || ! -o interactive_comments ]] || (( ZSH_SUBSHELL )) || _gsh_remark "$1"
+    return 0
+}
+
+_gsh_remark() {
+    local REPLY text=${${1##\###[[:space:]]#}%%[[:space:]]##}
+    [[ -n $text && ! -e $_gsh_state/paused ]] || return 0
+    _gsh_bounded "$text" 28000; text=$REPLY
+    _gsh_bounded "$PWD" 12000
+    _gsh_line ShellNoted "\"text\":$text,\"cwd\":$REPLY"
+    _gsh_send 2>/dev/null
+    return 0
+}
+
+_gsh_zshexit() {
+    (( ZSH_SUBSHELL == 0 )) || return 0
+    _gsh_tell_moves
+    _gsh_line ShellEnded
+    _gsh_leave 2>/dev/null
+    return 0
+}

@@ -1,0 +1,48 @@
+# What is there from the first prompt on: the options, the hooks as stubs, the keys. Sourced by gsh.plugin.zsh.
+#
+# Everything here is parsed under `emulate -R zsh`, and zsh gives the functions those options back whenever they run.
+
+typeset -g _gsh_state=${${(M)XDG_STATE_HOME:#/*}:-$HOME/.local/state}/gsh/shell
+typeset -gA _gsh_option _gsh_has
+typeset -ga _gsh_ignored
+typeset -g _gsh_option_stamp=
+typeset -gi _gsh_open=0 _gsh_private=0
+
+# Reads the options that `gsh-tui` wrote for us: lines of name=value. `$(<file)` does not fork.
+_gsh_read_options() {
+    local line
+    _gsh_option=() _gsh_ignored=()
+    [[ -O $_gsh_state/options && ! -L $_gsh_state/options ]] || return 0
+    for line in "${(f)$(<$_gsh_state/options)}"; do
+        case $line in
+            ignore=*) _gsh_ignored+=("${line#*=}") ;;
+            [a-z_]##=*) _gsh_option[${line%%=*}]=${line#*=} ;;
+        esac
+    done
+}
+
+# The rest, once something is to be told. It defines these hooks anew.
+_gsh_load() {
+    builtin source $_gsh_home/zsh/wire.zsh
+    builtin source $_gsh_home/zsh/record.zsh
+    _gsh_begin
+}
+_gsh_preexec() { _gsh_load; _gsh_preexec "$@" }
+_gsh_zshaddhistory() { [[ $1 != '#'* ]] || { _gsh_load; _gsh_zshaddhistory "$@" }; return 0 }
+_gsh_precmd() { : }
+_gsh_chpwd() { : }
+_gsh_zshexit() { : }
+
+# Puts our hooks in place, each once: the one that stops the clock first, the one that starts it last.
+_gsh_hook() {
+    typeset -ga precmd_functions preexec_functions chpwd_functions zshexit_functions zshaddhistory_functions
+    precmd_functions=(_gsh_precmd ${precmd_functions:#_gsh_precmd})
+    preexec_functions=(${preexec_functions:#_gsh_preexec} _gsh_preexec)
+    chpwd_functions=(${chpwd_functions:#_gsh_chpwd} _gsh_chpwd)
+    zshexit_functions=(${zshexit_functions:#_gsh_zshexit} _gsh_zshexit)
+    zshaddhistory_functions=(${zshaddhistory_functions:#_gsh_zshaddhistory} _gsh_zshaddhistory)
+}
+
+_gsh_read_options
+_gsh_hook
+builtin source $_gsh_home/zsh/keys.zsh
