@@ -91,17 +91,19 @@ def number_of(connection: sqlite3.Connection, wanted: Wanted) -> int:
     """How many rows fit."""
     if wanted == EVERYTHING:
         return count(connection)
+    sql, values = ids_of(wanted)
+    return int(connection.execute(f"SELECT count(*) FROM ({sql})", values).fetchone()[0])
+
+
+def ids_of(wanted: Wanted) -> tuple[str, list[Any]]:
+    """A query for the ids of the rows that fit, as `id`, in no order; and its values."""
     long, where = _conditions(wanted)
     _below(where, clean_text(wanted.cwd).rstrip("/"))
     if long:
         source = "history_fts f CROSS JOIN history h ON h.id = f.rowid"
-        found = connection.execute(
-            f"SELECT count(*) FROM {source} WHERE f.history_fts MATCH ? AND {where.text}",
-            [_phrase(long), *where.values],
-        )
-    else:
-        found = connection.execute(f"SELECT count(*) FROM history h WHERE {where.text}", where.values)
-    return int(found.fetchone()[0])
+        sql = f"SELECT h.id AS id FROM {source} WHERE f.history_fts MATCH ? AND {where.text}"
+        return sql, [_phrase(long), *where.values]
+    return f"SELECT h.id AS id FROM history h WHERE {where.text}", where.values
 
 
 def at_place(connection: sqlite3.Connection, start: int, limit: int) -> list[ShellRecord]:

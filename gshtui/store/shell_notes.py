@@ -13,7 +13,7 @@ from gshtui.bus.shell import ShellNote
 from gshtui.store.history import sound
 from gshtui.store.plain import clean_text
 
-_COLUMNS = "id, kind, text, at, shell, cwd"
+COLUMNS = "id, kind, text, at, shell, cwd"
 _SHELLS_KEPT = 1_000
 
 
@@ -25,10 +25,10 @@ def add(connection: sqlite3.Connection, note: ShellNote, seq: int = 0) -> ShellN
     """
     row = connection.execute(
         "INSERT INTO shell_notes (kind, text, at, shell, cwd, seq) VALUES (?, ?, ?, ?, ?, ?)"
-        f" ON CONFLICT DO NOTHING RETURNING {_COLUMNS}",
+        f" ON CONFLICT DO NOTHING RETURNING {COLUMNS}",
         (note.kind, clean_text(note.text), sound(note.at), clean_text(note.shell), clean_text(note.cwd), seq),
     ).fetchone()
-    return None if row is None else _note(row)
+    return None if row is None else note_of(row)
 
 
 def listed(
@@ -45,9 +45,9 @@ def listed(
     given = {text: value for text, value in conditions.items() if value is not None}
     where = " AND ".join(given) or "1"
     found = connection.execute(
-        f"SELECT {_COLUMNS} FROM shell_notes WHERE {where} ORDER BY at DESC, id DESC LIMIT ?", (*given.values(), limit)
+        f"SELECT {COLUMNS} FROM shell_notes WHERE {where} ORDER BY at DESC, id DESC LIMIT ?", (*given.values(), limit)
     )
-    return [_note(row) for row in found.fetchall()]
+    return [note_of(row) for row in found.fetchall()]
 
 
 def trim(connection: sqlite3.Connection, most: int) -> None:
@@ -81,6 +81,7 @@ def forget_shell(connection: sqlite3.Connection, shell: str) -> None:
     connection.execute("DELETE FROM shells WHERE shell = ?", (shell,))
 
 
-def _note(row: tuple[Any, ...]) -> ShellNote:
+def note_of(row: tuple[Any, ...]) -> ShellNote:
+    """The note of a row that was read as `COLUMNS`."""
     id, kind, text, at, shell, cwd = row
     return ShellNote(kind=kind, text=str(text), at=float(at), shell=str(shell), cwd=str(cwd), id=int(id))

@@ -14,7 +14,8 @@ from typing import Any
 import msgspec
 
 from gshtui.bus.shell import ShellNote, ShellRecord
-from gshtui.store import history, history_query, outputs, shell_notes
+from gshtui.bus.shell_rows import Filter, Span
+from gshtui.store import history, history_query, outputs, shell_notes, shell_rows
 from gshtui.store.connection import Database
 from gshtui.store.history_query import EVERYTHING, Wanted
 from gshtui.store.writer import Writer
@@ -94,6 +95,10 @@ class ShellHistory:
     async def history_count(self, wanted: Wanted = EVERYTHING) -> int:
         """How many commands there are (that fit). Without wishes it costs nothing, however many there are."""
         return await self._database.run(partial(history_query.number_of, wanted=wanted))
+
+    async def shell_rows(self, wanted: Filter, start: int, limit: int) -> Span:
+        """Commands and notes by their numbers among those that fit, oldest first; see `shell_rows.span`."""
+        return await self._database.run(partial(shell_rows.span, wanted=wanted, start=start, limit=limit))
 
     async def running_records(self) -> list[ShellRecord]:
         """Commands of which no end is known, oldest first."""

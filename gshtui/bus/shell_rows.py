@@ -1,0 +1,67 @@
+"""The plain data of the shell log's rows: what is asked for, a stretch of rows, and which rows a filter lets through.
+
+It owns the structs that the record and the pane share. Rows are counted from 0, the oldest first, commands and notes
+together in the order of their times.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from gshtui.bus.shell import ShellNote, ShellRecord
+
+Row = ShellRecord | ShellNote
+
+
+class Filter(msgspec.Struct, frozen=True):
+    """Which rows are wanted; empty: all of them."""
+
+    text: str = ""
+    """All of its words occur in the command or the note."""
+    failed: bool = False
+    cwd: str = ""
+    """In this folder or below it."""
+    shell: str = ""
+    """Id of the shell that it ran in."""
+
+    def __bool__(self) -> bool:
+        return self != Filter()
+
+    @property
+    def words(self) -> list[str]:
+        """The words of the text, to be found whatever the case of their letters."""
+        return self.text.casefold().split()
+
+    def admits(self, row: Row) -> bool:
+        """Whether a row is wanted."""
+        inside = not self.cwd or row.cwd == self.cwd or row.cwd.startswith(self.cwd.rstrip("/") + "/")
+        in_shell = not self.shell or row.shell == self.shell
+        if isinstance(row, ShellNote):
+            return inside and in_shell and not self.failed and self._has_words(row.text)
+        if self.failed and not failed(row):
+            return False
+        return inside and in_shell and (self._has_words(row.command) or self._has_words(row.expanded))
+
+    def _has_words(self, text: str) -> bool:
+        folded = text.casefold() if self.text else ""
+        return all(word in folded for word in self.words)
+
+
+def failed(record: ShellRecord) -> bool:
+    """Whether a command ended with an error."""
+    return record.exit is not None and record.exit != 0
+
+
+def place(row: Row) -> int:
+    """What rows are ordered by: their time in microseconds; a record knows better, where a clock was put back."""
+    return row.id if isinstance(row, ShellRecord) and row.id else int(row.at * 1e6)
+
+
+class Span(msgspec.Struct, frozen=True):
+    """Some rows of the log, one after the other."""
+
+    start: int = 0
+    """Number of the first one."""
+    total: int = 0
+    """How many rows there are in all, as the filter has it."""
+    rows: tuple[Row, ...] = ()

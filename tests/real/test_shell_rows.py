@@ -1,0 +1,92 @@
+"""Rows of the shell log by their numbers, from a real record: order, filters, the newest first asked for."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from gshtui.bus.shell import ShellNote, ShellRecord
+from gshtui.bus.shell_rows import Filter, Row
+from gshtui.store.store import Store
+
+T = 1_800_000_000.0
+FILTERS = [
+    Filter(),
+    Filter(failed=True),
+    Filter(text="make"),
+    Filter(text="ma 7"),
+    Filter(text="remark"),
+    Filter(cwd="/src/b"),
+    Filter(cwd="/src"),
+    Filter(shell="s2"),
+    Filter(text="test", failed=True, cwd="/src/a", shell="s1"),
+    Filter(text="nowhere to be found"),
+]
+
+
+def command(number: int, shell: str = "s1") -> ShellRecord:
+    """The command of a number."""
+    return ShellRecord(
+        shell=shell,
+        number=number,
+        command=f"make test {number}" if number % 3 else f"ls {number}",
+        cwd=f"/src/{'ab'[number % 2]}" + ("/deep" if number % 5 == 0 else ""),
+        at=T + number * 10,
+        duration=1.5,
+        exit=number % 4,
+        state="done",
+    )
+
+
+def note(number: int) -> ShellNote:
+    """The note of a number; it stands behind the command of the same one."""
+    return ShellNote("note", f"Remark {number}", T + number * 10 + 5, "s1", "/src/b")
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    """A record of commands of two shells with notes among them, kept in no order."""
+    opened = await Store.open(tmp_path / "gsh.db")
+    records = [command(number, "s1" if number % 7 else "s2") for number in range(1, 400)]
+    random.Random(7).shuffle(records)
+    await opened.keep_records(records, [(note(number), 0) for number in range(3, 400, 20)])
+    yield opened
+    await opened.close()
+
+
+def times(rows: tuple[Row, ...]) -> list[float]:
+    """The times of rows."""
+    return [row.at for row in rows]
+
+
+@pytest.mark.parametrize("wanted", FILTERS, ids=repr)
+async def test_every_row_has_its_number(store: Store, wanted: Filter) -> None:
+    """Whatever stretch is asked for: it is that part of all rows that the filter admits, in the order of time."""
+    everything = (await store.shell_rows(Filter(), 0, 10_000)).rows
+    assert len(everything) == 399 + 20
+    assert times(everything) == sorted(times(everything))
+    fitting = [row for row in everything if wanted.admits(row)]
+    for start, limit in ((0, 1), (0, 50), (13, 100), (len(fitting) - 5, 50), (len(fitting) // 2, 7)):
+        found = await store.shell_rows(wanted, max(0, start), limit)
+        assert found.total == len(fitting)
+        assert found.start == max(0, start)
+        assert list(found.rows) == fitting[found.start : found.start + limit]
+
+
+async def test_the_newest_begin_at_a_multiple(store: Store) -> None:
+    found = await store.shell_rows(Filter(), -1, 50)
+    assert (found.start, found.total, len(found.rows)) == (350, 419, 69)
+    assert found.rows == (await store.shell_rows(Filter(), 350, 100)).rows
+    assert (await store.shell_rows(Filter(text="Remark 3"), -1, 50)).start == 0
+
+
+async def test_an_empty_record_has_no_rows(tmp_path: Path) -> None:
+    store = await Store.open(tmp_path / "gsh.db")
+    try:
+        found = await store.shell_rows(Filter(), -1, 200)
+        assert (found.start, found.total, found.rows) == (0, 0, ())
+    finally:
+        await store.close()
