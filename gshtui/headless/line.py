@@ -125,12 +125,14 @@ def _has_what_it_needs(hub: Hub) -> bool:
 
 
 def _write(outcome: Outcome, options: LineOptions) -> int:
+    from gshtui.commands.verbatim import bare
+
     if options.write is not None:
         options.write(outcome)
     elif options.json:
         streams.result_json(outcome.data if outcome.data is not None or not outcome.text else outcome.text)
     else:
-        streams.result(outcome.full or outcome.text)
+        streams.result(bare(outcome.full or outcome.text))
     if outcome.timed_out:
         return exits.TIMED_OUT
     return exits.ERROR if outcome.is_error else exits.DONE

@@ -15,6 +15,7 @@ from gshtui.bus.usage import By
 from gshtui.commands.declaration import Command, CommandError, Invocation, Outcome, Parameters
 from gshtui.commands.moment import FORMS, moment
 from gshtui.commands.registry import AnyCommand
+from gshtui.commands.verbatim import fenced
 from gshtui.store.errors import StoreError
 from gshtui.store.store import Store
 
@@ -49,7 +50,8 @@ def commands(store: Store) -> list[AnyCommand]:
             "rows": [report.plain(one) for one in found],
             "total": report.plain(report.total(found)),
         }
-        return Outcome(data, report.table(found, parameters.by))
+        text = report.table(found, parameters.by)
+        return Outcome(data, text if invocation.caller.is_agent else fenced(text))
 
     return [
         Command(

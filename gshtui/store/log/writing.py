@@ -1,0 +1,173 @@
+"""Writes the log: one file for each process and day, in batches, in a thread, never waited for by anybody.
+
+Owns names, rights and bounds of the files; refuses to raise: while nothing can be written (a full disk, a folder that
+is gone) records wait, up to a bound, and what was lost is said in the log once it can be. A line that was torn is
+closed before the next one. Called by `LogKeeper`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import json
+import os
+import secrets
+import time
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from gshtui.store.log.records import Record
+
+KEPT_BACK = 20_000
+"""Records that wait at most while nothing can be written."""
+FILE_MOST = 16 * 1024 * 1024
+"""Bytes of one file; then the next one begins."""
+FOLDER_MOST = 256 * 1024 * 1024
+DAYS_MOST = 60
+_FRESH = 3600.0
+"""Seconds since the last write within which a file may still be written by its process."""
+
+
+class LogFile:
+    """The log files of this process. Not for two threads at once."""
+
+    def __init__(self, folder: Path, redact: Callable[[str], str]) -> None:
+        self._folder = folder
+        self._redact = redact
+        self._name = f"{os.getpid()}-{secrets.token_hex(3)}"
+        self._waiting: deque[Record] = deque()
+        self._lost = 0
+        self._day = ""
+        self._part = 0
+        self._file = -1
+        self._size = 0
+        self._torn = False
+
+    def add(self, record: Record) -> None:
+        """Have a record written with the next batch."""
+        if len(self._waiting) >= KEPT_BACK:
+            self._waiting.popleft()
+            self._lost += 1
+        self._waiting.append(record)
+
+    @property
+    def waiting(self) -> int:
+        """Records that are not written yet."""
+        return len(self._waiting)
+
+    def write(self) -> bool:
+        """Write what waits; whether all of it is in the file. Blocks on the disk."""
+        try:
+            while self._waiting:
+                self._write_some()
+        except OSError:
+            self.close()
+            return False
+        return True
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._file >= 0:
+            with contextlib.suppress(OSError):
+                os.close(self._file)
+        self._file = -1
+
+    def _write_some(self) -> None:
+        first = self._waiting[0]
+        self._open(day_of(first["at"]))
+        batch = [record for record, _ in zip(self._waiting, range(500), strict=False)]
+        lines = [self._line(record) for record in batch]
+        if self._lost:
+            text = f"{self._lost} records were lost while the log could not be written."
+            lines.append(self._line({"at": time.time(), "type": "error", "where": "log", "message": text}))
+        data = b"".join(lines)
+        if self._torn:
+            data = b"\n" + data
+        self._put(data)
+        self._lost = 0
+        for _ in batch:
+            self._waiting.popleft()
+
+    def _put(self, data: bytes) -> None:
+        """All of it, or an error with a torn line behind it: the batch is then written again as a whole."""
+        left = memoryview(data)
+        before = os.fstat(self._file).st_size
+        try:
+            while left:
+                left = left[os.write(self._file, left) :]
+        except OSError:
+            self._torn = True
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._file, before)
+                self._torn = False
+            raise
+        self._torn = False
+        self._size += len(data)
+
+    def _line(self, record: Record) -> bytes:
+        cleaned = _redacted(record, self._redact)
+        at = record["at"]
+        head = {"at": round(at, 6), "time": stamp(at)}
+        return (
+            json.dumps({**head, **{k: v for k, v in cleaned.items() if k != "at"}}, ensure_ascii=False).encode(
+                "utf-8", "replace"
+            )
+            + b"\n"
+        )
+
+    def _open(self, day: str) -> None:
+        if self._file >= 0 and day == self._day and self._size < FILE_MOST:
+            return
+        self.close()
+        self._part = self._part + 1 if day == self._day else 1
+        self._day = day
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        tidy(self._folder)
+        suffix = f"-{self._part}" if self._part > 1 else ""
+        path = self._folder / f"{day}-{self._name}{suffix}.jsonl"
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        self._size = os.fstat(self._file).st_size
+
+
+def tidy(folder: Path, now: float | None = None) -> None:
+    """Remove the oldest files, as far as the folder's bounds ask for it; what was written lately stays."""
+    now = time.time() if now is None else now
+    found: list[tuple[float, int, Path]] = []
+    for path in folder.glob("*.jsonl"):
+        with contextlib.suppress(OSError):
+            status = path.lstat()
+            found.append((status.st_mtime, status.st_size, path))
+    total = sum(size for _, size, _ in found)
+    for changed, size, path in sorted(found):
+        if abs(now - changed) < _FRESH or (total <= FOLDER_MOST and now - changed < DAYS_MOST * 86_400):
+            continue
+        with contextlib.suppress(OSError):
+            path.unlink()
+            total -= size
+
+
+def day_of(at: float) -> str:
+    """The local date of a moment."""
+    return stamp(at)[:10]
+
+
+def stamp(at: float) -> str:
+    """A moment in local time, to the millisecond."""
+    try:
+        return datetime.datetime.fromtimestamp(at).astimezone().isoformat(timespec="milliseconds")
+    except (OverflowError, OSError, ValueError):
+        return "1970-01-01T00:00:00.000+00:00"
+
+
+def _redacted(value: Any, redact: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, dict):
+        found: dict[Any, Any] = value  # type: ignore[reportUnknownVariableType]
+        return {name: _redacted(inner, redact) for name, inner in found.items()}
+    if isinstance(value, list | tuple):
+        items: list[Any] = list(value)  # type: ignore[reportUnknownArgumentType]
+        return [_redacted(inner, redact) for inner in items]
+    return value
