@@ -223,6 +223,12 @@ class Hub:
         self.bus.publish(self.failed[part])
 
     async def _start_store(self) -> None:
+        from gshtui.agents.observing import Observing  # what no first screen needs
+        from gshtui.agents.usage import commands as usage_commands
+        from gshtui.context.retrieval import commands as search_commands
+
+        observing = Observing(self.bus, self.settings, os.environ, self._carries)
+        self._stops.append(("log", observing.close))
         self.store = await Store.open(
             self.settings.general.session_dir / "gsh.db",
             synchronous=self.settings.store.synchronous,
@@ -231,7 +237,12 @@ class Hub:
             ),
         )
         self._journal = Journal(self.bus, self.store)
-        for command in session_commands.commands(self.store):
+        observing.keep_usage(self.store)
+        for command in (
+            *session_commands.commands(self.store),
+            *usage_commands.commands(self.store),
+            *search_commands.commands(self.store, self.settings.general.log_dir),
+        ):
             self.registry.register(command)
 
     async def _start_guard(self) -> None:
@@ -321,6 +332,10 @@ class Hub:
             self._relay.name_of = lambda id: row.name if (row := rows.get(id)) is not None else ""
         await self.fleet.start()
         await mail.start()
+
+    def _carries(self, agent: str) -> bool:
+        """Whether the agent lives in another process, which keeps what it does itself."""
+        return self._relay is not None and self._relay.carries(agent)
 
     def _connected(self, name: str) -> bool:
         return self._relay is not None and self._relay.connected(name)

@@ -27,6 +27,7 @@ from gshtui.agents.native.commands import personas_command
 from gshtui.agents.native.report import StudioError
 from gshtui.agents.native.rights import narrowed, unknown_tools
 from gshtui.agents.native.spec import Spec
+from gshtui.agents.observing import Observing
 from gshtui.agents.sessions import Sessions
 from gshtui.agents.skills import commands as skill_commands
 from gshtui.agents.skills.section import section
@@ -35,6 +36,7 @@ from gshtui.agents.terminal_tools import commands as terminal_commands
 from gshtui.agents.toolbox import Ground, Toolbox
 from gshtui.agents.tools import commands as tool_commands
 from gshtui.agents.tools.workspace import ToolConfig
+from gshtui.agents.usage import commands as usage_commands
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import ModelChangeRequested, UsageReported
@@ -42,6 +44,7 @@ from gshtui.bus.events.hub import Noticed
 from gshtui.commands import help as help_commands
 from gshtui.commands.declaration import Caller, Invocation
 from gshtui.commands.registry import AnyCommand, Registry
+from gshtui.context.retrieval import commands as search_commands
 from gshtui.context.system import system_sections
 from gshtui.guard.approval import Gate
 from gshtui.guard.grants import ProjectGrants
@@ -83,6 +86,7 @@ class Studio:
         self._branch = ""
         self._skills = ""
         self._counter: Counter | None = None
+        self._observing: Observing | None = None
         self._terminals = Terminals()
 
     @property
@@ -132,6 +136,8 @@ class Studio:
             self._counter.close()
         await self._terminals.close()
         await self.bus.drained()
+        if self._observing is not None:
+            await self._observing.close()
         await self.ledger.close()
         if self._store is not None:
             await self._store.close()
@@ -156,6 +162,8 @@ class Studio:
                 Noticed(level="warning", text=text, hint=hint, about=self.spec.agent)
             ),
         )
+        self._observing = Observing(self.bus, self._loaded.settings, os.environ)
+        self._observing.keep_usage(self._store)
         self.bus.subscribe(self._journal, name="journal")
         self.bus.subscribe(self.budget.note, UsageReported, name="budget")
 
@@ -177,7 +185,7 @@ class Studio:
         )
 
     def _register(self) -> None:
-        assert self._loaded is not None and self._minds is not None
+        assert self._loaded is not None and self._minds is not None and self._store is not None
         settings = self._loaded.settings
         for command in (
             *tool_commands.commands(ToolConfig.of(settings)),
@@ -193,6 +201,8 @@ class Studio:
             *spawn.commands(self.bus, spawn.Above(self.spec.depth, lambda: self.budget.left), ask=False),
             personas_command(),
             *skill_commands.commands(),
+            *usage_commands.commands(self._store),
+            *search_commands.commands(self._store, settings.general.log_dir),
             *self._shared(settings),
         ):
             self.registry.register(command)
