@@ -16,6 +16,7 @@ from gshtui.providers.connection import Lazy, Place, ended, imported, transport_
 from gshtui.providers.errors import Origin, from_status, garbled, no_key, seconds
 from gshtui.providers.port import Capabilities, Delta, ProviderError, Request
 from gshtui.providers.retry import retried
+from gshtui.providers.sent import hash_of_response
 
 KEY = "ANTHROPIC_API_KEY"
 STATUS_OF_TYPE = {
@@ -50,8 +51,11 @@ class Anthropic:
     def stream(self, request: Request) -> AsyncIterator[Delta]:
         return retried(self._attempt, request, self._place.backoff, self._relieved)
 
+    def body(self, request: Request) -> dict[str, Any]:
+        return wire.body(request, self._place.model(wire.API, request.model), history.tool_names(request))
+
     async def count(self, request: Request) -> int:
-        params = wire.parameters(request, self._place.model(wire.API, request.model), history.tool_names(request))
+        params = self.body(request)
         wanted = ("model", "messages", "system", "tools")
         origin = self._origin(request.model)
         client = await self._ready(origin)
@@ -104,14 +108,22 @@ class Anthropic:
     async def _attempt(self, request: Request) -> AsyncGenerator[Delta, None]:
         origin = self._origin(request.model)
         names = history.tool_names(request)
-        params = wire.parameters(request, self._place.model(wire.API, request.model), names)
+        body = self.body(request)
+        # What is required stands in the call, too, but the body is sent as it is: the SDK would walk through it.
+        call: dict[str, Any] = {
+            "model": body["model"],
+            "max_tokens": body["max_tokens"],
+            "messages": [],
+            "extra_body": body,
+        }
         answer = Answer(provider=self.name, api=wire.API, model=request.model, names=names)
         reader = wire.Reader(answer)
         client = await self._ready(origin)
-        events = 0
+        events, sent = 0, ""
         try:
-            async with await client.messages.create(stream=True, **params) as stream:
+            async with await client.messages.create(stream=True, **call) as stream:
                 _refuse_pages(origin, stream.response)
+                sent = hash_of_response(stream.response)
                 async for event in stream:
                     events += 1
                     for delta in reader.take(event):
@@ -120,7 +132,7 @@ class Anthropic:
             raise
         except Exception as error:
             raise self._failure(origin, error) from error
-        yield ended(origin, answer, reader, events=events)
+        yield ended(origin, answer, reader, events=events, sent=sent)
 
     def _failure(self, origin: Origin, error: Exception) -> ProviderError:
         import anthropic

@@ -30,14 +30,15 @@ STOPS: dict[str, Stop] = {
 }
 
 
-def parameters(request: Request, model: Model, names: ToolNames) -> dict[str, Any]:
-    """Keyword arguments for `messages.create`."""
+def body(request: Request, model: Model, names: ToolNames) -> dict[str, Any]:
+    """The body of `POST /v1/messages`. The order of its keys is that of the SDK."""
     turns = history.turns(request.messages, API, model.capabilities)
     messages = [{"role": turn.role, "content": [_block(b, names) for b in turn.blocks]} for turn in turns]
     out: dict[str, Any] = {
-        "model": request.model,
         "max_tokens": _longest(request, model),
         "messages": messages,
+        "model": request.model,
+        "stream": True,
     }
     if system := history.system(request):
         out["system"] = [{"type": "text", "text": block} for block in system]
@@ -51,10 +52,10 @@ def parameters(request: Request, model: Model, names: ToolNames) -> dict[str, An
     if request.effort and model.effort:
         out["output_config"] = {"effort": request.effort}
     if request.temperature is not None and model.temperature and not thinking:
-        out["extra_body"] = {"temperature": request.temperature}
+        out["temperature"] = request.temperature
     if model.caching or not model.label:
         _breakpoints(out)
-    return out
+    return dict(sorted(out.items()))
 
 
 def _longest(request: Request, model: Model) -> int:

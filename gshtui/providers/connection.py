@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from gshtui.bus.messages import Stop, Usage
@@ -19,6 +19,9 @@ from gshtui.providers.deadlines import Deadlines
 from gshtui.providers.errors import Origin, cut_short, garbled, silent, timed_out, unreachable
 from gshtui.providers.port import Capabilities, Completed, ProviderError
 from gshtui.providers.retry import Backoff
+
+STREAM = "x-gsh-stream"
+"""A header that names a stream, for an SDK that hands out no response; it is taken off before the request goes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +110,15 @@ class Reader(Protocol):
     def usage(self) -> Usage: ...
 
 
-def ended(origin: Origin, answer: Answer, reader: Reader, *, events: int) -> Completed:
+def ended(origin: Origin, answer: Answer, reader: Reader, *, events: int, sent: str = "") -> Completed:
     """The whole answer at the end of its stream. Raises `ProviderError` when it is not whole, or nothing for a reason.
 
     Args:
         events: how many came; when none of them meant anything, it was another protocol.
+        sent: hash of the request's bytes.
     """
     if reader.stop is None:
         raise garbled(origin) if events and not reader.begun else cut_short(origin)
     if answer.empty and (error := silent(origin, reader.stop)) is not None:
         raise error
-    return answer.finish(reader.stop, reader.usage)
+    return replace(answer.finish(reader.stop, reader.usage), sent=sent)

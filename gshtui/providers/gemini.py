@@ -15,13 +15,15 @@ from gshtui.bus.ids import new_id
 from gshtui.providers import gemini_wire as wire
 from gshtui.providers import history
 from gshtui.providers.answer import Answer
-from gshtui.providers.connection import Lazy, Place, ended, imported, transport_failure
+from gshtui.providers.connection import STREAM, Lazy, Place, ended, imported, transport_failure
 from gshtui.providers.errors import Origin, from_status, garbled, no_key, seconds
 from gshtui.providers.port import Capabilities, Delta, ProviderError, Request
 from gshtui.providers.retry import retried
 
 KEY = "GEMINI_API_KEY"
 ADDRESS = "https://generativelanguage.googleapis.com"
+_STAND_IN = "."
+"""The SDK wants a conversation of its own; ours is in the body, which is sent as it is."""
 
 
 class Gemini:
@@ -41,13 +43,20 @@ class Gemini:
     def stream(self, request: Request) -> AsyncIterator[Delta]:
         return retried(self._attempt, request, self._place.backoff, self._relieved)
 
+    def body(self, request: Request) -> dict[str, Any]:
+        model = self._place.model(wire.API, request.model.removeprefix("models/"))
+        return wire.body(request, model, history.tool_names(request))
+
     async def count(self, request: Request) -> int:
-        names = history.tool_names(request)
         origin = self._origin(request.model)
-        contents = wire.contents(request, self._place.model(wire.API, request.model), names)
+        contents = self.body(request)["contents"]
         client, _ = await self._ready(origin)
         try:
-            counted = await client.aio.models.count_tokens(model=request.model, contents=contents)
+            counted = await client.aio.models.count_tokens(
+                model=request.model,
+                contents=_STAND_IN,
+                config={"http_options": {"extra_body": {"contents": contents}}},
+            )
         except Exception as error:
             raise self._failure(origin, error) from error
         # This API counts the conversation only; the system blocks and tools are estimated.
@@ -95,22 +104,22 @@ class Gemini:
     async def _attempt(self, request: Request) -> AsyncGenerator[Delta, None]:
         origin = self._origin(request.model)
         names = history.tool_names(request)
-        model = self._place.model(wire.API, request.model.removeprefix("models/"))
-        contents, config = wire.contents(request, model, names), wire.config(request, model, names)
         answer = Answer(provider=self.name, api=wire.API, model=request.model, names=names)
         reader = wire.Reader(answer)
         client, http = await self._ready(origin)
         # The SDK leaves a stream that is not read to its end to the garbage collector.
         name = new_id()
-        config["http_options"] = {"headers": {"x-gsh-stream": name}}
-        events = 0
+        options = {"headers": {STREAM: name}, "extra_body": self.body(request)}
+        config = {"automatic_function_calling": {"disable": True}, "http_options": options}
+        events, sent = 0, ""
         try:
             chunks = await client.aio.models.generate_content_stream(
-                model=request.model, contents=contents, config=config
+                model=request.model, contents=_STAND_IN, config=config
             )
             async with aclosing(chunks):
                 async for chunk in chunks:
                     events += 1
+                    sent = sent or http.sent(name)
                     for delta in reader.take(chunk):
                         yield delta
         except Exception as error:
@@ -121,7 +130,7 @@ class Gemini:
             raise _blocked(origin, reader.blocked)
         if reader.malformed and answer.empty:
             raise _malformed(origin, reader.malformed)
-        yield ended(origin, answer, reader, events=events)
+        yield ended(origin, answer, reader, events=events, sent=sent)
 
     def _failure(self, origin: Origin, error: Exception) -> ProviderError:
         from google.genai import errors

@@ -37,6 +37,24 @@ REFUSALS = {
 MALFORMED = {"MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"}
 
 
+def body(request: Request, model: Model, names: ToolNames) -> dict[str, Any]:
+    """The body of `POST …:streamGenerateContent`. The order of its keys is that of the SDK."""
+    out: dict[str, Any] = {"contents": contents(request, model, names), "generationConfig": _config(request, model)}
+    if system := history.system(request):
+        out["systemInstruction"] = {"parts": [{"text": block} for block in system], "role": "user"}
+    if request.tools:
+        declarations = [
+            {
+                "name": names.to_wire(tool.name),
+                "description": text(tool.description),
+                "parametersJsonSchema": data(tool.schema),
+            }
+            for tool in request.tools
+        ]
+        out["tools"] = [{"functionDeclarations": declarations}]
+    return out
+
+
 def contents(request: Request, model: Model, names: ToolNames) -> list[dict[str, Any]]:
     """The conversation."""
     out: list[dict[str, Any]] = []
@@ -56,9 +74,9 @@ def _wants_signatures(model: str) -> bool:
 
 
 def _sign_first_call(parts: list[dict[str, Any]]) -> None:
-    first = next((part for part in parts if "function_call" in part), None)
-    if first is not None and "thought_signature" not in first:
-        first["thought_signature"] = _bytes(UNSIGNED)
+    first = next((part for part in parts if "functionCall" in part), None)
+    if first is not None and "thoughtSignature" not in first:
+        first["thoughtSignature"] = UNSIGNED
 
 
 def _part(block: Block, names: ToolNames) -> dict[str, Any] | None:
@@ -68,54 +86,40 @@ def _part(block: Block, names: ToolNames) -> dict[str, Any] | None:
         case Thinking():
             return _signed({"text": block.text, "thought": True}, block.opaque)
         case Image() | Document():
-            return {"inline_data": {"mime_type": block.media_type, "data": _bytes(block.data)}}
+            return {"inlineData": {"mimeType": block.media_type, "data": block.data}}
         case ToolCall():
-            return _signed(
-                {"function_call": {"name": names.to_wire(block.name), "args": block.arguments}}, block.opaque
-            )
+            return _signed({"functionCall": {"name": names.to_wire(block.name), "args": block.arguments}}, block.opaque)
         case ToolResult():
             said = {"output" if block.status == "ok" else "error": block.content}
-            return {"function_response": {"name": names.to_wire(block.name), "response": said}}
+            return {"functionResponse": {"name": names.to_wire(block.name), "response": said}}
 
 
 def _signed(part: dict[str, Any], opaque: dict[str, Any]) -> dict[str, Any]:
     signature = opaque.get(API, {}).get("signature", "")
-    return {**part, "thought_signature": _bytes(signature)} if signature else part
+    return {**part, "thoughtSignature": signature} if _is_base64(signature) else part
 
 
-def _bytes(encoded: str) -> bytes:
+def _is_base64(encoded: str) -> bool:
     try:
-        return base64.b64decode(encoded)
+        return bool(base64.b64decode(encoded, validate=True))
     except (binascii.Error, ValueError):
-        return b""
+        return False
 
 
-def config(request: Request, model: Model, names: ToolNames) -> dict[str, Any]:
-    """Everything but the conversation."""
-    out: dict[str, Any] = {"automatic_function_calling": {"disable": True}}
-    if system := history.system(request):
-        out["system_instruction"] = [{"text": block} for block in system]
-    if request.tools:
-        declarations = [
-            {
-                "name": names.to_wire(tool.name),
-                "description": text(tool.description),
-                "parameters_json_schema": data(tool.schema),
-            }
-            for tool in request.tools
-        ]
-        out["tools"] = [{"function_declarations": declarations}]
-    if request.max_output:
-        out["max_output_tokens"] = min(request.max_output, model.max_output)
+def _config(request: Request, model: Model) -> dict[str, Any]:
+    """How to answer."""
+    out: dict[str, Any] = {}
     if request.temperature is not None and model.temperature:
         out["temperature"] = request.temperature
+    if request.max_output:
+        out["maxOutputTokens"] = min(request.max_output, model.max_output)
     if model.thinking in ("level", "budget"):
-        thinking: dict[str, Any] = {"include_thoughts": True}
+        thinking: dict[str, Any] = {"includeThoughts": True}
         if request.effort and model.thinking == "level":
-            thinking["thinking_level"] = request.effort.upper()
+            thinking["thinkingLevel"] = request.effort.upper()
         elif request.effort:
-            thinking["thinking_budget"] = BUDGETS[request.effort]
-        out["thinking_config"] = thinking
+            thinking["thinkingBudget"] = BUDGETS[request.effort]
+        out["thinkingConfig"] = thinking
     return out
 
 

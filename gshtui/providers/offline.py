@@ -10,6 +10,8 @@ import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
+import msgspec
+
 from gshtui.bus.messages import Block, Message, Text, ToolCall, ToolResult, Usage
 from gshtui.providers.port import CallPart, Capabilities, Completed, Delta, Request, TextPart, estimate
 
@@ -110,6 +112,15 @@ class OfflineProvider:
     def capabilities(self, model: str) -> Capabilities:
         """A window of 100,000 tokens, tools, and no price."""
         return Capabilities(price_input=0.0, price_output=0.0, known=True)
+
+    def body(self, request: Request) -> dict[str, Any]:
+        """What it reads: nothing is sent anywhere."""
+        return {
+            "model": request.model,
+            "system": list(request.system),
+            "messages": msgspec.json.decode(msgspec.json.encode(request.messages)),
+            "tools": [{"name": t.name, "description": t.description, "schema": t.schema} for t in request.tools],
+        }
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         """Answer by the grammar. Raises nothing."""

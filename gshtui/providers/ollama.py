@@ -18,6 +18,7 @@ from gshtui.providers.connection import Lazy, Place, ended, transport_failure
 from gshtui.providers.errors import Origin, from_status, garbled, seconds
 from gshtui.providers.port import Capabilities, Delta, ProviderError, Request
 from gshtui.providers.retry import retried
+from gshtui.providers.sent import hash_of
 
 ADDRESS = "http://127.0.0.1:11434"
 LONGEST_LINE = 64_000_000
@@ -56,6 +57,9 @@ class Ollama:
 
     def stream(self, request: Request) -> AsyncIterator[Delta]:
         return retried(self._attempt, request, self._place.backoff)
+
+    def body(self, request: Request) -> dict[str, Any]:
+        return wire.body(request, self.capabilities(request.model), history.tool_names(request))
 
     async def count(self, request: Request) -> int:
         return history.size(request)
@@ -111,12 +115,12 @@ class Ollama:
 
     async def _attempt(self, request: Request) -> AsyncGenerator[Delta, None]:
         origin = self._origin(request.model)
-        abilities = await self.learn(request.model)
+        await self.learn(request.model)
         names = history.tool_names(request)
         answer = Answer(provider=self.name, api=wire.API, model=request.model, names=names)
         reader = wire.Reader(answer)
         client = await self._ready()
-        content = json.dumps(wire.body(request, abilities, names)).encode()
+        content = json.dumps(self.body(request)).encode()
         headers = {"content-type": "application/json"}
         try:
             async with client.stream("POST", self._base + "/api/chat", content=content, headers=headers) as response:
@@ -130,7 +134,7 @@ class Ollama:
             raise _failure(origin, error) from error
         if reader.failure:
             raise from_status(origin, 500, message=reader.failure)
-        yield ended(origin, answer, reader, events=0)
+        yield ended(origin, answer, reader, events=0, sent=hash_of(content))
 
 
 async def _lines(response: Any) -> AsyncIterator[Any]:

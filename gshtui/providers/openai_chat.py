@@ -7,6 +7,7 @@ Owns the stream and its failures; the translation is `openai_chat_wire.py`. Fail
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator
+from typing import Any
 
 from gshtui.providers import history
 from gshtui.providers import openai_chat_wire as wire
@@ -16,6 +17,7 @@ from gshtui.providers.connection import Place, ended
 from gshtui.providers.openai_client import OpenAIClient, refuse_pages
 from gshtui.providers.port import Capabilities, Delta, Request
 from gshtui.providers.retry import retried
+from gshtui.providers.sent import hash_of_response
 
 
 class OpenAIChat:
@@ -41,6 +43,9 @@ class OpenAIChat:
     def stream(self, request: Request) -> AsyncIterator[Delta]:
         return retried(self._attempt, request, self._place.backoff)
 
+    def body(self, request: Request) -> dict[str, Any]:
+        return wire.body(request, self._model(request.model), history.tool_names(request))
+
     async def count(self, request: Request) -> int:
         return history.size(request)
 
@@ -56,18 +61,21 @@ class OpenAIChat:
     async def _attempt(self, request: Request) -> AsyncGenerator[Delta, None]:
         origin = self._client.origin(request.model)
         names = history.tool_names(request)
-        params = wire.parameters(request, self._model(request.model), names)
+        body = self.body(request)
+        # What is required stands in the call, too, but the body is sent as it is: the SDK would walk through it.
+        call: dict[str, Any] = {"model": body["model"], "messages": [], "extra_body": body}
         answer = Answer(provider=self.name, api=wire.API, model=request.model, names=names)
         reader = wire.Reader(answer)
         client = await self._client.ready(origin)
-        events = 0
+        events, sent = 0, ""
         try:
-            async with await client.chat.completions.create(stream=True, **params) as stream:
+            async with await client.chat.completions.create(stream=True, **call) as stream:
                 refuse_pages(origin, stream.response)
+                sent = hash_of_response(stream.response)
                 async for chunk in stream:
                     events += 1
                     for delta in reader.take(chunk):
                         yield delta
         except Exception as error:
             raise self._client.failure(origin, error) from error
-        yield ended(origin, answer, reader, events=events)
+        yield ended(origin, answer, reader, events=events, sent=sent)

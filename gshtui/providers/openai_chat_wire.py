@@ -27,8 +27,8 @@ STOPS: dict[str, Stop] = {
 }
 
 
-def parameters(request: Request, model: Model, names: ToolNames) -> dict[str, Any]:
-    """Keyword arguments for `chat.completions.create`."""
+def body(request: Request, model: Model, names: ToolNames) -> dict[str, Any]:
+    """The body of `POST /chat/completions`. The order of its keys is that of the SDK."""
     messages: list[dict[str, Any]] = []
     if system := history.system(request):
         messages.append({"role": "system", "content": "\n\n".join(system)})
@@ -36,6 +36,7 @@ def parameters(request: Request, model: Model, names: ToolNames) -> dict[str, An
         messages += _user(turn.blocks) if turn.role == "user" else [_assistant(turn.blocks, names)]
     out: dict[str, Any] = {
         "model": request.model,
+        "stream": True,
         "messages": messages,
         "stream_options": {"include_usage": True},
     }

@@ -7,6 +7,7 @@ Called by `select.py` for api.openai.com; other servers are `openai_chat.py`'s.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator
+from typing import Any
 
 from gshtui.providers import history
 from gshtui.providers import openai_responses_wire as wire
@@ -15,6 +16,7 @@ from gshtui.providers.connection import Place, ended
 from gshtui.providers.openai_client import OpenAIClient, in_stream, refuse_pages
 from gshtui.providers.port import Capabilities, Delta, ProviderError, Request
 from gshtui.providers.retry import retried
+from gshtui.providers.sent import hash_of_response
 
 
 class OpenAIResponses:
@@ -34,8 +36,11 @@ class OpenAIResponses:
     def stream(self, request: Request) -> AsyncIterator[Delta]:
         return retried(self._attempt, request, self._place.backoff, self._relieved)
 
+    def body(self, request: Request) -> dict[str, Any]:
+        return wire.body(request, self._place.model(wire.API, request.model), history.tool_names(request))
+
     async def count(self, request: Request) -> int:
-        params = wire.parameters(request, self._place.model(wire.API, request.model), history.tool_names(request))
+        params = self.body(request)
         wanted = ("model", "input", "instructions", "tools")
         origin = self._client.origin(request.model)
         client = await self._client.ready(origin)
@@ -57,14 +62,17 @@ class OpenAIResponses:
     async def _attempt(self, request: Request) -> AsyncGenerator[Delta, None]:
         origin = self._client.origin(request.model)
         names = history.tool_names(request)
-        params = wire.parameters(request, self._place.model(wire.API, request.model), names)
+        body = self.body(request)
+        # What is required stands in the call, too, but the body is sent as it is: the SDK would walk through it.
+        call: dict[str, Any] = {"model": body["model"], "input": [], "extra_body": body}
         answer = Answer(provider=self.name, api=wire.API, model=request.model, names=names)
         reader = wire.Reader(answer)
         client = await self._client.ready(origin)
-        events = 0
+        events, sent = 0, ""
         try:
-            async with await client.responses.create(stream=True, **params) as stream:
+            async with await client.responses.create(stream=True, **call) as stream:
                 refuse_pages(origin, stream.response)
+                sent = hash_of_response(stream.response)
                 async for event in stream:
                     events += 1
                     for delta in reader.take(event):
@@ -73,7 +81,7 @@ class OpenAIResponses:
             raise self._client.failure(origin, error) from error
         if reader.failure is not None:
             raise in_stream(origin, *reader.failure)
-        yield ended(origin, answer, reader, events=events)
+        yield ended(origin, answer, reader, events=events, sent=sent)
 
     def _relieved(self, error: ProviderError, request: Request) -> Request | None:
         """Encrypted reasoning is bound to the account and the model; without it the conversation goes on."""

@@ -19,12 +19,12 @@ from gshtui.providers.port import Delta, Request
 API = "openai"
 
 
-def parameters(request: Request, model: Model, names: ToolNames) -> dict[str, Any]:
-    """Keyword arguments for `responses.create`."""
+def body(request: Request, model: Model, names: ToolNames) -> dict[str, Any]:
+    """The body of `POST /responses`. The order of its keys is that of the SDK."""
     items: list[dict[str, Any]] = []
     for turn in history.turns(request.messages, API, model.capabilities):
         items += _user(turn.blocks) if turn.role == "user" else _assistant(turn.blocks, names)
-    out: dict[str, Any] = {"model": request.model, "input": items, "store": False}
+    out: dict[str, Any] = {"model": request.model, "stream": True, "input": items, "store": False}
     if system := history.system(request):
         out["instructions"] = "\n\n".join(system)
     if request.tools:

@@ -161,6 +161,8 @@ class Completed:
     message: Message
     stop: Stop
     usage: Usage = field(default_factory=Usage)
+    sent: str = ""
+    """Hash of the request's bytes, see `sent.py`; empty where nothing was sent."""
 
 
 Delta = TextPart | ThinkingPart | CallPart | Retrying | Completed
@@ -176,6 +178,13 @@ class Provider(Protocol):
 
     def capabilities(self, model: str) -> Capabilities:
         """What is known of the model now, without asking the network."""
+        ...
+
+    def body(self, request: Request) -> dict[str, Any]:
+        """What `stream` sends, as the JSON object on the wire: no key, no header. Asks nobody, raises nothing.
+
+        A server whose abilities are asked before the first request (Ollama) may make it send another one then.
+        """
         ...
 
     def stream(self, request: Request) -> AsyncIterator[Delta]:

@@ -13,7 +13,9 @@ from typing import Any
 
 import httpx2
 
+from gshtui.providers.connection import STREAM
 from gshtui.providers.deadlines import Deadlines
+from gshtui.providers.sent import hash_of_response
 
 
 class _Watched(httpx2.AsyncByteStream):
@@ -40,10 +42,6 @@ class _Watched(httpx2.AsyncByteStream):
 
     async def aclose(self) -> None:
         await self._stream.aclose()
-
-
-STREAM = "x-gsh-stream"
-"""A header that names a stream, for an SDK that hands out no response; it is taken off before the request goes."""
 
 
 class WatchedClient(httpx2.AsyncClient):
@@ -79,6 +77,10 @@ class WatchedClient(httpx2.AsyncClient):
                 await response.aclose()
                 raise
         return response
+
+    def sent(self, name: str) -> str:
+        """Hash of what was sent by the request that has this name; empty once its stream is closed."""
+        return hash_of_response(self._named.get(name))
 
     async def close_stream(self, name: str) -> None:
         """Close the response of the request that had this name, if there is one: the connection goes with it."""

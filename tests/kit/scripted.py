@@ -44,6 +44,10 @@ class ScriptedProvider:
     def capabilities(self, model: str) -> Capabilities:
         return Capabilities(window=50_000, price_input=1.0, price_output=2.0, known=True)
 
+    def body(self, request: Request) -> dict[str, Any]:
+        words = [block.text for message in request.messages for block in message.blocks if isinstance(block, Text)]
+        return {"model": request.model, "system": list(request.system), "words": words}
+
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         self.requests.append(request)
         if self._check is not None:

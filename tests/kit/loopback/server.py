@@ -25,6 +25,7 @@ class Asked:
     headers: dict[str, str]
     body: Any
     kind: str
+    raw: bytes = b""
 
 
 @dataclass(slots=True)
@@ -104,7 +105,7 @@ class Loopback:
         raw = await reader.readexactly(int(headers.get("content-length", 0)))
         body = json.loads(raw) if raw else None
         kind = self.speech.route(method, path.split("?")[0])
-        asked = Asked(method, path, headers, body, kind)
+        asked = Asked(method, path, headers, body, kind, raw)
         self.requests.append(asked)
         if kind == "chat":
             self.asked.set()
