@@ -11,7 +11,9 @@ import sys
 
 from gshtui.cli.opening import Opening, read_opening
 
-COMMANDS = frozenset({"prompt", "run", "agent", "session", "config", "doctor", "completion", "help"})
+COMMANDS = frozenset(
+    ["prompt", "run", "agent", "session", "config", "doctor", "completion", "help", "usage", "logs", "search"]
+)
 """The first words that are commands; `tests` keep this in step with the click group."""
 NO_TERMINAL = """\
 gsh-tui opens a full-screen window and needs a terminal for it; here a standard stream is none.

@@ -17,10 +17,13 @@ from gshtui.cli.agent import agent
 from gshtui.cli.completion import completion
 from gshtui.cli.config import config
 from gshtui.cli.doctor import doctor
+from gshtui.cli.logs import logs
 from gshtui.cli.options import json_option
 from gshtui.cli.prompt import prompt
 from gshtui.cli.run import run as run_command
+from gshtui.cli.search import search
 from gshtui.cli.session import session
+from gshtui.cli.usage import usage
 from gshtui.settings.paths import FolderError
 
 EPILOG = """\
@@ -94,7 +97,7 @@ def root(context: click.Context, **options: Any) -> int | None:
     raise click.UsageError("this does not say what to open; give each option once, with its value.")
 
 
-for _command in (prompt, run_command, agent, session, config, doctor, completion):
+for _command in (prompt, run_command, agent, session, config, doctor, completion, usage, logs, search):
     root.add_command(_command)
 
 
