@@ -21,6 +21,7 @@ from gshtui.settings.load import load
 from gshtui.tmux.server import TmuxServer
 from tests.kit.command import ROOT
 from tests.kit.native import DEADLINE, Heard
+from tests.kit.tmux import eventually
 
 pytestmark = pytest.mark.tmux
 
@@ -81,7 +82,7 @@ async def test_whatever_is_killed_first_the_agent_comes_back_with_its_words(
         for victim in order:
             with contextlib.suppress(ProcessLookupError):  # an agent may end with its terminal
                 os.kill(victims[victim], signal.SIGKILL)
-            await asyncio.to_thread(psutil.wait_procs, _alive(victims[victim]), DEADLINE)
+            await ended(victims[victim])
         hub = Hub(HubOptions(cwd=folder, loaded=load(folder)))
         heard = Heard(hub.bus)
         await hub.start()
@@ -104,8 +105,13 @@ async def test_whatever_is_killed_first_the_agent_comes_back_with_its_words(
             await hub.stop()
 
 
-def _alive(pid: int) -> list[psutil.Process]:
+async def ended(pid: int) -> None:
+    """Wait until the process runs no more."""
+    await eventually(lambda: _runs(pid), until=lambda runs: not runs)
+
+
+async def _runs(pid: int) -> bool:
     try:
-        return [psutil.Process(pid)]
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE  # tmux 3.3a may not hear of a child's end
     except psutil.NoSuchProcess:
-        return []
+        return False
