@@ -12,7 +12,7 @@ import sys
 from gshtui.cli.opening import Opening, read_opening
 
 COMMANDS = frozenset(
-    ["prompt", "run", "agent", "session", "config", "doctor", "completion", "help", "usage", "logs", "search"]
+    ["prompt", "run", "agent", "session", "shell", "config", "doctor", "completion", "help", "usage", "logs", "search"]
 )
 """The first words that are commands; `tests` keep this in step with the click group."""
 NO_TERMINAL = """\
@@ -28,6 +28,11 @@ def main(argv: list[str] | None = None) -> int:
     try:
         # A shell that completes a word sets this variable, and click answers.
         completing = "_GSH_TUI_COMPLETE" in os.environ
+        if not completing and arguments[:1] == ["shell"]:
+            from gshtui.cli.shell_init import quick
+
+            if quick(arguments):
+                return 0
         opening = None if completing else read_opening(arguments, COMMANDS)
         return _window(opening) if opening is not None else _command(arguments)
     except SystemExit as left:

@@ -23,6 +23,7 @@ from gshtui.cli.prompt import prompt
 from gshtui.cli.run import run as run_command
 from gshtui.cli.search import search
 from gshtui.cli.session import session
+from gshtui.cli.shell import shell
 from gshtui.cli.usage import usage
 from gshtui.settings.paths import FolderError
 
@@ -97,7 +98,7 @@ def root(context: click.Context, **options: Any) -> int | None:
     raise click.UsageError("this does not say what to open; give each option once, with its value.")
 
 
-for _command in (prompt, run_command, agent, session, config, doctor, completion, usage, logs, search):
+for _command in (prompt, run_command, agent, session, shell, config, doctor, completion, usage, logs, search):
     root.add_command(_command)
 
 

@@ -1,0 +1,38 @@
+"""The shells' plugins: where their files are, the text to source, and the line for a start-up file.
+
+Standard library only, and little of it: `gsh-tui shell init` runs at the start of every shell that is set up by it.
+Refuses a shell that it has no plugin for. Called by the command line.
+"""
+
+from __future__ import annotations
+
+import os
+
+SHELLS = ("zsh", "bash")
+MARK = "# gsh-tui shell install"
+"""Ends the line that `install` adds, so that `uninstall` knows it."""
+_FILES = {"zsh": "gsh.plugin.zsh", "bash": "gsh.bash"}
+
+
+def path(shell: str = "zsh") -> str:
+    """The plugin's file. Raises `KeyError` for another shell."""
+    return os.path.join(os.path.dirname(os.path.abspath(__file__)), _FILES[shell])  # noqa: PTH100, PTH118, PTH120
+
+
+def text(shell: str, command: str = "") -> str:
+    """What `source <(gsh-tui shell init …)` reads. `command`: the `gsh-tui` that is to be called, where it is known."""
+    told = f"GSH_TUI={quoted(command)}\n" if command else ""
+    return f"{told}source {quoted(path(shell))}\n"
+
+
+def line(shell: str) -> str:
+    """The line for the start-up file: one that does nothing once the plugin's file is gone."""
+    file = quoted(path(shell))
+    return f"[[ ! -r {file} ]] || source {file}  {MARK}"
+
+
+def quoted(word: str) -> str:
+    """A word as both shells read it."""
+    if word and all(letter.isalnum() or letter in "/._-+@%" for letter in word) and word.isascii():
+        return word
+    return "'" + word.replace("'", "'\\''") + "'"

@@ -1,0 +1,107 @@
+"""A shell's start-up file: our one line put in, and taken out again, with everything else left as it was.
+
+Owns the backup and the replacing as a whole; follows the link of people who keep these files elsewhere. Refuses a file
+that cannot be written, with one sentence. Called by `gsh-tui shell install` and `uninstall`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from gshtui.settings import paths
+from gshtui.shell import plugin
+
+
+class StartupError(Exception):
+    """The file cannot be changed; the text is one sentence with what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What was done to a file."""
+
+    file: Path
+    changed: bool
+    backup: Path | None = None
+
+
+def file_of(shell: str, environ: Mapping[str, str]) -> Path:
+    """The file that an interactive shell reads at its start. Raises `FolderError`."""
+    if shell == "bash":
+        return paths.home() / ".bashrc"
+    folder = environ.get("ZDOTDIR", "")
+    return (Path(folder) if folder.startswith("/") else paths.home()) / ".zshrc"
+
+
+def has_line(file: Path) -> str:
+    """Our line in this file, empty when there is none. Raises `StartupError`."""
+    return next((line for line in _read(file).decode("utf-8", "surrogateescape").split("\n") if _is_ours(line)), "")
+
+
+def add(shell: str, file: Path) -> Change:
+    """Put the line at the end, once; an old one, of a plugin elsewhere, is replaced. Raises `StartupError`."""
+    wanted = plugin.line(shell)
+    if has_line(file) == wanted:
+        return Change(file, changed=False)
+    kept = _without(_read(file))
+    if kept and not kept.endswith(b"\n"):
+        kept += b"\n"
+    return _replace(file, kept + wanted.encode("utf-8", "surrogateescape") + b"\n")
+
+
+def take_out(file: Path) -> Change:
+    """Take our line out. Raises `StartupError`."""
+    before = _read(file)
+    after = _without(before)
+    return Change(file, changed=False) if after == before else _replace(file, after)
+
+
+def _is_ours(line: str) -> bool:
+    return line.rstrip().endswith(plugin.MARK) and "source " in line
+
+
+def _without(raw: bytes) -> bytes:
+    lines = raw.split(b"\n")
+    return b"\n".join(line for line in lines if not _is_ours(line.decode("utf-8", "surrogateescape")))
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise StartupError(f"{file} cannot be read: {error.strerror or error}.") from error
+
+
+def _replace(file: Path, raw: bytes) -> Change:
+    """The file with this content: whole or not at all, with the rights that it had."""
+    try:
+        real = file.resolve()
+        backup = None
+        if real.exists():
+            backup = real.with_name(f"{real.name}.before-gsh-tui-{time.strftime('%Y%m%d-%H%M%S')}")
+            if not backup.exists():
+                shutil.copy2(real, backup)
+        fresh = real.with_name(f"{real.name}.gsh-tui-{os.getpid()}")
+        try:
+            with fresh.open("xb") as out:
+                out.write(raw)
+            if backup is not None:
+                shutil.copymode(backup, fresh)
+            fresh.replace(real)
+        finally:
+            with contextlib.suppress(OSError):
+                fresh.unlink(missing_ok=True)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise StartupError(
+            f"{file} cannot be changed: {why}. Put the line there yourself, or make it writable."
+        ) from error
+    return Change(file, changed=True, backup=backup)
