@@ -36,6 +36,7 @@ _FIELDS = (
     "window_bell_flag",
     "history_size",
     "pane_in_mode",
+    f"{_FREE}@gsh-agent",
     f"{_FREE}pane_current_command",
     "pane_title",
 )
@@ -87,6 +88,8 @@ class PaneInfo:
     mouse_moves: bool = False
     mouse_sgr: bool = False
     """It wants to be told in the SGR encoding, which has no limit of 223 columns."""
+    mark: str = ""
+    """What `TmuxServer.spawn` was given to know the session by."""
 
     @property
     def target(self) -> str:
@@ -100,7 +103,7 @@ def parse(line: str) -> PaneInfo | None:
     if len(parts) < len(_FIELDS) or not parts[0]:
         return None
     (pane, window, session_id, session, pid, dead, status, signal, width, height, x, y, cursor, alternate) = parts[:14]
-    mouse, dragged, moved, sgr, attached, activity, bell, history, mode, command, title = parts[14:]
+    mouse, dragged, moved, sgr, attached, activity, bell, history, mode, mark, command, title = parts[14:]
     gone = dead == "1"
     return PaneInfo(
         pane=pane,
@@ -127,6 +130,7 @@ def parse(line: str) -> PaneInfo | None:
         mouse_drags=dragged == "1" or moved == "1",
         mouse_moves=moved == "1",
         mouse_sgr=sgr == "1",
+        mark=mark,
     )
 
 

@@ -125,6 +125,7 @@ class TmuxServer:
         env: Mapping[str, str],
         width: int = 160,
         height: int = 45,
+        mark: str = "",
     ) -> PaneInfo:
         """Start a program in a new session of its own; when it ends, its last screen stays.
 
@@ -132,6 +133,7 @@ class TmuxServer:
             session: its name; refused when one has it already.
             argv: the program and its arguments, exactly; no shell reads them.
             env: added to the server's small environment (home, path, language); seen by no other process's listing.
+            mark: kept with the session, and given back as `PaneInfo.mark`: letters, digits, `.` and `-`.
         """
         await self.start()
         line = spawning.script(
@@ -142,6 +144,7 @@ class TmuxServer:
             width=width,
             height=height,
             with_environment=self._abilities.environment,
+            mark=mark,
         )
         listing = command("list-panes", "-t", f"={session}:", "-F", FORMAT)
         try:

@@ -32,6 +32,7 @@ def script(
     width: int,
     height: int,
     with_environment: bool,
+    mark: str = "",
 ) -> str:
     """The command line for tmux. Raises `TmuxError` (refused) for what cannot be started."""
     _check(session, argv, cwd, env, width, height)
@@ -43,6 +44,7 @@ def script(
         command("set-option", "-t", f"={session}:", "status", "off"),
         command("set-option", "-w", "-t", f"={session}:", "allow-rename", "off"),
         command("set-option", "-w", "-t", f"={session}:", "automatic-rename", "off"),
+        *((command("set-option", "-t", f"={session}:", "@gsh-agent", mark),) if mark else ()),
     )
     new = ("new-session", "-d", "-E", "-s", session, "-n", session, *place)
     if with_environment:

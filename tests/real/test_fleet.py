@@ -17,7 +17,8 @@ from gshtui.agents.fleet.ports import FleetError
 from gshtui.bus.events.agent import PromptSubmitted
 from gshtui.bus.events.fleet import AgentEnded, AgentKilled, AgentRestored, AgentSpawned, AgentSpawnFailed
 from gshtui.bus.events.hub import Noticed
-from gshtui.bus.fleet import SpawnRequest
+from gshtui.bus.fleet import AgentRow, SpawnRequest
+from gshtui.store.store import Store
 from gshtui.tmux.ladder import Ladder
 from tests.kit.fleet import Yard, cli, echo, shows, status
 from tests.kit.home import Home
@@ -146,6 +147,27 @@ async def test_a_killed_server_loses_them_and_they_come_back_only_with_their_mem
         assert (again.id, again.status, again.ended) == (row.id, "starting", 0.0)
         assert again.pid != row.pid
         await shows(yard, again, "ready")
+
+
+async def test_a_terminal_whose_hub_died_before_it_wrote_it_down_is_found(yard: Yard) -> None:
+    async with yard.hub() as fleet:
+        row = await fleet.spawn(cli(*echo()))
+        await shows(yard, row, "ready")
+    nobodys = {"pane": "", "tmux_session": "", "pid": 0, "pid_started": 0.0}
+    store = await Store.open(yard.home / "data" / "gsh.db")
+    await store.update_agent(row.id, **nobodys)
+    await store.close()
+    async with yard.hub() as fleet:
+
+        async def found() -> AgentRow:
+            await fleet.refresh()
+            return await fleet.find(row.id)
+
+        back = await eventually(found, until=lambda now: bool(now.pane))
+        assert (back.pane, back.pid, back.pid_started) == (row.pane, row.pid, row.pid_started)
+        assert back.status not in ("lost", "failed")
+        await fleet.send(row.id, "found you", defer_if_busy=False)
+        await shows(yard, row, "got:found you")
 
 
 async def test_another_program_in_the_same_pane_is_not_the_agent(yard: Yard) -> None:

@@ -27,6 +27,8 @@ class Seen:
     """Another process has its number by now."""
     gone_for: float = 0.0
     """Seconds since its process was first missed."""
+    born: tuple[str, str, int, float] | None = None
+    """The terminal of an agent whose row knows none: pane, session, process id, its start."""
 
 
 Verdict = Literal["runs", "ended", "lost", "unknown"]
@@ -35,6 +37,8 @@ LATE = 5.0
 """Seconds after which a process that is gone has ended, whatever its terminal says."""
 SETTLED_AFTER = 3.0
 """Seconds after which a program that nothing is known of is no longer `starting`."""
+FOUND_AFTER = 3.0
+"""Seconds after which a terminal that its row does not know of is taken from whoever was making it."""
 UNBORN_FOR = 30.0
 """Seconds in which an agent without a pane may still be on its way."""
 
@@ -59,6 +63,12 @@ def verdict(row: AgentRow, seen: Seen, now: float) -> Verdict:
 
 def changes(row: AgentRow, seen: Seen, now: float) -> dict[str, Any]:
     """The fields of the row that are different after the look; none when nothing is."""
+    if seen.born is not None and not row.ended:
+        pane, session, pid, begun = seen.born
+        if now - row.created < FOUND_AFTER:
+            return {}
+        found = {"pane": pane, "tmux_session": session, "pid": pid, "pid_started": begun}
+        return _status("idle", "", now) | found
     match verdict(row, seen, now):
         case "unknown":
             return {}

@@ -13,7 +13,7 @@ from pathlib import Path
 from gshtui.agents.fleet import limits, process
 from gshtui.agents.fleet.ground import Ground, of_store
 from gshtui.agents.fleet.ports import FleetError, Start
-from gshtui.agents.fleet.terminals import socket_of
+from gshtui.agents.fleet.terminals import mark_of, socket_of
 from gshtui.bus.events.fleet import AgentSpawned, AgentSpawnFailed
 from gshtui.bus.events.hub import Noticed
 from gshtui.bus.fleet import AgentRow, SpawnRequest
@@ -191,7 +191,7 @@ class Starter:
         for _ in range(_NAMES_TRIED):
             session = base if number == 1 else f"{base}-{number}"
             try:
-                return await server.spawn(session, start.argv, cwd=Path(row.cwd), env=start.env)
+                return await server.spawn(session, start.argv, cwd=Path(row.cwd), env=start.env, mark=mark_of(row))
             except TmuxError as error:
                 # A server that is just ending takes nothing in; the next attempt starts another one.
                 if error.kind == "gone":

@@ -48,7 +48,12 @@ class Terminals:
         seen: dict[str, Seen] = {}
         for socket, here in sockets.items():
             panes = await self._panes(socket, {row.pane for row in here})
+            marked = {info.mark: info for info in (panes or {}).values() if info.mark}
             for row in here:
+                if not row.pane and (info := marked.get(mark_of(row))) is not None:
+                    born = await asyncio.to_thread(process.started, info.pid)
+                    seen[row.id] = Seen(True, born=(info.pane, info.session, info.pid, born))
+                    continue
                 begun = await asyncio.to_thread(process.started, row.pid)
                 seen[row.id] = self._seen(row, panes, begun)
         return seen
@@ -88,6 +93,11 @@ class Terminals:
         """Let go of the servers that were made here; what runs on them goes on."""
         for socket in self._mine:
             await self._servers[socket].close()
+
+
+def mark_of(row: AgentRow) -> str:
+    """What the agent's session carries: its hub may die before it has written down which pane it is."""
+    return f"{row.id}-{row.created:.6f}"
 
 
 def socket_of(server: TmuxServer) -> str:
