@@ -34,6 +34,7 @@ ACTIONS: dict[str, str] = {
     "app.theme": "theme",
     "agents.spawn": "spawn",
     "diff.open": "changes",
+    "context.inspect": "inspect",
     "terminal.shared": "shared_terminal",
     "session.continue": "continue_last",
 }

@@ -15,7 +15,7 @@ from gshtui.commands.declaration import CommandError
 from gshtui.commands.lexer import quote
 from gshtui.ui.bindings import KEYS
 from gshtui.ui.bridge import NotReady
-from gshtui.ui.messages import OpenTerminal
+from gshtui.ui.messages import ForContext, OpenTerminal
 from gshtui.ui.panes.agents_menu import applicable
 from gshtui.ui.panes.agents_state import AgentView
 from gshtui.ui.screens.confirm import ConfirmScreen
@@ -33,7 +33,7 @@ class AgentActions:
         self._app = app
         self._do: dict[str, Callable[[AgentView], None]] = {
             "menu": self._menu, "open": self._open, "attach": self._attach, "report": self._report,
-            "message": self._message, "interrupt": self._interrupt, "changes": self._changes,
+            "message": self._message, "context": self._context, "interrupt": self._interrupt, "changes": self._changes,
             "rename": self._rename, "copy": self._copy, "restart": self._restart, "recover": self._line("recover"),
             "kill": self._kill, "undo": self._line("undo"), "remove": self._line("remove"),
         }  # fmt: skip
@@ -78,6 +78,9 @@ class AgentActions:
 
     def _report(self, agent: AgentView) -> None:
         self._line("show")(agent)
+
+    def _context(self, agent: AgentView) -> None:
+        self._app.post_message(ForContext("inspect", agent.id))
 
     def _changes(self, agent: AgentView) -> None:
         self._app.open_changes(agent.worktree)

@@ -22,8 +22,9 @@ from gshtui.ui.attention import Attention
 from gshtui.ui.bindings import bind
 from gshtui.ui.bridge import Bridge, NotReady
 from gshtui.ui.consumer import EventConsumer
+from gshtui.ui.context_app import ContextApp
+from gshtui.ui.context_tabs import ContextTabs
 from gshtui.ui.driver import WorkbenchDriver, free_alt_digits
-from gshtui.ui.fleet_app import FleetApp
 from gshtui.ui.messages import CommandLine, Intent, OpenTerminal
 from gshtui.ui.notices import Notices
 from gshtui.ui.parts import Centre
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from gshtui.ui.widgets.prompt.input import PromptInput
 
 
-class Workbench(FleetApp):
+class Workbench(ContextApp):
     """One window on one folder."""
 
     TITLE = "gsh-tui"
@@ -62,6 +63,7 @@ class Workbench(FleetApp):
         layout = self.upkeep.memory.layout
         self.bench = WorkbenchScreen(layout, project, branch, self.front, self.make_centre(), self.clock)
         self.terminals = TerminalTabs(self.bench.deck, Terminals(self.bridge.running, opening.cwd), self.clock)
+        self.contexts = ContextTabs(self.bench.deck, self.context_service, self.clock)
         self._watchers: tuple[EventConsumer, ...] = (Notices(self), Attention(self))
 
     def make_centre(self) -> Centre:
@@ -149,7 +151,9 @@ class Workbench(FleetApp):
 
     @on(Deck.Turned)
     def _turned(self, message: Deck.Turned) -> None:
-        if not (self.terminals.focus(message.tab) or self.focus_changes(message.tab)):
+        if not (
+            self.terminals.focus(message.tab) or self.focus_changes(message.tab) or self.contexts.focus(message.tab)
+        ):
             self.bench.input.focus()
 
     async def on_prompt_input_sent(self, message: PromptInput.Sent) -> None:

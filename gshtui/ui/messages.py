@@ -40,3 +40,21 @@ class OpenTerminal(Message):
         super().__init__()
         self.agent = agent
         self.attach = attach
+
+
+class ForContext(Message):
+    """Something shall be shown of an agent's context, or done to it.
+
+    Args:
+        action: `inspect`, `receipt`, `undo`, `compact`, `prune`, `clear`, `tune`, `what_if` or `compare`.
+        agent: its id.
+        about: the iteration to show, or the cut that it is about.
+        section: the section to open, for `inspect`.
+    """
+
+    def __init__(self, action: str, agent: str, *, about: str = "", section: str = "") -> None:
+        super().__init__()
+        self.action = action
+        self.agent = agent
+        self.about = about
+        self.section = section

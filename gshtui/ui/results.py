@@ -22,6 +22,7 @@ PICKERS = {
     "keys": "keys",
     "spawn": "spawn",
     "diff": "changes",
+    "context": "inspect",
 }
 """Lines that open a list in this window, where the command alone could only print one."""
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from gshtui.ui.panes.agents_state import AgentView
 
 ACTIONS: tuple[str, ...] = (
-    "open", "attach", "report", "message", "interrupt", "changes", "rename", "copy", "restart", "recover", "kill",
-    "undo", "remove",
+    "open", "attach", "report", "message", "context", "interrupt", "changes", "rename", "copy", "restart", "recover",
+    "kill", "undo", "remove",
 )  # fmt: skip
 """In the order of the menu; each is the row `agents.<action>` of the key table."""
 
@@ -22,8 +22,8 @@ def applicable(agent: AgentView) -> list[str]:
 
 def _fitting(agent: AgentView) -> set[str]:
     if not agent.terminal:
-        return {"open", "message", "interrupt"} if agent.busy else {"open", "message"}
-    fits = {"open", "report", "rename"}
+        return {"open", "message", "context", *(("interrupt",) if agent.busy else ())}
+    fits = {"open", "report", "rename", "context"}
     if agent.worktree:
         fits.add("changes")
     if agent.pane:

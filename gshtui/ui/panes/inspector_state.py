@@ -1,0 +1,151 @@
+"""What an inspector shows: one request of an agent (past, or the next), what is open in it, what it is compared with.
+
+Pure: `(state, what came) → state`; refuses widgets and waiting. Called by the inspector's tab and its outline.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from gshtui.bus.context import SECTIONS, Block, Difference, Iteration
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent import (
+    ContextAssembled,
+    IterationStarted,
+    MessageAppended,
+    ModelChanged,
+    TextDelta,
+    ThinkingDelta,
+    TurnFinished,
+    UsageReported,
+)
+from gshtui.bus.events.context import BlockPinned, BlockRestored, ContextCut, CutUndone, TasksChanged
+from gshtui.bus.events.session import SessionOpened
+from gshtui.context.views import Carry, ContextView, RequestText
+
+Mode = Literal["blocks", "request", "difference"]
+CHANGES: tuple[type[Event], ...] = (
+    BlockPinned, BlockRestored, ContextAssembled, ContextCut, CutUndone, MessageAppended, ModelChanged, SessionOpened,
+    TasksChanged, TurnFinished, UsageReported,
+)  # fmt: skip
+"""After these the next request is another one, or what is known of it is."""
+CONSUMED: tuple[type[Event], ...] = (*CHANGES, IterationStarted, TextDelta, ThinkingDelta)
+
+
+class InspectorState(msgspec.Struct, frozen=True):
+    """See the module."""
+
+    agent: str
+    iterations: tuple[Iteration, ...] = ()
+    """Oldest first."""
+    at: str = ""
+    """Id of the iteration that is shown; empty: the next request."""
+    view: ContextView | None = None
+    mode: Mode = "blocks"
+    opened: frozenset[str] = frozenset()
+    """Ids of entries."""
+    texts: dict[str, str] = msgspec.field(default_factory=dict[str, str])
+    """By hash, as far as they were wanted."""
+    request: RequestText | None = None
+    other: ContextView | None = None
+    """What it is compared with: the older one."""
+    differences: tuple[Difference, ...] = ()
+    carry: dict[str, Carry] = msgspec.field(default_factory=dict[str, Carry])
+    """By source."""
+    stale: bool = False
+    """What is shown may have changed."""
+    streamed: int = 0
+    """Characters of the answer that is coming in."""
+    problem: str = ""
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        return self.view.blocks if self.view is not None else ()
+
+    @property
+    def place(self) -> int:
+        """Number of the iteration that is shown, from 0; as many as there are: the next request."""
+        ids = [one.id for one in self.iterations]
+        return ids.index(self.at) if self.at in ids else len(ids)
+
+    def block(self, id: str) -> Block | None:
+        """The block of this id."""
+        return next((one for one in self.blocks if one.id == id), None)
+
+
+def reduce(state: InspectorState, event: Event) -> InspectorState:
+    """The state after an event; what other agents do changes nothing."""
+    agent = getattr(event, "agent", "")
+    mine = agent == state.agent
+    if isinstance(event, TextDelta | ThinkingDelta):
+        return replace(state, streamed=state.streamed + len(event.text)) if mine else state
+    if isinstance(event, IterationStarted):
+        return replace(state, streamed=0) if mine else state
+    if not isinstance(event, CHANGES) or not (mine or (state.other and agent == state.other.agent)):
+        return state
+    streamed = 0 if isinstance(event, TurnFinished | MessageAppended) else state.streamed
+    return replace(state, stale=True, streamed=streamed)
+
+
+def with_view(state: InspectorState, view: ContextView, iterations: tuple[Iteration, ...]) -> InspectorState:
+    """A request was read; what was open stays open."""
+    request = state.request if state.view == view else None
+    return replace(state, view=view, iterations=iterations, stale=False, problem="", request=request)
+
+
+def with_texts(state: InspectorState, texts: dict[str, str]) -> InspectorState:
+    """Texts were read."""
+    return replace(state, texts={**state.texts, **texts})
+
+
+def compared(state: InspectorState, other: ContextView, found: tuple[Difference, ...]) -> InspectorState:
+    """It is compared with another request."""
+    return replace(state, other=other, differences=found, mode="difference")
+
+
+def uncompared(state: InspectorState) -> InspectorState:
+    """The comparison is over."""
+    return replace(state, other=None, differences=(), mode="blocks")
+
+
+def stepped(state: InspectorState, step: int) -> str | None:
+    """Id of the iteration so many places on, `""` behind the last; `None`: there is none further."""
+    place = state.place + step
+    if not 0 <= place <= len(state.iterations):
+        return None
+    return state.iterations[place].id if place < len(state.iterations) else ""
+
+
+def toggled(state: InspectorState, id: str) -> InspectorState:
+    """An entry is opened, or folded."""
+    return replace(state, opened=state.opened ^ {id})
+
+
+def all_toggled(state: InspectorState) -> InspectorState:
+    """All sections (or changes) are opened; if they were, all is folded."""
+    if state.mode == "difference":
+        ids = frozenset(f"d:{number}" for number in range(len(state.differences)))
+    else:
+        held = {block.section for block in state.blocks}
+        ids = frozenset(f"s:{name}" for name in SECTIONS if name in held)
+    return replace(state, opened=frozenset[str]() if ids <= state.opened else state.opened | ids)
+
+
+def revealed(state: InspectorState, block: Block) -> InspectorState:
+    """A block and the section that it is in are open."""
+    return replace(state, mode="blocks", opened=state.opened | {f"s:{block.section}", f"b:{block.id}"})
+
+
+def wanted(state: InspectorState) -> list[str]:
+    """Hashes of the texts that what is open needs and that are not here."""
+    hashes: list[str] = []
+    if state.mode == "blocks":
+        hashes = [block.hash for block in state.blocks if f"b:{block.id}" in state.opened]
+    elif state.mode == "difference":
+        for number, one in enumerate(state.differences):
+            if f"d:{number}" in state.opened:
+                hashes += [one.hash_before, one.hash_after]
+    return [hash for hash in dict.fromkeys(hashes) if hash and hash not in state.texts]
