@@ -24,6 +24,7 @@ class Key(msgspec.Struct, frozen=True):
 ANYWHERE, PANES, IN_PANE, LISTS, TURN = "Anywhere", "Panes", "In a side pane", "Lists and viewers", "Conversation"
 
 TRANSCRIPT = "In the conversation"
+SHELL = "In the shell log"
 AGENTS, DIFF = "In the list of agents", "In a tab of changes"
 CONTEXT, TIMELINE, INSPECTOR = "In the context pane", "In the timeline", "In the inspector"
 RECEIPTS, SUMMARY = "In a receipt", "A summary that waits"
@@ -45,7 +46,7 @@ KEYS: dict[str, Key] = {
     "app.sessions": Key("f3", "Conversations", "Continue another conversation", ANYWHERE),
     "agents.spawn": Key("f8", "New agent", "Start another agent, in a terminal of its own", ANYWHERE),
     "diff.open": Key("f5", "Changes", "Show what a worktree holds against its base", ANYWHERE),
-    "context.inspect": Key("f7", "Inspect", "Show exactly what the model is sent, in a tab", ANYWHERE),
+    "context.inspect": Key("f7", "Inspect", "Show exactly what the model is sent, in a tab", ANYWHERE, priority=True),
     "app.theme": Key("f4", "Theme", "Choose another theme", ANYWHERE),
     "session.continue": Key("alt+c", "Continue last", "Continue the last conversation of this folder", TURN),
     "panes.next": Key("f6", "Next pane", "Move to the next pane", PANES, show=True, priority=True),
@@ -91,6 +92,25 @@ KEYS: dict[str, Key] = {
     "agents.undo": Key("u", "Undo kill", "Let a killed one go on, for a while", AGENTS),
     "agents.remove": Key("D", "Remove", "Take one that has ended off the list; its conversation is kept", AGENTS),
     "agents.all": Key("e", "All", "List also those of other folders and all that have ended", AGENTS),
+    "shell.up": Key("up,k", "Up", "The row above", SHELL),
+    "shell.down": Key("down,j", "Down", "The row below", SHELL),
+    "shell.page_up": Key("pageup,ctrl+u", "Page up", "A screen towards the past", SHELL),
+    "shell.page_down": Key("pagedown,ctrl+d", "Page down", "A screen towards now", SHELL),
+    "shell.home": Key("home,g", "Oldest", "To the oldest row of the record", SHELL),
+    "shell.end": Key("end,G", "Newest", "To the newest row, and stay there as more comes", SHELL),
+    "shell.filter": Key("slash", "Filter", "Show only rows with these words", SHELL, show=True),
+    "shell.failed": Key("f", "Failed", "Show only commands that failed, or all again", SHELL, show=True),
+    "shell.folder": Key("d", "Folder", "Show only what ran in this folder or below it, or all again", SHELL),
+    "shell.terminal": Key("t", "Terminal", "Show only what ran in this terminal, or all again", SHELL),
+    "shell.back": Key("escape", "All", "End the filter", SHELL),
+    "shell.menu": Key("space,full_stop", "Menu", "Show what can be done with it", SHELL),
+    "shell.open": Key("enter", "Open", "Show its output and all that is known of it", SHELL, show=True),
+    "shell.copy": Key("y", "Copy", "Copy the command", SHELL, show=True),
+    "shell.copy_output": Key("Y", "Copy output", "Copy what it printed", SHELL),
+    "shell.again": Key("r", "Again", "Put it into the input line, to be run again", SHELL, show=True),
+    "shell.ask": Key("a", "Ask", "Put it with its output into the prompt, to ask about it", SHELL, show=True),
+    "shell.pin": Key("p", "Pin", "Keep it with its output in the agent's context", SHELL),
+    "shell.note": Key("n", "Note", "Write a note into the log", SHELL),
     "diff.up": Key("up,k", "Up", "A line up", DIFF),
     "diff.down": Key("down,j", "Down", "A line down", DIFF),
     "diff.page_up": Key("pageup,ctrl+u", "Page up", "A screen up", DIFF),

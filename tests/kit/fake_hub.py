@@ -42,13 +42,16 @@ class FakeHub:
     """`start` waits for it."""
     theme: str = "gsh-dark"
     keybindings: dict[str, str] = field(default_factory=dict)
+    store: Any = None
+    service: Any = None
+    """What answers about contexts (`tests.kit.recorded_contexts`)."""
 
     def __post_init__(self) -> None:
         self.bus = Bus()
         self.registry = FakeRegistry()
-        self.store = None
         self.fleet: Any = None
         self.shared_shell: Any = None
+        self.contexts: Any = self.service
         ui = SimpleNamespace(theme=self.theme, fps=60, notifications=["badge", "bell", "desktop"], editor="")
         self.settings = SimpleNamespace(ui=ui, keybindings=self.keybindings)
         self.ran: list[str] = []

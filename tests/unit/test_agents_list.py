@@ -134,7 +134,7 @@ def test_a_killed_one_says_how_long_it_can_come_back() -> None:
 
 def test_what_can_be_done_depends_on_how_it_is() -> None:
     agents = after(AgentAdded(agent="main", name="main"), *MANY).agents
-    assert applicable(msgspec.structs.replace(agents["main"], status="idle")) == ["open", "message"]
+    assert applicable(msgspec.structs.replace(agents["main"], status="idle")) == ["open", "message", "context"]
     assert {"kill", "attach", "message", "changes"} <= set(applicable(agents["0002"]))
     assert "changes" not in applicable(agents["0001"])
     assert {"undo"} == set(applicable(agents["0007"])) - {"open", "report", "rename", "attach", "copy"}
