@@ -224,8 +224,7 @@ class Hub:
 
     async def _start_store(self) -> None:
         from gshtui.agents.observing import Observing  # what no first screen needs
-        from gshtui.agents.usage import commands as usage_commands
-        from gshtui.context.retrieval import commands as search_commands
+        from gshtui.agents.record_commands import commands as record_commands
 
         observing = Observing(self.bus, self.settings, os.environ, self._carries)
         self._stops.append(("log", observing.close))
@@ -240,8 +239,7 @@ class Hub:
         observing.keep_usage(self.store)
         for command in (
             *session_commands.commands(self.store),
-            *usage_commands.commands(self.store),
-            *search_commands.commands(self.store, self.settings.general.log_dir),
+            *record_commands(self.bus, self.store, self.settings, self._session_of, str(self.options.cwd)),
         ):
             self.registry.register(command)
 

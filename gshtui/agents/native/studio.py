@@ -28,6 +28,7 @@ from gshtui.agents.native.report import StudioError
 from gshtui.agents.native.rights import narrowed, unknown_tools
 from gshtui.agents.native.spec import Spec
 from gshtui.agents.observing import Observing
+from gshtui.agents.record_commands import commands as record_commands
 from gshtui.agents.sessions import Sessions
 from gshtui.agents.skills import commands as skill_commands
 from gshtui.agents.skills.section import section
@@ -36,7 +37,6 @@ from gshtui.agents.terminal_tools import commands as terminal_commands
 from gshtui.agents.toolbox import Ground, Toolbox
 from gshtui.agents.tools import commands as tool_commands
 from gshtui.agents.tools.workspace import ToolConfig
-from gshtui.agents.usage import commands as usage_commands
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import ModelChangeRequested, UsageReported
@@ -44,7 +44,6 @@ from gshtui.bus.events.hub import Noticed
 from gshtui.commands import help as help_commands
 from gshtui.commands.declaration import Caller, Invocation
 from gshtui.commands.registry import AnyCommand, Registry
-from gshtui.context.retrieval import commands as search_commands
 from gshtui.context.system import system_sections
 from gshtui.guard.approval import Gate
 from gshtui.guard.grants import ProjectGrants
@@ -201,8 +200,7 @@ class Studio:
             *spawn.commands(self.bus, spawn.Above(self.spec.depth, lambda: self.budget.left), ask=False),
             personas_command(),
             *skill_commands.commands(),
-            *usage_commands.commands(self._store),
-            *search_commands.commands(self._store, settings.general.log_dir),
+            *record_commands(self.bus, self._store, settings, self._session_of, self.spec.cwd),
             *self._shared(settings),
         ):
             self.registry.register(command)
@@ -281,6 +279,10 @@ class Studio:
         task = _TASK.format(who=who) if spec.request.background or spec.request.parent else ""
         words = spec.persona.words.strip() if spec.persona else ""
         return (character, *(part for part in (self._skills, words, task) if part), facts)
+
+    def _session_of(self, agent: str) -> str:
+        mine = agent in (self.spec.agent, self.spec.name)
+        return self.agent.session if mine and self.agent is not None else ""
 
     def _change_model(self, provider: str, model: str) -> None:
         self.bus.publish(ModelChangeRequested(agent=self.spec.agent, provider=provider, model=model))
