@@ -185,6 +185,44 @@ async def test_another_program_in_the_same_pane_is_not_the_agent(yard: Yard) -> 
         assert not (await yard.server.pane(stranger.pane)).dead
 
 
+MORTAL = """
+title = "mortal"
+programs = ["mortal"]
+argv = ["sh"]
+ai = false
+[[rules]]
+status = "idle"
+all = ['^ready']
+[conversation]
+mint = ["-c", "echo ready; exec cat", "{id}"]
+resume = ["-c", "echo login expired; exit 1", "{id}"]
+"""
+"""A program that starts, and fails at every attempt to go on."""
+
+
+async def test_recovering_all_stops_when_several_in_a_row_fail(yard: Yard, home: Home) -> None:
+    folder = home.config / "gsh" / "profiles"
+    folder.mkdir(parents=True)
+    (folder / "mortal.toml").write_text(MORTAL)
+    async with yard.hub() as fleet:
+        rows = [await fleet.spawn(SpawnRequest(profile="mortal", name=f"m{n}")) for n in range(5)]
+        for row in rows:
+            await shows(yard, row, "ready")
+        await yard.server.kill_server()
+        for row in rows:
+            await status(fleet, row.id, "lost")
+        assert await fleet.recover_all() == []
+
+        async def said() -> list[str]:
+            notices = [event.text for event in yard.said(Noticed) if isinstance(event, Noticed)]
+            return [text for text in notices if "recovered" in text]
+
+        told = await eventually(said, until=lambda told: len(told) > 3)
+        assert [text.split(" ", 1)[0] for text in told] == ["m0", "m1", "m2", "3"]
+        assert told[-1] == "3 agents in a row could not be recovered; 2 more were not tried."
+        assert [row.failures for row in fleet.rows()] == [1, 1, 1, 0, 0]
+
+
 async def rung_of(ladder: Ladder) -> str:
     return ladder.rung
 
