@@ -1,0 +1,92 @@
+"""`gsh-tui context timeline compact prune`: what an agent's model is sent, with or without a window that is open.
+
+Each is a line of the command of the same name; `context --json` is the scripting interface's own form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import click
+
+from gshtui.cli.options import json_option
+
+SECTIONS = ("system", "call", "memory", "tools", "history", "input")
+
+
+@click.command(short_help="What an agent's model is sent, section by section.")
+@click.argument("agent", required=False, default="main")
+@click.option("--section", type=click.Choice(SECTIONS), help="This section's blocks alone.")
+@click.option("--iteration", default="", metavar="N", help="A past request by its number; -1 is the last one sent.")
+@click.option("--diff", nargs=2, metavar="A B", help="What differs between two requests, or between two agents' next.")
+@click.option("--block", default="", metavar="B", help="One block by its number, id, file or source: its exact text.")
+@click.option("--request", is_flag=True, help="The request itself, as the provider gets it.")
+@json_option
+def context(
+    agent: str, section: str | None, iteration: str, diff: tuple[str, str] | None, block: str, request: bool,
+    as_json: bool,
+) -> int:  # fmt: skip
+    """Show what AGENT's model is sent: the next request or, with --iteration, one that was.
+
+    AGENT is an agent's id or name; without one it is `main`, the latest conversation of this folder. Of a program such
+    as claude or codex it is what its transcript tells.
+
+    \b
+    Examples:
+      gsh-tui context
+      gsh-tui context main --section history
+      gsh-tui context main --diff 3 7
+      gsh-tui context --json main
+    """
+    from gshtui.headless.context import show
+
+    named = {
+        "section": section or "",
+        "iteration": iteration,
+        "diff": " ".join(diff or ()),
+        "block": block,
+    }
+    return show(agent, named, request=request, as_json=as_json)
+
+
+@click.command(short_help="An agent's requests and cuts over time.")
+@click.argument("agent", required=False, default="main")
+@click.option("--limit", type=click.IntRange(1, 100_000), default=10, show_default=True, help="Lines at most.")
+@click.option("--cut", default="", metavar="ID", help="One cut: its receipt, item by item.")
+@json_option
+def timeline(agent: str, limit: int, cut: str, as_json: bool) -> int:
+    """Show AGENT's requests and cuts over time, and when the next compaction comes."""
+    from gshtui.headless.context import line
+
+    return line("timeline", {"agent": agent, "limit": str(limit), "cut": cut}, as_json=as_json)
+
+
+def _preview(function: Callable[..., int]) -> Callable[..., int]:
+    return click.option("--preview", is_flag=True, help="Only say what it would do.")(function)
+
+
+@click.command(short_help="Replace an agent's conversation so far by a summary.")
+@click.argument("agent", required=False, default="main")
+@click.option("--focus", default="", metavar="TEXT", help="What the summary should dwell on.")
+@_preview
+@json_option
+def compact(agent: str, focus: str, preview: bool, as_json: bool) -> int:
+    """Replace AGENT's conversation so far by a summary, from its next request on.
+
+    Nothing is lost: `gsh-tui run undo` takes it back. What people said, pins, tasks and touched files are kept.
+    """
+    from gshtui.headless.context import line
+
+    named = {"agent": agent, "focus": focus, "preview": "true" if preview else ""}
+    return line("compact", named, as_json=as_json)
+
+
+@click.command(short_help="Replace an agent's old tool outputs by placeholders.")
+@click.argument("agent", required=False, default="main")
+@_preview
+@json_option
+def prune(agent: str, preview: bool, as_json: bool) -> int:
+    """Replace AGENT's old tool outputs by placeholders, from its next request on. Costs nothing; can be undone."""
+    from gshtui.headless.context import line
+
+    return line("prune", {"agent": agent, "preview": "true" if preview else ""}, as_json=as_json)
