@@ -1,4 +1,4 @@
-"""Everything at the foot of the conversation: questions that wait, prompts that wait, the input line, its status.
+"""Everything at the foot of the conversation: tasks, questions and prompts that wait, the input line, its status.
 
 It joins these parts and owns none of their state. Composed by the main screen, with one constructor; the bridge feeds
 the parts, each an `EventConsumer` of its own.
@@ -16,6 +16,7 @@ from textual.widget import Widget
 
 from gshtui.ui.panes.approvals import ApprovalsPane
 from gshtui.ui.panes.queue import QueuePane
+from gshtui.ui.panes.tasks import TasksStrip
 from gshtui.ui.surroundings import app_of
 from gshtui.ui.widgets.prompt.area import FoldingArea
 from gshtui.ui.widgets.prompt.completion import CompletionSource
@@ -27,7 +28,7 @@ from gshtui.ui.widgets.prompt.status import PromptStatus
 
 
 class PromptArea(Vertical):
-    """See the module. `input`, `approvals`, `queue`, `status` and `popup` are its parts.
+    """See the module. `input`, `tasks`, `approvals`, `queue`, `status` and `popup` are its parts.
 
     The screen binds keys to its actions `review` and `queue`, so that they work wherever the focus is.
     """
@@ -54,11 +55,13 @@ class PromptArea(Vertical):
             keep_drafts=keep_drafts,
         )
         self.approvals = ApprovalsPane(home=self._input, typed=self._type, clock=clock)
+        self.tasks = TasksStrip(agent)
         self.queue = QueuePane(home=self._input, typed=self._type)
         self.status = PromptStatus(agent, now)
 
     def compose(self) -> ComposeResult:
         """The parts, from top to bottom."""
+        yield self.tasks
         yield self.approvals
         yield self.queue
         yield self.popup
@@ -76,6 +79,8 @@ class PromptArea(Vertical):
         height = self.screen.size.height
         self.input.styles.max_height = max(1, min(10, height // 3))
         self.status.display = height >= 8
+        if self.tasks.state.tasks:
+            self.tasks.draw()
 
     def _input(self) -> Widget | None:
         return self.input
