@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from gshtui.agents.context import naming, plain, timeline
+from gshtui.agents.context import naming, plain, timeline, wording
 from gshtui.agents.context.rights import Rights
 from gshtui.agents.context.told import telling
 from gshtui.agents.tools.parameters import ToolParameters
@@ -150,7 +150,9 @@ class Cutting:
     async def _tuned(self, agent: str) -> Outcome:
         view, forecast = await self._contexts.view(agent), await self._contexts.forecast(agent)
         data = {"agent": agent, "window": view.window, "tokens": view.tokens, "trigger": view.trigger}
-        return Outcome(data | {"forecast": plain.forecast(forecast)}, "")
+        share = f" ({view.trigger / view.window:.0%} of {view.window:,})" if view.window else ""
+        text = f"{agent}: {wording.due(forecast, view.trigger)}{share}."
+        return Outcome(data | {"forecast": plain.forecast(forecast)}, text)
 
 
 def _by(invocation: Invocation) -> str:

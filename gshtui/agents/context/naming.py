@@ -5,7 +5,7 @@ It refuses names that fit several, and says which. Called by the context command
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -55,8 +55,16 @@ def iteration(agent: str, iterations: Sequence[Iteration], name: str) -> Which:
     return Which(agent, iterations[found].id, found + 1)
 
 
-async def sides(contexts: Contexts, agent: str, words: str) -> tuple[Which, Which]:
+async def sides(
+    contexts: Contexts, agent: str, words: str, target: Callable[[str], Awaitable[str]]
+) -> tuple[Which, Which]:
     """Both sides of a comparison: `3 7`, `3` (with the next), `main helper`, `helper:4 main:last`.
+
+    Args:
+        contexts: where requests are looked up.
+        agent: whose requests are meant where none is named.
+        words: what was typed.
+        target: an agent's name → the one under which its context is found.
 
     Raises:
         UsageError: these are not two requests.
@@ -64,15 +72,14 @@ async def sides(contexts: Contexts, agent: str, words: str) -> tuple[Which, Whic
     parts = words.replace("..", " ").replace(",", " ").split()
     if not 1 <= len(parts) <= 2:
         raise UsageError("A comparison needs two requests.", hint="`diff='3 7'`, `diff=3`, `diff='main helper:4'`.")
-    first = await _side(contexts, agent, parts[0])
-    second = await _side(contexts, agent, parts[1]) if len(parts) == 2 else Which(first.agent if first.id else agent)
+    found: list[Which] = []
+    for word in parts:
+        who, name = side(word)
+        of = await target(who) if who else agent
+        listed = await contexts.iterations(of, limit=ALL) if name not in ("", "next") else []
+        found.append(iteration(of, listed, name))
+    first, second = found if len(found) == 2 else (found[0], Which(found[0].agent if found[0].id else agent))
     return first, second
-
-
-async def _side(contexts: Contexts, agent: str, word: str) -> Which:
-    who, name = side(word)
-    listed = await contexts.iterations(who or agent, limit=ALL) if name not in ("", "next") else []
-    return iteration(who or agent, listed, name)
 
 
 def side(word: str) -> tuple[str, str]:

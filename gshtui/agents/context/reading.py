@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import warnings
 from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
@@ -89,7 +90,7 @@ class Reading:
             raise UsageError(f"There is no section {parameters.section!r}.", hint=f"There are {', '.join(SECTIONS)}.")
         agent = await self._rights.target(invocation, parameters.agent)
         if parameters.diff:
-            return await self._difference(agent, parameters)
+            return await self._difference(invocation, agent, parameters)
         listed = await self._contexts.iterations(agent, limit=naming.ALL) if parameters.iteration else []
         which = naming.iteration(agent, listed, parameters.iteration)
         view = await self._contexts.view(agent, which.id)
@@ -115,8 +116,9 @@ class Reading:
             data["forecast"] = plain.forecast(forecast)
         return Outcome(data, wording.overview(view, forecast, which.number))
 
-    async def _difference(self, agent: str, parameters: ContextParameters) -> Outcome:
-        first, second = await naming.sides(self._contexts, agent, parameters.diff)
+    async def _difference(self, invocation: Invocation, agent: str, parameters: ContextParameters) -> Outcome:
+        target = partial(self._rights.target, invocation)
+        first, second = await naming.sides(self._contexts, agent, parameters.diff, target)
         before = await self._contexts.view(first.agent, first.id)
         after = await self._contexts.view(second.agent, second.id)
         found = await self._contexts.difference(before, after)

@@ -36,7 +36,7 @@ class Rights:
         name = wanted.strip()
         caller = invocation.caller
         if name in SELF:
-            return caller.name if caller.is_agent else invocation.agent
+            name = caller.name if caller.is_agent else invocation.agent
         if name == PARENT:
             mine = await self._found(caller.name) if caller.is_agent else None
             if mine is None or not mine.parent:
