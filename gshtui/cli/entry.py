@@ -12,7 +12,21 @@ import sys
 from gshtui.cli.opening import Opening, read_opening
 
 COMMANDS = frozenset(
-    ["prompt", "run", "agent", "session", "shell", "config", "doctor", "completion", "help", "usage", "logs", "search"]
+    [
+        "prompt",
+        "run",
+        "agent",
+        "session",
+        "shell",
+        "config",
+        "doctor",
+        "completion",
+        "help",
+        "usage",
+        "logs",
+        "search",
+        "gsh",
+    ]
 )
 """The first words that are commands; `tests` keep this in step with the click group."""
 NO_TERMINAL = """\

@@ -14,6 +14,7 @@ import click
 
 from gshtui import __version__
 from gshtui.cli.agent import agent
+from gshtui.cli.at_prompt import gsh
 from gshtui.cli.completion import completion
 from gshtui.cli.config import config
 from gshtui.cli.doctor import doctor
@@ -98,7 +99,7 @@ def root(context: click.Context, **options: Any) -> int | None:
     raise click.UsageError("this does not say what to open; give each option once, with its value.")
 
 
-for _command in (prompt, run_command, agent, session, shell, config, doctor, completion, usage, logs, search):
+for _command in (gsh, prompt, run_command, agent, session, shell, config, doctor, completion, usage, logs, search):
     root.add_command(_command)
 
 

@@ -102,12 +102,13 @@ def resume(as_json: bool) -> int:
 
 
 @shell.command(hidden=True)
-@click.option("--busy", is_flag=True)
-def menu(busy: bool) -> int:
+@click.option("--busy", is_flag=True, help="Only those that do something.")
+@json_option
+def menu(busy: bool, as_json: bool) -> int:
     """Print the agents for the prompt's menu, a line each: ID, TAB, what is shown."""
     from gshtui.headless.shell_menu import menu as do
 
-    return do(busy=busy)
+    return do(busy=busy, as_json=as_json)
 
 
 shell.add_command(log)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,11 @@ class PromptOptions:
     yes: bool = False
     json: bool = False
     flags: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    ask: bool = False
+    """A person is at the terminal: questions for approval are asked there."""
+    where: str = "gsh-tui prompt"
+    opened: Callable[[str], None] | None = None
+    """Told the id of the conversation once it is open."""
 
 
 def prompt(options: PromptOptions) -> int:
@@ -88,18 +94,18 @@ async def _turn(options: PromptOptions, stop: Stop, deadline: float | None, repo
         agent=options.agent,
         provider=options.provider,
         model=options.model,
-        approvals="policy" if options.yes else "refuse",
+        approvals="policy" if options.yes else "ask" if options.ask else "refuse",
         max_iterations=options.max_iterations,
-        where="gsh-tui prompt",
+        where=options.where,
     )
-    async with running(hub_options) as hub:
+    async with running(hub_options) as hub, _asking(hub, options, reporter):
         hub.bus.subscribe(reporter.take, name="headless")
         starting = asyncio.ensure_future(hub.start())
         ended = await _first(starting, stop=stop, deadline=deadline)
         if ended is None:
             ended = _unusable(hub)
         if ended is None:
-            ended = await _answered(hub, options.agent, text, reporter, stop, deadline)
+            ended = await _answered(hub, options, text, reporter, stop, deadline)
         await hub.bus.drained()
     return reporter.end(ended, unread=stop.unread)
 
@@ -116,7 +122,7 @@ def _unusable(hub: Hub) -> int | None:
 
 
 async def _answered(
-    hub: Hub, agent: str, text: str, reporter: Reporter, stop: Stop, deadline: float | None
+    hub: Hub, options: PromptOptions, text: str, reporter: Reporter, stop: Stop, deadline: float | None
 ) -> int | None:
     """Send the prompt and wait for the end of its turn; an exit code when it was cut short, else `None`."""
     from gshtui.bus.events.agent import InterruptRequested, PromptSubmitted
@@ -126,15 +132,32 @@ async def _answered(
     if reporter.held_by:
         complain(f"this conversation is open in {reporter.held_by}; end it there, or leave out --session.")
         return exits.ERROR
+    if options.opened is not None and reporter.session:
+        options.opened(reporter.session)
     reporter.expect(prompt := new_id())
-    hub.bus.publish(PromptSubmitted(prompt=prompt, agent=agent, text=text))
+    hub.bus.publish(PromptSubmitted(prompt=prompt, agent=options.agent, text=text))
     finished = asyncio.ensure_future(reporter.finished.wait())
     ended = await _first(finished, stop=stop, deadline=deadline)
     if ended is not None:
-        hub.bus.publish(InterruptRequested(agent=agent))
+        hub.bus.publish(InterruptRequested(agent=options.agent))
         await asyncio.wait({finished}, timeout=_WIND_DOWN)
     finished.cancel()
     return ended
+
+
+@asynccontextmanager
+async def _asking(hub: Hub, options: PromptOptions, reporter: Reporter) -> AsyncGenerator[None]:
+    """Questions for approval go to the person, where there is one."""
+    if not options.ask:
+        yield
+        return
+    from gshtui.headless.asking import Asker
+
+    asker = Asker(hub.bus, reporter.say)
+    try:
+        yield
+    finally:
+        await asker.close()
 
 
 async def _first(work: asyncio.Future[Any], *, stop: Stop, deadline: float | None) -> int | None:

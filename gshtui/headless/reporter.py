@@ -61,6 +61,15 @@ class Reporter:
         """From now on a turn may come: that of this prompt."""
         self._prompt = prompt
 
+    @property
+    def session(self) -> str:
+        """The conversation's id, once it is open."""
+        return self._session
+
+    def say(self, text: str) -> None:
+        """A text of somebody else's, on stderr, in order with the answer."""
+        self._to_stderr(shown(text, STDERR))
+
     def take(self, events: Sequence[Event]) -> None:
         """A batch of events from the bus."""
         for event in events:

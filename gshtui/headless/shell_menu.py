@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gshtui.headless import exits, streams
 from gshtui.headless.line import FLEET_PARTS
-from gshtui.headless.running import Stop, run, until_asked
+from gshtui.headless.running import run, until_asked
 from gshtui.headless.surroundings import here, loaded_here, running
 
 if TYPE_CHECKING:
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 _BUSY = ("starting", "thinking", "tool", "waiting")
 
 
-def menu(*, busy: bool) -> int:
+def menu(*, busy: bool, as_json: bool) -> int:
     """Print those that can be attached, or with `busy` those that can be interrupted; gives the exit code."""
-    return run(lambda stop: until_asked(_menu(stop, busy), stop))
+    return run(lambda stop: until_asked(_menu(busy, as_json), stop))
 
 
-async def _menu(_stop: Stop, busy: bool) -> int:
+async def _menu(busy: bool, as_json: bool) -> int:
     from gshtui.hub import HubOptions
 
     options = HubOptions(cwd=here(), loaded=loaded_here(), parts=FLEET_PARTS, where="gsh-tui shell")
@@ -34,6 +34,9 @@ async def _menu(_stop: Stop, busy: bool) -> int:
         outcome: Outcome = await hub.run("agent ls all=false")
         found: list[dict[str, Any]] = outcome.data
     rows = [a for a in found if a["status"] not in ("done", "failed", "lost") and (not busy or a["status"] in _BUSY)]
+    if as_json:
+        streams.result_json([{"id": a["id"], "shown": _shown(a)} for a in rows])
+        return exits.DONE
     streams.result("\n".join(f"{a['id']}\t{_shown(a)}" for a in rows))
     return exits.DONE
 

@@ -1,0 +1,126 @@
+"""`gsh` at the prompt: words are a question for an agent, a few first words are commands of `gsh-tui`.
+
+Owns telling the two apart: a word is a command only where what follows fits it, so that `gsh show me the log` is a
+question and `gsh show 12` is not. Called by the console script `gsh`, and as `gsh-tui gsh` by the shells' plugins.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from gshtui.cli.agent import agent
+from gshtui.cli.config import config
+from gshtui.cli.options import agent_option, json_option, yes_option
+from gshtui.cli.prompt import prompt
+from gshtui.cli.session import session
+
+HELP = """\
+Ask an agent, with what you just did in this shell as context. A follow-up goes on with the same conversation.
+
+\b
+Commands:
+  gsh fix the failing test      ask; the answer comes here, and so do questions for approval
+  gsh --background WORDS        hand it to an agent of its own and go on working
+  gsh show 12                   what that agent has found
+  gsh attach 12                 its terminal
+  gsh run -- COMMAND            run it as ever, and keep what it prints
+  gsh chat                      the window
+  gsh agents | sessions | config | logs | prompt …    as `gsh-tui agent`, `session`, `config`, `logs`, `prompt`
+
+Quotes belong to the shell: write `gsh "what's this?"`, or press ctrl+g, which sends any line as it is.
+"""
+_GROUPS = {"agents": agent, "sessions": session, "config": config}
+_FIRST = {"agents": "ls", "sessions": "ls", "config": "show"}
+
+
+def command_of(words: list[str]) -> list[str] | None:
+    """The arguments of `gsh-tui` that these words stand for; `None`: they are a question."""
+    if not words:
+        return None
+    first, rest = words[0], words[1:]
+    if first in _GROUPS:
+        group = _GROUPS[first]
+        if not rest or rest[0].startswith("-"):
+            return [group.name or first, _FIRST[first], *rest]
+        return [group.name or first, *rest] if rest[0] in group.commands else None
+    if first in ("show", "attach"):
+        return ["agent", first, *rest] if len(rest) == 1 or (rest and rest[1:] == ["--json"]) else None
+    if first == "logs":
+        return ["logs", *rest] if not rest or rest[0].startswith("-") else None
+    if first == "prompt":
+        return ["prompt", *rest] if rest else None
+    if first == "chat":
+        return rest if all(word.startswith("-") for word in rest) else None
+    return None
+
+
+class AtPrompt(click.Group):
+    """Parses the options in front; what stands behind them is words, whatever it looks like."""
+
+    allow_interspersed_args = False
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep the words, and whether a `--` said that they are nothing but words."""
+        given = list(args)
+        rest = click.Command.parse_args(self, ctx, args)
+        ctx.params["words"] = tuple(rest)
+        ctx.params["verbatim"] = "--" in given[: len(given) - len(rest)]
+        return rest
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the callback alone: the words are no subcommands of click's."""
+        return click.Command.invoke(self, ctx)
+
+
+@click.command(
+    cls=AtPrompt,
+    name="gsh",
+    hidden=True,
+    invoke_without_command=True,
+    help=HELP,
+    subcommand_metavar="WORDS…",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.option("--background", "-b", is_flag=True, help="An agent of its own does it in a terminal of its own.")
+@click.option("--new", "-n", is_flag=True, help="Begin a new conversation.")
+@click.option("--session", default="", metavar="ID", help="Go on with this conversation.")
+@agent_option("Agent to ask.")
+@click.option("--provider", default="", metavar="NAME", help="Provider to ask.")
+@click.option("--model", default="", metavar="NAME", help="Model to ask.")
+@click.option("--timeout", type=click.FloatRange(0.001, 1e7), metavar="SECONDS", help="Give up after this time.")
+@yes_option("Let tools run without a question as far as policy allows: inside the project.")
+@json_option
+@click.pass_context
+def gsh(context: click.Context, words: tuple[str, ...], verbatim: bool, **options: Any) -> int:
+    given = list(words)
+    if given[:2] == ["run", "--"]:
+        from gshtui.headless.kept_run import run_kept
+
+        return run_kept(given[2:], as_json=bool(options["as_json"]))
+    plain = not any(value for name, value in options.items() if name not in ("agent", "as_json"))
+    if plain and not verbatim and (command := command_of(given)) is not None:
+        from gshtui.cli.entry import main
+
+        return main([*command, "--json"] if options["as_json"] else command)
+    from gshtui.headless.ask import AskOptions, ask
+
+    if not given and not options["background"] and sys.stdin.isatty():
+        click.echo(context.get_help())
+        return 2
+    as_json, timeout = options.pop("as_json"), options.pop("timeout")
+    return ask(AskOptions(text=" ".join(given), json=as_json, timeout=timeout or 0.0, **options))
+
+
+for _name, _group in _GROUPS.items():
+    gsh.add_command(_group, _name)
+gsh.add_command(prompt, "prompt")
+
+
+def main() -> int:
+    """The console script `gsh`."""
+    from gshtui.cli.entry import main as enter
+
+    return enter(["gsh", *sys.argv[1:]])
