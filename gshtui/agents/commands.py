@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 from pydantic import Field
 
@@ -41,8 +42,21 @@ class StatusParameters(AgentParameters):
     set: str = Field("", description="What you are doing now, in a few words; shown to everyone (agents only).")
 
 
-def commands(bus: Bus, ledger: Ledger, rows: Callable[[], list[AgentRow]] = list) -> list[AnyCommand]:
-    """The family, about the agents of this ledger. `rows`: those of this folder that live in terminals."""
+Facts = Callable[[str], Awaitable[dict[str, Any] | None]]
+"""What is known of an agent's context; `None` where contexts cannot be read."""
+
+
+async def _no_facts(_agent: str) -> dict[str, Any] | None:
+    return None
+
+
+def commands(
+    bus: Bus, ledger: Ledger, rows: Callable[[], list[AgentRow]] = list, facts: Facts = _no_facts
+) -> list[AnyCommand]:
+    """The family, about the agents of this ledger.
+
+    `rows`: those of this folder that live in terminals; `facts`: what `info` says of an agent's context.
+    """
 
     def entry_of(invocation: Invocation, name: str) -> Entry:
         wanted = name or invocation.agent
@@ -80,8 +94,20 @@ def commands(bus: Bus, ledger: Ledger, rows: Callable[[], list[AgentRow]] = list
         return Outcome(plain(entry), f"**{entry.agent}** — {_state(entry)}")
 
     async def info(invocation: Invocation, parameters: AgentParameters) -> Outcome:
-        entry = entry_of(invocation, parameters.agent)
-        return Outcome(plain(entry), _details(entry))
+        try:
+            entry = entry_of(invocation, parameters.agent)
+        except CommandError:
+            known = await facts(parameters.agent or invocation.agent)
+            if known is None:
+                raise
+            return Outcome({"context": known}, _facts_table(known))
+        try:
+            known = await facts(entry.agent)
+        except CommandError:
+            known = None  # it has said nothing yet
+        if known is None:
+            return Outcome(plain(entry), _details(entry))
+        return Outcome(plain(entry) | {"context": known}, f"{_details(entry)}\n\n{_facts_table(known)}")
 
     async def clear(invocation: Invocation, parameters: AgentParameters) -> Outcome:
         entry = entry_of(invocation, parameters.agent)
@@ -157,6 +183,12 @@ def commands(bus: Bus, ledger: Ledger, rows: Callable[[], list[AgentRow]] = list
             family="workbench",
         ),
     ]
+
+
+def _facts_table(known: dict[str, Any]) -> str:
+    from gshtui.agents.context.facts import rows
+
+    return "\n".join(["| | |", "| --- | --- |", *(f"| {name} | {value} |" for name, value in rows(known))])
 
 
 def _state(entry: Entry) -> str:
