@@ -21,6 +21,7 @@ from gshtui.agents import commands as agent_commands
 from gshtui.agents.agent import Agent
 from gshtui.agents.branch import BranchWatch
 from gshtui.agents.cli import commands as cli_commands
+from gshtui.agents.engines import engine_for
 from gshtui.agents.fleet.ports import FleetError
 from gshtui.agents.journal import Journal
 from gshtui.agents.ledger import Ledger
@@ -57,8 +58,9 @@ from gshtui.store.store import Store
 
 if TYPE_CHECKING:
     from gshtui.agents.fleet.fleet import Fleet
+    from gshtui.agents.shell_log.log import ShellLog
 
-ALL_PARTS = frozenset({"store", "guard", "socket", "providers", "agents", "fleet"})
+ALL_PARTS = frozenset({"store", "guard", "socket", "providers", "agents", "fleet", "shell"})
 _START_WITHIN = 20.0
 """Seconds that one part may take to start."""
 _STOP_WITHIN = 8.0
@@ -108,6 +110,7 @@ class Hub:
         self._roster: Roster | None = None
         self._skills = ""
         self.fleet: Fleet | None = None
+        self.shell_log: ShellLog | None = None
         self.shared_shell: Any = None
         """The shell that people and agents share (`terminal_tools.shared.SharedShell`), once there is one."""
 
@@ -124,6 +127,7 @@ class Hub:
             ("providers", self._start_providers),
             ("agents", self._start_agents),
             ("fleet", self._start_fleet),
+            ("shell", self._start_shell),
         )
         self._register_commands()
         for part, start in steps:
@@ -335,6 +339,23 @@ class Hub:
         """Whether the agent lives in another process, which keeps what it does itself."""
         return self._relay is not None and self._relay.carries(agent)
 
+    async def _start_shell(self) -> None:
+        if self.store is None:
+            raise StoreError("closed", "What runs in shells needs the record.")
+        from gshtui.agents.observing import redactor
+        from gshtui.agents.shell_log.assembly import make_shell_log
+
+        self.shell_log = make_shell_log(
+            self.bus,
+            self.store,
+            self.settings,
+            self.options.cwd,
+            visiting=self.options.approvals != "ask",
+            redact=redactor(self.settings, os.environ).redact,
+        )
+        await self.shell_log.start()
+        self._stops.append(("shell", self.shell_log.stop))
+
     def _connected(self, name: str) -> bool:
         return self._relay is not None and self._relay.connected(name)
 
@@ -355,11 +376,20 @@ class Hub:
             record.put_output,
             self.settings.context.max_tool_output_bytes,
         )
+        engine = engine_for(
+            self.bus,
+            name,
+            self.store,
+            self.settings.context,
+            options.cwd,
+            lambda: system_sections(name, options.cwd, self._branch.name, date.today(), self._skills),
+            attended=lambda: options.approvals == "ask",
+        )
         return Agent(
             self.bus,
             name,
             toolbox,
-            lambda: system_sections(name, options.cwd, self._branch.name, date.today(), self._skills),
+            engine,
             self._minds.choose,
             options.max_iterations or self.settings.context.max_iterations,
             self.settings.agent.max_steps,

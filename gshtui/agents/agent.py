@@ -11,8 +11,8 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 
 from gshtui.agents.conversation import Conversation
-from gshtui.agents.loop import Turn
-from gshtui.agents.ports import Mind, Prompt
+from gshtui.agents.loop import Turn, drafted
+from gshtui.agents.ports import Mind, Prompt, RecordError
 from gshtui.agents.toolbox import Toolbox
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
@@ -29,8 +29,12 @@ from gshtui.bus.events.agent import (
     Status,
     TurnFinished,
 )
+from gshtui.bus.events.context import CutRequested
 from gshtui.bus.events.hub import Noticed
-from gshtui.context.assembly import Meter
+from gshtui.bus.messages import Message
+from gshtui.context.cutter import Order
+from gshtui.context.engine import ContextEngine, Draft
+from gshtui.context.views import ContextError
 from gshtui.providers.port import ProviderError
 
 ChooseMind = Callable[[str, str], Awaitable[Mind]]
@@ -45,7 +49,7 @@ class Agent:
         bus: Bus,
         name: str,
         toolbox: Toolbox,
-        system: Callable[[], tuple[str, ...]],
+        engine: ContextEngine,
         choose: ChooseMind,
         max_iterations: int,
         max_steps: int,
@@ -56,14 +60,13 @@ class Agent:
         self.status: Status = "starting"
         self._bus = bus
         self._toolbox = toolbox
-        self._system = system
+        self.engine = engine
         self._choose = choose
         self._max_iterations = max_iterations
         self._max_steps = max_steps
         self._limit = limit
         self._conversation: Conversation | None = None
         self._mind: Mind | None = None
-        self._meter = Meter()
         self._inbox: deque[Prompt] = deque()
         self._wake = asyncio.Event()
         self._turn: asyncio.Task[TurnFinished] | None = None
@@ -74,6 +77,7 @@ class Agent:
             PromptEditRequested,
             InterruptRequested,
             ModelChangeRequested,
+            CutRequested,
             name=f"agent {name}",
         )
 
@@ -120,7 +124,8 @@ class Agent:
         if self.working:
             raise RuntimeError(f"{self.name} is at work")
         self._conversation = conversation
-        self._meter = Meter()
+        if conversation is not None:
+            self.engine.converse(conversation.session)
         self._say("idle")
         self._wake.set()
 
@@ -153,6 +158,9 @@ class Agent:
                         self._turn.cancel()
                 case ModelChangeRequested():
                     await self._change_model(event)
+                case CutRequested():
+                    self.engine.wish(event.kind, Order(event.by, "It was asked for.", event.focus, event.request))
+                    self._wake.set()
                 case _:
                     pass
 
@@ -192,8 +200,27 @@ class Agent:
                 await self._answer(self._inbox.popleft(), self._conversation)
             if self._inbox:
                 self._refuse()
+            await self._cut()
             await self._wake.wait()
             self._wake.clear()
+
+    async def _cut(self) -> None:
+        """Make the cuts that were asked for and that no request has made."""
+        try:
+            if self.engine.wished and self._conversation is not None:
+                await self.engine.grant(await self._conversation.messages(), await self.draft())
+        except (ProviderError, RecordError, ContextError) as error:
+            self.engine.forget(str(error))
+
+    async def draft(self) -> Draft:
+        """Its next request, as the context engine is told of it. Raises `ProviderError`."""
+        if self._mind is None:
+            await self.think_with("", "")
+        return drafted(self._current_mind(), self._toolbox)
+
+    async def messages(self) -> list[Message]:
+        """The log of the conversation in hand; empty without one. Raises `RecordError`."""
+        return [] if self._conversation is None else await self._conversation.messages()
 
     def _refuse(self) -> None:
         for prompt in self._inbox:
@@ -221,8 +248,7 @@ class Agent:
             conversation,
             self._toolbox,
             self._current_mind,
-            self._system,
-            self._meter,
+            self.engine,
             self._max_iterations,
             self._max_steps,
             self._limit,

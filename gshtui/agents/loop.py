@@ -22,7 +22,6 @@ from gshtui.agents.toolbox import Toolbox
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent import (
     AgentStatusChanged,
-    ContextAssembled,
     IterationStarted,
     Status,
     TurnFinished,
@@ -31,9 +30,11 @@ from gshtui.bus.events.agent import (
 )
 from gshtui.bus.ids import new_id
 from gshtui.bus.messages import Message, Stop, Usage, user_message
-from gshtui.context.assembly import Assembly, Meter, assemble
+from gshtui.context.engine import ContextEngine, Draft, Prepared
 from gshtui.context.pairing import distinct
+from gshtui.context.views import ContextError
 from gshtui.providers.port import Completed, ProviderError
+from gshtui.store.errors import StoreError
 
 
 @dataclass(slots=True)
@@ -59,8 +60,7 @@ class Turn:
         conversation: Conversation,
         toolbox: Toolbox,
         mind: Callable[[], Mind],
-        system: Callable[[], tuple[str, ...]],
-        meter: Meter,
+        engine: ContextEngine,
         max_iterations: int,
         max_steps: int,
         limit: Callable[[Mind], str] = lambda _: "",
@@ -74,8 +74,7 @@ class Turn:
         self._conversation = conversation
         self._toolbox = toolbox
         self._mind = mind
-        self._system = system
-        self._meter = meter
+        self._engine = engine
         self._max_iterations = max_iterations
         self._steps_left = max_steps
         self._limit = limit
@@ -102,6 +101,10 @@ class Turn:
             )
         except ProviderError as error:
             self._fail(error.message, error.kind, error.hint)
+        except ContextError as error:
+            self._fail(error.message, "context", error.hint)
+        except StoreError as error:
+            self._fail(error.message, "record", error.hint)
         p = self._progress
         finished = TurnFinished(
             agent=self._agent,
@@ -142,8 +145,7 @@ class Turn:
             if reached := self._limit(mind):
                 self._progress.stop, self._progress.hint = "max_iterations", reached
                 return
-            assembly = await self._assemble(mind, iteration)
-            completed = await self._ask(mind, assembly, iteration)
+            completed = await self._answer(mind, iteration)
             answer = completed.message
             if not answer.blocks:
                 raise ProviderError(
@@ -167,30 +169,21 @@ class Turn:
         self._progress.stop = "max_iterations"
         self._progress.hint = f"Say `continue` to let it go on, or raise `{limit}`."
 
-    async def _assemble(self, mind: Mind, iteration: int) -> Assembly:
-        assembly = assemble(
-            model=mind.model,
-            system=self._system(),
-            tools=self._toolbox.specs() if mind.provider.capabilities(mind.model).tools else (),
-            messages=await self._conversation.messages(),
-            turn=self._id,
-            meter=self._meter,
-            max_output=mind.max_output,
-        )
-        self._bus.publish(
-            ContextAssembled(
-                agent=self._agent,
-                session=self._conversation.session,
-                turn=self._id,
-                iteration=iteration,
-                sections=assembly.sections,
-                tokens=assembly.tokens,
-                window=mind.provider.capabilities(mind.model).window,
-            )
-        )
-        return assembly
+    async def _answer(self, mind: Mind, iteration: int) -> Completed:
+        """One answer. A provider that says "too long" before it says anything is asked again with less."""
+        while True:
+            draft = drafted(mind, self._toolbox, self._id, iteration)
+            prepared = await self._engine.prepare(await self._conversation.messages(), draft)
+            self._toolbox.max_output_bytes = self._engine.output_bytes(draft)
+            try:
+                return await self._ask(mind, prepared, iteration)
+            except AnswerFailed as failed:
+                await self._engine.failed(prepared, failed.error.message)
+                again = failed.error.kind == "context" and not failed.partial.blocks
+                if not again or not self._engine.overflowed(prepared, failed.error.message):
+                    raise
 
-    async def _ask(self, mind: Mind, assembly: Assembly, iteration: int) -> Completed:
+    async def _ask(self, mind: Mind, prepared: Prepared, iteration: int) -> Completed:
         blank = Message(
             id=new_id(),
             role="assistant",
@@ -212,15 +205,16 @@ class Turn:
             )
         )
         completed = await Answer(self._bus, self._conversation, self._agent, blank).stream(
-            mind.provider, assembly.request
+            mind.provider, prepared.assembly.request
         )
-        self._count(mind, completed.usage, iteration)
+        cost = self._count(mind, completed.usage, iteration)
+        await self._engine.answered(prepared, completed.usage, cost, completed.sent)
         message = msgspec.structs.replace(
             blank, blocks=completed.message.blocks, stop=completed.stop, usage=completed.usage
         )
         return Completed(message, completed.stop, completed.usage)
 
-    def _count(self, mind: Mind, usage: Usage, iteration: int) -> None:
+    def _count(self, mind: Mind, usage: Usage, iteration: int) -> float | None:
         cost = mind.provider.capabilities(mind.model).cost(usage)
         p = self._progress
         p.usage = p.usage + usage
@@ -237,6 +231,7 @@ class Turn:
                 cost=cost,
             )
         )
+        return cost
 
     async def _run_tools(self, answer: Message) -> bool:
         """Run the answer's calls and record their results; False when the person interrupted."""
@@ -267,6 +262,12 @@ class Turn:
 
     def _say(self, status: Status, doing: str = "") -> None:
         self._bus.publish(AgentStatusChanged(agent=self._agent, status=status, doing=doing))
+
+
+def drafted(mind: Mind, toolbox: Toolbox, turn: str = "", iteration: int = 0) -> Draft:
+    """What the context engine is told of a request with this mind and these tools."""
+    tools = toolbox.specs() if mind.provider.capabilities(mind.model).tools else ()
+    return Draft(mind.provider, mind.model, tools, turn, iteration, mind.max_output)
 
 
 def title_of(prompt: str) -> str:

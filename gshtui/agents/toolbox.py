@@ -57,7 +57,8 @@ class Toolbox:
         self._agent = agent
         self._ground = ground
         self._keep_output = keep_output
-        self._max_output_bytes = max_output_bytes
+        self.max_output_bytes = max_output_bytes
+        """Bytes of one output that are kept; the whole goes to the store. 0: all."""
 
     def specs(self) -> tuple[ToolSpec, ...]:
         """The tools as a model is told of them, in a stable order."""
@@ -188,7 +189,7 @@ class Toolbox:
         self, call: ToolCall, session: str, outcome: Outcome, status: ResultStatus, duration: float
     ) -> ToolResult:
         text = outcome.text or (json.dumps(outcome.data, default=str) if outcome.data is not None else "(no output)")
-        content = shorten(text, self._max_output_bytes)
+        content = shorten(text, self.max_output_bytes)
         full = outcome.full or (text if content != text else "")
         key = await self._keep_output(session, call.id, full) if full else ""
         return ToolResult(

@@ -1,85 +1,105 @@
-"""Assembly: what one iteration sends, a pure function of log, tools and settings, in the order of DESIGN §6.
+"""Assembly: what one iteration sends, a pure function of log, plan and inputs, in the order of DESIGN §6.
 
-This is where prune and compact will stand before the history (they come with `gshtui/context`); until then the
-history goes out whole, and a model whose window is too small says so.
+Owns the order of the sections and the list of blocks; refuses to read or write anything. It costs what changed since
+the last one of the same conversation. Called by the engine and the service.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
+from gshtui.bus.context import SECTIONS, Block, SectionName
 from gshtui.bus.events.agent import SectionSize
-from gshtui.bus.messages import Document, Image, Message, Text, Thinking, ToolCall, ToolResult
-from gshtui.context.pairing import paired
-from gshtui.providers.port import Request, ToolSpec, estimate
+from gshtui.bus.messages import Block as Part
+from gshtui.bus.messages import Message
+from gshtui.context.blocks import Passage, passage_block, text_of, tool_block, tool_text
+from gshtui.context.history import History
+from gshtui.context.plan import Plan
+from gshtui.providers.port import Request, ToolSpec
 
-_IMAGE_TOKENS = 1_500
-"""A picture's usual price in tokens; providers resize what is larger."""
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What an assembly is made of besides log and plan."""
+
+    model: str
+    passages: tuple[Passage, ...] = ()
+    """Of the sections system, call and memory; each section keeps the order in which they are given."""
+    tools: tuple[ToolSpec, ...] = ()
+    turn: str = ""
+    max_output: int = 0
+    outputs: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Whole texts of shortened outputs that are restored, by key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Assembly:
-    """A request, and the sizes of its sections by the house's estimate."""
+    """A request, its blocks in the order in which they are sent, and the sizes of its sections."""
 
     request: Request
+    blocks: tuple[Block, ...]
     sections: tuple[SectionSize, ...]
+    tokens: int
+    parts: tuple[Part | str, ...] = ()
+    """What each block stands for."""
+    fresh: int = 0
+    """Blocks of history and input before this one are the same as in the assembly before."""
+    fixed: int = 0
+    """How many blocks stand before the history."""
 
-    @property
-    def tokens(self) -> int:
-        return sum(section.tokens for section in self.sections)
+    def text(self, number: int) -> str:
+        """The text of a block."""
+        part = self.parts[number]
+        return part if isinstance(part, str) else text_of(part)
+
+    def section(self, name: SectionName) -> int:
+        """Tokens of a section."""
+        return next((section.tokens for section in self.sections if section.name == name), 0)
 
 
-class Meter:
-    """Estimates messages once each: they never change, so a long history costs only what is new."""
+class Assembler:
+    """Makes the assemblies of one conversation, one after the other."""
 
     def __init__(self) -> None:
-        self._sizes: dict[str, int] = {}
+        self.history = History()
+        self._fixed_of: tuple[tuple[Passage, ...], tuple[ToolSpec, ...]] | None = None
+        self._fixed: tuple[tuple[Block, ...], tuple[str, ...], dict[str, int]] = ((), (), {})
 
-    def tokens(self, message: Message) -> int:
-        """Estimated tokens of one message."""
-        key = f"{message.id}:{len(message.blocks)}"
-        if (known := self._sizes.get(key)) is None:
-            known = self._sizes[key] = message_tokens(message)
-        return known
+    def assemble(self, log: Sequence[Message], plan: Plan, inputs: Inputs) -> Assembly:
+        """One request: system · call · memory · tools · history · input."""
+        blocks, texts, sizes = self._fixed_blocks(inputs)
+        history = self.history
+        history.render(log, plan, inputs.outputs, inputs.turn)
+        sizes = sizes | {"history": history.tokens - history.input_tokens, "input": history.input_tokens}
+        system = tuple(p.text for name in SECTIONS for p in inputs.passages if p.section == name)
+        return Assembly(
+            Request(inputs.model, system, tuple(history.messages), inputs.tools, inputs.max_output),
+            (*blocks, *history.blocks),
+            tuple(SectionSize(name, sizes.get(name, 0)) for name in SECTIONS),
+            sum(sizes.values()),
+            (*texts, *history.parts),
+            len(blocks) + history.fresh,
+            len(blocks),
+        )
+
+    def _fixed_blocks(self, inputs: Inputs) -> tuple[tuple[Block, ...], tuple[str, ...], dict[str, int]]:
+        key = (inputs.passages, inputs.tools)
+        if key == self._fixed_of:
+            return self._fixed
+        blocks: list[Block] = []
+        texts: list[str] = []
+        for name in ("system", "call", "memory"):
+            passages = [passage for passage in inputs.passages if passage.section == name]
+            blocks += [passage_block(number, passage) for number, passage in enumerate(passages)]
+            texts += [passage.text for passage in passages]
+        blocks += [tool_block(spec) for spec in inputs.tools]
+        texts += [tool_text(spec) for spec in inputs.tools]
+        sizes = {name: sum(b.tokens for b in blocks if b.section == name) for name in SECTIONS}
+        self._fixed_of, self._fixed = key, (tuple(blocks), tuple(texts), sizes)
+        return self._fixed
 
 
-def message_tokens(message: Message) -> int:
-    """The estimate: bytes / 4 of what the model reads, and 4 for the message."""
-    tokens, size = 4, 0
-    for block in message.blocks:
-        match block:
-            case Text(text) | Thinking(text):
-                size += len(text.encode(errors="replace"))
-            case ToolCall():
-                size += len(block.name) + len(str(block.arguments)) + len(block.broken)
-            case ToolResult():
-                size += len(block.content.encode(errors="replace"))
-            case Image():
-                tokens += _IMAGE_TOKENS
-            case Document():
-                size += len(block.data) * 3 // 4
-    return tokens + estimate(size)
-
-
-def assemble(
-    *,
-    model: str,
-    system: tuple[str, ...],
-    tools: tuple[ToolSpec, ...],
-    messages: Sequence[Message],
-    turn: str,
-    meter: Meter,
-    max_output: int = 0,
-) -> Assembly:
-    """One request: system · tools · history · input. Everything of the turn in progress is the input section."""
-    sendable = paired(messages)
-    history = sum(meter.tokens(m) for m in sendable if m.turn != turn or not turn)
-    whole = sum(meter.tokens(m) for m in sendable)
-    sections = (
-        SectionSize("system", sum(estimate(len(block.encode())) for block in system)),
-        SectionSize("tools", sum(estimate(len(t.name) + len(t.description) + len(str(t.schema))) for t in tools)),
-        SectionSize("history", history),
-        SectionSize("input", whole - history),
-    )
-    return Assembly(Request(model, system, sendable, tools, max_output), sections)
+def assemble(log: Sequence[Message], plan: Plan, inputs: Inputs) -> Assembly:
+    """One assembly from nothing. The same as an `Assembler` makes step by step."""
+    return Assembler().assemble(log, plan, inputs)

@@ -16,7 +16,6 @@ from gshtui.bus.messages import Message, Text, Thinking, ToolCall, ToolResult
 from gshtui.context.blocks import hash_of, text_of
 from gshtui.context.carried import Sent, carried
 from gshtui.context.log import Entry, Log
-from gshtui.context.overlays import Told
 from gshtui.context.plan import Plan
 from gshtui.context.tokens import MESSAGE_TOKENS, block_tokens
 
@@ -104,12 +103,14 @@ class History:
     def _put(self, entry: Entry, plan: Plan) -> None:
         self._counts.append((len(self.messages), len(self.blocks)))
         sent = _under(entry, plan, self._outputs)
-        if sent is None:
-            return
-        blocks = sent.blocks
-        if self._turn and sent.message.turn == self._turn:
-            blocks = tuple(msgspec.structs.replace(block, section="input") for block in blocks)
-        self._send(sent.message, blocks)
+        along = _along(entry, plan) if plan.told else None
+        for one in (along, sent):
+            if one is None:
+                continue
+            blocks = one.blocks
+            if self._turn and one.message.turn == self._turn:
+                blocks = tuple(msgspec.structs.replace(block, section="input") for block in blocks)
+            self._send(one.message, blocks)
 
     def _send(self, message: Message, blocks: tuple[Block, ...]) -> None:
         self.messages.append(message)
@@ -123,18 +124,14 @@ class History:
 def _under(entry: Entry, plan: Plan, outputs: Mapping[str, str]) -> Sent | None:
     """An entry as the plan has it; `None` when nothing of it is sent."""
     message = entry.message
-    told = plan.told.get(message.id, ())
     touched = any(b.id in plan.pinned or b.id in plan.pruned or b.id in plan.restored for b in entry.blocks)
     dropped = plan.dropped.get(message.id.removesuffix("-results")) if plan.dropped else None
-    if not told and not touched and not dropped:
+    if not touched and not dropped:
         return Sent(message, entry.blocks)
     if dropped and message.role == "tool":
         return None
     parts: list[Part] = []
     blocks: list[Block] = []
-    for words in told:
-        parts.append(Text(words.text))
-        blocks.append(_told(words, message))
     for part, block in zip(message.blocks, entry.blocks, strict=True):
         if dropped and isinstance(part, ToolCall | Thinking):
             continue
@@ -175,16 +172,28 @@ def _counted(blocks: list[Block], parts: list[Part]) -> list[Block]:
     ]
 
 
-def _told(words: Told, message: Message) -> Block:
-    return Block(
-        id=f"{message.id}/{words.source}",
-        section="history",
-        kind="text",
-        source=words.source,
-        tokens=0,
-        hash=hash_of(words.text),
-        at=words.at,
-        message=message.id,
-        turn=message.turn,
-        role=message.role,
-    )
+def _along(entry: Entry, plan: Plan) -> Sent | None:
+    """The texts that go along with a person's message, as a message of their own before it."""
+    message = entry.message
+    told = plan.told.get(message.id)
+    if not told:
+        return None
+    id = f"{message.id}-along"
+    parts: tuple[Part, ...] = tuple(Text(words.text) for words in told)
+    blocks = [
+        Block(
+            id=f"{id}/{words.source}",
+            section="history",
+            kind="text",
+            source=words.source,
+            tokens=0,
+            hash=hash_of(words.text),
+            at=words.at,
+            message=id,
+            turn=message.turn,
+            role="user",
+        )
+        for words in told
+    ]
+    sent = Message(id, "user", parts, message.at, turn=message.turn)
+    return Sent(sent, tuple(_counted(blocks, list(parts))))

@@ -55,6 +55,11 @@ class Log:
         """Where a message of this id is among the entries."""
         return self._place.get(message)
 
+    @property
+    def unfinished(self) -> int:
+        """The first answer whose calls still wait for results; behind the last entry when none does."""
+        return min((place - 1 for place in self._open.values()), default=len(self.entries))
+
     def block(self, id: str) -> tuple[Entry, int] | None:
         """The entry of a block, and its number there; `None` for an id that the log has not."""
         message, _, number = id.rpartition("/")
@@ -79,8 +84,8 @@ class Log:
         lost = tuple(ToolResult(call.id, call.name, LOST, status="lost") for call in calls)
         place = len(self.entries)
         self._calls[place] = {call.id: call for call in calls}
-        for call in calls:
-            self._open[call.id] = place
+        # What an older answer left open stays lost: its results can no longer come.
+        self._open = dict.fromkeys((call.id for call in calls), place)
         self._put(
             Message(f"{message.id}-results", "tool", lost, message.at, message.agent, message.turn, message.iteration),
             self._calls[place],

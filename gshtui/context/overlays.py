@@ -124,7 +124,20 @@ class Told(_Overlay, frozen=True, kw_only=True, tag="told"):
 
 
 Cut = Pruned | Compacted | Cleared | Dropped
-Overlay = Pruned | Compacted | Cleared | Dropped | Pinned | Unpinned | Restored | Undone | SummaryEdited | Tuned | Tasks
+Overlay = (
+    Pruned
+    | Compacted
+    | Cleared
+    | Dropped
+    | Pinned
+    | Unpinned
+    | Restored
+    | Undone
+    | SummaryEdited
+    | Tuned
+    | Tasks
+    | Told
+)
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(Overlay, strict=False)
 

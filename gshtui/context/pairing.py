@@ -32,8 +32,8 @@ def missing_results(messages: Sequence[Message], reason: str = LOST) -> Message 
 def paired(messages: Sequence[Message]) -> tuple[Message, ...]:
     """The messages as any provider takes them: each call with one result, no result without its call, none empty.
 
-    Results are moved right behind their answer; a doubled result is dropped, a missing one added as lost. An id that
-    several answers use stands for the newest of them that was made before the result.
+    Results are moved right behind their answer; a doubled result is dropped, a missing one added as lost. A result
+    belongs to the last answer with calls before it, so an id may be used again by a later one.
     """
     out: list[Message] = []
     waiting: dict[str, int] = {}
@@ -51,7 +51,7 @@ def paired(messages: Sequence[Message]) -> tuple[Message, ...]:
         if message.role == "assistant" and (calls := distinct(message.calls)):
             if len(calls) < len(message.calls):
                 out[-1] = without_doubles(message)
-            waiting |= {call.id: len(out) for call in calls}
+            waiting = {call.id: len(out) for call in calls}
             lost = tuple(ToolResult(c.id, c.name, LOST, status="lost") for c in calls)
             m = message
             out.append(Message(f"{m.id}-results", "tool", lost, m.at, m.agent, m.turn, m.iteration))

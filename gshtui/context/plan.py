@@ -91,10 +91,10 @@ def _add(plan: Plan, overlay: Overlay) -> None:
             plan.tasks = overlay.tasks
         case Told():
             plan.told.setdefault(overlay.message, []).append(overlay)
-        case Undone():
-            pass
-        case _:
+        case Tuned():
             plan.tuned = tuned(plan.tuned, overlay)
+        case _:
+            pass
 
 
 def _cut(plan: Plan, cut: Cut) -> None:

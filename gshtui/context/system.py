@@ -1,13 +1,18 @@
 """The system section of a native agent: who it is, how it works here, and facts of the environment.
 
-Stable text first and facts that change last, in a block of their own, so that a provider's prompt cache survives.
+The stable text is the system section. The facts, which change, go along with the person's prompts and only when they
+changed, so that a provider's prompt cache survives them. Called by the hub and by agents in terminals.
 """
 
 from __future__ import annotations
 
 import platform
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
+
+from gshtui.context.blocks import Passage
+from gshtui.context.ports import Along, Contribute, Contribution
 
 _CHARACTER = """\
 You are {name}, a coding agent in gsh-tui, a terminal workbench that a person and several agents share. You work in \
@@ -35,3 +40,22 @@ def system_sections(name: str, cwd: Path, branch: str, today: date, skills: str 
         f"- Date: {today.isoformat()}",
     ]
     return (_CHARACTER.format(name=name), *([skills] if skills else []), "\n".join(facts))
+
+
+def system_source(sections: Callable[[], tuple[str, ...]]) -> Contribute:
+    """What `system_sections` gives, as a contribution. A section alone is the stable text."""
+
+    async def contribute(new: bool) -> Contribution:
+        del new
+        stable, *rest = sections()
+        *more, facts = rest or ("",)
+        passages = [Passage("system", "gsh-tui", stable), *(Passage("system", _name(text), text) for text in more)]
+        return Contribution(tuple(passages), (Along("environment", facts),))
+
+    return contribute
+
+
+def _name(text: str) -> str:
+    """What a part of the system section is called: its first words."""
+    first = " ".join(text.strip().split("\n", 1)[0].split())
+    return first if len(first) <= 40 else first[:39] + "…"

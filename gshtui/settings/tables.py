@@ -167,6 +167,19 @@ class Context(Table):
     compact_threshold: Annotated[float, Field(ge=0.1, le=1.0)] = Field(
         default=0.85, description="Compact when the context is this full, as a fraction of the model's window."
     )
+    history: Annotated[str, Field(pattern=r"^(summari[sz]e|(last|budget) [1-9][0-9]{0,8})$")] = Field(
+        default="summarise",
+        description="How a long history is cut: summarise, `last N` (messages that stay) or `budget N` (tokens of it).",
+    )
+    review_summaries: bool = Field(
+        default=False, description="Show each summary and wait for a word on it, while a window is open."
+    )
+    review_seconds: Annotated[float, Field(ge=1, le=86_400)] = Field(
+        default=120.0, description="Seconds after which a summary that waits for a word counts as accepted."
+    )
+    summary_seconds: Annotated[float, Field(ge=1, le=3_600)] = Field(
+        default=180.0, description="Seconds that a model may take for a summary."
+    )
     max_iterations: Positive = Field(default=25, description="Model requests of one turn.", json_schema_extra=LOWER)
     ambient_commands: Count = Field(
         default=5, description="Recent shell commands that are always told; 0: none.", json_schema_extra=LOWER

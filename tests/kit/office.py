@@ -16,6 +16,10 @@ from gshtui.bus.events.agent import PromptSubmitted, TurnFinished
 from gshtui.bus.ids import new_id
 from gshtui.commands.declaration import Assessment, Command, CommandError, Effect, Invocation, Outcome, Parameters
 from gshtui.commands.registry import Registry
+from gshtui.context.engine import ContextEngine
+from gshtui.context.limits import ContextSettings
+from gshtui.context.ports import MemoryShelf, Shelf
+from gshtui.context.system import system_source
 from gshtui.guard.approval import Gate
 from gshtui.guard.grants import NoGrants
 from tests.kit.scripted import Recorder, ScriptedProvider
@@ -43,6 +47,8 @@ class Office:
         max_steps: int = 50,
         fresh: bool = True,
         timeout: float | None = None,
+        shelf: Shelf | None = None,
+        settings: ContextSettings | None = None,
     ) -> None:
         self.bus = Bus()
         self.recorder = Recorder(self.bus)
@@ -57,9 +63,11 @@ class Office:
         toolbox = Toolbox(
             self.bus, self._tools(), self.gate, "main", Ground(folder, folder), self.record.put_output, 1_000
         )
-        self.agent = Agent(
-            self.bus, "main", toolbox, lambda: ("You are a test.",), self._choose, max_iterations, max_steps
+        self.shelf = shelf or MemoryShelf()
+        self.engine = ContextEngine(
+            self.bus, "main", self.shelf, settings or ContextSettings(output_bytes=1_000), (system_source(lambda: ("You are a test.",)),)
         )
+        self.agent = Agent(self.bus, "main", toolbox, self.engine, self._choose, max_iterations, max_steps)
         self.conversation = Conversation(self.bus, self.record, "s1", "main", fresh=fresh)
         self.agent.converse(self.conversation)
         self.agent.start()

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from gshtui.agents import commands as agent_commands
 from gshtui.agents.agent import Agent
+from gshtui.agents.engines import engine_for
 from gshtui.agents.fleet.terminals import Terminals
 from gshtui.agents.ledger import Ledger
 from gshtui.agents.mail import commands as mail_commands
@@ -233,11 +234,20 @@ class Studio:
             self._sessions.record.put_output,
             settings.context.max_tool_output_bytes,
         )
+        engine = engine_for(
+            self.bus,
+            spec.agent,
+            self._store,
+            settings.context,
+            self._cwd,
+            self._system,
+            attended=lambda: self._linked() and spec.approvals == "ask",
+        )
         agent = Agent(
             self.bus,
             spec.agent,
             toolbox,
-            self._system,
+            engine,
             self._minds.choose,
             spec.request.max_iterations or settings.context.max_iterations,
             steps,

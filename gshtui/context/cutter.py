@@ -1,0 +1,324 @@
+"""The cutter: makes a cut of one conversation, from the wish to the overlay that is written and the receipt.
+
+Owns the order of things: choose, try, validate, write, and only then tell; so a crash at any moment leaves the log and
+what is sent as they were, or as they are after the whole cut. Refuses a cut that removes nothing, and one whose pins do
+not fit. Called by the engine and the service.
+
+Longer than 300 lines because the five kinds of cut share one way from wish to receipt, and are short each.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+
+import msgspec
+
+from gshtui.bus.bus import Bus
+from gshtui.bus.context import CutKind, Receipt, Task
+from gshtui.bus.events.context import ContextCut
+from gshtui.bus.ids import new_id
+from gshtui.bus.messages import Usage
+from gshtui.context import compact
+from gshtui.context.assembly import Assembler, Assembly
+from gshtui.context.compact import Span
+from gshtui.context.decisions import Decisions
+from gshtui.context.overlays import Cleared, Compacted, Cut, Dropped, Pruned
+from gshtui.context.plan import Plan
+from gshtui.context.prune import Outputs
+from gshtui.context.receipts import items, priced
+from gshtui.context.summarise import NoSummary, Wish, summarise, without_oldest
+from gshtui.context.summary import extract
+from gshtui.context.terms import Terms
+from gshtui.context.tokens import Correction
+from gshtui.context.touched import touched_files
+from gshtui.context.views import ContextError
+
+Review = Callable[[Receipt], Awaitable[str | None]]
+"""Shows a summary before it counts: the words to use, or `None` when it is rejected."""
+_LEAST = 400
+"""Tokens below which compacting cannot pay."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Who wants a cut, and why."""
+
+    by: str = "person"
+    why: str = ""
+    focus: str = ""
+    request: str = ""
+    """Id that the answer names."""
+    forced: bool = False
+    """Everything that can go goes: nothing else makes room."""
+    dry: bool = False
+    """Only tell what it would do: nothing is asked, written or published."""
+
+    @property
+    def automatic(self) -> bool:
+        """Nobody asked for it."""
+        return self.by in ("threshold", "overflow", "strategy")
+
+
+@dataclass(frozen=True, slots=True)
+class _Drafted:
+    summary: str = ""
+    usage: Usage = field(default_factory=Usage)
+    steps: tuple[str, ...] = ()
+
+
+class Cutter:
+    """Cuts of one conversation. Not to be used by two tasks at once."""
+
+    def __init__(self, bus: Bus, decisions: Decisions, correction: Correction, review: Review | None = None) -> None:
+        self.decisions = decisions
+        self.assembler = Assembler()
+        self.outputs = Outputs()
+        self._bus = bus
+        self._correction = correction
+        self._review = review
+        self._followed: Plan | None = None
+
+    @property
+    def plan(self) -> Plan:
+        """What counts now."""
+        return self.decisions.plan
+
+    def assemble(self, terms: Terms) -> Assembly:
+        """The request as it would go out now."""
+        made = self.assembler.assemble(terms.messages, self.plan, terms.inputs)
+        history = self.assembler.history
+        fresh = 0 if self._followed is not self.plan else history.fresh
+        self._followed = self.plan
+        self.outputs.follow(history.blocks, fresh, self.plan)
+        return made
+
+    def expected(self, terms: Terms, tokens: int) -> int:
+        """Tokens as the provider would count them."""
+        return self._correction.expected(terms.key, tokens)
+
+    async def cut(self, terms: Terms, kind: CutKind, order: Order) -> Receipt | None:
+        """Make a cut; `None` when an automatic one has nothing to do.
+
+        Raises:
+            ContextError: it is not possible; what is sent is as before.
+            StoreError: it could not be written.
+        """
+        self.assemble(terms)
+        match kind:
+            case "prune":
+                return await self._prune(terms, order)
+            case "compact":
+                return await self._compact(terms, order)
+            case "clear":
+                return await self._clear(terms, order)
+            case "drop":
+                return await self._drop(terms, order)
+            case "truncate":
+                raise ContextError("invalid", "Outputs are truncated when they are captured, and not afterwards.")
+
+    # Prune
+
+    async def _prune(self, terms: Terms, order: Order, steps: tuple[str, ...] = ()) -> Receipt | None:
+        protect = 0 if order.forced else terms.limits.protect
+        chosen = self.outputs.choose(protect, self.plan, spared=order.forced or not order.automatic)
+        if not chosen:
+            if order.automatic:
+                return None
+            raise ContextError(
+                "invalid", f"There is nothing to prune: the newest {protect:,} tokens of tool output are protected.",
+                "`context prune_protect=N` sets another limit for this agent.",
+            )  # fmt: skip
+        receipt = self._blank(terms, "prune", order, steps)
+        return await self._make(terms, order, Pruned(id=receipt.id, at=receipt.at, by=order.by, blocks=chosen,
+                                                     receipt=receipt))  # fmt: skip
+
+    # Drop
+
+    async def _drop(self, terms: Terms, order: Order) -> Receipt | None:
+        tokens = self.assembler.history.tokens // 4
+        chosen = compact.oldest_pairs(self.assembler.history, self.plan, tokens)
+        if not chosen:
+            if order.automatic:
+                return None
+            raise ContextError("invalid", "There is no old call with its result to drop.")
+        receipt = self._blank(terms, "drop", order)
+        return await self._make(terms, order, Dropped(id=receipt.id, at=receipt.at, by=order.by, messages=chosen,
+                                                      receipt=receipt))  # fmt: skip
+
+    # Clear
+
+    async def _clear(self, terms: Terms, order: Order) -> Receipt | None:
+        log = self.assembler.history.log
+        return await self._clear_span(terms, order, compact.span(log, self.plan, 0))
+
+    async def clear_by(self, terms: Terms, order: Order, cut: Span) -> Receipt | None:
+        """Clear this span, carrying people's words: what the strategies `last N` and `budget N` do."""
+        words = compact.words(self.assembler.history.log, self.plan, cut.end, terms.limits.words)
+        return await self._clear_span(terms, order, cut, words)
+
+    async def _clear_span(
+        self, terms: Terms, order: Order, cut: Span, words: dict[str, int] | None = None
+    ) -> Receipt | None:
+        log = self.assembler.history.log
+        if cut.end <= cut.start:
+            if order.automatic:
+                return None
+            raise ContextError("invalid", "There is nothing before this point to clear.")
+        self._check_pins(terms)
+        receipt = self._blank(terms, "clear", order)
+        overlay = Cleared(
+            id=receipt.id, at=receipt.at, by=order.by, upto=cut.upto(log), words=words or {}, tasks=self._open_tasks(),
+            receipt=receipt,
+        )  # fmt: skip
+        return await self._make(terms, order, overlay)
+
+    # Compact
+
+    async def _compact(self, terms: Terms, order: Order) -> Receipt | None:
+        began = time.monotonic()
+        log = self.assembler.history.log
+        recent = terms.limits.recent if order.automatic and not order.forced else 0
+        cut = compact.span(log, self.plan, recent)
+        replaced = self._tokens_of(cut)
+        if cut.end <= cut.start or replaced < _LEAST:
+            if order.automatic:
+                return None
+            raise ContextError("invalid", "There is nothing to compact yet: the conversation is short as it is.")
+        self._check_pins(terms)
+        drafted = await self._draft(terms, order, cut, replaced)
+        if drafted is None:
+            return None
+        if not drafted.summary:  # no model wrote one
+            if order.automatic and not order.forced and not order.dry:
+                pruned = await self._prune_instead(terms, order, drafted)
+                if pruned is not None:
+                    return pruned
+            text = extract(compact.covered(log, cut), min(terms.limits.summary, replaced // 2))
+            step = "The summary was put together without a model." if drafted.steps else ""
+            drafted = _Drafted(text, drafted.usage, (*drafted.steps, *([step] if step else [])))
+        receipt = msgspec.structs.replace(
+            self._blank(terms, "compact", order, drafted.steps),
+            summary=drafted.summary,
+            usage=drafted.usage,
+            cost=terms.capabilities.cost(drafted.usage),
+            seconds=time.monotonic() - began,
+        )
+        overlay = Compacted(
+            id=receipt.id,
+            at=receipt.at,
+            by=order.by,
+            upto=cut.upto(log),
+            summary=drafted.summary,
+            words=compact.words(log, self.plan, cut.end, terms.limits.words),
+            tasks=self._open_tasks(),
+            files=touched_files(log.entries[: cut.end]),
+            receipt=receipt,
+        )
+        if self._review is not None and not order.dry:
+            shown = self._receipt_of(terms, overlay, self.decisions.with_one_more(overlay))
+            words = await self._review(shown)
+            if words is None:
+                raise ContextError("rejected", "The summary was rejected, so nothing was compacted.")
+            overlay = msgspec.structs.replace(
+                overlay, summary=words, receipt=msgspec.structs.replace(receipt, summary=words)
+            )
+        return await self._make(terms, order, overlay)
+
+    async def _draft(self, terms: Terms, order: Order, cut: Span, replaced: int) -> _Drafted | None:
+        if order.dry:
+            return _Drafted("(the summary that the model will write)" + " ·" * min(terms.limits.summary, replaced // 4))
+        if terms.provider.name == "offline":
+            return _Drafted(steps=("There is no model to write a summary.",))
+        assembly = self.assemble(terms)
+        request, steps = assembly.request, ()
+        room = terms.limits.window - terms.limits.summary - 600
+        over = self.expected(terms, assembly.tokens) - room
+        if over > 0:
+            request = without_oldest(request, over)
+            steps = ("The oldest calls and results were left out of the request for the summary, to make room for it.",)
+            if request is None:
+                return _Drafted(steps=("There was no room left to ask for a summary.",))
+        wish = Wish(replaced, terms.limits.summary, order.focus, order.by, terms.settings.summary_seconds)
+        try:
+            made = await summarise(terms.provider, request, wish)
+        except NoSummary as none:
+            return _Drafted("", none.usage, (*steps, *none.steps))
+        return _Drafted(made.text, made.usage, (*steps, *made.steps))
+
+    async def _prune_instead(self, terms: Terms, order: Order, drafted: _Drafted) -> Receipt | None:
+        """Prune everything prunable, where that alone brings the request under the trigger."""
+        plan = self.plan
+        freed = sum(self.outputs.choose(0, plan).values())
+        if self.expected(terms, self.assemble(terms).tokens - freed) > terms.limits.trigger:
+            return None
+        forced = replace(order, forced=True)
+        return await self._prune(terms, forced, (*drafted.steps, "Old outputs were pruned instead."))
+
+    # What they share
+
+    def _tokens_of(self, cut: Span) -> int:
+        log = self.assembler.history.log
+        covered = {entry.message.id for entry in compact.covered(log, cut)}
+        return sum(b.tokens for b in self.assembler.history.blocks if b.message in covered or b.kind == "summary")
+
+    def _open_tasks(self) -> tuple[Task, ...]:
+        return tuple(task for task in self.plan.tasks if task.state != "dropped")
+
+    def _check_pins(self, terms: Terms) -> None:
+        tokens = self.expected(terms, compact.pinned_tokens(self.assembler.history.log, self.plan))
+        if tokens > terms.limits.pins:
+            raise ContextError(
+                "full",
+                f"The pinned blocks take about {tokens:,} tokens, and {terms.model} has room for {terms.limits.pins:,} "
+                "of them.",
+                "Unpin one (`unpin`), or switch to a model with a larger window (`model list`).",
+            )
+
+    def _blank(self, terms: Terms, kind: CutKind, order: Order, steps: tuple[str, ...] = ()) -> Receipt:
+        return Receipt(
+            kind=kind,
+            agent=terms.agent,
+            session=terms.session,
+            id="" if order.dry else new_id(),
+            at=time.time(),
+            by=order.by,
+            why=order.why,
+            turn=terms.inputs.turn,
+            steps=steps,
+        )
+
+    def _receipt_of(self, terms: Terms, overlay: Cut, after_plan: Plan) -> Receipt:
+        history = self.assembler.history
+        before = list(history.blocks)
+        tokens = self.assembler.assemble(terms.messages, self.plan, terms.inputs).tokens
+        counts = len(history.messages)
+        other = Assembler().assemble(terms.messages, after_plan, terms.inputs)
+        after = [block for block in other.blocks if block.section in ("history", "input")]
+        told = items(before, after, overlay.receipt.kind)
+        if overlay.receipt.kind in ("prune", "drop"):
+            told = tuple(item for item in told if item.fate != "kept" or item.why == "pinned")
+        return priced(
+            msgspec.structs.replace(
+                overlay.receipt,
+                tokens_before=tokens,
+                tokens_after=other.tokens,
+                messages_before=counts,
+                messages_after=len(other.request.messages),
+                items=told,
+            ),
+            terms.capabilities,
+        )
+
+    async def _make(self, terms: Terms, order: Order, overlay: Cut) -> Receipt | None:
+        receipt = self._receipt_of(terms, overlay, self.decisions.with_one_more(overlay))
+        if receipt.tokens_after >= receipt.tokens_before:
+            if order.automatic:
+                return None
+            raise ContextError("invalid", f"A {receipt.kind} would not make it smaller now, so nothing was cut.")
+        if order.dry:
+            return receipt
+        await self.decisions.add(msgspec.structs.replace(overlay, receipt=receipt))
+        self._bus.publish(ContextCut(agent=terms.agent, session=terms.session, receipt=receipt, request=order.request))
+        return receipt

@@ -1,0 +1,289 @@
+"""The context engine of one agent: before each request prune, compact if it is over the trigger, assemble, store, tell.
+
+Owns what is known of the agent's conversation between requests; refuses a request that cannot fit, with one sentence
+that says what fills it. Used by the agent's turns; cuts that are asked for wait for the next request, or are made at
+once while the agent rests.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from gshtui.bus.bus import Bus
+from gshtui.bus.context import CutKind, Receipt
+from gshtui.bus.events.agent import ContextAssembled
+from gshtui.bus.events.context import CutFailed
+from gshtui.bus.events.hub import Noticed
+from gshtui.bus.messages import Message, Usage
+from gshtui.context.assembly import Assembly, Inputs
+from gshtui.context.blocks import Passage
+from gshtui.context.cutter import Cutter, Order, Review
+from gshtui.context.decisions import Decisions
+from gshtui.context.filing import Filing
+from gshtui.context.fit import refusal, with_room
+from gshtui.context.limits import ContextSettings, capture_bytes, limits
+from gshtui.context.overlays import Told
+from gshtui.context.plan import Plan
+from gshtui.context.ports import Along, Contribute, Contribution, Shelf
+from gshtui.context.restored import restored_outputs
+from gshtui.context.shrink import Pace, Shrinker
+from gshtui.context.terms import Terms
+from gshtui.context.tokens import Correction
+from gshtui.context.views import ContextError
+from gshtui.providers.port import Provider, ToolSpec
+from gshtui.store.errors import StoreError
+
+_OVERFLOWS = 4
+"""Times in one turn that a provider may say "too long" and is asked again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What the loop knows of the request that it is about to make."""
+
+    provider: Provider
+    model: str
+    tools: tuple[ToolSpec, ...] = ()
+    turn: str = ""
+    iteration: int = 0
+    max_output: int = 0
+
+    @property
+    def key(self) -> str:
+        """The model by its provider."""
+        return f"{self.provider.name}/{self.model}"
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A request that may be sent, and the id under which it is kept."""
+
+    assembly: Assembly
+    iteration: str
+    key: str
+
+
+class ContextEngine:
+    """See the module's text. `converse` comes before anything else."""
+
+    def __init__(
+        self,
+        bus: Bus,
+        agent: str,
+        shelf: Shelf,
+        settings: ContextSettings,
+        contribute: Sequence[Contribute] = (),
+        review: Review | None = None,
+    ) -> None:
+        """`contribute`: sources of passages, in their order; `review`: shows summaries before they count."""
+        self.agent = agent
+        self.session = ""
+        self.settings = settings
+        self.correction = Correction()
+        self._bus = bus
+        self._shelf = shelf
+        self._contribute = tuple(contribute)
+        self._review = review
+        self._lock = asyncio.Lock()
+        self._wishes: deque[tuple[CutKind, Order]] = deque()
+        self._windows: dict[str, int] = {}
+        """Model → the window that its provider has shown to have, where that is smaller than it says."""
+        self._pace = Pace()
+        self._passages: tuple[Passage, ...] = ()
+        self._restored: tuple[Plan, Mapping[str, str]] | None = None
+        self._filing = Filing(shelf)
+        self._cutter: Cutter | None = None
+
+    def converse(self, session: str) -> None:
+        """Take a conversation in hand; it is read when it is first needed."""
+        if session != self.session:
+            self.session, self._cutter = session, None
+
+    async def _ready(self) -> None:
+        """Read what is decided about the conversation, all of it the first time. Raises `StoreError`."""
+        if self._cutter is not None:
+            await self.cutter.decisions.refresh()
+            return
+        session = self.session
+        decisions = Decisions(self._shelf, session)
+        await decisions.refresh()
+        self.correction = Correction()
+        for past in await self._shelf.iterations(session, agent=self.agent, limit=20):
+            if past.usage is not None:
+                self.correction.note(f"{past.provider}/{past.model}", past.tokens, past.usage)
+        self._cutter = Cutter(self._bus, decisions, self.correction, self._review)
+        self._pace, self._filing, self._restored = Pace(), Filing(self._shelf), None
+        self._passages = ()
+
+    @property
+    def cutter(self) -> Cutter:
+        """What makes the cuts of the conversation in hand."""
+        assert self._cutter is not None, "no conversation is open"
+        return self._cutter
+
+    def output_bytes(self, draft: Draft) -> int:
+        """Bytes of one tool's output to keep at capture; 0: all."""
+        settings = self.settings if self._cutter is None else self.settings.tuned(self._cutter.plan.tuned)
+        return capture_bytes(draft.provider.capabilities(draft.model).window, settings.output_bytes)
+
+    async def prepare(self, messages: Sequence[Message], draft: Draft) -> Prepared:
+        """Everything that comes before a request; when it returns, what is sent is stored and told.
+
+        Raises:
+            ContextError: `full`: it cannot fit, whatever is cut.
+            StoreError: the record failed.
+        """
+        async with self._lock:
+            await self._ready()
+            if self._pace.turn != draft.turn:
+                await self._begin(messages, draft)
+            terms = await self._terms(messages, draft)
+            shrinker = Shrinker(self._bus, self.cutter, self._pace)
+            await self._grant(terms, shrinker)
+            await shrinker.shrink(terms)
+            assembly = self.cutter.assemble(terms)
+            expected = self.cutter.expected(terms, assembly.tokens)
+            if (why := refusal(terms, assembly, expected, again=self._full_again)) is not None:
+                raise why
+            assembly = with_room(terms, assembly, expected)
+            log = self.cutter.assembler.history.log
+            kept = await self._filing.file(terms, assembly, draft.iteration, self._pace.cuts, log)
+            self._pace.cuts.clear()
+        self._bus.publish(
+            ContextAssembled(
+                agent=self.agent, session=self.session, turn=draft.turn, iteration=draft.iteration,
+                sections=assembly.sections, tokens=assembly.tokens,
+                window=draft.provider.capabilities(draft.model).window, trigger=terms.limits.trigger, id=kept.id,
+            )
+        )  # fmt: skip
+        return Prepared(assembly, kept.id, draft.key)
+
+    @property
+    def _full_again(self) -> bool:
+        return self._pace.just_compacted and self._pace.answers > 0
+
+    async def answered(self, prepared: Prepared, usage: Usage, cost: float | None, sent: str = "") -> None:
+        """The provider has answered and counted; `sent` is the hash of what went out. Never raises."""
+        self._pace.answers += 1
+        self.correction.note(prepared.key, prepared.assembly.tokens, usage)
+        await self._update(prepared.iteration, usage, cost, sent=sent)
+
+    async def failed(self, prepared: Prepared, error: str) -> None:
+        """The request came to nothing. Never raises."""
+        await self._update(prepared.iteration, error=error)
+
+    def overflowed(self, prepared: Prepared, why: str) -> bool:
+        """The provider says that it is too long. Whether to prepare it again: the window is smaller than it says."""
+        self._pace.overflows += 1
+        if self._pace.overflows > _OVERFLOWS:
+            return False
+        seen = self.correction.expected(prepared.key, prepared.assembly.tokens)
+        self._windows[prepared.key] = max(256, int(seen * 0.95))
+        # What was compacted for a larger window may be compacted again for this one.
+        self._pace.compacted_at = None
+        text = f"{why.rstrip('.')}. It was counted as {seen:,} tokens; it is cut and sent again."
+        self._bus.publish(Noticed(level="warning", text=text, about=self.agent))
+        return True
+
+    def wish(self, kind: CutKind, order: Order) -> None:
+        """Make a cut before the next request, or at the next `grant`."""
+        self._wishes.append((kind, order))
+
+    @property
+    def wished(self) -> bool:
+        """Whether cuts wait."""
+        return bool(self._wishes)
+
+    def forget(self, why: str, hint: str = "") -> None:
+        """The cuts that wait cannot be made; whoever asked is told."""
+        while self._wishes:
+            kind, order = self._wishes.popleft()
+            self._bus.publish(
+                CutFailed(agent=self.agent, session=self.session, kind=kind, why=why, hint=hint, request=order.request)
+            )
+
+    async def grant(self, messages: Sequence[Message], draft: Draft) -> None:
+        """Make the cuts that were asked for, now. What fails is told as `CutFailed`."""
+        async with self._lock:
+            try:
+                await self._ready()
+                terms = await self._terms(messages, draft)
+                await self._grant(terms, Shrinker(self._bus, self.cutter, self._pace))
+            except StoreError as error:
+                self.forget(error.message, error.hint)
+
+    async def cut(self, messages: Sequence[Message], draft: Draft, kind: CutKind, order: Order) -> Receipt:
+        """Make one cut now, or tell what it would do (`order.dry`). Raises `ContextError` and `StoreError`."""
+        async with self._lock:
+            await self._ready()
+            receipt = await self.cutter.cut(await self._terms(messages, draft), kind, order)
+        if receipt is None:
+            raise ContextError("invalid", f"There is nothing for a {kind} to cut.")
+        if not order.dry:
+            self._pace.cuts.append(receipt.id)
+        return receipt
+
+    async def upcoming(self, messages: Sequence[Message], draft: Draft) -> tuple[Terms, Assembly]:
+        """The next request as it stands, before any cut. Raises `StoreError`."""
+        async with self._lock:
+            await self._ready()
+            terms = await self._terms(messages, draft)
+            return terms, self.cutter.assemble(terms)
+
+    async def _grant(self, terms: Terms, shrinker: Shrinker) -> None:
+        while self._wishes:
+            kind, order = self._wishes.popleft()
+            await shrinker.attempt(terms, kind, order)
+
+    async def _begin(self, messages: Sequence[Message], draft: Draft) -> None:
+        """The first look at a turn: what others contribute, and the texts that go along with its prompt."""
+        contributed = await self._contributions(not any(m.role == "assistant" for m in messages))
+        self._pace = Pace(draft.turn, cuts=self._pace.cuts)
+        self._passages = tuple(p for c in contributed for p in c.passages)
+        prompt = next((m for m in reversed(messages) if m.role == "user"), None)
+        if prompt is None:
+            return
+        self.cutter.assembler.history.log.take(messages)
+        for along in (along for c in contributed for along in c.along):
+            if along.text and self._is_news(along):
+                await self.cutter.decisions.add(Told(message=prompt.id, source=along.source, text=along.text))
+
+    def _is_news(self, along: Along) -> bool:
+        """Whether the model does not know it: never told, told otherwise, or told where it is no longer sent."""
+        plan, log = self.cutter.plan, self.cutter.assembler.history.log
+        newest = next((t for told in reversed(plan.told.values()) for t in told if t.source == along.source), None)
+        if newest is None or along.once:
+            return newest is None
+        base = log.place(plan.base.upto) if plan.base is not None else None
+        place = log.place(newest.message)
+        return newest.text != along.text or (base is not None and place is not None and place <= base)
+
+    async def _contributions(self, fresh: bool) -> list[Contribution]:
+        return [await contribute(fresh) for contribute in self._contribute]
+
+    async def _terms(self, messages: Sequence[Message], draft: Draft) -> Terms:
+        passages, plan = self._passages, self.cutter.plan
+        if not passages:
+            passages = self._passages = tuple(p for c in await self._contributions(False) for p in c.passages)
+        model = draft.provider.capabilities(draft.model)
+        if draft.key in self._windows:
+            model = replace(model, window=min(model.window, self._windows[draft.key]))
+        settings = self.settings.tuned(plan.tuned)
+        if self._restored is None or self._restored[0] is not plan:
+            self._restored = plan, await restored_outputs(self._shelf, messages, plan)
+        inputs = Inputs(draft.model, passages, draft.tools, draft.turn, draft.max_output, self._restored[1])
+        return Terms(
+            self.agent, self.session, draft.provider, draft.model, model, settings, limits(model, settings), messages,
+            inputs,
+        )  # fmt: skip
+
+    async def _update(
+        self, iteration: str, usage: Usage | None = None, cost: float | None = None, error: str = "", sent: str = ""
+    ) -> None:
+        try:
+            await self._shelf.update_iteration(iteration, usage, cost, error, sent=sent)
+        except StoreError as failed:
+            self._bus.publish(Noticed(level="warning", text=failed.message, hint=failed.hint, about=self.agent))

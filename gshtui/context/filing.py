@@ -1,0 +1,67 @@
+"""Filing: each request's mark and blocks go to the shelf, with the texts that it does not have yet.
+
+Owns what this process knows to be kept; refuses to send a text twice. Called by the engine.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from gshtui.bus.context import Iteration
+from gshtui.bus.ids import new_id
+from gshtui.context.assembly import Assembly
+from gshtui.context.log import Log
+from gshtui.context.ports import Shelf
+from gshtui.context.terms import Terms
+
+
+class Filing:
+    """The filing of one conversation."""
+
+    def __init__(self, shelf: Shelf) -> None:
+        self._shelf = shelf
+        self._kept: set[str] = set()
+        self._looked_at = 0
+
+    async def file(self, terms: Terms, assembly: Assembly, number: int, cuts: Sequence[str], log: Log) -> Iteration:
+        """Keep a request before it is sent. Raises `StoreError`.
+
+        Args:
+            number: the iteration within its turn.
+            cuts: receipts since the last one.
+        """
+        iteration = Iteration(
+            id=new_id(),
+            agent=terms.agent,
+            session=terms.session,
+            turn=terms.inputs.turn,
+            iteration=number,
+            at=time.time(),
+            provider=terms.provider.name,
+            model=terms.model,
+            tokens=assembly.tokens,
+            window=terms.limits.window,
+            sections=tuple((section.name, section.tokens) for section in assembly.sections),  # type: ignore[misc]
+            trigger=terms.limits.trigger,
+            cuts=(*cuts, *self._truncated(log)),
+        )
+        texts = self._new_texts(assembly)
+        await self._shelf.add_iteration(iteration, assembly.blocks, texts)
+        self._kept.update(texts)
+        return iteration
+
+    def _truncated(self, log: Log) -> list[str]:
+        """Blocks that came in shortened since the last request: the receipts of that have their names."""
+        entries = log.entries
+        first, self._looked_at = min(self._looked_at or len(entries), len(entries)), len(entries)
+        return [b.id for e in entries[first:] for b in e.blocks if any(c.kind == "truncated" for c in b.changes)]
+
+    def _new_texts(self, assembly: Assembly) -> dict[str, str]:
+        first = assembly.fresh if self._kept else assembly.fixed
+        places = (*range(assembly.fixed), *range(first, len(assembly.blocks)))
+        return {
+            block.hash: assembly.text(place)
+            for place in places
+            if (block := assembly.blocks[place]).hash not in self._kept
+        }

@@ -1,0 +1,121 @@
+"""Limits: how many tokens may be sent to a model, and when something is cut. Pure.
+
+Owns every fraction of a window that counts; refuses windows that are unknown (0 means no limit). Called by the engine,
+the service and the forecast.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gshtui.context.overlays import Tuned
+from gshtui.providers.port import Capabilities
+from gshtui.settings.tables import Context
+
+INSTRUCTION_TOKENS = 500
+"""Room for the request of a summary itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContextSettings:
+    """The keys of `[context]` that this room reads."""
+
+    protect: int = 40_000
+    threshold: float = 0.85
+    output_bytes: int = 30_000
+    strategy: str = "summarise"
+    review: bool = False
+    """Wait for a person's word on each summary while one is at a window."""
+    review_seconds: float = 120.0
+    summary_seconds: float = 180.0
+
+    @classmethod
+    def of(cls, table: Context) -> ContextSettings:
+        """From the table of the configuration."""
+        return cls(
+            protect=table.prune_protect_tokens,
+            threshold=table.compact_threshold,
+            output_bytes=table.max_tool_output_bytes,
+            strategy=table.history,
+            review=table.review_summaries,
+            review_seconds=table.review_seconds,
+            summary_seconds=table.summary_seconds,
+        )
+
+    def tuned(self, by: Tuned) -> ContextSettings:
+        """These settings with what was set for one agent."""
+        return ContextSettings(
+            protect=self.protect if by.protect is None else by.protect,
+            threshold=self.threshold if by.threshold is None else by.threshold,
+            output_bytes=self.output_bytes if by.output_bytes is None else by.output_bytes,
+            strategy=self.strategy if by.strategy is None else by.strategy,
+            review=self.review,
+            review_seconds=self.review_seconds,
+            summary_seconds=self.summary_seconds,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The limits of one request, tokens by the provider's count."""
+
+    window: int
+    trigger: int
+    """A compaction starts above this."""
+    hard: int
+    """No request may be larger than this: the rest is for the answer."""
+    summary: int
+    """The longest summary to ask for."""
+    protect: int
+    """Tokens of recent tool output that pruning leaves alone."""
+    words: int
+    """For people's words behind a compaction."""
+    pins: int
+    """For pinned blocks, together."""
+    recent: int
+    """For the newest messages, which a compaction leaves as they are."""
+
+
+def limits(model: Capabilities, settings: ContextSettings) -> Limits:
+    """The limits of a model.
+
+    The answer keeps an eighth of the window (8,192 tokens at most), a summary the same, so that there is always room
+    to compact: the trigger is the threshold, or lower where it leaves no such room.
+    """
+    window = max(model.window, 1)
+    answer = min(8_192, max(256, window // 8), model.max_output or window)
+    hard = max(1, window - answer)
+    trigger = min(int(window * settings.threshold), hard - min(INSTRUCTION_TOKENS, window // 16))
+    return Limits(
+        window=window,
+        trigger=max(1, trigger),
+        hard=hard,
+        summary=answer,
+        protect=min(settings.protect, max(500, int(hard * 0.5))),
+        words=min(20_000, hard // 8),
+        pins=hard * 2 // 5,
+        recent=min(20_000, hard // 8),
+    )
+
+
+def capture_bytes(window: int, setting: int) -> int:
+    """Bytes of one tool's output to keep at capture: the setting, or a quarter of a small window. 0: all."""
+    if not setting or not window:
+        return setting
+    return min(setting, max(2_000, window))
+
+
+def strategy_of(text: str) -> tuple[str, int]:
+    """(`summarise`, 0), (`last`, messages) or (`budget`, tokens).
+
+    Raises:
+        ValueError: it is none of these; the text says what is possible.
+    """
+    words = text.strip().lower().replace("_", " ").split()
+    if words in (["summarise"], ["summarize"]):
+        return "summarise", 0
+    if len(words) == 2 and words[0] in ("last", "budget") and words[1].replace(",", "").isdecimal():
+        count = int(words[1].replace(",", ""))
+        if count > 0:
+            return words[0], count
+    raise ValueError(f"{text[:60]!r} is no strategy: `summarise`, `last N` (messages) or `budget N` (tokens) are.")

@@ -1,0 +1,147 @@
+"""What the context needs from others: a shelf that keeps overlays, texts and iterations, and whoever contributes text.
+
+Owns the protocols, and the shelf of a conversation without a store, which lives as long as the process. `Store` is a
+shelf as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import msgspec
+
+from gshtui.bus.context import Block, Iteration
+from gshtui.bus.messages import Usage
+from gshtui.context.blocks import Passage
+from gshtui.store.errors import StoreError
+
+
+class Shelf(Protocol):
+    """Where a conversation's context is kept. Every call returns when the data is safe. Raises `StoreError`."""
+
+    async def add_overlay(self, session: str, overlay_id: str, kind: str, at: float, data: str) -> int: ...
+    async def overlays(self, session: str, after: int = 0) -> list[tuple[int, str]]: ...
+    async def text(self, hash: str) -> str: ...
+    async def output(self, key: str) -> str: ...
+    async def add_iteration(
+        self, iteration: Iteration, blocks: Sequence[Block], new_texts: Mapping[str, str] | None = None
+    ) -> int: ...
+    async def update_iteration(
+        self, id: str, usage: Usage | None = None, cost: float | None = None, error: str = "", *, sent: str = ""
+    ) -> Any: ...
+    async def iterations(self, session: str = "", *, agent: str = "", limit: int = 500) -> list[Iteration]: ...
+    async def blocks(self, iteration_id: str) -> tuple[Block, ...]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Along:
+    """A text that goes along with a person's message: told again only when it is another one."""
+
+    source: str
+    text: str
+    once: bool = False
+    """Only in the first message of a conversation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """What one source has for the next turn."""
+
+    passages: tuple[Passage, ...] = ()
+    along: tuple[Along, ...] = ()
+
+
+Contribute = Callable[[bool], Awaitable[Contribution]]
+"""Asked at the start of each turn; the argument says whether the conversation is new. Must not raise."""
+
+
+@dataclass(slots=True)
+class _Kept:
+    overlays: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+    iterations: dict[str, tuple[Iteration, tuple[Block, ...]]] = field(
+        default_factory=dict[str, tuple[Iteration, tuple[Block, ...]]]
+    )
+
+
+class MemoryShelf:
+    """The shelf of conversations without a store; it keeps the last `limit` iterations of each."""
+
+    def __init__(self, limit: int = 500) -> None:
+        self._limit = limit
+        self._sessions: dict[str, _Kept] = {}
+        self._texts: dict[str, str] = {}
+        self._ids: set[str] = set()
+        self._seq = 0
+
+    async def add_overlay(self, session: str, overlay_id: str, kind: str, at: float, data: str) -> int:
+        """Keep an overlay; the same id is kept once."""
+        if overlay_id not in self._ids:
+            self._ids.add(overlay_id)
+            self._seq += 1
+            self._of(session).overlays.append((self._seq, data))
+        return self._seq
+
+    async def overlays(self, session: str, after: int = 0) -> list[tuple[int, str]]:
+        """(place, data) of overlays behind a place."""
+        return [(seq, data) for seq, data in self._of(session).overlays if seq > after]
+
+    async def text(self, hash: str) -> str:
+        """A text by its hash."""
+        if (text := self._texts.get(hash)) is None:
+            raise StoreError("unknown", f"There is no text {hash!r} in memory.")
+        return text
+
+    async def output(self, key: str) -> str:
+        """No output is kept whole without a store."""
+        raise StoreError("unknown", "Whole outputs are not kept without a record.")
+
+    async def add_iteration(
+        self, iteration: Iteration, blocks: Sequence[Block], new_texts: Mapping[str, str] | None = None
+    ) -> int:
+        """Keep an iteration."""
+        kept = self._of(iteration.session).iterations
+        kept[iteration.id] = (iteration, tuple(blocks))
+        self._texts |= new_texts or {}
+        while len(kept) > self._limit:
+            del kept[next(iter(kept))]
+        return len(kept)
+
+    async def update_iteration(
+        self, id: str, usage: Usage | None = None, cost: float | None = None, error: str = "", *, sent: str = ""
+    ) -> Iteration:
+        """Add what is known since the answer."""
+        for kept in self._sessions.values():
+            if id in kept.iterations:
+                old, blocks = kept.iterations[id]
+                new = msgspec.structs.replace(
+                    old,
+                    usage=usage or old.usage,
+                    cost=old.cost if cost is None else cost,
+                    error=error or old.error,
+                    sent=sent or old.sent,
+                )
+                kept.iterations[id] = (new, blocks)
+                return new
+        raise StoreError("unknown", f"There is no iteration {id!r} in memory.")
+
+    async def iterations(self, session: str = "", *, agent: str = "", limit: int = 500) -> list[Iteration]:
+        """The newest marks, oldest first."""
+        found = [
+            iteration
+            for name, kept in self._sessions.items()
+            for iteration, _ in kept.iterations.values()
+            if session in ("", name) and agent in ("", iteration.agent)
+        ]
+        return sorted(found, key=lambda iteration: iteration.id)[-limit:]
+
+    async def blocks(self, iteration_id: str) -> tuple[Block, ...]:
+        """What an iteration sent."""
+        for kept in self._sessions.values():
+            if iteration_id in kept.iterations:
+                return kept.iterations[iteration_id][1]
+        raise StoreError("unknown", f"There is no iteration {iteration_id!r} in memory.")
+
+    def _of(self, session: str) -> _Kept:
+        return self._sessions.setdefault(session, _Kept())
