@@ -202,7 +202,7 @@ KEYS: dict[str, Key] = {
     "list.choose": Key("enter", "Choose", "Take the highlighted entry", LISTS, show=True),
     "list.close": Key("escape", "Close", "Close without choosing", LISTS, show=True),
     "text.close": Key("escape,q", "Close", "Close the viewer", LISTS, show=True),
-    "text.copy": Key("y", "Copy", "Copy all of the text", LISTS, show=True),
+    "text.copy": Key("y", "Copy", "Copy what is selected, or else all of it", LISTS, show=True, priority=True),
     "text.top": Key("g,home", "Top", "Go to the beginning", LISTS),
     "text.bottom": Key("G,end", "End", "Go to the end", LISTS),
     "prompt.submit": Key("enter", "Send", "Send what is written", "Input line", show=True),

@@ -14,6 +14,7 @@ from gshtui.bus.bus import Subscription, WhenFull
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub import SubscriberFailed
 from gshtui.bus.events.session import SessionClosed
+from gshtui.bus.shell_rows import Filter, Span
 from gshtui.ui.coalesce import coalesced
 from gshtui.ui.consumer import EventConsumer
 from gshtui.ui.garbage import Garbage
@@ -105,6 +106,21 @@ class Bridge:
     async def messages(self, session: str, before: int | None = None, limit: int = 200) -> Sequence[Stored]:
         """The newest `limit` messages of a conversation that are older than `before`, in order. Raises `NotReady`."""
         return await (await self._running()).messages(session, before=before, limit=limit)
+
+    async def shell_rows(self, wanted: Filter, start: int, limit: int) -> Span | None:
+        """Rows of the shell log, see `Store.shell_rows`; `None` where there is no record.
+
+        Raises:
+            NotReady: the hub does not run.
+            gshtui.store.errors.StoreError: the record cannot give them.
+        """
+        store = (await self._running()).store
+        return None if store is None else await store.shell_rows(wanted, start, limit)
+
+    async def output(self, key: str) -> str:
+        """A whole output that the record keeps. Raises as `shell_rows`."""
+        store = (await self._running()).store
+        return "" if store is None else await store.output(key)
 
     async def complete(self, line: str, cursor: int) -> Sequence[Any]:
         """What may stand at the cursor of a half-typed line of the command language; nothing while there is no hub."""

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 from textual import on
 
 from gshtui.ui.actions import ActingApp
+from gshtui.ui.bridge import NotReady
 from gshtui.ui.panes.agents import AgentsPane
+from gshtui.ui.panes.shell import ShellPane
 
 if TYPE_CHECKING:
     from gshtui.ui.panes.diff import DiffPane
@@ -25,6 +27,29 @@ class FleetApp(ActingApp):
         from gshtui.ui.agent_actions import AgentActions
 
         AgentActions(self).perform(message.action, message.agent)
+
+    # The shell log
+
+    @on(ShellPane.Wanted)
+    def _for_row(self, message: ShellPane.Wanted) -> None:
+        from gshtui.ui.shell_actions import ShellActions
+
+        ShellActions(self).perform(message.action, message.row)
+
+    @on(ShellPane.Needs)
+    def _rows_needed(self, message: ShellPane.Needs) -> None:
+        self.run_worker(self._fetch_rows(message), exit_on_error=False, group="shell rows")
+
+    async def _fetch_rows(self, message: ShellPane.Needs) -> None:
+        pane = message.pane
+        try:
+            span = await self.bridge.shell_rows(message.filter, message.start, message.limit)
+        except NotReady as error:
+            pane.failed(str(error))
+        except Exception as error:  # whatever the record says: the log goes on with what comes
+            pane.failed(str(error) or type(error).__name__)
+        else:
+            pane.take(message.filter, span)
 
     def show_centre(self) -> None:
         """End the zoom of a side pane, so that a tab can be seen."""

@@ -20,10 +20,9 @@ from gshtui.bus.events.agent import (
 from gshtui.bus.events.hub import BranchChanged, HubStarted, PartFailed
 from gshtui.bus.events.session import SessionOpened
 from gshtui.bus.messages import Usage
-from gshtui.ui.panes import agents_state, context_state, shell_state, timeline_state
+from gshtui.ui.panes import agents_state, context_state, timeline_state
 from gshtui.ui.panes.agents_state import AgentsState, AgentView
 from gshtui.ui.panes.context_state import ContextState
-from gshtui.ui.panes.shell_state import ShellState
 from gshtui.ui.panes.timeline_state import KEPT, TimelineState
 from gshtui.ui.widgets import header_state
 from gshtui.ui.widgets.header_state import HeaderState
@@ -130,18 +129,6 @@ def test_the_timeline_stays_small() -> None:
     for number in range(KEPT + 50):
         state = timeline_state.reduce(state, assembled(number, 1_000))
     assert len(state.marks) == KEPT and state.marks[-1].iteration == KEPT + 49
-
-
-def test_the_shell_log_lists_shell_commands_alone() -> None:
-    state = ShellState()
-    events = [
-        ToolStarted(agent="main", session="s", message="m", call="1", tool="bash", subject="make test"),
-        ToolStarted(agent="main", session="s", message="m", call="2", tool="read", subject="a.py"),
-        ToolFinished(agent="main", session="s", call="1", tool="bash", status="error", duration=2.5),
-    ]
-    for event in events:
-        state = shell_state.reduce(state, event)
-    assert [(ran.command, ran.status, ran.duration) for ran in state.ran] == [("make test", "error", 2.5)]
 
 
 def test_the_header_knows_where_it_is_and_what_does_not_run() -> None:

@@ -1,7 +1,7 @@
-"""What the shell log knows. Until a shell is connected it is a list of nothing, and the pane says how to connect one.
+"""What the shell log knows: how many rows there are, and the pages of them that somebody has looked at.
 
-A pure reducer over events; refuses widgets. Called by the shell log pane. The commands that the agent runs are listed
-here from the first day: they are shell commands of this project like any other.
+A pure reducer over events and over what the record answers; refuses widgets and to ask for anything itself. A page that
+is missing is asked for by the pane. Called by the shell log pane.
 """
 
 from __future__ import annotations
@@ -10,42 +10,181 @@ import msgspec
 from msgspec.structs import replace
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import ToolFinished, ToolStarted
-from gshtui.bus.messages import ResultStatus
+from gshtui.bus.events.hub import HubStarted
+from gshtui.bus.events.shell import FilesChanged, ShellFolderChanged, ShellNoted, ShellRecorded
+from gshtui.bus.shell import ShellNote, ShellRecord
+from gshtui.bus.shell_rows import Filter, Row, Span, place
 
-CONSUMED: tuple[type[Event], ...] = (ToolFinished, ToolStarted)
-SHELL_TOOLS = frozenset({"bash"})
-KEPT = 500
-
-
-class Ran(msgspec.Struct, frozen=True):
-    """One command: who ran it, and how it ended; `status` is empty while it runs."""
-
-    call: str
-    who: str
-    command: str
-    status: ResultStatus | None = None
-    duration: float = 0.0
+CONSUMED: tuple[type[Event], ...] = (FilesChanged, HubStarted, ShellFolderChanged, ShellNoted, ShellRecorded)
+PAGE = 200
+"""Rows that are asked for at once."""
+PAGES = 40
+"""Pages that are kept; of more, those farthest from where the reader is are forgotten."""
+NAMED = 3
+"""Files that a line about changed files names."""
 
 
-class ShellState(msgspec.Struct, frozen=True):
-    """Commands, oldest first."""
+class Asked(msgspec.Struct, frozen=True):
+    """What was known when the record was asked."""
 
-    ran: tuple[Ran, ...] = ()
+    total: int
+    stale: int
 
 
-def reduce(state: ShellState, event: Event) -> ShellState:
-    """The state after an event; tools that are no shell change nothing."""
+class LogState(msgspec.Struct, frozen=True):
+    """The log as far as it is known."""
+
+    filter: Filter = Filter()
+    total: int = 0
+    pages: dict[int, tuple[Row, ...]] = {}
+    """By number: the rows from `PAGE` times it on."""
+    stale: int = 0
+    """Counts what has happened that the rows here do not show in the right place: the record is to be asked again."""
+
+    def row(self, at: int) -> Row | None:
+        """A row by its number; `None` while its page is missing."""
+        page = self.pages.get(at // PAGE)
+        within = at % PAGE
+        return page[within] if page is not None and within < len(page) else None
+
+    def number_of(self, row: Row) -> int | None:
+        """The number of a row, where its page is here."""
+        for number, page in self.pages.items():
+            for within, other in enumerate(page):
+                if _same(row, other):
+                    return number * PAGE + within
+        return None
+
+    def missing(self, first: int, last: int) -> list[int]:
+        """Pages that the rows from `first` to `last` need and that are not here, those further down first."""
+        if not self.total:
+            return []
+        first, last = max(0, first), min(last, self.total - 1)
+        return [number for number in range(last // PAGE, first // PAGE - 1, -1) if not self._whole(number)]
+
+    def _whole(self, number: int) -> bool:
+        return len(self.pages.get(number, ())) >= min(PAGE, self.total - number * PAGE)
+
+    @property
+    def last(self) -> Row | None:
+        """The newest row, where its page is here."""
+        return self.row(self.total - 1) if self.total else None
+
+    def running(self) -> bool:
+        """Whether one of the newest commands still runs."""
+        pages = [self.pages[number] for number in sorted(self.pages)[-2:]]
+        return any(isinstance(row, ShellRecord) and row.state == "running" for page in pages for row in page)
+
+
+def reduce(state: LogState, event: Event) -> LogState:
+    """The state after an event."""
     match event:
-        case ToolStarted(tool=tool) if tool in SHELL_TOOLS:
-            command = event.subject or str(event.arguments.get("command", ""))
-            return ShellState((*state.ran, Ran(event.call, event.agent, command))[-KEPT:])
-        case ToolFinished(tool=tool) if tool in SHELL_TOOLS:
-            return ShellState(
-                tuple(
-                    replace(ran, status=event.status, duration=event.duration) if ran.call == event.call else ran
-                    for ran in state.ran
-                )
-            )
+        case ShellRecorded(record=record) if record.command:
+            return _with_record(state, record)
+        case ShellNoted():
+            return _with_row(state, ShellNote("note", event.text, event.at, event.shell, event.cwd))
+        case ShellFolderChanged(new=new) if new:
+            return _with_row(state, ShellNote("folder", new, event.at, event.shell, new))
+        case FilesChanged():
+            return _with_row(state, ShellNote("file", changed_files(event), event.at))
+        case HubStarted():
+            return _out_of_place(state)
         case _:
             return state
+
+
+def changed_files(event: FilesChanged) -> str:
+    """The files of an event in a line: `src/a.py, src/b.py and 12 more`; what is gone has a minus before it."""
+    marks = {"added": "+", "deleted": "−"}
+    named = [marks.get(change.kind, "") + change.path for change in event.changes[:NAMED]]
+    more = len(event.changes) - len(named) + event.more
+    return ", ".join(named) + (f" and {more} more" if more else "")
+
+
+def with_span(state: LogState, span: Span, asked: Asked) -> LogState:
+    """The state with rows that came from the record.
+
+    Where the record counts other rows than were known when it was asked, all pages are forgotten: their rows may have
+    other numbers now.
+    """
+    stale = state.stale - asked.stale
+    moved = asked.stale or span.total != asked.total
+    if moved and state.total != asked.total:
+        stale += 1  # rows have come since that nobody can place
+    pages = {} if moved else dict(state.pages)
+    for at in range(0, len(span.rows), PAGE):
+        number = (span.start + at) // PAGE
+        known = state.pages.get(number, ())
+        rows = span.rows[at : at + PAGE]
+        pages[number] = _newest(rows, known) + (() if moved else known[len(rows) :])
+    total = span.total if moved else state.total
+    return replace(state, total=total, pages=_near(pages, span.start // PAGE), stale=stale)
+
+
+def _newest(rows: tuple[Row, ...], known: tuple[Row, ...]) -> tuple[Row, ...]:
+    """The rows, with the end of each command that is known to have ended since."""
+    ended = {(row.shell, row.number): row for row in known if isinstance(row, ShellRecord) and row.state != "running"}
+    return tuple(
+        ended.get((row.shell, row.number), row) if isinstance(row, ShellRecord) and row.state == "running" else row
+        for row in rows
+    )
+
+
+def with_filter(state: LogState, filter: Filter) -> LogState:
+    """An empty state for another filter; the record is to be asked."""
+    return state if filter == state.filter else LogState(filter, stale=state.stale + 1)
+
+
+def _same(one: Row, other: Row) -> bool:
+    if isinstance(one, ShellRecord) and isinstance(other, ShellRecord):
+        return one.number == other.number and one.shell == other.shell
+    return type(one) is type(other) and one.at == other.at and one.shell == other.shell
+
+
+def _near(pages: dict[int, tuple[Row, ...]], number: int) -> dict[int, tuple[Row, ...]]:
+    if len(pages) <= PAGES:
+        return pages
+    newest = max(pages)  # where the next row comes
+    kept = sorted(pages, key=lambda other: (other != newest, abs(other - number)))[:PAGES]
+    return {other: pages[other] for other in kept}
+
+
+def _out_of_place(state: LogState) -> LogState:
+    return replace(state, stale=state.stale + 1)
+
+
+def _with_record(state: LogState, record: ShellRecord) -> LogState:
+    last = state.last
+    if last is not None and place(record) <= place(last) and (found := _found(state, record)) is not None:
+        number, within = found
+        page = state.pages[number]
+        if not state.filter.admits(record):
+            return _out_of_place(state)
+        return replace(state, pages={**state.pages, number: (*page[:within], record, *page[within + 1 :])})
+    return _with_row(state, record)
+
+
+def _found(state: LogState, record: ShellRecord) -> tuple[int, int] | None:
+    """Where the record of the same command stands."""
+    for number in sorted(state.pages, reverse=True):
+        page = state.pages[number]
+        if page and place(page[0]) > place(record):
+            continue
+        for within in range(len(page) - 1, -1, -1):
+            row = page[within]
+            if isinstance(row, ShellRecord) and row.number == record.number and row.shell == record.shell:
+                return number, within
+        if page and place(page[0]) < place(record):
+            return None
+    return None
+
+
+def _with_row(state: LogState, row: Row) -> LogState:
+    if not state.filter.admits(row):
+        return state
+    last = state.last
+    if state.stale or (state.total and (last is None or place(row) < place(last))):
+        return _out_of_place(state)  # an older one, or nobody knows behind what it comes
+    number = state.total // PAGE
+    page = state.pages.get(number, ())
+    return replace(state, total=state.total + 1, pages=_near({**state.pages, number: (*page, row)}, number))

@@ -66,7 +66,7 @@ class FrameScreen(Screen[None]):
         self.input = centre.input
         self.panes: dict[str, Pane] = {
             "agents": AgentsPane(clock),
-            "shell": ShellPane(),
+            "shell": ShellPane(clock),
             "context": ContextPane(front),
             "timeline": TimelinePane(front),
         }

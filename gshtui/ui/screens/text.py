@@ -5,6 +5,8 @@ Owns scrolling and copying; text is shown as it is, or as Markdown, and never as
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
@@ -17,8 +19,6 @@ from gshtui.ui.surroundings import app_of
 from gshtui.ui.widgets.transcript.entries import Answer, Put
 from gshtui.ui.widgets.transcript.transcript import Transcript
 
-HINT = "escape closes · y copies all · select with the mouse to copy a part"
-
 
 class TextScreen(ModalScreen[None]):
     """Scrollable text under a title: styled `Content`, or the Markdown that commands speak."""
@@ -30,6 +30,8 @@ class TextScreen(ModalScreen[None]):
         bind("text.bottom", "edge('bottom')"),
     ]
 
+    HINT: ClassVar[str] = "escape closes · y copies all · select with the mouse to copy a part"
+
     def __init__(self, title: str, text: str | Content) -> None:
         super().__init__()
         self._title = title
@@ -40,6 +42,11 @@ class TextScreen(ModalScreen[None]):
         """The text without styles."""
         return self._text.plain if isinstance(self._text, Content) else self._text
 
+    @property
+    def copied(self) -> str:
+        """What is copied where nothing is selected."""
+        return self.plain
+
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog -wide"):
             yield Static(Content(self._title), classes="dialog-title")
@@ -47,7 +54,7 @@ class TextScreen(ModalScreen[None]):
                 yield VerticalScroll(Static(self._text), id="text")
             else:
                 yield Transcript(id="text")
-            yield Static(Content(HINT), classes="dialog-hint")
+            yield Static(Content(self.HINT), classes="dialog-hint")
 
     def on_mount(self) -> None:
         view = self.query_one("#text", Widget)
@@ -57,7 +64,7 @@ class TextScreen(ModalScreen[None]):
         view.focus()
 
     def action_copy(self) -> None:
-        app_of(self).copy_to_clipboard(self.plain)
+        app_of(self).copy_to_clipboard(self.get_selected_text() or self.copied)
         self.notify("Copied.", markup=False, timeout=2)
 
     def action_edge(self, edge: str) -> None:

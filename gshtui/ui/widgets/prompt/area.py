@@ -66,6 +66,10 @@ class FoldingArea(TextArea, inherit_bindings=True):
         text = plain(newlines(text))
         self._replace_via_keyboard(self.folds.add(text) if wants_fold(text) else text, *self.selection)
 
+    def insert_folded(self, text: str) -> None:
+        """Insert a text at the cursor as a label, however short it is."""
+        self._replace_via_keyboard(self.folds.add(plain(newlines(text))), *self.selection)
+
     def insert_typed(self, character: str) -> None:
         """Insert at the cursor as if it had been typed here."""
         self._replace_via_keyboard(character, *self.selection)

@@ -1,4 +1,4 @@
-"""Long pastes, folded: a short label stands in the input for a text that is kept beside it, and goes out in its place.
+"""Long pastes and commands that are referred to, folded: a label stands in the input for a text kept beside it.
 
 Pure. It never changes a folded text: what was pasted is what is sent. Called by `PromptInput` and the drafts.
 """
@@ -10,7 +10,11 @@ from dataclasses import dataclass, field
 
 FOLD_LINES = 10
 FOLD_CHARACTERS = 1_000
-_LABEL = re.compile(r"\[pasted #(\d+) · [^\[\]\n]*\]")
+_LABEL = re.compile(r"\[(?:pasted|shell) #(\d+) · [^\[\]\n]*\]")
+_SHELL = re.compile(r"<shell-command [^\n]*>\n\$ ([^\n]*)")
+"""A command of the shell log that is referred to; its label names it."""
+_NAMED = 40
+"""Characters of a command that a label shows."""
 _BREAKS_LIKE_A_LINE = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 """Characters at which a text area would break a line and forget which one it was."""
 
@@ -51,6 +55,10 @@ class Folds:
     def label(self, number: int) -> str:
         """What stands in the input for this text."""
         text = self.texts[number]
+        if shell := _SHELL.match(text):
+            name = shell[1].strip().replace("[", "(").replace("]", ")")
+            name = name if len(name) <= _NAMED else name[: _NAMED - 1] + "…"
+            return f"[shell #{number} · {name}]"
         lines = text.count("\n") + (not text.endswith("\n"))
         of = "line" if lines == 1 else "lines"
         return f"[pasted #{number} · {lines:,} {of} · {size(len(text.encode(errors='surrogatepass')))}]"
@@ -63,7 +71,7 @@ class Folds:
 
     def spans(self, line: str) -> list[tuple[int, int, int]]:
         """(start, end, number) of each label of ours in a line of the input."""
-        if not self.texts or "[pasted #" not in line:
+        if not self.texts or " #" not in line:
             return []
         return [
             (found.start(), found.end(), int(found[1]))

@@ -1,0 +1,129 @@
+"""What the window does with a row of the shell log: show, copy, run again, ask about, pin it; a note.
+
+Owns the way from a row to the clipboard, the input line or a viewer; refuses to hold rows. Made by the app when the
+first action is wanted.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from gshtui.bus.events.shell import ShellNoted
+from gshtui.bus.shell import ShellRecord
+from gshtui.bus.shell_rows import Row
+from gshtui.ui.bindings import KEYS
+from gshtui.ui.bridge import NotReady
+from gshtui.ui.panes.shell_menu import applicable
+from gshtui.ui.panes.shell_words import ended
+from gshtui.ui.screens.picker import Choice, Picker
+from gshtui.ui.screens.shell_record import RecordScreen
+from gshtui.ui.screens.words import WordsScreen
+from gshtui.ui.shell_reference import reference
+from gshtui.ui.widgets.prompt.area import FoldingArea
+from gshtui.ui.widgets.prompt.cells import fit
+
+if TYPE_CHECKING:
+    from gshtui.ui.fleet_app import FleetApp
+
+PINNED = "Keep this in mind from now on; I pinned it from the shell log.\n"
+
+
+class ShellActions:
+    """The actions of `shell_menu.ACTIONS`, and the menu of them."""
+
+    def __init__(self, app: FleetApp) -> None:
+        self._app = app
+        self._do: dict[str, Callable[[ShellRecord], None]] = {
+            "open": self._open,
+            "copy": lambda record: self._copied(record.command),
+            "copy_output": self._copy_output,
+            "again": self._again,
+            "ask": lambda record: self._refer(record, ""),
+            "pin": lambda record: self._refer(record, PINNED),
+        }
+
+    def perform(self, action: str, row: Row | None) -> None:
+        """Do it; what has to be asked first is asked."""
+        if action == "menu":
+            self._menu(row)
+        elif action == "note":
+            self._note(row)
+        elif isinstance(row, ShellRecord):
+            self._do[action](row)
+        elif row is not None and action == "copy":
+            self._copied(row.text)
+        elif row is not None:
+            self._app.push_screen(RecordScreen(row, ""))
+
+    def _menu(self, row: Row | None) -> None:
+        actions = applicable(row)
+        rows = [KEYS[f"shell.{action}"] for action in actions]
+        choices = [
+            Choice(action, key.label, f"{key.help} · {key.keys.split(',')[0]}")
+            for action, key in zip(actions, rows, strict=True)
+        ]
+        title = fit(row.command, 60) if isinstance(row, ShellRecord) else "Shell log"
+        picker = Picker(title, choices, empty="Nothing can be done now.", hint="enter does it · escape closes")
+        self._app.push_screen(picker, lambda chosen: self.perform(chosen, row) if chosen else None)
+
+    # Looking
+
+    def _open(self, record: ShellRecord) -> None:
+        self._with_output(record, lambda output: self._app.push_screen(RecordScreen(record, output)))
+
+    def _copy_output(self, record: ShellRecord) -> None:
+        self._with_output(record, self._copied)
+
+    def _copied(self, text: str) -> None:
+        self._app.copy_to_clipboard(text)
+        self._app.notify("Copied.", markup=False, timeout=2)
+
+    def _with_output(self, record: ShellRecord, then: Callable[[str], object]) -> None:
+        self._app.run_worker(self._fetched(record, then), exit_on_error=False, group="shell")
+
+    async def _fetched(self, record: ShellRecord, then: Callable[[str], object]) -> None:
+        from gshtui.store.errors import StoreError
+
+        try:
+            output = await self._app.bridge.output(record.output) if record.output else ""
+        except (NotReady, StoreError) as error:
+            self._app.notify(f"Its output cannot be read: {error}", severity="error", markup=False)
+            output = ""
+        then(output)
+
+    # Into the prompt
+
+    def _again(self, record: ShellRecord) -> None:
+        elsewhere = record.cwd and record.cwd != str(self._app.bridge.opening.cwd)
+        folder = f"cd {shlex.quote(record.cwd)} && " if elsewhere else ""
+        self._write(f"!{folder}{record.command}")
+
+    def _write(self, text: str) -> None:
+        self._app.show_centre()
+        self._app.write(text)
+
+    def _refer(self, record: ShellRecord, words: str) -> None:
+        self._with_output(record, lambda output: self._put(record, words, output))
+
+    def _put(self, record: ShellRecord, words: str, output: str) -> None:
+        area = self._app.bench.input
+        if not isinstance(area, FoldingArea):
+            return
+        self._write(words)
+        area.insert_folded(reference(record, output))
+        area.insert_typed(" ")
+        says = f"Its output goes along ({ended(record)})." if output else f"It has no output here ({ended(record)})."
+        self._app.notify(f"{says} Write what you want to know.", markup=False, timeout=4)
+
+    # Notes
+
+    def _note(self, row: Row | None) -> None:
+        cwd = row.cwd if isinstance(row, ShellRecord) and row.cwd else str(self._app.bridge.opening.cwd)
+
+        def keep(words: str | None) -> None:
+            if words:
+                self._app.publish(ShellNoted(shell="", text=words, cwd=cwd))
+
+        self._app.push_screen(WordsScreen("A note for the shell log", hint="agents can read it too"), keep)
