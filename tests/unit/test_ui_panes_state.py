@@ -11,8 +11,6 @@ from gshtui.bus.events.agent import (
     PromptQueued,
     PromptWithdrawn,
     SectionSize,
-    ToolFinished,
-    ToolStarted,
     TurnFinished,
     TurnStarted,
     UsageReported,
