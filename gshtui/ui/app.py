@@ -24,6 +24,7 @@ from gshtui.ui.bridge import Bridge, NotReady
 from gshtui.ui.consumer import EventConsumer
 from gshtui.ui.context_app import ContextApp
 from gshtui.ui.context_tabs import ContextTabs
+from gshtui.ui.context_watch import ContextWatch
 from gshtui.ui.driver import WorkbenchDriver, free_alt_digits
 from gshtui.ui.messages import CommandLine, Intent, OpenTerminal
 from gshtui.ui.notices import Notices
@@ -64,7 +65,7 @@ class Workbench(ContextApp):
         self.bench = WorkbenchScreen(layout, project, branch, self.front, self.make_centre(), self.clock)
         self.terminals = TerminalTabs(self.bench.deck, Terminals(self.bridge.running, opening.cwd), self.clock)
         self.contexts = ContextTabs(self.bench.deck, self.context_service, self.clock)
-        self._watchers: tuple[EventConsumer, ...] = (Notices(self), Attention(self))
+        self._watchers: tuple[EventConsumer, ...] = (Notices(self), Attention(self), ContextWatch(self))
 
     def make_centre(self) -> Centre:
         """The widgets of the centre; a test's window has others."""

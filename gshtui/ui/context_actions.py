@@ -35,7 +35,7 @@ class ContextActions:
         self._do: dict[str, Callable[[str, str], Coroutine[Any, Any, None]]] = {
             "compact": partial(self._preview, "compact"), "prune": partial(self._preview, "prune"),
             "clear": partial(self._preview, "clear"), "receipt": self._receipt, "undo": self._undo, "tune": self._tune,
-            "what_if": self._what_if, "compare": self._compare,
+            "what_if": self._what_if, "compare": self._compare, "diff": self._diff,
         }  # fmt: skip
 
     def perform(self, action: str, agent: str, about: str) -> None:
@@ -187,6 +187,17 @@ class ContextActions:
         provider, _, model = chosen.partition("/")
         found = await (await self._service()).what_if(agent, model=model, provider=provider)
         self._app.push_screen(TextScreen(f"{self._app.name_of(agent)} with {model or provider}", supposed(found)))
+
+    async def _diff(self, agent: str, at: str) -> None:
+        """Show what a request has that the one before had not."""
+        ids = [one.id for one in await (await self._service()).iterations(agent)]
+        before = ids.index(at) - 1 if at in ids else len(ids) - 1
+        if before < 0:
+            self._app.notify("There is no request before this one to compare with.", markup=False)
+            return
+        self._app.show_centre()
+        await self._app.contexts.open(agent, self._app.name_of(agent), at=at)
+        await self._app.compare(agent, agent, ids[before])
 
     async def _compare(self, agent: str, at: str) -> None:
         """Choose what an inspector's request is compared with: a request of the same agent, or another agent."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gshtui.ui.context_actions import ContextActions
     from gshtui.ui.context_port import Contexts
     from gshtui.ui.panes.inspector import InspectorPane
+    from gshtui.ui.panes.summaries import SummariesPane
 
 
 class ContextApp(FleetApp):
@@ -84,6 +85,15 @@ class ContextApp(FleetApp):
     async def on_inspector_pane_closed(self, message: InspectorPane.Closed) -> None:
         await self.contexts.close(message.agent)
         self.bench.input.focus()
+
+    def on_summaries_pane_answered(self, message: SummariesPane.Answered) -> None:
+        """What a person says to a summary that waits."""
+        if message.how == "read":
+            self.acts.read_proposed(message.proposed)
+        elif message.how == "edit":
+            self.acts.edit_proposed(message.proposed)
+        else:
+            self.acts.answer(message.proposed, message.how == "accept")
 
     def palette_actions(self) -> Iterator[tuple[str, str]]:
         yield from super().palette_actions()

@@ -46,7 +46,7 @@ class ForContext(Message):
     """Something shall be shown of an agent's context, or done to it.
 
     Args:
-        action: `inspect`, `receipt`, `undo`, `compact`, `prune`, `clear`, `tune`, `what_if` or `compare`.
+        action: `inspect`, `receipt`, `undo`, `compact`, `prune`, `clear`, `tune`, `what_if`, `compare` or `diff`.
         agent: its id.
         about: the iteration to show, or the cut that it is about.
         section: the section to open, for `inspect`.

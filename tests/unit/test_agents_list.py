@@ -137,7 +137,7 @@ def test_what_can_be_done_depends_on_how_it_is() -> None:
     assert applicable(msgspec.structs.replace(agents["main"], status="idle")) == ["open", "message", "context"]
     assert {"kill", "attach", "message", "changes"} <= set(applicable(agents["0002"]))
     assert "changes" not in applicable(agents["0001"])
-    assert {"undo"} == set(applicable(agents["0007"])) - {"open", "report", "rename", "attach", "copy"}
+    assert {"undo"} == set(applicable(agents["0007"])) - {"open", "report", "rename", "attach", "copy", "context"}
     lost = set(applicable(agents["0005"]))
     assert {"recover", "remove"} <= lost and not lost & {"attach", "kill", "message"}
     assert "restart" in applicable(agents["0004"]) and "kill" not in applicable(agents["0004"])

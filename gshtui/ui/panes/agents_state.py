@@ -60,6 +60,8 @@ class AgentView(msgspec.Struct, frozen=True):
     model: str = ""
     window: int = 0
     context: int = 0
+    trigger: int = 0
+    """Tokens at which its context is compacted; 0: not known."""
     exact: bool = False
     """`context` is the provider's count, not an estimate."""
     spent: int = 0
@@ -233,10 +235,13 @@ def _after(agent: AgentView, event: Consumed) -> AgentView:
             since = agent.since if same and agent.since else event.at
             return replace(agent, status=event.status, source=event.source, doing=event.doing, since=since)
         case ModelChanged():
-            return replace(agent, model=event.label or event.model, window=event.window or agent.window)
+            window = event.window or agent.window
+            trigger = agent.trigger if window == agent.window else 0
+            return replace(agent, model=event.label or event.model, window=window, trigger=trigger)
         case ContextAssembled():
             window = event.window or agent.window
-            return replace(agent, context=event.tokens, exact=False, window=window)
+            trigger = event.trigger or agent.trigger
+            return replace(agent, context=event.tokens, exact=False, window=window, trigger=trigger)
         case UsageReported():
             cost = agent.cost + (event.cost or 0.0)
             return replace(

@@ -169,8 +169,13 @@ class InspectorWork(Vertical):
         self.work(work)
 
     async def _compare_with(self, contexts: Contexts, other: ContextView) -> None:
-        if self.state.view is not None:
-            found = tuple(await contexts.difference(other, self.state.view))
+        agent, at = self.state.agent, self.state.at
+        shown = self.state.view
+        if shown is None or (shown.iteration.id if shown.iteration is not None else "") != at:
+            shown = await contexts.view(agent, at)
+            self.become(states.with_view(self.state, shown, tuple(await contexts.iterations(agent))))
+        found = tuple(await contexts.difference(other, shown))
+        if at == self.state.at:
             self.become(states.compared(self.state, other, found))
 
     # Doing

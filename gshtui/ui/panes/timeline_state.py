@@ -1,20 +1,43 @@
-"""What the timeline knows: one mark an iteration with its tokens, and how its turn ended.
+"""What the timeline knows: one mark an iteration with its tokens, the cuts before it, how its turn ended; the forecast.
 
-A pure reducer over events; refuses widgets. Called by the timeline pane.
+A pure reducer over events and what the record held; refuses widgets. Called by the timeline pane.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import msgspec
 from msgspec.structs import replace
 
+from gshtui.bus.context import CutKind, Iteration, Receipt
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import ContextAssembled, TurnFinished, UsageReported
+from gshtui.bus.events.agent import ContextAssembled, ModelChanged, TurnFinished, UsageReported
+from gshtui.bus.events.context import ContextCut, CutFailed, CutUndone, OutputTruncated
 from gshtui.bus.events.session import SessionOpened
 
-CONSUMED: tuple[type[Event], ...] = (ContextAssembled, SessionOpened, TurnFinished, UsageReported)
+CONSUMED: tuple[type[Event], ...] = (
+    ContextAssembled, ContextCut, CutFailed, CutUndone, ModelChanged, OutputTruncated, SessionOpened, TurnFinished,
+    UsageReported,
+)  # fmt: skip
 KEPT = 1_000
 """Marks; older ones leave the pane (the record keeps them)."""
+SIGNS: dict[CutKind, str] = {"truncate": "T", "prune": "P", "compact": "C", "clear": "X", "drop": "D"}
+MEANING = {
+    "T": "truncated", "P": "pruned", "C": "compacted", "X": "cleared", "D": "dropped", "U": "undone", "!": "failed",
+}  # fmt: skip
+LOUDEST = "!UCXDPT"
+"""Which sign stands for several, the first of these."""
+
+
+class Cut(msgspec.Struct, frozen=True):
+    """Something that happened to the context before an iteration. `id`: of its receipt; empty: it has none."""
+
+    sign: str
+    id: str = ""
+    before: int = 0
+    after: int = 0
+    why: str = ""
 
 
 class Mark(msgspec.Struct, frozen=True):
@@ -28,6 +51,16 @@ class Mark(msgspec.Struct, frozen=True):
     end: str = ""
     """Why the turn stopped, on its last iteration."""
     at: float = 0.0
+    id: str = ""
+    """`Iteration.id`; empty: not known (yet)."""
+    cuts: tuple[Cut, ...] = ()
+    error: str = ""
+
+    @property
+    def sign(self) -> str:
+        """The loudest sign of what happened here; empty: nothing did."""
+        signs = {cut.sign for cut in self.cuts} | ({"!"} if self.error else set[str]())
+        return next((sign for sign in LOUDEST if sign in signs), "")
 
 
 class TimelineState(msgspec.Struct, frozen=True):
@@ -37,6 +70,12 @@ class TimelineState(msgspec.Struct, frozen=True):
     session: str = ""
     marks: tuple[Mark, ...] = ()
     window: int = 0
+    trigger: int = 0
+    waiting: tuple[Cut, ...] = ()
+    """What happened since the last iteration; the next one has it."""
+    turns_left: int | None = None
+    """By the forecast, until the next compaction; `None`: not known."""
+    per_turn: int = 0
 
 
 def reduce(state: TimelineState, event: Event) -> TimelineState:
@@ -45,24 +84,92 @@ def reduce(state: TimelineState, event: Event) -> TimelineState:
         return state
     match event:
         case ContextAssembled():
-            mark = Mark(event.turn, event.iteration, event.tokens, at=event.at)
+            mark = Mark(event.turn, event.iteration, event.tokens, at=event.at, id=event.id, cuts=state.waiting)
             marks = _without(state.marks, event.turn, event.iteration)
-            return replace(state, marks=(*marks, mark)[-KEPT:], window=event.window or state.window)
-        case UsageReported():
-            old = next(
-                (mark for mark in state.marks if (mark.turn, mark.iteration) == (event.turn, event.iteration)), None
+            return replace(
+                state,
+                marks=(*marks, mark)[-KEPT:],
+                window=event.window or state.window,
+                trigger=event.trigger or state.trigger,
+                waiting=(),
             )
-            mark = Mark(event.turn, event.iteration, event.usage.context, exact=True, at=old.at if old else event.at)
+        case UsageReported():
+            old = _mark(state.marks, event.turn, event.iteration) or Mark(event.turn, event.iteration, 0, at=event.at)
+            mark = replace(old, tokens=event.usage.context, exact=True)
             return replace(state, marks=(*_without(state.marks, event.turn, event.iteration), mark)[-KEPT:])
         case TurnFinished():
             if not state.marks or state.marks[-1].turn != event.turn:
                 return state
-            return replace(state, marks=(*state.marks[:-1], replace(state.marks[-1], end=event.stop)))
+            last = replace(state.marks[-1], end=event.stop, error=event.error)
+            return replace(state, marks=(*state.marks[:-1], last))
+        case ModelChanged():
+            return replace(state, window=event.window or state.window)
         case SessionOpened():
             return state if event.session == state.session else TimelineState(state.agent, session=event.session)
+        case _:
+            return _cut(state, event)
+
+
+def _cut(state: TimelineState, event: Event) -> TimelineState:
+    match event:
+        case ContextCut():
+            return replace(state, waiting=(*state.waiting, cut_of(event.receipt)), turns_left=None)
+        case CutUndone():
+            return replace(state, waiting=(*state.waiting, Cut("U", event.cut)), turns_left=None)
+        case CutFailed():
+            return replace(state, waiting=(*state.waiting, Cut("!", why=event.why)))
+        case OutputTruncated():
+            truncated = Cut("T", before=event.original_bytes // 4, after=event.kept_bytes // 4, why=event.tool)
+            return replace(state, waiting=(*state.waiting, truncated))
         case _:
             return state
 
 
+def cut_of(receipt: Receipt) -> Cut:
+    """A receipt as the timeline has it."""
+    return Cut(SIGNS[receipt.kind], receipt.id, receipt.tokens_before, receipt.tokens_after, receipt.why)
+
+
+def restored(
+    state: TimelineState, iterations: Sequence[Iteration], receipts: Iterable[Receipt], session: str
+) -> TimelineState:
+    """With what the record holds of the conversation; marks that came meanwhile stay behind it."""
+    if state.session and session != state.session:
+        return state
+    known = {receipt.id: receipt for receipt in receipts}
+    marks = [_of(one, known) for one in iterations if not session or one.session == session]
+    for number in range(len(marks) - 1):  # the last one of a turn ended it
+        if marks[number].turn != marks[number + 1].turn:
+            marks[number] = replace(marks[number], end="end")
+    if marks:
+        marks[-1] = replace(marks[-1], end=marks[-1].end or "end")
+    there = {(mark.turn, mark.iteration) for mark in marks}
+    newer = [mark for mark in state.marks if (mark.turn, mark.iteration) not in there]
+    last = iterations[-1] if iterations else None
+    return replace(
+        state,
+        marks=(*marks, *newer)[-KEPT:],
+        window=state.window or (last.window if last else 0),
+        trigger=state.trigger or (last.trigger if last else 0),
+    )
+
+
+def _of(one: Iteration, receipts: dict[str, Receipt]) -> Mark:
+    cuts = tuple(Cut("U", id) if receipts[id].undone else cut_of(receipts[id]) for id in one.cuts if id in receipts)
+    tokens = one.usage.context if one.usage is not None else one.tokens
+    return Mark(one.turn, one.iteration, tokens, one.usage is not None, "", one.at, one.id, cuts, one.error)
+
+
+def foretold(state: TimelineState, turns: int | None, per_turn: int, trigger: int) -> TimelineState:
+    """With this forecast."""
+    return replace(state, turns_left=turns, per_turn=per_turn, trigger=trigger or state.trigger)
+
+
+def _mark(marks: tuple[Mark, ...], turn: str, iteration: int) -> Mark | None:
+    return next((mark for mark in reversed(marks) if (mark.turn, mark.iteration) == (turn, iteration)), None)
+
+
 def _without(marks: tuple[Mark, ...], turn: str, iteration: int) -> tuple[Mark, ...]:
+    if _mark(marks[-3:], turn, iteration) is None and _mark(marks, turn, iteration) is None:
+        return marks
     return tuple(mark for mark in marks if (mark.turn, mark.iteration) != (turn, iteration))

@@ -13,11 +13,14 @@ from textual.app import RenderResult
 from textual.content import Content
 from textual.widget import Widget
 
+from gshtui.bus.context import Iteration
 from gshtui.bus.event import Event
 from gshtui.ui import figures
+from gshtui.ui import meter as context_meter
+from gshtui.ui.messages import ForContext
 from gshtui.ui.panes.agents_lines import SIGNS
 from gshtui.ui.panes.agents_state import AgentView
-from gshtui.ui.widgets.header_state import CONSUMED, HeaderState, HubState, reduce
+from gshtui.ui.widgets.header_state import CONSUMED, HeaderState, HubState, reduce, restored
 
 METER = 8
 """Cells of the context meter."""
@@ -48,6 +51,16 @@ class HeaderBar(Widget):
             self.state = reduce(self.state, event)
         if self.state is not before:
             self.refresh()
+
+    def restore(self, iteration: Iteration) -> None:
+        """Show what the record holds of the agent in front, unless something was sent meanwhile."""
+        self.state = restored(self.state, iteration)
+        self.refresh()
+
+    def on_click(self) -> None:
+        """The line's figures are a way to what they are about."""
+        if self.state.agent is not None:
+            self.post_message(ForContext("inspect", self.state.front))
 
     def failed(self) -> None:
         """The hub did not start."""
@@ -100,10 +113,7 @@ def _right(state: HeaderState) -> dict[str, Content]:
 
 
 def meter(agent: AgentView) -> Content:
-    """How full the window is: a bar and a percentage; the colour warns, and so does a sign."""
-    share = agent.context / agent.window
-    colour = "$error" if share >= 0.9 else "$warning" if share >= 0.7 else "$primary"
-    filled = figures.bar(agent.context, agent.window, METER)
-    warning = "!" if share >= 0.9 else ""
-    shown = figures.percent(agent.context, agent.window)
-    return Content.assemble((filled, colour), ("─" * (METER - len(filled)), "$border"), f" {shown}{warning}")
+    """How full the window is: a bar with the trigger's mark and a percentage; the colour warns, and so does a sign."""
+    bar = context_meter.meter(agent.context, agent.window, agent.trigger, METER)
+    warning = context_meter.sign(agent.context, agent.window, agent.trigger)
+    return Content.assemble(bar, f" {figures.percent(agent.context, agent.window)}{warning}")

@@ -10,6 +10,7 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
+from gshtui.bus.context import Iteration
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub import BranchChanged, HubStarted, HubStopped, PartFailed
 from gshtui.ui.panes import agents_state
@@ -54,3 +55,15 @@ def reduce(state: HeaderState, event: Event) -> HeaderState:
         case _:
             agents = agents_state.reduce(state.agents, event)
             return state if agents is state.agents else replace(state, agents=agents)
+
+
+def restored(state: HeaderState, last: Iteration) -> HeaderState:
+    """With what the record holds of the front agent's last request, unless something was sent meanwhile."""
+    agent = state.agent
+    if agent is None or agent.context or (agent.session and agent.session != last.session):
+        return state
+    used = last.usage.context if last.usage is not None else last.tokens
+    window = agent.window or last.window
+    trigger = last.trigger if window == last.window else 0
+    known = replace(agent, context=used, exact=last.usage is not None, window=window, trigger=trigger)
+    return replace(state, agents=agents_state.AgentsState({**state.agents.agents, agent.id: known}, state.agents.home))

@@ -92,10 +92,13 @@ class PromptArea(Vertical):
 
     def action_review(self) -> None:
         """Go to the question that waits."""
-        if self.approvals.state.shown is None:
-            self.notify("No question waits for you.", markup=False)
-        else:
+        summary = next((one for one in self.screen.query("#summaries") if one.display), None)
+        if self.approvals.state.shown is not None:
             self.approvals.review()
+        elif summary is not None:
+            summary.focus()
+        else:
+            self.notify("No question waits for you.", markup=False)
 
     def action_queue(self) -> None:
         """Go to the prompts that wait."""

@@ -1,0 +1,129 @@
+"""A card above the input for a summary that waits: read it, accept it, change it or reject it.
+
+It never takes the focus by itself: a key or a click moves there, and keys count only while it has the focus. Fed by the
+bridge; made by `ContextWatch` when the first summary waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from textual import events
+from textual.app import RenderResult
+from textual.binding import BindingType
+from textual.content import Content
+from textual.message import Message
+from textual.widget import Widget
+
+from gshtui.bus.event import Event
+from gshtui.bus.events.context import SummaryProposed
+from gshtui.guard.sanitise import one_line
+from gshtui.ui import figures
+from gshtui.ui.bindings import bind
+from gshtui.ui.panes.summaries_state import CONSUMED, SummariesState, overdue, reduce
+from gshtui.ui.widgets.prompt.keys import key_of
+
+SHOWN = 3
+"""Lines of a summary on the card."""
+
+
+class SummariesPane(Widget, can_focus=True):
+    """See the module.
+
+    Args:
+        home: who has the focus when there is nowhere to go back to.
+        clock: seconds since the epoch.
+    """
+
+    CONSUMES: ClassVar[tuple[type[Event], ...]] = CONSUMED
+    BINDINGS: ClassVar[list[BindingType]] = [
+        bind("summary.accept", "answer('accept')"),
+        bind("summary.edit", "answer('edit')"),
+        bind("summary.reject", "answer('reject')"),
+        bind("summary.open", "answer('read')"),
+        bind("summary.back", "back"),
+    ]
+
+    class Answered(Message):
+        """`accept`, `edit`, `reject`, or `read` for more of it."""
+
+        def __init__(self, proposed: SummaryProposed, how: str) -> None:
+            super().__init__()
+            self.proposed = proposed
+            self.how = how
+
+    def __init__(self, home: Widget, clock: Callable[[], float]) -> None:
+        super().__init__(id="summaries")
+        self.state = SummariesState()
+        self._home = home
+        self._clock = clock
+        self.display = False
+
+    def on_mount(self) -> None:
+        # The time that is left is in the card; nothing else of it changes by itself.
+        self.set_interval(1.0, self._tick)
+
+    def _tick(self) -> None:
+        if self.state.waiting:
+            self._become(overdue(self.state, self._clock()))
+            self.refresh()
+
+    def consume(self, events: Sequence[Event]) -> None:
+        """Take the events of one frame."""
+        state = self.state
+        for event in events:
+            state = reduce(state, event)
+        self._become(state)
+
+    def _become(self, state: SummariesState) -> None:
+        if state is self.state:
+            return
+        self.state = state
+        self.set_class(self.screen.size.height < 16, "-low")
+        self.display = state.shown is not None
+        if state.shown is None and self.has_focus:
+            self._home.focus()
+        self.refresh(layout=True)
+
+    def render(self) -> RenderResult:
+        proposed = self.state.shown
+        if proposed is None:
+            return Content("")
+        receipt = proposed.receipt
+        sizes = f"{figures.tokens(receipt.tokens_before)} → {figures.tokens(receipt.tokens_after)} tokens"
+        left = f" · accepted by itself in {figures.age(proposed.deadline - self._clock())}" if proposed.deadline else ""
+        more = f" · 1 of {len(self.state.waiting)}" if len(self.state.waiting) > 1 else ""
+        head = f"{one_line(proposed.agent, 40)} would compact its context · {sizes}{left}{more}"
+        lines = [Content.styled(head, "bold $text-accent")]
+        if self.screen.size.height >= 16:
+            shown = [line for line in receipt.summary.split("\n") if line.strip()][:SHOWN]
+            lines += [Content.styled(one_line(line, 200), "$foreground-muted") for line in shown]
+        lines.append(self._answers())
+        width = max(8, self.content_size.width or 80)
+        return Content("\n").join([line.truncate(width, ellipsis=True) for line in lines])
+
+    def _answers(self) -> Content:
+        if not self.has_focus:
+            return Content.styled(f"{key_of(self, 'approval.focus')} or a click goes there", "$foreground-muted")
+        names = {"accept": "accept", "edit": "edit", "reject": "reject", "open": "read all", "back": "later"}
+        shown = [(f"{key_of(self, f'summary.{name}')} {words}") for name, words in names.items()]
+        return Content("   ".join(shown))
+
+    def on_focus(self) -> None:
+        self.refresh()
+
+    def on_blur(self) -> None:
+        self.refresh()
+
+    def on_click(self, event: events.Click) -> None:
+        event.stop()
+        if event.chain == 2:
+            self.action_answer("read")
+
+    def action_answer(self, how: str) -> None:
+        if self.state.shown is not None:
+            self.post_message(self.Answered(self.state.shown, how))
+
+    def action_back(self) -> None:
+        self._home.focus()
