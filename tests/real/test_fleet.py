@@ -12,6 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from gshtui.agents.cli import hooks
+from gshtui.agents.cli.profile import load
 from gshtui.agents.fleet import process
 from gshtui.agents.fleet.ports import FleetError
 from gshtui.bus.events.agent import PromptSubmitted
@@ -22,6 +24,7 @@ from gshtui.store.store import Store
 from gshtui.tmux.ladder import Ladder
 from tests.kit.fleet import Yard, cli, echo, shows, status
 from tests.kit.home import Home
+from tests.kit.record import ROOT
 from tests.kit.tmux import eventually, private_server
 
 
@@ -339,6 +342,29 @@ async def test_an_agent_may_not_nest_deeper_than_three_nor_start_too_many(yard: 
         with pytest.raises(FleetError, match="8 are the most"):
             await fleet.spawn(SpawnRequest(cli=("cat",), parent="main"))
         assert len(fleet.rows()) == 10
+
+
+SCREENS = ROOT / "tests" / "fixtures" / "screens" / "claude" / "2.1.197"
+CLAUDE = (sys.executable, "-m", "tests.kit.fake_agent", "--screens", str(SCREENS), "--work", "0.5")
+
+
+@pytest.mark.parametrize("hooked", [True, False], ids=["by its hooks", "by its screen"])
+@pytest.mark.usefixtures("home")
+async def test_a_program_that_goes_on_waiting_reports_its_answer(yard: Yard, hooked: bool) -> None:
+    """Somebody's program does not end with its task: what it answered is the report of a background agent."""
+    if hooked:
+        hooks.carry_out(hooks.plan(load(Path("/nonexistent")).get("claude")))
+    async with yard.hub(session_of=lambda agent: "s1") as fleet:
+        row = await fleet.spawn(
+            SpawnRequest(cli=CLAUDE, profile="claude", parent="main", background=True, name="scout", prompt="look")
+        )
+        (told,) = await yard.heard(PromptSubmitted)
+        assert isinstance(told, PromptSubmitted)
+        assert (told.agent, told.source) == ("main", f"agent {row.id}")
+        assert "Answer number 1." in told.text
+        now = await fleet.find(row.id)
+        assert now.ended == 0.0
+        assert (now.report == "Answer number 1.") is hooked, "a screen has its bullets"
 
 
 async def test_a_background_report_reaches_the_conversation_that_asked_once(yard: Yard) -> None:

@@ -15,11 +15,19 @@ _MOST = 8_000_000
 """Bytes that the file may have; an agent that is never looked after must not fill a disk."""
 _READ = 4_000_000
 _TEXT = 400
+_ANSWER = 8_000
+"""Characters of an answer: it is the report of an agent that works in the background."""
 
 
 def _short(value: object) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=True) if value else ""
     return text[:_TEXT]
+
+
+def _answer(value: object) -> str:
+    if not isinstance(value, str):
+        return ""
+    return value if len(value) <= _ANSWER else value[:_ANSWER] + "…"
 
 
 def _subject(data: dict) -> str:
@@ -44,6 +52,7 @@ def line(data: dict, program: str, now: float) -> bytes:
         "kind": _short(data.get("notification_type") or data.get("source") or data.get("reason")),
         "text": _short(data.get("message") or data.get("error") or data.get("last_assistant_message")),
         "prompt": _short(data.get("prompt")),
+        "answer": _answer(data.get("last_assistant_message") or data.get("prompt_response")),
     }
     return json.dumps({name: value for name, value in kept.items() if value != ""}).encode() + b"\n"
 

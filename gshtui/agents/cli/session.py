@@ -53,6 +53,8 @@ class CliSession:
         self._profile = profile
         self._view = Looking(server, row, profile)
         self._lock = asyncio.Lock()
+        self._last: Sent | None = None
+        """What was entered last and has not been asked about."""
 
     async def start(self, *, timeout: float | None = None) -> Reading:
         """Wait until the program takes input, or asks something. Raises `SessionError` (starting, ended)."""
@@ -160,7 +162,17 @@ class CliSession:
         at = time.time()
         if shown and await self._view.until(lambda now: now.reading.draft != shown or not now.reading.input) is None:
             raise SessionError("unsure", f"{self._name} did not take the Enter; the text is in its input.", _LOOK_AT)
-        return Sent(before, text, tuple(conversation), at)
+        self._last = Sent(before, text, tuple(conversation), at)
+        return self._last
+
+    async def answer(self) -> str:
+        """What its screen shows to have come since the last text that was entered here; each is told once.
+
+        Raises:
+            SessionError: terminal.
+        """
+        last, self._last = self._last, None
+        return "" if last is None else await self._since(last)
 
     async def read_response(
         self,

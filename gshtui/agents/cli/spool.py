@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from gshtui.agents.cli.profile import Profile
 from gshtui.agents.cli.status import HookEvent
-from gshtui.guard.sanitise import one_line
+from gshtui.guard.sanitise import one_line, plain
 
 VARIABLE = "GSH_HOOK_SPOOL"
 _PIECE = 1_000_000
@@ -54,7 +54,9 @@ def parse(line: bytes, profile: Profile) -> HookEvent | None:
     kind = _text(fields, "kind")
     status = profile.hooks.events.get(f"{event}.{kind}", profile.hooks.events.get(event, ""))
     conversation = _text(fields, "conversation")
-    return HookEvent(float(at), event, status, _doing(fields, status), conversation, _text(fields, "prompt"))
+    answer = fields.get("answer")
+    said = plain(answer) if isinstance(answer, str) and status == "idle" else ""
+    return HookEvent(float(at), event, status, _doing(fields, status), conversation, _text(fields, "prompt"), said)
 
 
 def _text(fields: dict[str, Any], name: str) -> str:

@@ -30,6 +30,8 @@ class HookEvent:
     conversation: str = ""
     prompt: str = ""
     """What was entered, where the event tells it."""
+    answer: str = ""
+    """What it answered, where the event that ends a turn tells it."""
 
 
 @dataclass(frozen=True, slots=True)

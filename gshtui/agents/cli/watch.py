@@ -53,6 +53,8 @@ class CliStatus:
         """The status now."""
         self.idle = asyncio.Event()
         """Set while the program is idle or waits, by its own word."""
+        self.answer = ""
+        """What it answered last, by its own word; empty while it works on the next one."""
         self._server = server
         self._row = row
         self._profile = profile
@@ -110,6 +112,7 @@ class CliStatus:
         elif event.status not in ("", "said"):
             before = self._hook.status if self._hook is not None else ""
             self._hook = event
+            self.answer = event.answer if event.status == "idle" else ""
             taken_up = event.event == self._profile.hooks.prompt and (event.prompt or before not in WORKING)
             if taken_up and self._acted is not None:
                 self._acted(event.at)

@@ -11,12 +11,13 @@ import functools
 from collections.abc import Callable
 from typing import cast
 
+from gshtui.agents.cli.session import SessionError
 from gshtui.agents.cli.spool import Feed
-from gshtui.agents.cli.status import Known
+from gshtui.agents.cli.status import WORKING, Known
 from gshtui.agents.cli.watch import CliStatus
 from gshtui.agents.fleet.ground import Ground
 from gshtui.agents.fleet.programs import Programs
-from gshtui.bus.events.agent import AgentStatusChanged, Status
+from gshtui.bus.events.agent import AgentStatusChanged, Status, TurnFinished
 from gshtui.bus.fleet import ENDED_STATUSES, AgentRow
 from gshtui.tmux.watcher import Change
 
@@ -36,6 +37,9 @@ class Follower:
         self._statuses: dict[_Key, CliStatus | None] = {}
         self._ends: dict[_Key, Callable[[], None]] = {}
         self._turn = asyncio.Lock()
+        self._worked: set[str] = set()
+        """Agents that were seen at work since their last answer."""
+        self._answers: set[asyncio.Task[None]] = set()
 
     async def keep(self, alive: list[AgentRow]) -> None:
         """Follow exactly these."""
@@ -53,17 +57,22 @@ class Follower:
             for key in list(self._statuses):
                 await self._leave(key)
             await self._feed.close()
+        for task in tuple(self._answers):
+            task.cancel()
+        await asyncio.gather(*self._answers, return_exceptions=True)
 
     async def _follow(self, key: _Key, row: AgentRow) -> None:
         server = self._ground.terminals.of(row.socket)
         self._statuses[key] = None
         self._ends[key] = server.watcher.watch(row.pane, self._changed)
         if row.kind == "cli":
-            told = functools.partial(self._said, row.id)
+            told = functools.partial(self._said, key, row)
             bound = functools.partial(self._bound, row.id)
             profile = await self._programs.profile(row)
             status = self._statuses[key] = CliStatus(server, row, profile, told, feed=self._feed, bound=bound)
             await status.start()
+            if status.answer and status.answer != row.report:
+                self._answered(row.id, status.answer)  # while nobody was there to hear it
 
     async def _leave(self, key: _Key) -> None:
         self._ends.pop(key)()
@@ -75,18 +84,41 @@ class Follower:
         if change.what & {"dead", "gone"}:
             self._poke()
 
-    def _said(self, agent: str, known: Known) -> None:
+    def _said(self, key: _Key, row: AgentRow, known: Known) -> None:
         if known.status in ENDED_STATUSES:
             self._poke()
             return
         self._ground.bus.publish(
             AgentStatusChanged(
-                agent=agent,
+                agent=row.id,
                 status=cast("Status", known.status),
                 source=known.source if known.sure else f"{known.source}?",
                 doing=known.doing,
             )
         )
+        if known.status in WORKING:
+            self._worked.add(row.id)
+        elif known.status == "idle" and known.sure and row.id in self._worked:
+            self._worked.discard(row.id)
+            task = asyncio.get_running_loop().create_task(self._answer(key, row), name=f"answer of {row.id}")
+            self._answers.add(task)
+            task.add_done_callback(self._answers.discard)
+
+    async def _answer(self, key: _Key, row: AgentRow) -> None:
+        """A turn is over: what it answered, by its own word, else by its screen."""
+        status = self._statuses.get(key)
+        said = status.answer if status is not None else ""
+        if not said:
+            try:
+                session = await self._programs.session(self._ground.terminals.of(row.socket), row)
+                said = await session.answer()
+            except SessionError:
+                return  # its terminal is gone, which the next look tells
+        if said.strip():
+            self._answered(row.id, said)
+
+    def _answered(self, agent: str, text: str) -> None:
+        self._ground.bus.publish(TurnFinished(agent=agent, session="", turn="", stop="end", text=text))
 
     def _bound(self, agent: str, conversation: str) -> None:
         self._ground.rows.change_soon(agent, {"external_id": conversation})

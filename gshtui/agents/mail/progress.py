@@ -123,6 +123,9 @@ class Progress:
 
     async def _finished(self, event: TurnFinished) -> None:
         id = self._turns.pop(event.turn, None) or self._turns.pop(f"agent {event.agent}", None)
+        if id is None and (typed := next((one for one in self._typed.values() if one.recipient == event.agent), None)):
+            self.forget(typed)  # a program that does not say by itself that it took it up
+            await self._store.let_letter_go(id := typed.id)
         if id is not None:
             answer = (event.text or event.error)[:ANSWER]
             await self._store.change_letter(id, answered=True, answer=answer)
