@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler
+from pydantic_core.core_schema import CoreSchema, str_schema
 
 
 class Access(enum.Enum):
@@ -38,6 +39,14 @@ class Parameters(BaseModel):
     """Base of every command's parameters: unknown names are refused, text is taken for numbers and booleans."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Word(str):
+    """Text that is one word of a line, where text in the last position takes the rest of it."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, _source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
+        return str_schema()
 
 
 P = TypeVar("P", bound=BaseModel)

@@ -306,7 +306,9 @@ async def test_through_time(tmp_path: Path) -> None:
     made, who = transcripts(tmp_path), row(external_id=CLAUDE_ID)
     marks = await made.iterations(who)
     assert [mark.tokens for mark in marks] == [14_009, 14_312, 14_388, 13_125]
-    assert [mark.cuts for mark in marks] == [(), (), (), ("compact",)]
+    assert [mark.cuts for mark in marks] == [(), (), (), ("compact-msg_05",)]
+    (cut,) = await made.receipts(who)
+    assert (cut.id, cut.tokens_before, cut.tokens_after) == ("compact-msg_05", 14_388, 13_125)
     assert marks[0].cost == pytest.approx((9 * 3 + 160 * 15 + 14_000 * 3) / 1e6)
     first, second = [await made.view(who, mark.id) for mark in marks[:2]]
     assert first.iteration == marks[0]

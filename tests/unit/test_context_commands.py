@@ -106,6 +106,8 @@ async def test_what_people_read(office: Office, line: str, said: str) -> None:
         ("compact the parser", ("cut", "main", "compact", "person", "the parser")),
         ("compact agent=helper focus='the parser'", ("cut", "0007", "compact", "person", "the parser")),
         ("compact preview=true", ("preview", "main", "compact")),
+        ("prune helper preview=true", ("preview", "0007", "prune")),
+        ("pin 1 agent=helper", ("pin", "0007", "system/0", True, "person")),
         ("prune helper", ("cut", "0007", "prune", "person", "")),
         ("clear_context", ("cut", "main", "clear", "person", "")),
         ("pin agent=helper 1", ("pin", "0007", "system/0", True, "person")),

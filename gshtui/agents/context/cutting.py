@@ -15,7 +15,7 @@ from gshtui.agents.context.rights import Rights
 from gshtui.agents.context.told import telling
 from gshtui.agents.tools.parameters import ToolParameters
 from gshtui.bus.context import CutKind
-from gshtui.commands.declaration import Invocation, Outcome, UsageError
+from gshtui.commands.declaration import Invocation, Outcome, UsageError, Word
 from gshtui.guard.sanitise import one_line
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class CutParameters(ToolParameters):
     """Whose context is cut."""
 
-    agent: str = Field("", description="Id or name; empty: your own (for people: the agent in front)")
+    agent: Word = Field(Word(), description="Id or name; empty: your own (for people: the agent in front)")
     preview: bool = Field(False, description="Only say what it would do")
 
 
@@ -42,21 +42,21 @@ class ClearParameters(CutParameters):
 class BlockParameters(ToolParameters):
     """Which block of whose context."""
 
-    block: str = Field(description="Number, id, file or source of the block", min_length=1)
-    agent: str = Field("", description="Id or name; empty: your own (for people: the agent in front)")
+    block: Word = Field(description="Number, id, file or source of the block", min_length=1)
+    agent: Word = Field(Word(), description="Id or name; empty: your own (for people: the agent in front)")
 
 
 class UndoParameters(ToolParameters):
     """Which cut of whose context."""
 
-    cut: str = Field("", description="Id of the cut; empty: the newest one")
-    agent: str = Field("", description="Id or name; empty: your own (for people: the agent in front)")
+    cut: Word = Field(Word(), description="Id of the cut; empty: the newest one")
+    agent: Word = Field(Word(), description="Id or name; empty: your own (for people: the agent in front)")
 
 
 class TuneParameters(ToolParameters):
     """What is to be another one; what is left out stays."""
 
-    agent: str = Field("", description="Id or name; empty: the agent in front")
+    agent: Word = Field(Word(), description="Id or name; empty: the agent in front")
     threshold: float | None = Field(None, description="Fraction of the window at which a compaction starts", gt=0, le=1)
     protect: int | None = Field(None, description="Tokens of recent tool output that pruning leaves alone", ge=0)
     strategy: str | None = Field(None, description="summarise, last N (messages) or budget N (tokens)")

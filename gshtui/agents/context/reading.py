@@ -18,7 +18,7 @@ from gshtui.agents.context.rights import Rights
 from gshtui.agents.context.told import telling
 from gshtui.agents.tools.parameters import ToolParameters
 from gshtui.bus.context import SECTIONS
-from gshtui.commands.declaration import Invocation, Outcome, UsageError
+from gshtui.commands.declaration import Invocation, Outcome, UsageError, Word
 from gshtui.context.carry import CarryBy
 from gshtui.context.views import ContextError, ContextView
 
@@ -38,13 +38,13 @@ with warnings.catch_warnings():
     class ContextParameters(ToolParameters):
         """What to look at."""
 
-        agent: str = Field("", description="Id or name; empty: your own (for people: the agent in front)")
-        section: str = Field("", description="system, call, memory, tools, history or input")
+        agent: Word = Field(Word(), description="Id or name; empty: your own (for people: the agent in front)")
+        section: Word = Field(Word(), description="system, call, memory, tools, history or input")
         iteration: str = Field(
             "", description="Number or id of a past request; -1: the last one sent; empty: the next one"
         )
         diff: str = Field("", description="Two requests: '3 7', '3' (with the next), 'main helper:4'")
-        block: str = Field("", description="Number, id, file or source of one block: gives its exact text")
+        block: Word = Field(Word(), description="Number, id, file or source of one block: gives its exact text")
         limit: int = Field(0, description="Blocks of each section at most; 0: the usual", ge=0, le=100_000)
         request: bool = Field(False, description="The request itself, as JSON")
         texts: bool = Field(False, description="With the texts of all blocks, in JSON")
@@ -54,24 +54,24 @@ with warnings.catch_warnings():
 class TimelineParameters(ToolParameters):
     """Whose timeline."""
 
-    agent: str = Field("", description="Id or name; empty: your own (for people: the agent in front)")
+    agent: Word = Field(Word(), description="Id or name; empty: your own (for people: the agent in front)")
     limit: int = Field(10, description="Requests and cuts to list, the newest", ge=1, le=100_000)
-    cut: str = Field("", description="Id of one cut: its receipt, item by item")
+    cut: Word = Field(Word(), description="Id of one cut: its receipt, item by item")
 
 
 class WhatIfParameters(ToolParameters):
     """What would be different."""
 
-    model: str = Field("", description="Another model, or provider/model")
+    model: Word = Field(Word(), description="Another model, or provider/model")
     without: str = Field("", description="What is left out, with commas: a section, a tool (`git_*`), a file, a block")
     provider: str = Field("", description="Another provider")
-    agent: str = Field("", description="Id or name; empty: the agent in front")
+    agent: Word = Field(Word(), description="Id or name; empty: the agent in front")
 
 
 class CarryParameters(ToolParameters):
     """What is counted as one."""
 
-    agent: str = Field("", description="Id or name; empty: the agent in front")
+    agent: Word = Field(Word(), description="Id or name; empty: the agent in front")
     by: CarryBy = Field("source", description="source, file, tool, section or agent")
     limit: int = Field(15, description="Lines at most", ge=1, le=10_000)
 

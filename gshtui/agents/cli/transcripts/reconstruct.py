@@ -12,6 +12,7 @@ import os
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ import msgspec
 
 from gshtui.agents.cli.transcripts import claude, codex, gemini, opencode
 from gshtui.agents.cli.transcripts.transcript import Entry, Mark, Transcript, Wanted
-from gshtui.bus.context import Block, Change, Iteration, SectionName
+from gshtui.bus.context import Block, Change, Iteration, Receipt, SectionName
 from gshtui.bus.fleet import AgentRow
 from gshtui.context.views import ContextError, ContextView
 from gshtui.providers.port import Capabilities, estimate
@@ -72,6 +73,20 @@ class Transcripts:
         """Its requests, oldest first. Raises as `view` does."""
         read = await self._of(row)
         return [self._iteration(row, read, mark, number) for number, mark in enumerate(read.transcript.marks, 1)]
+
+    async def receipts(self, row: AgentRow) -> list[Receipt]:
+        """The program's own compactions, as far as its transcript tells them, oldest first. Raises as `view` does."""
+        read = await self._of(row)
+        found: list[Receipt] = []
+        marks = [self._iteration(row, read, mark, number) for number, mark in enumerate(read.transcript.marks, 1)]
+        for before, now in pairwise(marks):
+            if now.cuts:
+                receipt = Receipt(
+                    "compact", row.id, now.session, id=now.cuts[0], at=now.at, by=row.profile or row.name, cost=None,
+                    why="The program did it itself.", tokens_before=before.tokens, tokens_after=now.tokens,
+                )  # fmt: skip
+                found.append(receipt)
+        return found
 
     def text(self, hash: str) -> str | None:
         """The text of a block of one of the last views."""
@@ -156,7 +171,7 @@ class Transcripts:
             usage=mark.usage,
             cost=known.cost(mark.usage) if mark.usage is not None else None,
             error=mark.error,
-            cuts=("compact",) if mark.compacted else (),
+            cuts=(f"compact-{mark.id}",) if mark.compacted else (),
         )
 
 

@@ -1,0 +1,103 @@
+"""One interface for all agents: other programs from their transcripts, everything else handed on as it is."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from gshtui.agents.cli.transcripts.reconstruct import Transcripts
+from gshtui.agents.context.commands import commands
+from gshtui.agents.context.everywhere import Everywhere
+from gshtui.bus.fleet import AgentRow
+from gshtui.commands.declaration import Caller, CommandError, Invocation
+from gshtui.commands.execute import run_line
+from gshtui.commands.registry import Registry
+from gshtui.context.views import ContextError
+from gshtui.providers.port import Capabilities
+from gshtui.store.errors import StoreError
+from tests.kit.told_contexts import ToldContexts
+
+FIXTURE = Path(__file__).resolve().parents[1] / "fixtures" / "transcripts" / "claude.jsonl"
+ID = "5f3c7f0e-7e0b-4a53-9d1a-3f3a3b9d2f10"
+ROW = AgentRow(id="0012", name="helper", kind="cli", profile="claude", cwd="/home/ada/shop", external_id=ID)
+PRICED = Capabilities(window=200_000, price_input=3.0, price_output=15.0, price_cache_read=0.3, known=True)
+
+
+async def row(id: str) -> AgentRow:
+    if id in (ROW.id, ROW.name):
+        return ROW
+    if id == "0007":
+        return AgentRow(id="0007", name="native")
+    raise StoreError("unknown", f"There is no agent {id!r}.")
+
+
+@pytest.fixture
+def ours() -> ToldContexts:
+    return ToldContexts()
+
+
+@pytest.fixture
+def everywhere(tmp_path: Path, ours: ToldContexts) -> Everywhere:
+    folder = tmp_path / ".claude" / "projects" / "-home-ada-shop"
+    folder.mkdir(parents=True)
+    shutil.copy(FIXTURE, folder / f"{ID}.jsonl")
+    known = lambda _model: PRICED  # noqa: E731
+    return Everywhere(cast("Any", ours), row, Transcripts(known, {}, tmp_path), known)
+
+
+async def test_another_program_is_read_from_its_transcript(everywhere: Everywhere) -> None:
+    view = await everywhere.view("helper")
+    assert "Reconstructed" in view.note
+    assert [await everywhere.text(block.hash) for block in view.blocks][-1] == "They say so now."
+    assert len(await everywhere.iterations("0012")) == 4
+    assert [cut.by for cut in await everywhere.receipts("0012")] == ["claude"]
+    request = await everywhere.request("0012")
+    assert not request.exact
+    assert json.loads(request.text)["messages"][-1]["content"] == "They say so now."
+    assert (await everywhere.forecast("0012")).turns is None
+
+
+async def test_what_it_costs_to_carry(everywhere: Everywhere) -> None:
+    found = {carry.source: carry for carry in await everywhere.carry("0012")}
+    assert found["Bash npm test"].times == 2
+    assert all(carry.cost is not None and carry.cost > 0 for carry in found.values())
+    told = await everywhere.what_if("0012", model="m2")
+    assert told.window == 200_000
+
+
+@pytest.mark.parametrize("line", ["compact agent=helper", "prune helper", "forget helper", "tune helper threshold=0.5"])
+async def test_it_is_not_cut_from_here(everywhere: Everywhere, ours: ToldContexts, line: str) -> None:
+    registry = Registry(commands(cast("Any", everywhere), row))
+    invocation = Invocation(Caller(), Path("/"), Path("/"), agent="main")
+    with pytest.raises(CommandError, match="decides itself"):
+        await run_line(registry, line, invocation)
+    assert ours.asked == []
+
+
+async def test_a_view_and_a_timeline_through_the_commands(everywhere: Everywhere) -> None:
+    registry = Registry(commands(cast("Any", everywhere), row))
+    invocation = Invocation(Caller(), Path("/"), Path("/"), agent="main")
+    assert "Reconstructed from its transcript" in (await run_line(registry, "context helper", invocation)).text
+    assert "4 requests, 1 cuts" in (await run_line(registry, "timeline 0012", invocation)).text
+    compared = (await run_line(registry, "context diff='helper:1 helper:2'", invocation)).text
+    assert "5 added" in compared
+    assert "Bash npm test" in (await run_line(registry, "carry helper", invocation)).text
+
+
+async def test_ours_are_handed_on(everywhere: Everywhere, ours: ToldContexts) -> None:
+    assert (await everywhere.view("main")).tokens == 4_500
+    assert await everywhere.text("h0") == "You are an agent."
+    await everywhere.cut("0007", "prune", by="person")
+    await everywhere.pin("main", "b", True)
+    await everywhere.tune("main", threshold=0.5)
+    assert ours.asked == [
+        ("cut", "0007", "prune", "person", ""),
+        ("pin", "main", "b", True, "person"),
+        ("tune", "main", "person", {"threshold": 0.5}),
+    ]
+    with pytest.raises(ContextError, match="nobody"):
+        await everywhere.view("nobody")
