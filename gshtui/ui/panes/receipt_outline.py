@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from textwrap import wrap
 from typing import cast
 
 import msgspec
@@ -32,6 +33,10 @@ FATES: dict[Fate, tuple[str, str, str]] = {
     "summarised": ("C", "accent", "in the summary instead"),
     "carried": ("→", "ok", "carried word for word"),
 }
+
+
+WRAPPED = 66
+"""Cells of a line of prose: what fits the smallest window."""
 
 
 class Group(msgspec.Struct, frozen=True):
@@ -70,8 +75,8 @@ def _who(by: str) -> str:
 
 
 def _head(receipt: Receipt) -> Iterator[Entry]:
-    if receipt.why:
-        yield Entry("why", "note", data=receipt.why)
+    for number, line in enumerate(wrap(one_line(receipt.why, 1_000), WRAPPED)):
+        yield Entry(f"why:{number}", "line", data=(("text", line),))
     saved = receipt.tokens_before - receipt.tokens_after
     sizes: list[Part] = [
         ("strong", f"{figures.tokens(receipt.tokens_before)} → {figures.tokens(receipt.tokens_after)} tokens"),
@@ -81,13 +86,15 @@ def _head(receipt: Receipt) -> Iterator[Entry]:
     if receipt.messages_before:
         sizes.append(("muted", f" · {receipt.messages_before} → {receipt.messages_after} messages"))
     yield Entry("sizes", "line", data=tuple(sizes))
-    costs = _costs(receipt)
-    if costs:
-        yield Entry("costs", "note", data=" · ".join(costs))
+    for number, cost in enumerate(_costs(receipt)):
+        yield Entry(f"cost:{number}", "note", data=cost)
     for number, note in enumerate(receipt.notes):
-        yield Entry(f"n:{number}", "note", data=note)
+        for part, line in enumerate(wrap(one_line(note, 1_000), WRAPPED)):
+            yield Entry(f"n:{number}:{part}", "note", data=line)
     for number, step in enumerate(receipt.steps, 1):
-        yield Entry(f"p:{number}", "line", data=(("faint", f"{number}. "), ("muted", one_line(step, 300))))
+        for part, line in enumerate(wrap(one_line(step, 1_000), WRAPPED)):
+            lead = f"{number}. " if part == 0 else "   "
+            yield Entry(f"p:{number}:{part}", "line", data=(("faint", lead), ("muted", line)))
 
 
 def _costs(receipt: Receipt) -> list[str]:
@@ -97,11 +104,11 @@ def _costs(receipt: Receipt) -> list[str]:
         costs.append(f"sending it once: {figures.dollars(before)} → {figures.dollars(after)}")
     if receipt.cost:
         costs.append(f"the cut itself cost {figures.dollars(receipt.cost)}")
-    if receipt.usage.output:
-        costs.append(f"the summary took {figures.tokens(receipt.usage.output)} tokens")
-    if receipt.seconds:
-        costs.append(f"it took {receipt.seconds:.1f} s")
-    return costs
+    effort = [
+        f"the summary took {figures.tokens(receipt.usage.output)} tokens" if receipt.usage.output else "",
+        f"{receipt.seconds:.1f} s" if receipt.seconds else "",
+    ]
+    return [*costs, *filter(None, [" and ".join(filter(None, effort))])]
 
 
 def _summary(receipt: Receipt, opened: frozenset[str]) -> Iterator[Entry]:

@@ -92,13 +92,13 @@ class SummariesPane(Widget, can_focus=True):
             return Content("")
         receipt = proposed.receipt
         sizes = f"{figures.tokens(receipt.tokens_before)} → {figures.tokens(receipt.tokens_after)} tokens"
-        left = f" · accepted by itself in {figures.age(proposed.deadline - self._clock())}" if proposed.deadline else ""
+        left = f" · accepts itself in {figures.age(proposed.deadline - self._clock())}" if proposed.deadline else ""
         more = f" · 1 of {len(self.state.waiting)}" if len(self.state.waiting) > 1 else ""
-        head = f"{one_line(proposed.agent, 40)} would compact its context · {sizes}{left}{more}"
+        head = f"{one_line(proposed.agent, 40)} would compact · {sizes}{left}{more}"
         lines = [Content.styled(head, "bold $text-accent")]
         if self.screen.size.height >= 16:
             shown = [line for line in receipt.summary.split("\n") if line.strip()][:SHOWN]
-            lines += [Content.styled(one_line(line, 200), "$foreground-muted") for line in shown]
+            lines += [Content.styled(one_line(line.lstrip("# "), 200), "$foreground-muted") for line in shown]
         lines.append(self._answers())
         width = max(8, self.content_size.width or 80)
         return Content("\n").join([line.truncate(width, ellipsis=True) for line in lines])

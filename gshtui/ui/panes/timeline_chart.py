@@ -89,19 +89,20 @@ def _chart(state: TimelineState, columns: list[Column], height: int, step: int, 
     scaled = 0 < state.trigger <= top * _HIGH
     top = max(top, min(state.window or state.trigger, round(state.trigger * 1.25))) if scaled else top
     line = height - 1 - min(height - 1, int(state.trigger / top * height)) if scaled else -1
+    edge = 0 if scaled and top == state.window and height > 3 else -1  # the window's own line
     shapes = figures.columns([top, *(column.tokens for column in columns)], height)
     lines: list[Content] = []
     for number, shape in enumerate(shapes):
         parts: list[tuple[str, str]] = []
+        gap = ("┄", "$warning") if number == line else ("─" if number == edge else " ", "$border")
         for at, column in enumerate(columns):
             cell = shape[at + 1]
             colour = "$accent" if at == here else f"${level(column.tokens, state.window, state.trigger)}"
-            gap = "┄" if number == line else " "
-            parts.append((cell, colour) if cell != " " else (gap, "$warning"))
+            parts.append((cell, colour) if cell != " " else gap)
             if step > 1:
-                parts.append((gap, "$warning"))
+                parts.append(gap)
         used = len(columns) * step
-        parts.append((("┄" if number == line else " ") * max(0, width - used), "$warning"))
+        parts.append((gap[0] * max(0, width - used), gap[1]))
         lines.append(Content.assemble(*parts))
     return lines
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from msgspec.structs import replace
+from textual import events
 from textual.app import RenderResult
 from textual.content import Content
 from textual.widget import Widget
@@ -57,9 +58,9 @@ class HeaderBar(Widget):
         self.state = restored(self.state, iteration)
         self.refresh()
 
-    def on_click(self) -> None:
-        """The line's figures are a way to what they are about."""
-        if self.state.agent is not None:
+    def on_click(self, event: events.Click) -> None:
+        """The figures at the right are a way to what they are about."""
+        if self.state.agent is not None and event.x > self.size.width // 2:
             self.post_message(ForContext("inspect", self.state.front))
 
     def failed(self) -> None:

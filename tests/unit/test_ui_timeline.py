@@ -1,0 +1,138 @@
+"""The timeline without a terminal: marks, cuts, what the record held, zoom and the cursor's place."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent import ContextAssembled, TurnFinished, UsageReported
+from gshtui.bus.events.context import ContextCut, CutFailed, CutUndone, OutputTruncated
+from gshtui.bus.events.session import SessionOpened
+from gshtui.bus.messages import Usage
+from gshtui.ui.panes import context_state
+from gshtui.ui.panes.context_state import ContextState
+from gshtui.ui.panes.timeline_chart import FARTHEST, Look, columns_of, draw, fitted
+from gshtui.ui.panes.timeline_state import Mark, TimelineState, foretold, reduce, restored
+from tests.kit.recorded import S
+from tests.kit.recorded_contexts import COMPACTED, PRUNED, iterations
+
+
+def sent(number: int, tokens: int = 1_000, turn: str = "t1") -> ContextAssembled:
+    """A request."""
+    return ContextAssembled(
+        agent="main", session=S, turn=turn, iteration=number, tokens=tokens, window=200_000, trigger=160_000, id=f"i{number}"
+    )  # fmt: skip
+
+
+def after(*events: Event) -> TimelineState:
+    """The state after these."""
+    state = TimelineState("main", session=S)
+    for event in events:
+        state = reduce(state, event)
+    return state
+
+
+def test_a_cut_stands_at_the_request_that_it_counts_from() -> None:
+    cut = ContextCut(agent="main", session=S, receipt=COMPACTED)
+    state = after(sent(1), cut)
+    assert [mark.sign for mark in state.marks] == [""] and state.waiting[0].id == "cut2"
+    state = reduce(state, sent(2))
+    assert [mark.sign for mark in state.marks] == ["", "C"] and state.waiting == ()
+    assert state.marks[1].cuts[0].before == 161_200
+
+
+@pytest.mark.parametrize(
+    ("event", "sign"),
+    [
+        (ContextCut(agent="main", session=S, receipt=PRUNED), "P"),
+        (ContextCut(agent="main", session=S, receipt=replace(PRUNED, kind="clear")), "X"),
+        (CutUndone(agent="main", session=S, cut="cut1"), "U"),
+        (CutFailed(agent="main", session=S, kind="compact", why="The model said nothing."), "!"),
+        (OutputTruncated(agent="main", session=S, call="c", tool="bash", original_bytes=9_000, kept_bytes=900), "T"),
+    ],
+)
+def test_everything_that_happens_to_a_context_has_its_sign(event: Event, sign: str) -> None:
+    state = after(sent(1), event, sent(2))
+    assert state.marks[-1].sign == sign
+
+
+def test_an_error_is_the_loudest() -> None:
+    failed = TurnFinished(agent="main", session=S, turn="t1", stop="error", error="overloaded")
+    state = after(ContextCut(agent="main", session=S, receipt=COMPACTED), sent(1), failed)
+    assert state.marks[-1].sign == "!"
+    assert "! overloaded" in draw(state, Look(), 40, 12).plain
+
+
+def test_the_count_keeps_the_cuts_of_its_mark() -> None:
+    used = UsageReported(
+        agent="main", session=S, turn="t1", iteration=1, provider="p", model="m", usage=Usage(input=900, cache_read=50)
+    )
+    state = after(ContextCut(agent="main", session=S, receipt=PRUNED), sent(1), used)
+    assert [(mark.tokens, mark.exact, mark.sign, mark.id) for mark in state.marks] == [(950, True, "P", "i1")]
+
+
+def test_what_the_record_held_comes_before_what_is_new() -> None:
+    state = after(sent(9, turn="now"))
+    state = restored(state, iterations(), [COMPACTED, PRUNED], S)
+    assert [mark.sign for mark in state.marks] == ["", "", "P", "C", ""]
+    assert state.marks[-1].turn == "now" and state.marks[2].end == "end"
+    undone = restored(TimelineState("main"), iterations(), [replace(COMPACTED, undone=True)], S)
+    assert [mark.sign for mark in undone.marks] == ["", "", "", "U"]
+    assert undone.window == 200_000 and undone.trigger == 160_000
+    assert restored(TimelineState("main", session="else"), iterations(), [], S).marks == ()
+
+
+def test_another_conversation_begins_an_empty_timeline() -> None:
+    state = reduce(after(sent(1)), SessionOpened(session="other", agent="main"))
+    assert state.marks == () and state.session == "other"
+
+
+def test_the_forecast_is_said_until_it_is_out_of_date() -> None:
+    state = foretold(after(sent(1)), 9, 14_200, 160_000)
+    assert "compacts in about 9 turns, at 160k (+14.2k a turn)" in draw(state, Look(), 80, 12).plain
+    cut = reduce(state, ContextCut(agent="main", session=S, receipt=COMPACTED))
+    assert "compacts at 160k" in draw(cut, Look(), 80, 12).plain
+
+
+def test_the_trigger_is_a_line_where_it_can_be_seen() -> None:
+    high = draw(after(sent(1, 150_000)), Look(), 30, 12).plain.split("\n")
+    assert any("┄" in line for line in high) and "─" * 20 in high[0]
+    assert not any("┄" in line for line in draw(after(sent(1, 2_000)), Look(), 30, 12).plain.split("\n"))
+
+
+def test_five_hundred_marks_fit_by_zoom() -> None:
+    marks = tuple(Mark(f"t{at}", 1, at + 1) for at in range(500))
+    assert len(columns_of(marks, 0)) == 500
+    columns = columns_of(marks, -3)
+    assert len(columns) == 63 and columns[0].tokens == 8 and columns[-1].tokens == 500
+    drawn = draw(TimelineState("main", marks=marks), fitted(Look(-3), 500, 70), 70, 10).plain.split("\n")
+    assert max(map(len, drawn)) <= 70
+
+
+@given(
+    st.integers(1, 600), st.integers(1, 210), st.integers(FARTHEST - 2, 3), st.lists(st.integers(-1, 700), max_size=20)
+)
+def test_the_cursor_is_always_on_the_screen(count: int, width: int, zoom: int, places: list[int]) -> None:
+    look = Look(zoom)
+    for place in places:
+        look = fitted(replace(look, cursor=place), count, width)
+        step = 1 if look.zoom >= 0 else 2**-look.zoom
+        room = max(1, width // (2 if look.zoom > 0 else 1))
+        at = (look.cursor if look.cursor >= 0 else count - 1) // step
+        assert look.start <= at < look.start + room
+        marks = tuple(Mark("t", number, 5) for number in range(count))
+        foot = draw(TimelineState("main", marks=marks), look, width, 4).plain.split("\n")[-2]
+        assert len(foot) <= max(2, width)
+
+
+def test_the_context_pane_has_what_the_record_held() -> None:
+    state = context_state.restored(ContextState("main"), iterations(), S)
+    assert state.requests == 4 and state.trigger == 160_000 and state.sections[0][0] == "system"
+    assert state.used == state.usage.context if state.usage else False
+    busy = replace(state, requests=1, tokens=5)
+    assert context_state.restored(busy, iterations(), S) is busy
+    assert context_state.chosen(state, 1).chosen == "system"
+    assert context_state.chosen(context_state.chosen(state, -1), 1).chosen == "input"
