@@ -6,6 +6,7 @@ import json
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from gshtui.bus.context import Block, Difference
 from gshtui.bus.events.agent import IterationStarted, MessageAppended, TextDelta
@@ -78,7 +79,7 @@ async def test_a_section_opens_to_blocks_and_a_block_to_its_exact_text() -> None
 async def test_what_a_block_has_cost_is_told() -> None:
     service = RecordedContexts()
     state = await shown(service)
-    state = states.msgspec.structs.replace(state, carry={one.source: one for one in await service.carry("main")})
+    state = replace(state, carry={one.source: one for one in await service.carry("main")})
     state = states.toggled(states.toggled(state, "s:history"), "b:r2/0")
     assert any("sent 3 times, 1.9k tokens, $0.0058" in line for line in lines(state))
 
@@ -203,7 +204,7 @@ def test_the_meter_warns_before_the_trigger_and_says_so_without_colour() -> None
 async def test_a_request_that_is_not_exact_says_so() -> None:
     service = RecordedContexts()
     state = await shown(service, agent="0004")
-    state = states.msgspec.structs.replace(state, mode="request", request=await service.request("0004"))
+    state = replace(state, mode="request", request=await service.request("0004"))
     assert lines(state)[:2] == [
         "This is not byte for byte what was sent.",
         "Its program sends its own; this is what its transcript holds.",
