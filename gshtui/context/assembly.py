@@ -43,8 +43,6 @@ class Assembly:
     tokens: int
     parts: tuple[Part | str, ...] = ()
     """What each block stands for."""
-    fresh: int = 0
-    """Blocks of history and input before this one are the same as in the assembly before."""
     fixed: int = 0
     """How many blocks stand before the history."""
 
@@ -79,7 +77,6 @@ class Assembler:
             tuple(SectionSize(name, sizes.get(name, 0)) for name in SECTIONS),
             sum(sizes.values()),
             (*texts, *history.parts),
-            len(blocks) + history.fresh,
             len(blocks),
         )
 

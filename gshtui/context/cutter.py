@@ -34,6 +34,7 @@ from gshtui.context.terms import Terms
 from gshtui.context.tokens import Correction
 from gshtui.context.touched import touched_files
 from gshtui.context.views import ContextError
+from gshtui.providers.port import Request
 
 Review = Callable[[Receipt], Awaitable[str | None]]
 """Shows a summary before it counts: the words to use, or `None` when it is rejected."""
@@ -232,7 +233,7 @@ class Cutter:
         if terms.provider.name == "offline":
             return _Drafted(steps=("There is no model to write a summary.",))
         assembly = self.assemble(terms)
-        request, steps = assembly.request, ()
+        request, steps = self._finished(assembly.request), ()
         room = terms.limits.window - terms.limits.summary - 600
         over = self.expected(terms, assembly.tokens) - room
         if over > 0:
@@ -246,6 +247,12 @@ class Cutter:
         except NoSummary as none:
             return _Drafted("", none.usage, (*steps, *none.steps))
         return _Drafted(made.text, made.usage, (*steps, *made.steps))
+
+    def _finished(self, request: Request) -> Request:
+        """The request without the answer whose calls still run: a command of such an answer may have asked for this."""
+        log = self.assembler.history.log
+        running = {entry.message.id for entry in log.entries[log.unfinished :]}
+        return replace(request, messages=tuple(m for m in request.messages if m.id not in running))
 
     async def _prune_instead(self, terms: Terms, order: Order, drafted: _Drafted) -> Receipt | None:
         """Prune everything prunable, where that alone brings the request under the trigger."""

@@ -149,8 +149,8 @@ class ContextEngine:
             if (why := refusal(terms, assembly, expected, again=self._full_again)) is not None:
                 raise why
             assembly = with_room(terms, assembly, expected)
-            log = self.cutter.assembler.history.log
-            kept = await self._filing.file(terms, assembly, draft.iteration, self._pace.cuts, log)
+            history = self.cutter.assembler.history
+            kept = await self._filing.file(terms, assembly, draft.iteration, self._pace.cuts, history)
             self._pace.cuts.clear()
         self._bus.publish(
             ContextAssembled(
@@ -226,12 +226,12 @@ class ContextEngine:
             self._pace.cuts.append(receipt.id)
         return receipt
 
-    async def upcoming(self, messages: Sequence[Message], draft: Draft) -> tuple[Terms, Assembly]:
-        """The next request as it stands, before any cut. Raises `StoreError`."""
-        async with self._lock:
-            await self._ready()
-            terms = await self._terms(messages, draft)
-            return terms, self.cutter.assemble(terms)
+    async def terms(self, messages: Sequence[Message], draft: Draft) -> Terms:
+        """The terms of the next request as they are now; waits for no cut in progress. Raises `StoreError`."""
+        if self._cutter is None:
+            async with self._lock:
+                await self._ready()
+        return await self._terms(messages, draft)
 
     async def _grant(self, terms: Terms, shrinker: Shrinker) -> None:
         while self._wishes:

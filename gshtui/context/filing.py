@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from gshtui.bus.context import Iteration
 from gshtui.bus.ids import new_id
 from gshtui.context.assembly import Assembly
+from gshtui.context.history import History
 from gshtui.context.log import Log
 from gshtui.context.ports import Shelf
 from gshtui.context.terms import Terms
@@ -24,7 +25,9 @@ class Filing:
         self._kept: set[str] = set()
         self._looked_at = 0
 
-    async def file(self, terms: Terms, assembly: Assembly, number: int, cuts: Sequence[str], log: Log) -> Iteration:
+    async def file(
+        self, terms: Terms, assembly: Assembly, number: int, cuts: Sequence[str], history: History
+    ) -> Iteration:
         """Keep a request before it is sent. Raises `StoreError`.
 
         Args:
@@ -44,11 +47,12 @@ class Filing:
             window=terms.limits.window,
             sections=tuple((section.name, section.tokens) for section in assembly.sections),  # type: ignore[misc]
             trigger=terms.limits.trigger,
-            cuts=(*cuts, *self._truncated(log)),
+            cuts=(*cuts, *self._truncated(history.log)),
         )
-        texts = self._new_texts(assembly)
+        texts = self._new_texts(assembly, history.unfiled)
         await self._shelf.add_iteration(iteration, assembly.blocks, texts)
         self._kept.update(texts)
+        history.unfiled = len(history.blocks)
         return iteration
 
     def _truncated(self, log: Log) -> list[str]:
@@ -57,8 +61,8 @@ class Filing:
         first, self._looked_at = min(self._looked_at or len(entries), len(entries)), len(entries)
         return [b.id for e in entries[first:] for b in e.blocks if any(c.kind == "truncated" for c in b.changes)]
 
-    def _new_texts(self, assembly: Assembly) -> dict[str, str]:
-        first = assembly.fresh if self._kept else assembly.fixed
+    def _new_texts(self, assembly: Assembly, unfiled: int) -> dict[str, str]:
+        first = assembly.fixed + (unfiled if self._kept else 0)
         places = (*range(assembly.fixed), *range(first, len(assembly.blocks)))
         return {
             block.hash: assembly.text(place)

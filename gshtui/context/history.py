@@ -38,6 +38,8 @@ class History:
         self.input_tokens = 0
         self.fresh = 0
         """The first of `blocks` that was not there, or was another one, before the last `render`."""
+        self.unfiled = 0
+        """The first of `blocks` that is new or another one since whoever files them set this to their number."""
         self._plan: Plan | None = None
         self._outputs: Mapping[str, str] = {}
         self._turn = ""
@@ -63,6 +65,7 @@ class History:
             changed = min(changed, self._first_of(self._turn))
             self._turn = turn
         self._cut_back(max(changed, self._first))
+        self.unfiled = min(self.unfiled, self.fresh)
         for entry in self.log.entries[self._first + len(self._counts) :]:
             self._put(entry, plan)
 

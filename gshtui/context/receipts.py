@@ -10,8 +10,11 @@ from collections.abc import Sequence
 import msgspec
 
 from gshtui.bus.context import Block, CutKind, Fate, Item, Receipt
+from gshtui.bus.messages import Message, ToolResult
+from gshtui.context.plan import Plan
 from gshtui.context.prune import SMALL
-from gshtui.providers.port import Capabilities
+from gshtui.context.tokens import text_tokens
+from gshtui.providers.port import Capabilities, estimate
 
 
 def items(before: Sequence[Block], after: Sequence[Block], kind: CutKind) -> tuple[Item, ...]:
@@ -54,3 +57,30 @@ def priced(receipt: Receipt, model: Capabilities) -> Receipt:
     return msgspec.structs.replace(
         receipt, request_before=price(receipt.tokens_before), request_after=price(receipt.tokens_after)
     )
+
+
+def receipts_of(agent: str, session: str, messages: Sequence[Message], plan: Plan) -> list[Receipt]:
+    """Every cut of a conversation, oldest first: those that were decided, and the truncations that the log shows."""
+    found: list[Receipt] = []
+    for id, cut in plan.cuts.items():
+        undone = plan.undone.get(id)
+        found.append(
+            msgspec.structs.replace(
+                cut.receipt, summary=plan.summary(id), undone=undone is not None, undone_by=undone.by if undone else ""
+            )
+        )
+    for message in messages:
+        for number, part in enumerate(message.results):
+            if part.output and part.bytes:
+                found.append(_truncation(agent, session, message, number, part))
+    return sorted(found, key=lambda receipt: receipt.at)
+
+
+def _truncation(agent: str, session: str, message: Message, number: int, part: ToolResult) -> Receipt:
+    before, after = estimate(part.bytes), text_tokens(part.content)
+    block = f"{message.id.removesuffix('-closed').removesuffix('-results')}-results/{number}"
+    item = Item(block, part.name, "shortened", before, after, why="longer than max_tool_output_bytes")
+    return Receipt(
+        kind="truncate", agent=agent, session=session, id=block, at=message.at, by="capture", turn=message.turn,
+        why=f"{part.name} printed {part.bytes:,} bytes.", tokens_before=before, tokens_after=after, items=(item,),
+    )  # fmt: skip

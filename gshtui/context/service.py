@@ -1,0 +1,188 @@
+"""The context of any agent, for commands, panes and tools: cuts, undo, restore, pins, summaries, thresholds.
+
+Owns the checks before an overlay is written; the log stays as it is, an agent in another process reads along. Raises
+`ContextError` and no other error. Looking is `looking.Looking`. Made by the hub and by agents in terminals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gshtui.bus.bus import Bus
+from gshtui.bus.context import CutKind, Receipt
+from gshtui.bus.event import Event
+from gshtui.bus.events.context import BlockPinned, BlockRestored, CutUndone, SummaryAnswered
+from gshtui.bus.messages import ToolResult
+from gshtui.context import compact
+from gshtui.context.cutter import Order
+from gshtui.context.limits import ContextSettings, strategy_of
+from gshtui.context.looking import Looking, Standing
+from gshtui.context.overlays import Cleared, Compacted, Pinned, Restored, SummaryEdited, Tuned, Undone, Unpinned
+from gshtui.context.ports import Shelf
+from gshtui.context.subject import Subject, Surroundings
+from gshtui.context.tokens import text_tokens
+from gshtui.context.views import ContextError
+from gshtui.providers.port import ProviderError
+from gshtui.store.errors import StoreError
+
+
+class Contexts(Looking):
+    """The context of any agent, by name or id."""
+
+    def __init__(self, bus: Bus, shelf: Shelf, settings: ContextSettings, around: Surroundings) -> None:
+        super().__init__(bus, shelf, settings, around)
+        bus.subscribe(self._answered, SummaryAnswered, name="summaries")
+
+    async def preview(self, agent: str, kind: CutKind) -> Receipt:
+        """What a cut would do now; nothing is done, and no model is asked."""
+        return await self._cut(await self.subject(agent), kind, Order(why="It would be asked for.", dry=True))
+
+    async def cut(self, agent: str, kind: CutKind, *, by: str = "person", focus: str = "") -> Receipt:
+        """Cut now. `focus`: what a summary should dwell on, in the words of whoever asks."""
+        order = Order(by, "It was asked for.", focus)
+        return await self._cut(await self.subject(agent), kind, order)
+
+    async def undo(self, agent: str, cut: str, *, by: str = "person") -> None:
+        """Send again what a cut took out. A truncation is undone by restoring its block."""
+        subject = await self.subject(agent)
+        cutter, _ = await self._cutter(subject)
+        plan = cutter.plan
+        made = plan.cuts.get(cut)
+        if made is None:
+            if "/" in cut:
+                await self.restore(agent, cut, by=by)
+                return
+            raise ContextError("unknown", f"{agent} has no cut {cut!r}.", "`timeline` lists them.")
+        if cut in plan.undone:
+            raise ContextError("invalid", "That cut is undone already.")
+        if isinstance(made, Compacted | Cleared) and plan.base is not None and plan.base.id != cut:
+            raise ContextError(
+                "invalid", f"A later {plan.base.receipt.kind} stands for it too; undo that one first.",
+                f"`undo cut={plan.base.id}`",
+            )  # fmt: skip
+        await self._told(cutter.decisions.add(Undone(cut=cut, by=by)))
+        self._bus.publish(CutUndone(agent=subject.agent, session=subject.session, cut=cut, by=by))
+
+    async def restore(self, agent: str, block: str, *, by: str = "person") -> None:
+        """Send one block in full again, until a later cut comes to it."""
+        subject = await self.subject(agent)
+        standing = await self.standing(subject)
+        plan, log = standing.cutter.plan, standing.cutter.assembler.history.log
+        found = log.block(block)
+        if found is None:
+            raise ContextError("unknown", f"{agent} has no block {block!r}.", "A cut's receipt names its blocks.")
+        entry, number = found
+        part = entry.message.blocks[number]
+        shortened = isinstance(part, ToolResult) and bool(part.output)
+        if block in plan.restored or (not shortened and self._in_full(standing, block)):
+            raise ContextError("invalid", "That block is sent in full as it is.")
+        answer = entry.message.id.removesuffix("-results")
+        if (cut := plan.dropped.get(answer)) is not None:
+            raise ContextError("invalid", "It was dropped with its call; undo the cut.", f"`undo cut={cut}`")
+        tokens = entry.blocks[number].tokens
+        if shortened and isinstance(part, ToolResult):
+            tokens = max(tokens, text_tokens(await self._told(self._shelf.output(part.output))))
+        self._check_room(standing, tokens, "It")
+        await self._told(standing.cutter.decisions.add(Restored(block=block, by=by)))
+        self._bus.publish(BlockRestored(agent=subject.agent, session=subject.session, block=block, by=by))
+
+    async def pin(self, agent: str, block: str, on: bool, *, by: str = "person") -> None:
+        """Never cut a block from now on, or let it be cut again."""
+        subject = await self.subject(agent)
+        standing = await self.standing(subject)
+        plan, log = standing.cutter.plan, standing.cutter.assembler.history.log
+        if not on:
+            if block not in plan.pinned:
+                raise ContextError("invalid", "That block is not pinned.")
+            await self._told(standing.cutter.decisions.add(Unpinned(block=block, by=by)))
+        else:
+            found = log.block(block)
+            if found is None:
+                fixed = any(b.id == block for b in standing.assembly.blocks)
+                why = f"{block} is in every request as it is." if fixed else f"{agent} has no block {block!r}."
+                raise ContextError("invalid" if fixed else "unknown", why)
+            if block in plan.pinned:
+                raise ContextError("invalid", "That block is pinned already.")
+            pinned = compact.pinned_tokens(log, plan)
+            self._check_room(standing, pinned + found[0].blocks[found[1]].tokens, "With it the pinned blocks")
+            await self._told(standing.cutter.decisions.add(Pinned(block=block, by=by)))
+        self._bus.publish(BlockPinned(agent=subject.agent, session=subject.session, block=block, pinned=on, by=by))
+
+    async def edit_summary(self, agent: str, cut: str, text: str, *, by: str = "person") -> None:
+        """Put other words in place of a compaction's summary."""
+        cutter, _ = await self._cutter(await self.subject(agent))
+        if not isinstance(cutter.plan.cuts.get(cut), Compacted):
+            raise ContextError("unknown", f"{agent} has no compaction {cut!r}.", "`timeline` lists its cuts.")
+        if not text.strip():
+            raise ContextError("invalid", "A summary needs words; `undo` takes the compaction back.")
+        await self._told(cutter.decisions.add(SummaryEdited(cut=cut, summary=text.strip(), by=by)))
+
+    async def tune(
+        self,
+        agent: str,
+        *,
+        threshold: float | None = None,
+        protect: int | None = None,
+        strategy: str | None = None,
+        output_bytes: int | None = None,
+        by: str = "person",
+    ) -> None:
+        """Cut this agent's context otherwise from its next request on; what is `None` stays."""
+        cutter, _ = await self._cutter(await self.subject(agent))
+        if threshold is not None and not 0.1 <= threshold <= 1:
+            raise ContextError("invalid", f"A threshold is a fraction of the window from 0.1 to 1, not {threshold:g}.")
+        for name, value in (("protect", protect), ("output_bytes", output_bytes)):
+            if value is not None and not 0 <= value <= 1_000_000_000:
+                raise ContextError("invalid", f"{name} is a number from 0 to 1,000,000,000, not {value}.")
+        if strategy is not None:
+            try:
+                strategy_of(strategy)
+            except ValueError as error:
+                raise ContextError("invalid", str(error)) from error
+        overlay = Tuned(threshold=threshold, protect=protect, strategy=strategy, output_bytes=output_bytes, by=by)
+        await self._told(cutter.decisions.add(overlay))
+
+    async def _cut(self, subject: Subject, kind: CutKind, order: Order) -> Receipt:
+        try:
+            if subject.live is not None and not order.dry:
+                live = subject.live
+                return await live.engine.cut(await live.messages(), await live.draft(), kind, order)
+            standing = await self.standing(subject)
+            receipt = await standing.cutter.cut(standing.terms, kind, order)
+        except (StoreError, ProviderError) as error:
+            raise ContextError("failed", error.message, error.hint) from error
+        if receipt is None:
+            raise ContextError("invalid", f"There is nothing for a {kind} to cut.")
+        return receipt
+
+    @staticmethod
+    def _in_full(standing: Standing, block: str) -> bool:
+        sent = next((b for b in standing.assembly.blocks if b.id == block), None)
+        return sent is not None and all(change.kind in ("carried", "restored") for change in sent.changes)
+
+    @staticmethod
+    def _check_room(standing: Standing, tokens: int, what: str) -> None:
+        terms = standing.terms
+        tokens = standing.cutter.expected(terms, tokens)
+        if tokens > terms.limits.pins:
+            raise ContextError(
+                "full",
+                f"{what} would take about {tokens:,} tokens, and {terms.model} has room for {terms.limits.pins:,}.",
+                "Unpin something first, or switch to a model with a larger window (`model list`).",
+            )
+
+    async def _answered(self, batch: Sequence[Event]) -> None:
+        """A person's word on a summary that counts already: other words for it, or none of it."""
+        for event in batch:
+            if not isinstance(event, SummaryAnswered):
+                continue
+            try:
+                cutter, _ = await self._cutter(await self.subject(event.agent))
+                if event.cut not in cutter.plan.cuts:
+                    continue  # it waits for this word: whoever asked hears it
+                if not event.accepted:
+                    await self.undo(event.agent, event.cut)
+                elif event.summary.strip() and event.summary.strip() != cutter.plan.summary(event.cut):
+                    await self.edit_summary(event.agent, event.cut, event.summary)
+            except ContextError:
+                continue  # nothing of ours, or undone meanwhile
