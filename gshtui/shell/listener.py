@@ -131,13 +131,17 @@ class Listener:
         Raises:
             PlaceError: the socket cannot be had.
         """
-        listening = await asyncio.to_thread(self._claim)
-        self._server = await asyncio.start_unix_server(self._visit, sock=listening)
+        await self.listen(await asyncio.to_thread(self._claim), self.path)
         try:
             await asyncio.to_thread(place.announce, entry(self.path))
         except OSError as error:
             await self.stop()
             raise PlaceError(f"{self.path.parent} cannot be written: {error.strerror or error}.") from error
+
+    async def listen(self, listening: socket.socket, path: Path) -> None:
+        """Listen on a socket that was claimed already; nobody is told of it."""
+        self.path, self._identity = path, place.identity(path)
+        self._server = await asyncio.start_unix_server(self._visit, sock=listening)
 
     async def stop(self) -> None:
         """Close every connection, give the socket back."""
@@ -175,7 +179,6 @@ class Listener:
                 claimed = place.claim(self.path)
             except InUse:
                 continue  # another hub in this process
-            self._identity = place.identity(self.path)
             return claimed
         raise PlaceError(f"This process has {_NAMES} sockets in {where} already.")
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gshtui.bus.event import Event
-from gshtui.bus.events import agent, approval, fleet, hub, session, shell
+from gshtui.bus.events import agent, approval, context, fleet, hub, session, shell
 
 AGENT = "agent"
 FACE = "face"
 SHELL = "shell"
+HUB = "hub"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,8 @@ KINDS: dict[str, Kind] = {
                 fleet.AgentSpawnRequested,
                 fleet.MessagePosted,
                 agent.InterruptRequested,
+                context.TasksChanged,
+                context.BudgetReached,
                 hub.Noticed,
                 session.SessionOpened,
                 session.SessionTitled,
@@ -83,9 +86,15 @@ KINDS: dict[str, Kind] = {
                 shell.ShellEnded,
             ),
         ),
+        Kind(
+            HUB,
+            (shell.ShellRecorded, shell.ShellNoted, shell.ShellFolderChanged),
+            max_line=4 * 1024 * 1024,
+        ),
     )
 }
-"""`agent`: one of ours in a terminal, about itself. `face`: a command of this user. `shell`: a shell's plugin.
+"""`agent`: one of ours in a terminal, about itself. `face`: a command of this user. `shell`: a shell's plugin. `hub`:
+another window of this user, which hears what shells do from the one that they report to.
 
 A shell's plugin is connected while its prompt waits and hangs up before a command runs (zsh cannot keep a program from
 inheriting the descriptor): the end of its connection does not mean that the shell is gone, its process's end does. Its

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from gshtui.bus.shell import ShellRecord
-from gshtui.store import outputs
+from gshtui.store import outputs, plain
 from gshtui.store.plain import clean_text
 
 COLUMNS = (
@@ -45,6 +45,8 @@ TRIM_STEP = 500
 _LATEST = 4e9
 """Seconds since the epoch; a clock that says more is not believed."""
 _LARGEST = 2**63 - 1
+_HALF_KEPT = 7 * 86_400.0
+"""Seconds that an end waits for its beginning."""
 _TEXTS = ("expanded", "cwd", "host", "tty", "pane", "branch", "pipestatus", "output", "agent")
 _INSERT = f"INSERT INTO history ({ALL}) VALUES ({', '.join('?' * (len(COLUMNS) + 1))})"
 _MERGE = (
@@ -66,11 +68,18 @@ def keep(connection: sqlite3.Connection, records: Sequence[ShellRecord]) -> list
     """Keep each record, or what it adds to the row of the same shell and number; the rows as they are now.
 
     What is known of a command is never taken back: a second start does not make a command that ended run again, and
-    one that counted as lost is done when its end comes after all.
+    one that counted as lost is done when its end comes after all. An end that comes before its beginning waits for it,
+    and is no row until then: its `id` is 0.
     """
     kept: list[ShellRecord] = []
     for record in records:
+        if not record.command and not _is_kept(connection, record):
+            _wait(connection, record)
+            kept.append(msgspec.structs.replace(record, id=0))
+            continue
         row = connection.execute(_KEEP, _values(connection, record)).fetchone()
+        if half := _half(connection, record):
+            row = connection.execute(_KEEP, _values(connection, half)).fetchone()
         kept.append(record_of(row))
     return kept
 
@@ -156,6 +165,23 @@ def rebuild(connection: sqlite3.Connection) -> None:
     """Make the index of words anew, and count again."""
     connection.execute("INSERT INTO history_fts (history_fts) VALUES ('rebuild')")
     connection.execute("UPDATE history_size SET rows = (SELECT count(*) FROM history)")
+
+
+def _wait(connection: sqlite3.Connection, record: ShellRecord) -> None:
+    data = plain.encode_plain(msgspec.to_builtins(record)).decode()
+    connection.execute(
+        "INSERT OR REPLACE INTO shell_halves (shell, number, data, at) VALUES (?, ?, ?, ?)",
+        (clean_text(record.shell), record.number, data, sound(record.at)),
+    )
+    connection.execute("DELETE FROM shell_halves WHERE at < ?", (sound(record.at) - _HALF_KEPT,))
+
+
+def _half(connection: sqlite3.Connection, record: ShellRecord) -> ShellRecord | None:
+    """The end of this command, when it came before its beginning."""
+    row = connection.execute(
+        "DELETE FROM shell_halves WHERE shell = ? AND number = ? RETURNING data", (record.shell, record.number)
+    ).fetchone()
+    return None if row is None else msgspec.json.decode(row[0], type=ShellRecord)
 
 
 def sound(at: float) -> float:

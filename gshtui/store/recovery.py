@@ -33,6 +33,7 @@ _TABLES = (
     "mail",
     "history",
     "shell_notes",
+    "shell_halves",
     "shells",
 )
 """What is recovered; holds are not, their processes take them again."""

@@ -267,6 +267,13 @@ CREATE TABLE shell_notes (
 );
 CREATE INDEX shell_notes_at ON shell_notes (at);
 CREATE UNIQUE INDEX shell_notes_seq ON shell_notes (shell, seq) WHERE seq > 0;
+CREATE TABLE shell_halves (
+    shell TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    data TEXT NOT NULL,                -- the end of a command whose beginning has not come yet, as JSON
+    at REAL NOT NULL,
+    PRIMARY KEY (shell, number)
+);
 CREATE TABLE shells (
     shell TEXT PRIMARY KEY,
     data TEXT NOT NULL,                -- what it said when it started, as JSON

@@ -1,0 +1,255 @@
+"""What shells say, made into records: the two halves of a command become one, lost halves are closed.
+
+Pure: no clock, no file, no process is looked at; whoever calls hands in the time, the branch of a folder and whether a
+shell lives. It refuses to keep what is to be ignored, and takes secrets out of what it keeps. Called by the shell log.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from gshtui.bus.event import Event
+from gshtui.bus.events.shell import (
+    ShellCommandFinished,
+    ShellCommandStarted,
+    ShellEnded,
+    ShellFolderChanged,
+    ShellNoted,
+    ShellStarted,
+)
+from gshtui.bus.shell import ShellNote, ShellRecord
+
+_AHEAD = 60.0
+"""Seconds that a shell's clock may be ahead of ours before it is not believed."""
+_REMEMBERED = 512
+"""Commands of a shell of which it is remembered that nothing more is to be taken."""
+_SHELLS = 2_000
+"""Shells that are remembered at most; those that have been silent longest are forgotten first."""
+
+
+class ShellInfo(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is known of a shell."""
+
+    shell: str
+    pid: int = 0
+    process: str = ""
+    """Which process that number means, told by the system; empty: not known."""
+    program: str = "zsh"
+    version: str = ""
+    tty: str = ""
+    pane: str = ""
+    socket: str = ""
+    """The tmux server's socket, where the shell runs in tmux."""
+    host: str = ""
+    cwd: str = ""
+    parent: str = ""
+    began: float = 0.0
+    """Seconds since the epoch."""
+
+
+class Said(msgspec.Struct, frozen=True):
+    """One line of a shell."""
+
+    event: Event
+    seq: int = 0
+    """Its number in the shell's life; 0: it has none."""
+    process: str = ""
+    """Which process said it, where it is known."""
+
+
+@dataclass(slots=True)
+class Taken:
+    """What came of some lines, in order."""
+
+    records: list[ShellRecord] = field(default_factory=list[ShellRecord])
+    notes: list[tuple[ShellNote, int]] = field(default_factory=list[tuple[ShellNote, int]])
+    shells: dict[str, ShellInfo] = field(default_factory=dict[str, ShellInfo])
+    """Those of which something new is known."""
+    ended: set[str] = field(default_factory=set[str])
+    """Those that are gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How records are made."""
+
+    redact: Callable[[str], str] = str
+    ignored: Callable[[str], bool] = lambda command: command.startswith(" ")
+    branch: Callable[[str], str] = lambda folder: ""
+
+
+class Pairing:
+    """What is known of the shells now: who they are, and which of their commands run."""
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+        self.shells: dict[str, ShellInfo] = {}
+        self._running: dict[str, dict[int, ShellRecord]] = {}
+        self._dropped: dict[str, dict[int, None]] = {}
+        self._whole: dict[str, dict[int, None]] = {}
+        """The newest commands of which both halves came: what is said of them again is nothing new."""
+
+    def know(self, shells: Iterable[ShellInfo], running: Iterable[ShellRecord]) -> None:
+        """What an earlier hub knew."""
+        for info in shells:
+            self.shells.setdefault(info.shell, info)
+        for record in running:
+            self._running.setdefault(record.shell, {}).setdefault(record.number, record)
+
+    @property
+    def running(self) -> Iterator[ShellRecord]:
+        """Commands of which no end is known."""
+        return (record for commands in self._running.values() for record in commands.values())
+
+    def take(self, said: Sequence[Said], now: float) -> Taken:
+        """Take lines. `now` in seconds since the epoch."""
+        taken = Taken()
+        for line in said:
+            event = line.event
+            at = _believed(event.at, now)
+            match event:
+                case ShellStarted():
+                    self._began(taken, event, line, at)
+                case ShellCommandStarted():
+                    self._command(taken, event, line, at)
+                case ShellCommandFinished():
+                    self._finished(taken, event, at)
+                case ShellFolderChanged():
+                    taken.notes.append((ShellNote("folder", event.new, at, event.shell, event.new), line.seq))
+                case ShellNoted() if not self._rules.ignored(event.text):
+                    text = self._rules.redact(event.text)
+                    taken.notes.append((ShellNote("note", text, at, event.shell, event.cwd), line.seq))
+                case ShellEnded():
+                    self._ended(taken, event.shell, at)
+                case _:
+                    pass
+        self._forget_silent()
+        return taken
+
+    def lose(self, shells: Iterable[str]) -> list[ShellRecord]:
+        """Close what still runs in shells that are gone without a word, as lost."""
+        lost: list[ShellRecord] = []
+        for shell in tuple(shells):
+            commands = self._running.pop(shell, {})
+            lost += [msgspec.structs.replace(record, state="lost") for record in commands.values()]
+            self._forget(shell)
+        return lost
+
+    def _began(self, taken: Taken, event: ShellStarted, line: Said, at: float) -> None:
+        info = ShellInfo(
+            shell=event.shell,
+            pid=event.pid,
+            process=line.process,
+            began=at,
+            **{
+                name: getattr(event, name)
+                for name in ("program", "version", "tty", "pane", "socket", "host", "cwd", "parent")
+            },
+        )
+        # `exec zsh` puts another shell into the same process: the one before has ended without saying so.
+        if line.process:
+            for other in [i.shell for i in self.shells.values() if i.process == line.process and i.began < at]:
+                if other != info.shell:
+                    self._ended(taken, other, at)
+        self._learn(taken, info)
+
+    def _command(self, taken: Taken, event: ShellCommandStarted, line: Said, at: float) -> None:
+        info = self._known(taken, event, line, at)
+        running = self._running.setdefault(event.shell, {})
+        if event.number in running or event.number in self._whole.get(event.shell, {}):
+            return
+        for number in [number for number in running if number < event.number]:
+            # A shell takes its next command only when the one before is over: that one's end was not heard.
+            taken.records.append(msgspec.structs.replace(running.pop(number), state="lost"))
+        if self._rules.ignored(event.command):
+            _remember(self._dropped.setdefault(event.shell, {}), event.number)
+            return
+        expanded = "" if event.expanded == event.command else event.expanded
+        record = ShellRecord(
+            shell=event.shell,
+            number=event.number,
+            command=self._rules.redact(event.command),
+            expanded=self._rules.redact(expanded) if expanded else "",
+            cwd=event.cwd or info.cwd,
+            host=info.host,
+            tty=event.tty or info.tty,
+            pane=event.pane or info.pane,
+            branch=self._rules.branch(event.cwd or info.cwd),
+            program=info.program,
+            at=at,
+            cut=max(event.cut, 0),
+        )
+        running[event.number] = record
+        taken.records.append(record)
+
+    def _finished(self, taken: Taken, event: ShellCommandFinished, at: float) -> None:
+        if event.number in self._dropped.get(event.shell, {}) or event.number in self._whole.get(event.shell, {}):
+            return
+        duration = event.duration if math.isfinite(event.duration) and event.duration >= 0 else 0.0
+        record = self._running.get(event.shell, {}).pop(event.number, None)
+        if record is None:  # its beginning is on its way by another road, or was kept by an earlier hub
+            info = self.shells.get(event.shell, ShellInfo(event.shell))
+            record = ShellRecord(
+                shell=event.shell, number=event.number, at=at - duration, program=info.program, host=info.host
+            )
+        else:
+            _remember(self._whole.setdefault(event.shell, {}), event.number)
+        pipestatus = event.pipestatus if len(event.pipestatus) > 1 else ()
+        taken.records.append(
+            msgspec.structs.replace(record, state="done", exit=event.exit, duration=duration, pipestatus=pipestatus)
+        )
+
+    def _ended(self, taken: Taken, shell: str, at: float) -> None:
+        """A shell that says goodbye in the middle of a command was ended by it (`exit`, `exec`): that is its end."""
+        for record in self._running.pop(shell, {}).values():
+            duration = max(at - record.at, 0.0)
+            taken.records.append(msgspec.structs.replace(record, state="done", duration=duration))
+        taken.ended.add(shell)
+        taken.shells.pop(shell, None)
+        self._forget(shell)
+
+    def _known(self, taken: Taken, event: ShellCommandStarted, line: Said, at: float) -> ShellInfo:
+        info = self.shells.get(event.shell)
+        if info is None:  # it began before this hub, or its first line is still in the spool
+            info = ShellInfo(event.shell, event.pid, line.process, tty=event.tty, pane=event.pane, began=at)
+            self._learn(taken, info)
+        elif line.process and not info.process:
+            self._learn(taken, msgspec.structs.replace(info, process=line.process, pid=event.pid or info.pid))
+        return self.shells[event.shell]
+
+    def _learn(self, taken: Taken, info: ShellInfo) -> None:
+        before = self.shells.pop(info.shell, None)
+        if before is not None and before.process and not info.process:
+            info = msgspec.structs.replace(info, process=before.process, pid=before.pid)
+        self.shells[info.shell] = info
+        if info != before:
+            taken.shells[info.shell] = info
+        taken.ended.discard(info.shell)
+
+    def _forget(self, shell: str) -> None:
+        self.shells.pop(shell, None)
+        self._running.pop(shell, None)
+        self._dropped.pop(shell, None)
+        self._whole.pop(shell, None)
+
+    def _forget_silent(self) -> None:
+        while len(self.shells) > _SHELLS:
+            self._forget(
+                next((shell for shell in self.shells if not self._running.get(shell)), next(iter(self.shells)))
+            )
+
+
+def _remember(numbers: dict[int, None], number: int) -> None:
+    """Keep a number among the newest."""
+    numbers[number] = None
+    while len(numbers) > _REMEMBERED:
+        del numbers[next(iter(numbers))]
+
+
+def _believed(at: float, now: float) -> float:
+    """The time that a shell says, unless it cannot be."""
+    return at if math.isfinite(at) and 0 < at <= now + _AHEAD else now

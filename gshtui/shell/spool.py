@@ -1,0 +1,128 @@
+"""Files in which shells leave their lines while no hub listens, a file each.
+
+Owns reading and emptying them under their lock, so that each line is taken and none that comes meanwhile is lost;
+refuses links, strangers' files and lines that are none. Blocks: called in threads, by the shell log.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import stat
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gshtui.bus import wire
+from gshtui.bus.event import Event
+from gshtui.shell.lines import BadLine, number_of, of_line
+from gshtui.shell.table import KINDS, SHELL
+
+AT_ONCE = 4 * 1024 * 1024
+"""Bytes of a file that are taken in one piece."""
+_BEGIN = b'{"v":'
+
+
+@dataclass(slots=True)
+class Piece:
+    """Some lines of a file."""
+
+    events: list[tuple[Event, int]] = field(default_factory=list[tuple[Event, int]])
+    """Each with its number in the shell's life."""
+    bad: int = 0
+    """Lines that are none."""
+    more: bool = False
+    """There is more behind them."""
+
+
+def folder(data: Path) -> Path:
+    """Where the files are, below the folder of the user's data."""
+    return data / "spool"
+
+
+def files(where: Path) -> list[Path]:
+    """Those that hold something, the oldest first."""
+    found: list[tuple[float, Path]] = []
+    with contextlib.suppress(OSError):
+        for file in where.glob("*.jsonl"):
+            with contextlib.suppress(OSError):
+                info = file.lstat()
+                if stat.S_ISREG(info.st_mode) and info.st_size and info.st_uid == os.getuid():
+                    found.append((info.st_mtime, file))
+    return [file for _, file in sorted(found)]
+
+
+@contextlib.contextmanager
+def claimed(file: Path) -> Generator[int | None]:
+    """The file, locked against its shell and other hubs; `None` when somebody has it, or it cannot be opened."""
+    try:
+        descriptor = os.open(file, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        yield None
+        return
+    try:
+        yield descriptor if _locked(descriptor) else None
+    finally:
+        os.close(descriptor)
+
+
+def read(descriptor: int, start: int = 0) -> tuple[Piece, int]:
+    """The whole lines from a place of a claimed file on, and the place behind them. Raises `OSError`."""
+    raw = os.pread(descriptor, AT_ONCE, start)
+    size = os.fstat(descriptor).st_size
+    end = raw.rfind(b"\n") + 1
+    piece = Piece()
+    for line in raw[:end].split(b"\n"):
+        if line.strip():
+            _take(piece, line)
+    if not end and start + len(raw) < size:
+        piece.bad += 1  # a line of megabytes is none
+        end = len(raw)
+    piece.more = end > 0 and start + end < size
+    return piece, start + end
+
+
+def empty(descriptor: int) -> None:
+    """Empty a claimed file of which every whole line is kept; a torn one behind them goes too. Raises `OSError`."""
+    os.ftruncate(descriptor, 0)
+
+
+def remove_empty(file: Path) -> None:
+    """Remove the file of a shell that is gone."""
+    with claimed(file) as descriptor:
+        if descriptor is not None and os.fstat(descriptor).st_size == 0:
+            with contextlib.suppress(OSError):
+                file.unlink()
+
+
+def _locked(descriptor: int) -> bool:
+    info = os.fstat(descriptor)
+    if not stat.S_ISREG(info.st_mode) or info.st_uid != os.getuid():
+        return False
+    try:
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in (errno.EAGAIN, errno.EACCES, errno.ENOLCK, errno.EDEADLK):
+            return False
+        raise
+    return True
+
+
+def _take(piece: Piece, line: bytes) -> None:
+    """Take a line; one that was torn by a full disk has the next one glued to it, which is saved."""
+    for start in (0, line.rfind(_BEGIN)):
+        if start < 0 or (start == 0 and not line.startswith(b"{")):
+            continue
+        try:
+            fields = of_line(line[start:])
+            number = number_of(fields)
+            event = wire.from_plain(fields)
+        except (BadLine, wire.WireError):
+            continue
+        if KINDS[SHELL].may_publish(event):
+            piece.events.append((event, number))
+            piece.bad += start > 0
+            return
+    piece.bad += 1
