@@ -25,6 +25,7 @@ from gshtui.agents.engines import engine_for
 from gshtui.agents.fleet.ports import FleetError
 from gshtui.agents.journal import Journal
 from gshtui.agents.ledger import Ledger
+from gshtui.agents.loop import unlimited
 from gshtui.agents.minds import Minds
 from gshtui.agents.native import commands as native_commands
 from gshtui.agents.native.relay import Relay, open_relay
@@ -44,6 +45,7 @@ from gshtui.commands import help as help_commands
 from gshtui.commands.declaration import Caller, Invocation, Outcome
 from gshtui.commands.execute import run_line
 from gshtui.commands.registry import Registry
+from gshtui.context.retrieval.ambient import ambient
 from gshtui.context.system import system_sections
 from gshtui.guard.approval import Gate, Mode
 from gshtui.guard.grants import NoGrants, ProjectGrants
@@ -57,7 +59,9 @@ from gshtui.store.messages import StoredMessage
 from gshtui.store.store import Store
 
 if TYPE_CHECKING:
+    from gshtui.agents.context.everywhere import Everywhere
     from gshtui.agents.fleet.fleet import Fleet
+    from gshtui.agents.observing import Observing
     from gshtui.agents.shell_log.log import ShellLog
 
 ALL_PARTS = frozenset({"store", "guard", "socket", "providers", "agents", "fleet", "shell"})
@@ -109,7 +113,10 @@ class Hub:
         self._sessions: Sessions | None = None
         self._roster: Roster | None = None
         self._skills = ""
+        self._observing: Observing | None = None
         self.fleet: Fleet | None = None
+        self.contexts: Everywhere | None = None
+        """What any agent's model is sent, once there are agents and a record."""
         self.shell_log: ShellLog | None = None
         self.shared_shell: Any = None
         """The shell that people and agents share (`terminal_tools.shared.SharedShell`), once there is one."""
@@ -230,7 +237,7 @@ class Hub:
         from gshtui.agents.observing import Observing  # what no first screen needs
         from gshtui.agents.record_commands import commands as record_commands
 
-        observing = Observing(self.bus, self.settings, os.environ, self._carries)
+        observing = self._observing = Observing(self.bus, self.settings, os.environ, self._carries)
         self._stops.append(("log", observing.close))
         self.store = await Store.open(
             self.settings.general.session_dir / "gsh.db",
@@ -287,6 +294,7 @@ class Hub:
         self._skills = await asyncio.to_thread(lambda: section(read_shelf(self.options.cwd)))
         self._roster = Roster(self.bus, self._sessions, str(self.options.cwd))
         self._stops.append(("agents", self._roster.stop))
+        self._make_contexts(self._minds)
         agent = await self._roster.add(self.options.agent, self._make_agent, self.options.session)
         try:
             await agent.think_with(self.options.provider, self.options.model)
@@ -363,6 +371,23 @@ class Hub:
         agent = self._roster.get(name) if self._roster is not None else None
         return agent.session if agent is not None else ""
 
+    def _make_contexts(self, minds: Minds) -> None:
+        if self.store is None or self._observing is None:
+            return
+        from gshtui.agents.context.commands import commands  # what no first screen needs
+        from gshtui.agents.context.making import make_contexts
+
+        self.contexts = make_contexts(
+            self.bus, self.store, self.settings.context, minds,
+            lambda name: self._roster.get(name) if self._roster is not None else None,
+            str(self.options.cwd), self._observing.redactor.redact,
+        )  # fmt: skip
+        for command in commands(self.contexts, self.store.agent, self._agent_names):
+            self.registry.register(command)
+
+    def _agent_names(self) -> list[str]:
+        return [entry.agent for entry in self.ledger.entries()]
+
     def _make_agent(self) -> Agent:
         assert self._gate is not None and self._minds is not None and self._sessions is not None
         name, options = self.options.agent, self.options
@@ -384,6 +409,7 @@ class Hub:
             options.cwd,
             lambda: system_sections(name, options.cwd, self._branch.name, date.today(), self._skills),
             attended=lambda: options.approvals == "ask",
+            more=() if self.store is None else (ambient(self.store, self.settings.context),),
         )
         return Agent(
             self.bus,
@@ -393,6 +419,7 @@ class Hub:
             self._minds.choose,
             options.max_iterations or self.settings.context.max_iterations,
             self.settings.agent.max_steps,
+            self._observing.limit(name, self.store, self._gate, self._session_of) if self._observing else unlimited,
         )
 
     def _register_commands(self) -> None:

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 
 from gshtui.agents.conversation import Conversation
-from gshtui.agents.loop import Turn, drafted
+from gshtui.agents.loop import Limit, Turn, drafted, unlimited
 from gshtui.agents.ports import Mind, Prompt, RecordError
 from gshtui.agents.toolbox import Toolbox
 from gshtui.bus.bus import Bus
@@ -53,7 +53,7 @@ class Agent:
         choose: ChooseMind,
         max_iterations: int,
         max_steps: int,
-        limit: Callable[[Mind], str] = lambda _: "",
+        limit: Limit = unlimited,
     ) -> None:
         """`max_iterations`: model requests a turn; `max_steps`: tool calls a turn; `limit`: see `Turn`."""
         self.name = name

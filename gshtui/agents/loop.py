@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 import msgspec
@@ -35,6 +35,14 @@ from gshtui.context.pairing import distinct
 from gshtui.context.views import ContextError
 from gshtui.providers.port import Completed, ProviderError
 from gshtui.store.errors import StoreError
+
+Limit = Callable[[Mind], Awaitable[str]]
+"""Asked before each request. What it says, if anything, ends the turn there; it may ask a person first."""
+
+
+async def unlimited(_: Mind) -> str:
+    """No limit."""
+    return ""
 
 
 @dataclass(slots=True)
@@ -63,7 +71,7 @@ class Turn:
         engine: ContextEngine,
         max_iterations: int,
         max_steps: int,
-        limit: Callable[[Mind], str] = lambda _: "",
+        limit: Limit = unlimited,
     ) -> None:
         """`mind` is asked before each iteration, so that a model can be changed in the middle of a turn.
 
@@ -142,7 +150,7 @@ class Turn:
         for iteration in range(1, self._max_iterations + 1):
             self._say("thinking")
             mind = self._mind()
-            if reached := self._limit(mind):
+            if reached := await self._limit(mind):
                 self._progress.stop, self._progress.hint = "max_iterations", reached
                 return
             completed = await self._answer(mind, iteration)

@@ -8,8 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from gshtui.agents.loop import Limit, unlimited
+from gshtui.agents.usage.budgets import Budgets
+from gshtui.agents.usage.limits import limits_of
 from gshtui.agents.usage.recorder import UsageRecorder
 from gshtui.bus.bus import Bus
+from gshtui.guard.approval import Gate
 from gshtui.guard.redaction import Redactor
 from gshtui.settings.model import Settings
 from gshtui.store.log.keeper import LogKeeper
@@ -29,12 +33,27 @@ class Observing:
     ) -> None:
         self.redactor = redactor(settings, environ)
         self._bus = bus
+        self._settings = settings
+        self._recorder: UsageRecorder | None = None
         self._carried = carried
         self._log = LogKeeper(bus, settings.general.log_dir, self.redactor.redact, carried=carried)
 
     def keep_usage(self, store: Store) -> None:
         """Keep what requests use."""
-        UsageRecorder(self._bus, store.add_usage, carried=self._carried)
+        self._recorder = UsageRecorder(self._bus, store.add_usage, carried=self._carried)
+
+    def budgets(self, agent: str, store: Store, gate: Gate) -> Budgets:
+        """The budgets of the settings, for one agent; to be asked for after `keep_usage`."""
+        assert self._recorder is not None
+        table = self._settings.budget
+        return Budgets(self._bus, agent, limits_of(table), table.warn_at, store, gate, self._recorder.settled)
+
+    def limit(self, agent: str, store: Store | None, gate: Gate, session_of: Callable[[str], str]) -> Limit:
+        """What an agent asks before each request; nothing where there is no record to keep budgets by."""
+        if store is None:
+            return unlimited
+        budgets = self.budgets(agent, store, gate)
+        return lambda _: budgets.stop(session_of(agent))
 
     async def close(self) -> None:
         """Write the rest of the log. Never raises."""

@@ -12,7 +12,20 @@ from typing import cast
 from pydantic import Field
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from gshtui.settings.tables import Agent, Context, General, Provider, Python, Sandbox, Shell, Store, Tmux, Ui, Worktrees
+from gshtui.settings.tables import (
+    Agent,
+    Budgets,
+    Context,
+    General,
+    Provider,
+    Python,
+    Sandbox,
+    Shell,
+    Store,
+    Tmux,
+    Ui,
+    Worktrees,
+)
 
 DEFAULT_PROVIDERS: dict[str, dict[str, object]] = {
     "anthropic": {"api_key_env": "ANTHROPIC_API_KEY"},
@@ -54,6 +67,7 @@ class Settings(BaseSettings):
     )
     context: Context = Field(default_factory=Context, description="What is sent to a model, and how it is cut.")
     shell: Shell = Field(default_factory=Shell, description="What is recorded of your shells.")
+    budget: Budgets = Field(default_factory=Budgets, description="How much agents may use before they pause and ask.")
     ui: Ui = Field(default_factory=Ui, description="The workbench's looks and manners.")
     store: Store = Field(default_factory=Store, description="The record on disk.")
 

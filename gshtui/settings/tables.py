@@ -196,6 +196,44 @@ class Shell(Table):
     )
 
 
+Amount = Annotated[float, Field(ge=0, le=1e12)]
+
+
+class Budgets(Table):
+    """How much agents may use before they pause and ask. 0: no limit."""
+
+    agent_tokens: Amount = Field(
+        default=0, description="Tokens of one agent's conversation.", json_schema_extra=LOWER_BUT_ZERO
+    )
+    agent_dollars: Amount = Field(
+        default=0, description="US dollars of one agent's conversation.", json_schema_extra=LOWER_BUT_ZERO
+    )
+    agent_minutes: Amount = Field(
+        default=0, description="Minutes of work of one agent's conversation.", json_schema_extra=LOWER_BUT_ZERO
+    )
+    tree_tokens: Amount = Field(
+        default=0,
+        description="Tokens of a conversation and all agents started from it.",
+        json_schema_extra=LOWER_BUT_ZERO,
+    )
+    tree_dollars: Amount = Field(default=0, description="The same in US dollars.", json_schema_extra=LOWER_BUT_ZERO)
+    tree_minutes: Amount = Field(
+        default=0, description="The same in minutes of work.", json_schema_extra=LOWER_BUT_ZERO
+    )
+    day_tokens: Amount = Field(
+        default=0, description="Tokens of all agents in a day.", json_schema_extra=LOWER_BUT_ZERO
+    )
+    day_dollars: Amount = Field(
+        default=0, description="US dollars of all agents in a day.", json_schema_extra=LOWER_BUT_ZERO
+    )
+    day_minutes: Amount = Field(
+        default=0, description="Minutes of work of all agents in a day.", json_schema_extra=LOWER_BUT_ZERO
+    )
+    warn_at: Annotated[float, Field(gt=0, le=1)] = Field(
+        default=0.8, description="Warn when this part of a budget is used."
+    )
+
+
 class Ui(Table):
     """The workbench's looks and manners."""
 

@@ -90,6 +90,15 @@ def test_every_key_without_a_mark_is_refused(home: Home, project: Path) -> None:
         key for key in known_keys() if (info := field_of(split(key))) is not None and info.json_schema_extra is not None
     }
     assert marked == {
+        "budget.agent_tokens",
+        "budget.agent_dollars",
+        "budget.agent_minutes",
+        "budget.tree_tokens",
+        "budget.tree_dollars",
+        "budget.tree_minutes",
+        "budget.day_tokens",
+        "budget.day_dollars",
+        "budget.day_minutes",
         *("agent.max_steps", "agent.auto_approve"),
         *("sandbox.enabled", "sandbox.allow_network", "sandbox.writable_paths", "python.enabled"),
         *("context.max_events", "context.max_tokens", "context.include_stdout", "context.stdout_max_lines"),

@@ -1,17 +1,20 @@
-"""How much an agent may spend, in US dollars, over all its turns: looked at before each model request.
+"""How much an agent may spend, in US dollars, over all its turns and with the agents that it starts.
 
-A request is never cut off in its middle, so the last one may go over. Owns the sum; refuses a model whose price is
-unknown, since nothing could be kept then. Called by the agent's turns.
+It is looked at before each model request; none is cut off in its middle, so the last one may go over. Owns the sum;
+refuses a model whose price is unknown, since nothing could be kept then. Called by the agent's turns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import contextlib
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 from gshtui.agents.ports import Mind
+from gshtui.agents.usage.budgets import Budgets
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import UsageReported
 from gshtui.bus.messages import Message
+from gshtui.store.errors import StoreError
 
 
 class Budget:
@@ -20,12 +23,14 @@ class Budget:
     def __init__(self, allowed: float, agent: str) -> None:
         self.allowed = allowed
         self.spent = 0.0
+        self.children = 0.0
+        """What the agents that it started have spent, as far as that was looked up."""
         self._agent = agent
 
     @property
     def left(self) -> float:
-        """US dollars; never below 0. Of a budget without limit: 0."""
-        return max(0.0, self.allowed - self.spent)
+        """US dollars. 0 means without limit, so of a budget that is spent a millionth is left."""
+        return max(1e-6, self.allowed - self.spent - self.children) if self.allowed > 0 else 0.0
 
     def note(self, batch: Sequence[Event]) -> None:
         """Take events of the bus."""
@@ -47,6 +52,19 @@ class Budget:
                 f"It has a budget of ${self.allowed:.2f}, and the price of {mind.model} is not known. "
                 "Choose another model, or start it without a budget."
             )
-        if self.spent >= self.allowed:
-            return f"Its budget of ${self.allowed:.2f} is spent (${self.spent:.4f}). Start another one to go on."
+        spent = self.spent + self.children
+        if spent >= self.allowed:
+            return f"Its budget of ${self.allowed:.2f} is spent (${spent:.4f}). Start another one to go on."
         return ""
+
+
+def stopping(budget: Budget, budgets: Budgets, session: Callable[[], str]) -> Callable[[Mind], Awaitable[str]]:
+    """What a turn asks before each request: the agent's own budget, then those of the settings."""
+
+    async def stop(mind: Mind) -> str:
+        if budget.allowed > 0:
+            with contextlib.suppress(StoreError):  # then what was known last counts
+                budget.children = await budgets.children_cost(session())
+        return budget.limit(mind) or await budgets.stop(session())
+
+    return stop

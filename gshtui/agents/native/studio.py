@@ -23,9 +23,9 @@ from gshtui.agents.mail.counter import Counter
 from gshtui.agents.mail.letterbox import Letterbox
 from gshtui.agents.minds import Minds
 from gshtui.agents.native import spawn
-from gshtui.agents.native.budget import Budget
+from gshtui.agents.native.budget import Budget, stopping
 from gshtui.agents.native.commands import personas_command
-from gshtui.agents.native.report import StudioError
+from gshtui.agents.native.report import TASK, StudioError
 from gshtui.agents.native.rights import narrowed, unknown_tools
 from gshtui.agents.native.spec import Spec
 from gshtui.agents.observing import Observing
@@ -45,6 +45,7 @@ from gshtui.bus.events.hub import Noticed
 from gshtui.commands import help as help_commands
 from gshtui.commands.declaration import Caller, Invocation
 from gshtui.commands.registry import AnyCommand, Registry
+from gshtui.context.retrieval.ambient import ambient
 from gshtui.context.system import system_sections
 from gshtui.guard.approval import Gate
 from gshtui.guard.grants import ProjectGrants
@@ -55,11 +56,6 @@ from gshtui.settings.model import Settings
 from gshtui.settings.place import branch as current_branch
 from gshtui.store.errors import StoreError
 from gshtui.store.store import Store
-
-_TASK = """\
-You were started by {who} for one task, and work in a terminal of your own. Nobody reads along while you work: your \
-last answer is your report, and all that {who} gets. So finish the task, or say plainly how far you came and what \
-remains; put what was found into the report itself."""
 
 
 class Studio:
@@ -220,7 +216,7 @@ class Studio:
         ]
 
     async def _open_agent(self) -> None:
-        assert self._store is not None and self._gate is not None
+        assert self._store is not None and self._gate is not None and self._observing is not None
         assert self._minds is not None and self._loaded is not None
         spec, settings = self.spec, self._loaded.settings
         self._sessions = Sessions(self.bus, self._store, f"agent {spec.name or spec.agent}")
@@ -242,6 +238,7 @@ class Studio:
             self._cwd,
             self._system,
             attended=lambda: self._linked() and spec.approvals == "ask",
+            more=() if spec.request.parent else (ambient(self._store, settings.context),),
         )
         agent = Agent(
             self.bus,
@@ -251,7 +248,11 @@ class Studio:
             self._minds.choose,
             spec.request.max_iterations or settings.context.max_iterations,
             steps,
-            self.budget.limit,
+            stopping(
+                self.budget,
+                self._observing.budgets(spec.agent, self._store, self._gate),
+                lambda: self._session_of(spec.agent),
+            ),
         )
         self.agent = agent
         await agent.think_with(spec.request.provider, spec.request.model)
@@ -286,7 +287,7 @@ class Studio:
         spec = self.spec
         character, facts = system_sections(spec.name or spec.agent, self._cwd, self._branch, date.today())
         who = "another agent" if spec.request.parent else "a person"
-        task = _TASK.format(who=who) if spec.request.background or spec.request.parent else ""
+        task = TASK.format(who=who) if spec.request.background or spec.request.parent else ""
         words = spec.persona.words.strip() if spec.persona else ""
         return (character, *(part for part in (self._skills, words, task) if part), facts)
 

@@ -51,7 +51,7 @@ class UsageRecorder:
         self._clock = clock
         self._agents: dict[str, _Agent] = {}
         self._waiting: deque[UsageRow] = deque(maxlen=KEPT_BACK)
-        bus.subscribe(
+        self._subscription = bus.subscribe(
             self._take,
             TurnStarted,
             ContextAssembled,
@@ -62,6 +62,10 @@ class UsageRecorder:
             ContextCut,
             name="usage",
         )
+
+    async def settled(self) -> None:
+        """Wait until everything that was reported so far is in the record. Not for a subscriber of the bus."""
+        await self._subscription.drained()
 
     async def _take(self, batch: Sequence[Event]) -> None:
         for event in batch:
