@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from gshtui.agents import commands as agent_commands
 from gshtui.agents.agent import Agent
@@ -382,7 +382,7 @@ class Hub:
             lambda name: self._roster.get(name) if self._roster is not None else None,
             str(self.options.cwd), self._observing.redactor.redact,
         )  # fmt: skip
-        for command in commands(self.contexts, self.store.agent, self._agent_names):
+        for command in commands(cast("Any", self.contexts), self.store.agent, self._agent_names):
             self.registry.register(command)
 
     def _agent_names(self) -> list[str]:

@@ -11,9 +11,12 @@ import os
 from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
+from typing import Any, cast
 
 from gshtui.agents import commands as agent_commands
 from gshtui.agents.agent import Agent
+from gshtui.agents.context import commands as context_commands
+from gshtui.agents.context.making import make_contexts
 from gshtui.agents.engines import engine_for
 from gshtui.agents.fleet.terminals import Terminals
 from gshtui.agents.ledger import Ledger
@@ -199,11 +202,24 @@ class Studio:
             *skill_commands.commands(),
             *record_commands(self.bus, self._store, settings, self._session_of, self.spec.cwd),
             *self._shared(settings),
+            *self._about_context(settings),
         ):
             self.registry.register(command)
         for tool in unknown_tools(self.registry, self.spec.limits):
             text = f"There is no tool {tool!r}, which this agent was to have."
             self.bus.publish(Noticed(level="warning", text=text, about=self.spec.agent))
+
+    def _about_context(self, settings: Settings) -> list[AnyCommand]:
+        """What is told of contexts, its own and others'."""
+        assert self._store is not None and self._minds is not None and self._observing is not None
+        contexts = make_contexts(
+            self.bus, self._store, settings.context, self._minds, self._here, self.spec.cwd,
+            self._observing.redactor.redact,
+        )  # fmt: skip
+        return context_commands.commands(cast("Any", contexts), self._store.agent)
+
+    def _here(self, agent: str) -> Agent | None:
+        return self.agent if agent in (self.spec.agent, self.spec.name) else None
 
     def _shared(self, settings: Settings) -> list[AnyCommand]:
         """What it shares with others: terminals, and messages, which a hub delivers."""
