@@ -32,7 +32,7 @@ from gshtui.commands.declaration import Assessment, Command, Effect, Invocation
 from gshtui.commands.registry import AnyCommand
 
 if TYPE_CHECKING:
-    from gshtui.context.service import Contexts
+    from gshtui.agents.context.everywhere import Everywhere
 
 Names = Callable[[], list[str]]
 """The agents that can be named, for completion."""
@@ -53,7 +53,7 @@ RESTORE = "Send one block that a cut took out in full again (its id as in the cu
 UNDO = "Undo a cut: all that it took out is sent again. Without an id, the newest one."
 
 
-def commands(contexts: Contexts, row: Row | None, names: Names = list) -> list[AnyCommand]:
+def commands(contexts: Everywhere, row: Row | None, names: Names = list) -> list[AnyCommand]:
     """The family. `row`: an agent of the roster, where there is a record; `names`: for completion."""
     rights = Rights(row)
     return [*_reading(Reading(contexts, rights), rights, names), *_cutting(Cutting(contexts, rights), rights, names)]

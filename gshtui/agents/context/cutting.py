@@ -19,7 +19,7 @@ from gshtui.commands.declaration import Invocation, Outcome, UsageError, Word
 from gshtui.guard.sanitise import one_line
 
 if TYPE_CHECKING:
-    from gshtui.context.service import Contexts
+    from gshtui.agents.context.everywhere import Everywhere
 
 
 class CutParameters(ToolParameters):
@@ -66,7 +66,7 @@ class TuneParameters(ToolParameters):
 class Cutting:
     """The handlers."""
 
-    def __init__(self, contexts: Contexts, rights: Rights) -> None:
+    def __init__(self, contexts: Everywhere, rights: Rights) -> None:
         self._contexts = contexts
         self._rights = rights
 

@@ -12,10 +12,10 @@ from gshtui.commands.declaration import CommandError
 from gshtui.context.views import ContextError
 
 if TYPE_CHECKING:
-    from gshtui.context.service import Contexts
+    from gshtui.agents.context.everywhere import Everywhere
 
 
-async def facts(contexts: Contexts, agent: str) -> dict[str, Any]:
+async def facts(contexts: Everywhere, agent: str) -> dict[str, Any]:
     """Plain data about an agent's context. Raises `CommandError` when nothing is known of it."""
     try:
         view = await contexts.view(agent)

@@ -14,7 +14,7 @@ from gshtui.commands.declaration import UsageError
 from gshtui.context.views import ContextView
 
 if TYPE_CHECKING:
-    from gshtui.context.service import Contexts
+    from gshtui.agents.context.everywhere import Everywhere
 
 ALL = 1_000_000
 """Iterations: every one."""
@@ -56,7 +56,7 @@ def iteration(agent: str, iterations: Sequence[Iteration], name: str) -> Which:
 
 
 async def sides(
-    contexts: Contexts, agent: str, words: str, target: Callable[[str], Awaitable[str]]
+    contexts: Everywhere, agent: str, words: str, target: Callable[[str], Awaitable[str]]
 ) -> tuple[Which, Which]:
     """Both sides of a comparison: `3 7`, `3` (with the next), `main helper`, `helper:4 main:last`.
 
@@ -108,17 +108,25 @@ def block(view: ContextView, name: str) -> tuple[int, Block]:
     wanted = name.strip().removeprefix("#")
     if wanted.isdecimal() and 0 < int(wanted) <= len(numbered):
         return numbered[int(wanted) - 1]
-    for fits in (
-        lambda one: one.id == wanted or one.hash == wanted,
-        lambda one: wanted in (one.path, one.source),
-        lambda one: len(wanted) >= 4 and (one.id.startswith(wanted) or one.path.endswith(f"/{wanted}")),
-    ):
-        found = [(number, one) for number, one in numbered if wanted and fits(one)]
+    for fits in (_named, _known_as, _ends_with):
+        found = [(number, one) for number, one in numbered if wanted and fits(one, wanted)]
         if len(found) == 1:
             return found[0]
         if found:
             raise _several(name, (f"#{number}" for number, _ in found))
     raise UsageError(f"There is no block {name.strip()[:60]!r}.", hint="`context section=history` lists them.")
+
+
+def _named(block: Block, wanted: str) -> bool:
+    return wanted in (block.id, block.hash)
+
+
+def _known_as(block: Block, wanted: str) -> bool:
+    return wanted in (block.path, block.source)
+
+
+def _ends_with(block: Block, wanted: str) -> bool:
+    return len(wanted) >= 4 and (block.id.startswith(wanted) or block.path.endswith(f"/{wanted}"))
 
 
 def removed(receipts: Sequence[Receipt], name: str) -> str:

@@ -23,7 +23,7 @@ from gshtui.context.carry import CarryBy
 from gshtui.context.views import ContextError, ContextView
 
 if TYPE_CHECKING:
-    from gshtui.context.service import Contexts
+    from gshtui.agents.context.everywhere import Everywhere
 
 AGENTS_BLOCKS = 12
 """Blocks of a section that an agent is told when it sets no limit: looking must not fill what is looked at."""
@@ -79,7 +79,7 @@ class CarryParameters(ToolParameters):
 class Reading:
     """The handlers."""
 
-    def __init__(self, contexts: Contexts, rights: Rights) -> None:
+    def __init__(self, contexts: Everywhere, rights: Rights) -> None:
         self._contexts = contexts
         self._rights = rights
 

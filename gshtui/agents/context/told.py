@@ -10,6 +10,7 @@ from functools import wraps
 from typing import Any, TypeVar
 
 from gshtui.agents.context import plain
+from gshtui.agents.ports import RecordError
 from gshtui.commands.declaration import CommandError, Invocation, Outcome
 from gshtui.context.views import ContextError
 
@@ -27,6 +28,8 @@ def telling(handler: Handler[S, P]) -> Handler[S, P]:
             outcome = await handler(self, invocation, parameters)
         except ContextError as error:
             raise CommandError(error.message, hint=error.hint) from error
+        except RecordError as error:
+            raise CommandError(str(error)) from error
         return for_agents(outcome) if invocation.caller.is_agent else outcome
 
     return told
