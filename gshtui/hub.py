@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from gshtui.agents import commands as agent_commands
 from gshtui.agents.agent import Agent
@@ -116,7 +116,7 @@ class Hub:
         self._observing: Observing | None = None
         self.fleet: Fleet | None = None
         self.contexts: Everywhere | None = None
-        """What any agent's model is sent, once there are agents and a record."""
+        """What any agent's model is sent, once there are providers and a record."""
         self.shell_log: ShellLog | None = None
         self.shared_shell: Any = None
         """The shell that people and agents share (`terminal_tools.shared.SharedShell`), once there is one."""
@@ -284,6 +284,7 @@ class Hub:
             in_use=self.ledger.in_use,
         ):
             self.registry.register(command)
+        self._make_contexts(self._minds)
 
     async def _start_agents(self) -> None:
         if self._gate is None or self._minds is None:
@@ -294,7 +295,6 @@ class Hub:
         self._skills = await asyncio.to_thread(lambda: section(read_shelf(self.options.cwd)))
         self._roster = Roster(self.bus, self._sessions, str(self.options.cwd))
         self._stops.append(("agents", self._roster.stop))
-        self._make_contexts(self._minds)
         agent = await self._roster.add(self.options.agent, self._make_agent, self.options.session)
         try:
             await agent.think_with(self.options.provider, self.options.model)
@@ -382,8 +382,15 @@ class Hub:
             lambda name: self._roster.get(name) if self._roster is not None else None,
             str(self.options.cwd), self._observing.redactor.redact,
         )  # fmt: skip
-        for command in commands(cast("Any", self.contexts), self.store.agent, self._agent_names):
+        for command in commands(self.contexts, self.store.agent, self._agent_names):
             self.registry.register(command)
+
+    async def _context_facts(self, agent: str) -> dict[str, Any] | None:
+        if self.contexts is None:
+            return None
+        from gshtui.agents.context.facts import facts
+
+        return await facts(self.contexts, agent)
 
     def _agent_names(self) -> list[str]:
         return [entry.agent for entry in self.ledger.entries()]
@@ -427,7 +434,10 @@ class Hub:
         for command in (
             *tool_commands.commands(tools),
             *agent_commands.commands(
-                self.bus, self.ledger, lambda: self.fleet.rows(everywhere=False) if self.fleet is not None else []
+                self.bus,
+                self.ledger,
+                lambda: self.fleet.rows(everywhere=False) if self.fleet is not None else [],
+                self._context_facts,
             ),
             *native_commands.commands(self.bus),
             *cli_commands.commands(),

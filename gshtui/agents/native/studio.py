@@ -11,7 +11,6 @@ import os
 from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
-from typing import Any, cast
 
 from gshtui.agents import commands as agent_commands
 from gshtui.agents.agent import Agent
@@ -216,7 +215,7 @@ class Studio:
             self.bus, self._store, settings.context, self._minds, self._here, self.spec.cwd,
             self._observing.redactor.redact,
         )  # fmt: skip
-        return context_commands.commands(cast("Any", contexts), self._store.agent)
+        return context_commands.commands(contexts, self._store.agent)
 
     def _here(self, agent: str) -> Agent | None:
         return self.agent if agent in (self.spec.agent, self.spec.name) else None
