@@ -17,6 +17,7 @@ from gshtui.cli.agent import agent
 from gshtui.cli.at_prompt import gsh
 from gshtui.cli.completion import completion
 from gshtui.cli.config import config
+from gshtui.cli.context import compact, context, prune, timeline
 from gshtui.cli.doctor import doctor
 from gshtui.cli.logs import logs
 from gshtui.cli.options import json_option
@@ -99,7 +100,24 @@ def root(context: click.Context, **options: Any) -> int | None:
     raise click.UsageError("this does not say what to open; give each option once, with its value.")
 
 
-for _command in (gsh, prompt, run_command, agent, session, shell, config, doctor, completion, usage, logs, search):
+for _command in (
+    gsh,
+    prompt,
+    run_command,
+    agent,
+    context,
+    timeline,
+    compact,
+    prune,
+    session,
+    shell,
+    config,
+    doctor,
+    completion,
+    usage,
+    logs,
+    search,
+):
     root.add_command(_command)
 
 

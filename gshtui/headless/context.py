@@ -14,7 +14,7 @@ from gshtui.headless.line import LineOptions, run_line
 if TYPE_CHECKING:
     from gshtui.commands.declaration import Outcome
 
-CONTEXT_PARTS = frozenset({"store", "providers", "context"})
+CONTEXT_PARTS = frozenset({"store", "providers"})
 
 
 def show(agent: str, named: Mapping[str, str], *, request: bool, as_json: bool) -> int:

@@ -57,7 +57,7 @@ def rows(of: dict[str, Any]) -> list[tuple[str, str]]:
     """The facts for people."""
     window, size = of["window"], of["expected"]
     share = f" of {window:,} ({size / window:.0%})" if window else ""
-    off = f", estimates are off by {of['estimate_error']:.0%}" if of["estimate_error"] else ""
+    off = f", estimates are off by {of['estimate_error']:.0%}" if (of["estimate_error"] or 0) >= 0.005 else ""
     found = [
         ("conversation", str(of["session"])),
         ("model", f"{of['model'] or 'none yet'}" + (f" via {of['provider']}" if of["provider"] else "")),

@@ -66,8 +66,8 @@ def headline(view: ContextView, forecast: Forecast | None = None, number: int = 
     which = f"iteration {number}" if number else "the next request"
     size = view.expected or view.tokens
     full = f"{size:,} of {view.window:,} tokens ({size / view.window:.0%})" if view.window else f"{size:,} tokens"
-    estimate = "" if view.expected and not view.error else " by estimate"
-    if view.error:
+    estimate = " by estimate" if view.error is None else ""
+    if view.error and view.error >= 0.005:
         estimate = f" (estimates are off by {view.error:.0%} so far)"
     lines = [f"**{view.agent}**, {which}: {full}{estimate} · {view.model or 'no model yet'}"]
     if view.trigger:
