@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import msgspec
 
+from gshtui.bus.events.shell import FilesChanged
 from gshtui.bus.shell import ShellNote, ShellRecord
 
 Row = ShellRecord | ShellNote
+NAMED = 3
+"""Files that a line about changed files names."""
 
 
 class Filter(msgspec.Struct, frozen=True):
@@ -55,6 +58,14 @@ def failed(record: ShellRecord) -> bool:
 def place(row: Row) -> int:
     """What rows are ordered by: their time in microseconds; a record knows better, where a clock was put back."""
     return row.id if isinstance(row, ShellRecord) and row.id else int(row.at * 1e6)
+
+
+def files_note(event: FilesChanged, project: str) -> ShellNote:
+    """Changed files in a line, as the log keeps them: `src/a.py, +src/b.py and 12 more`; what is gone has a minus."""
+    marks = {"added": "+", "deleted": "−"}
+    named = [marks.get(change.kind, "") + change.path for change in event.changes[:NAMED]]
+    more = len(event.changes) - len(named) + event.more
+    return ShellNote("file", ", ".join(named) + (f" and {more} more" if more else ""), event.at, cwd=project)
 
 
 class Span(msgspec.Struct, frozen=True):

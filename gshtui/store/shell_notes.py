@@ -31,6 +31,16 @@ def add(connection: sqlite3.Connection, note: ShellNote, seq: int = 0) -> ShellN
     return None if row is None else note_of(row)
 
 
+def add_once(connection: sqlite3.Connection, note: ShellNote, seconds: float) -> None:
+    """Keep a note, unless the same one of so many seconds ago is kept."""
+    same = connection.execute(
+        "SELECT 1 FROM shell_notes WHERE at >= ? AND kind = ? AND text = ? AND cwd = ?",
+        (sound(note.at) - seconds, note.kind, clean_text(note.text), clean_text(note.cwd)),
+    ).fetchone()
+    if same is None:
+        add(connection, note)
+
+
 def listed(
     connection: sqlite3.Connection,
     *,

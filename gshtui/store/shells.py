@@ -143,6 +143,10 @@ class ShellHistory:
         kept = await self._writer.submit(lambda connection: shell_notes.add(connection, note))
         return kept or note
 
+    async def keep_note_once(self, note: ShellNote, seconds: float) -> None:
+        """Keep a note, unless somebody kept the same one in the last seconds."""
+        await self._writer.submit(lambda connection: shell_notes.add_once(connection, note, seconds))
+
     async def notes(
         self,
         *,

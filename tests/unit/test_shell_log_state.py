@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from gshtui.bus.events.hub import HubStarted
 from gshtui.bus.events.shell import FileChange, FilesChanged, ShellFolderChanged, ShellNoted, ShellRecorded
 from gshtui.bus.shell import ShellNote, ShellRecord
-from gshtui.bus.shell_rows import Filter, Row, Span, place
-from gshtui.ui.panes.shell_state import PAGE, PAGES, Asked, LogState, changed_files, reduce, with_filter, with_span
+from gshtui.bus.shell_rows import Filter, Row, Span, files_note, place
+from gshtui.ui.panes.shell_state import PAGE, PAGES, Asked, LogState, reduce, with_filter, with_span
 
 T = 1_800_000_000.0
 
@@ -180,8 +180,8 @@ def test_filters() -> None:
 
 def test_changed_files_in_a_line() -> None:
     changes = (FileChange("a", "added"), FileChange("b", "deleted"), FileChange("c", "modified"))
-    assert changed_files(FilesChanged(changes=changes)) == "+a, −b, c"
-    assert changed_files(FilesChanged(changes=(*changes, FileChange("d", "modified")), more=7)) == (
+    assert files_note(FilesChanged(changes=changes), "/p").text == "+a, −b, c"
+    assert files_note(FilesChanged(changes=(*changes, FileChange("d", "modified")), more=7), "/p").text == (
         "+a, −b, c and 8 more"
     )
 

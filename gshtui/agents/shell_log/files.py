@@ -69,9 +69,6 @@ class ProjectFiles:
     async def _keep(self) -> None:
         while True:
             event = await self._changes.get()
-            note = files_note(event, str(self._project))
             with contextlib.suppress(StoreError):  # what is seen now matters more than that it is kept
-                others = await self._store.notes(after=event.at - _SAME, kind="file", limit=20)
-                if not any(other.text == note.text and other.cwd == note.cwd for other in others):
-                    await self._store.keep_note(note)
+                await self._store.keep_note_once(files_note(event, str(self._project)), _SAME)
             self._bus.publish(event)

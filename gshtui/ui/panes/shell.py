@@ -58,8 +58,8 @@ class ShellPane(ShellFeed):
             self.action = action
             self.row = row
 
-    def __init__(self, clock: Callable[[], float] = time.time, project: str = "") -> None:
-        super().__init__(clock, project)
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        super().__init__(clock)
         self._resting: Timer | None = None
         self._rested = asyncio.Event()
 

@@ -48,10 +48,9 @@ class ShellFeed(Pane):
             self.start = start
             self.limit = limit
 
-    def __init__(self, clock: Callable[[], float] = time.time, project: str = "") -> None:
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
         super().__init__("shell", "Shell log", 3, EMPTY)
         self.state = LogState()
-        self.project = project
         self._clock = clock
         self.inside: ShellLogBody | None = None
         """The inside of the pane; `None` until there is something to show."""
@@ -82,7 +81,7 @@ class ShellFeed(Pane):
         before = self.state
         for event in events:
             if isinstance(event, HubStarted):
-                self.project, self._recorded = event.project or event.cwd, True
+                self._recorded = True
             self.state = reduce(self.state, event)
         if self.state is not before:
             self.draw()
@@ -152,7 +151,7 @@ class ShellFeed(Pane):
     def open_log(self) -> None:
         from gshtui.ui.widgets.shell_log.body import ShellLogBody  # not before the first frame
 
-        self.inside = ShellLogBody(self.project, self._clock)
+        self.inside = ShellLogBody(self.state.project, self._clock)
         self._body.display = False
         self.mount(self.inside)
         self._activate()

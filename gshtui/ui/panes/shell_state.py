@@ -13,15 +13,13 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.hub import HubStarted
 from gshtui.bus.events.shell import FilesChanged, ShellFolderChanged, ShellNoted, ShellRecorded
 from gshtui.bus.shell import ShellNote, ShellRecord
-from gshtui.bus.shell_rows import Filter, Row, Span, place
+from gshtui.bus.shell_rows import Filter, Row, Span, files_note, place
 
 CONSUMED: tuple[type[Event], ...] = (FilesChanged, HubStarted, ShellFolderChanged, ShellNoted, ShellRecorded)
 PAGE = 200
 """Rows that are asked for at once."""
 PAGES = 40
 """Pages that are kept; of more, those farthest from where the reader is are forgotten."""
-NAMED = 3
-"""Files that a line about changed files names."""
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -38,6 +36,7 @@ class LogState(msgspec.Struct, frozen=True):
     total: int = 0
     pages: dict[int, tuple[Row, ...]] = {}
     """By number: the rows from `PAGE` times it on."""
+    project: str = ""
     stale: int = 0
     """Counts what has happened that the rows here do not show in the right place: the record is to be asked again."""
 
@@ -86,19 +85,11 @@ def reduce(state: LogState, event: Event) -> LogState:
         case ShellFolderChanged(new=new) if new:
             return _with_row(state, ShellNote("folder", new, event.at, event.shell, new))
         case FilesChanged():
-            return _with_row(state, ShellNote("file", changed_files(event), event.at))
+            return _with_row(state, files_note(event, state.project))
         case HubStarted():
-            return _out_of_place(state)
+            return _out_of_place(replace(state, project=event.project or event.cwd))
         case _:
             return state
-
-
-def changed_files(event: FilesChanged) -> str:
-    """The files of an event in a line: `src/a.py, src/b.py and 12 more`; what is gone has a minus before it."""
-    marks = {"added": "+", "deleted": "−"}
-    named = [marks.get(change.kind, "") + change.path for change in event.changes[:NAMED]]
-    more = len(event.changes) - len(named) + event.more
-    return ", ".join(named) + (f" and {more} more" if more else "")
 
 
 def with_span(state: LogState, span: Span, asked: Asked) -> LogState:
@@ -132,7 +123,7 @@ def _newest(rows: tuple[Row, ...], known: tuple[Row, ...]) -> tuple[Row, ...]:
 
 def with_filter(state: LogState, filter: Filter) -> LogState:
     """An empty state for another filter; the record is to be asked."""
-    return state if filter == state.filter else LogState(filter, stale=state.stale + 1)
+    return state if filter == state.filter else LogState(filter, project=state.project, stale=state.stale + 1)
 
 
 def _same(one: Row, other: Row) -> bool:

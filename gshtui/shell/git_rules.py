@@ -1,0 +1,82 @@
+"""What git ignores: the rules of `.gitignore` (and `.ignore`) files, the innermost that says anything decides.
+
+Owns reading them; an unreadable file, or a rule that is no pattern, is passed by. Called by the walks of the tools and
+by the watch of the project's files.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pathspec import GitIgnoreSpec
+
+FILES = (".gitignore", ".ignore")
+_LARGEST_RULES = 256 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Ignore rules and the folder that they are relative to."""
+
+    base: str
+    spec: GitIgnoreSpec
+
+
+def ignored(path: str, is_folder: bool, rules: tuple[Rules, ...]) -> bool:
+    """Whether git would pass the path by; the innermost rules that say anything decide."""
+    for rule in reversed(rules):
+        relative = path[len(rule.base) :] + ("/" if is_folder else "")
+        verdict = rule.spec.check_file(relative).include
+        if verdict is not None:
+            return verdict
+    return False
+
+
+def rules_in(path: str, entries: list[os.DirEntry[str]]) -> Iterator[Rules]:
+    """The rules that a folder's own files give."""
+    for entry in entries:
+        if entry.name in FILES and (rules := _load(entry.path, path)) is not None:
+            yield rules
+
+
+def rules_above(root: str) -> tuple[Rules, ...]:
+    """Rules of the folders above, up to the repository's root. None when the folder itself is ignored by them."""
+    found: list[Rules] = []
+    folder = Path(root)
+    for above in (folder, *folder.parents):
+        if above != folder:
+            found[:0] = [rules for name in FILES if (rules := _load(str(above / name), str(above))) is not None]
+        if (above / ".git").exists():
+            exclude = _load(str(above / ".git" / "info" / "exclude"), str(above))
+            if exclude is not None:
+                found.insert(0, exclude)
+            break
+    else:
+        return ()
+    return () if ignored(root, True, tuple(found)) else tuple(found)
+
+
+def _load(file: str, base: str) -> Rules | None:
+    try:
+        if not os.path.isfile(file) or os.path.getsize(file) > _LARGEST_RULES:  # noqa: PTH113, PTH202 - hot
+            return None
+        with open(file, encoding="utf-8", errors="replace") as opened:  # noqa: PTH123 - hot
+            lines = opened.read().split("\n")
+    except OSError:
+        return None
+    try:
+        return Rules(base.rstrip("/") + "/", GitIgnoreSpec.from_lines(lines))
+    except (ValueError, re.error):  # a rule that is no pattern; git would pass by that one only
+        return Rules(base.rstrip("/") + "/", GitIgnoreSpec.from_lines(line for line in lines if _is_rule(line)))
+
+
+def _is_rule(line: str) -> bool:
+    try:
+        GitIgnoreSpec.from_lines([line])
+    except (ValueError, re.error):
+        return False
+    return True
