@@ -13,6 +13,8 @@ from pathlib import Path
 from gshtui.settings import paths
 from gshtui.settings.load import Loaded
 
+_SPECIAL = frozenset("<(|)>^#~[]*?=-!\\")
+"""What means something in zsh's patterns; before anything else a backslash would stand for itself."""
 KEYS = ("invoke_llm", "attach_agent", "list_agents", "cancel_agent")
 """The `[keybindings]` of the prompt."""
 
@@ -78,12 +80,12 @@ def zsh_pattern(pattern: str) -> str:
         if end > 0:
             inside = pattern[at + 1 : end]
             sign, rest = ("^", inside[1:]) if inside[0] == "!" else ("", inside)
-            escaped = "".join(c if c.isalnum() or c == "-" or not c.isascii() else f"\\{c}" for c in rest)
+            escaped = "".join(f"\\{c}" if c in _SPECIAL and c != "-" else c for c in rest)
             out.append(f"[{sign}{escaped}]")
             at = end
-        elif letter in "*?" or letter.isalnum() or not letter.isascii():
-            out.append(letter)
-        else:
+        elif letter in _SPECIAL and letter not in "*?":
             out.append(f"\\{letter}")
+        else:
+            out.append(letter)
         at += 1
     return "".join(out)

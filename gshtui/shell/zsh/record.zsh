@@ -10,7 +10,7 @@ typeset -ga _gsh_control=(
     '\u0000' '\u0001' '\u0002' '\u0003' '\u0004' '\u0005' '\u0006' '\u0007' '\b' '\t' '\n' '\u000b' '\f' '\r' '\u000e' '\u000f'
     '\u0010' '\u0011' '\u0012' '\u0013' '\u0014' '\u0015' '\u0016' '\u0017' '\u0018' '\u0019' '\u001a' '\u001b' '\u001c' '\u001d' '\u001e' '\u001f'
 )
-typeset -g _gsh_shell= _gsh_cwd= _gsh_began=
+typeset -g _gsh_shell= _gsh_began= _gsh_noted=
 typeset -gi _gsh_number=0 _gsh_cut=0
 typeset -ga _gsh_moves=()
 
@@ -98,8 +98,10 @@ _gsh_preexec() {
     typed=${typed%$'\n'}
     _gsh_open=0 _gsh_private=0
     (( ${precmd_functions[(Ie)_gsh_precmd]} && ${zshexit_functions[(Ie)_gsh_zshexit]} )) || _gsh_hook
-    if [[ $typed == '#'* ]]; then
-        _gsh_remark "$typed"
+    if [[ $typed == '#'* ]]; then  # comments are off, so zsh looks for a command of this name
+        [[ $_gsh_noted == $typed ]] || _gsh_remark "$typed"
+        _gsh_noted=
+        _gsh_hangup
         return 0
     fi
     if ! _gsh_kept "$typed"; then
@@ -120,7 +122,7 @@ _gsh_preexec() {
     _gsh_send 2>/dev/null
     # zsh cannot keep what it starts from inheriting the descriptor, so nothing is open while a command runs.
     _gsh_hangup
-    _gsh_cwd=$PWD _gsh_open=1
+    _gsh_open=1
     _gsh_now; _gsh_began=$REPLY
 }
 
@@ -160,9 +162,12 @@ _gsh_tell_moves() {
     _gsh_moves=()
 }
 
-# A line that is only a remark runs nothing, so no preexec is called for it.
+# A line that is only a remark runs nothing, so that no preexec is called for it.
 _gsh_zshaddhistory() {
-    [[ $1 != '#'* || ! -o interactive_comments ]] || (( ZSH_SUBSHELL )) || _gsh_remark "$1"
+    _gsh_noted=
+    [[ $1 == '#'* ]] && (( ZSH_SUBSHELL == 0 )) || return 0
+    _gsh_noted=${1%$'\n'}
+    _gsh_remark "$1"
     return 0
 }
 
