@@ -10,7 +10,7 @@ import re
 
 from gshtui.commands.declaration import UsageError
 
-_AGO = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)\s*(s|sec|m|min|h|hour|d|day|w|week)s?(?:\s+ago)?")
+_AGO = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)\s*(s|sec|m|min|h|hour|d|day|w|week)s?(?:\s+ago)?", re.ASCII)
 _SECONDS = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600, "hour": 3600, "d": 86_400, "day": 86_400, "w": 604_800}
 _SECONDS["week"] = _SECONDS["w"]
 FORMS = "as 30m, 2h, 7d, today, yesterday, 14:30, 2026-11-21 or 2026-11-21T14:30"
@@ -32,10 +32,10 @@ def moment(text: str, now: float) -> float | None:
     if said in ("today", "yesterday"):
         return (midnight - datetime.timedelta(days=said == "yesterday")).timestamp()
     try:
-        if re.fullmatch(r"\d{1,2}:\d{2}(?::\d{2})?", said):
+        if re.fullmatch(r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?", said):
             clock = datetime.time.fromisoformat(said.zfill(5))
             return datetime.datetime.combine(midnight, clock).timestamp()
-        if re.fullmatch(r"\d{9,11}(?:\.\d+)?", said):
+        if re.fullmatch(r"[0-9]{9,11}(?:\.[0-9]+)?", said):
             return float(said)
         return datetime.datetime.fromisoformat(text.strip().upper()).timestamp()
     except (ValueError, OverflowError, OSError) as error:

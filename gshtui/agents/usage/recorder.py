@@ -28,7 +28,7 @@ KEPT_BACK = 10_000
 class _Agent:
     """What is known of an agent since its last request. Times on the clock that never goes backwards."""
 
-    since: float = 0.0
+    since: float | None = None
     estimate: int = 0
     provider: str = ""
     model: str = ""
@@ -95,7 +95,8 @@ class UsageRecorder:
             case ApprovalRequested():
                 agent.asked[event.approval] = now
             case ApprovalSettled():
-                agent.since += now - agent.asked.pop(event.approval, now)
+                waited = now - agent.asked.pop(event.approval, now)
+                agent.since = None if agent.since is None else agent.since + waited
             case UsageReported():
                 return self._row(agent, event, now)
             case ContextCut() if event.receipt.usage != Usage():
@@ -105,7 +106,7 @@ class UsageRecorder:
         return None
 
     def _row(self, agent: _Agent, event: UsageReported, now: float) -> UsageRow:
-        seconds = max(0.0, now - agent.since) if agent.since else 0.0
+        seconds = 0.0 if agent.since is None else max(0.0, now - agent.since)
         row = UsageRow(
             event.session,
             event.agent,

@@ -1,0 +1,157 @@
+"""Usage in the record: every request once, sums, trees, and a clock that goes backwards."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from gshtui.agents.usage.recorder import UsageRecorder
+from gshtui.agents.usage.report import bar, plain, table
+from gshtui.bus.bus import Bus
+from gshtui.bus.context import Receipt
+from gshtui.bus.events.agent import ContextAssembled, ModelChanged, TurnStarted, UsageReported
+from gshtui.bus.events.approval import ApprovalRequested, ApprovalSettled
+from gshtui.bus.events.context import ContextCut
+from gshtui.bus.messages import Usage
+from gshtui.bus.usage import UsageRow
+from gshtui.store.errors import StoreError
+from gshtui.store.store import Store
+from tests.kit.record import opened
+
+NOON = 1_795_262_400.0  # 2026-11-21 12:00 UTC
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncGenerator[Store]:
+    async with opened(tmp_path / "gsh.db") as made:
+        yield made
+
+
+def row(number: int = 1, **fields: object) -> UsageRow:
+    given = {"session": "s", "agent": "main", "turn": "t", "iteration": number, "at": NOON + number, "provider": "p"}
+    given |= {"model": "m", "usage": Usage(100, 10, 50, 5, 3), "cost": 0.5, "estimate": 100, "seconds": 2.0}
+    return UsageRow(**(given | fields))  # type: ignore[arg-type]
+
+
+def reported(iteration: int, **fields: object) -> UsageReported:
+    given = {"agent": "main", "session": "s", "turn": "t", "iteration": iteration, "provider": "p", "model": "m"}
+    given |= {"usage": Usage(100, 10), "cost": 0.25}
+    return UsageReported(**(given | fields))  # type: ignore[arg-type]
+
+
+async def test_sums_by_day_agent_model_and_conversation(store: Store) -> None:
+    await store.add_usage(row(1), row(2, agent="0001", model="n", cost=None), row(3, at=NOON + 86_400, session="z"))
+    days = await store.usage("day")
+    assert [(day.key, day.requests, day.unpriced, day.cost) for day in days] == [
+        ("2026-11-21", 2, 1, 0.5),
+        ("2026-11-22", 1, 0, 0.5),
+    ]
+    assert days[0].usage == Usage(200, 20, 100, 10, 6) and days[0].tokens == 330
+    assert days[0].error == pytest.approx(200 / 310 - 1)
+    assert {one.key for one in await store.usage("agent")} == {"main", "0001"}
+    assert [one.key for one in await store.usage("model", agent="0001")] == ["n"]
+    assert [one.requests for one in await store.usage("session", sessions=["z"])] == [1]
+    assert [one.key for one in await store.usage("day", after=NOON + 1_000)] == ["2026-11-22"]
+
+
+async def test_a_request_that_is_told_twice_counts_once(store: Store) -> None:
+    await store.add_usage(row(1))
+    await store.add_usage(row(1), row(1))
+    await store.add_usage(row(1, purpose="compact"))
+    assert [one.requests for one in await store.usage("day")] == [2]
+
+
+async def test_a_clock_that_goes_backwards_loses_nothing(store: Store) -> None:
+    await store.add_usage(*(row(n, at=NOON - n * 50_000) for n in range(6)))
+    await store.add_usage(row(7, at=float("nan")), row(8, at=1e300), row(9, at=-1e300))
+    days = await store.usage("day")
+    assert sum(day.requests for day in days) == 9
+    assert [day.key for day in days] == sorted(day.key for day in days)
+
+
+async def test_a_tree_is_a_conversation_and_all_that_grew_out_of_it(store: Store) -> None:
+    async def made(parent: str = "") -> str:
+        return (await store.create_session(cwd="/p", agent="main", parent=parent)).id
+
+    root = await made()
+    child = await made(root)
+    grandchild = await made(child)
+    stranger = await made()
+    for number, session in enumerate((root, child, grandchild, stranger)):
+        await store.add_usage(row(number, session=session))
+    assert set(await store.session_tree(root)) == {root, child, grandchild}
+    assert sum(one.requests for one in await store.usage("agent", sessions=await store.session_tree(child))) == 2
+    assert await store.session_tree("'; DROP TABLE usage --") == ["'; DROP TABLE usage --"]
+
+
+async def test_the_bus_fills_it_with_estimates_times_and_compactions(store: Store) -> None:
+    bus, now = Bus(), 0.0
+    recorder = UsageRecorder(bus, store.add_usage, carried=lambda agent: agent == "0001", clock=lambda: now)
+    bus.publish(ModelChanged(agent="main", provider="p", model="m"))
+    bus.publish(TurnStarted(agent="main", session="s", turn="t", prompt="x"))
+    await bus.drained()
+    now = 10.0
+    bus.publish(ContextAssembled(agent="main", session="s", turn="t", iteration=1, tokens=120))
+    bus.publish(reported(1))
+    bus.publish(reported(1, agent="0001"))
+    await bus.drained()
+    bus.publish(ApprovalRequested(approval="a", agent="main", session="s", call="c", tool="x", effect="x", subject="x"))
+    await bus.drained()
+    now = 600.0
+    bus.publish(ApprovalSettled(approval="a", agent="main", call="c", decision="once"))
+    bus.publish(ContextCut(agent="main", session="s", receipt=Receipt("compact", "main", "s", usage=Usage(900, 90))))
+    bus.publish(ContextCut(agent="main", session="s", receipt=Receipt("prune", "main", "s")))
+    await bus.drained()
+    now = 605.0
+    bus.publish(reported(2, cost=None))
+    await recorder.settled()
+    [main] = await store.usage("agent")
+    assert (main.requests, main.unpriced, main.usage) == (3, 1, Usage(1_100, 110))
+    assert main.seconds == 15.0, "waiting for a person is no work"
+    assert (main.estimate, main.counted) == (120, 100)
+    assert [one.key for one in await store.usage("model")] == ["m"]
+    await bus.close()
+
+
+async def test_what_cannot_be_written_now_is_written_with_the_next_one(store: Store) -> None:
+    full = True
+
+    async def keep(*rows: UsageRow) -> None:
+        if full:
+            raise StoreError("full", "The disk is full.")
+        await store.add_usage(*rows)
+
+    bus = Bus()
+    recorder = UsageRecorder(bus, keep)
+    bus.publish(reported(1))
+    await recorder.settled()
+    full = False
+    bus.publish(reported(2))
+    await recorder.settled()
+    assert [one.requests for one in await store.usage("agent")] == [2]
+    await bus.close()
+
+
+async def test_many_processes_write_at_once(store: Store) -> None:
+    async with opened(store.path) as other:
+        await asyncio.gather(*(s.add_usage(row(n)) for n in range(40) for s in (store, other)))
+    assert [one.requests for one in await store.usage("agent")] == [40]
+
+
+async def test_the_table_says_what_it_leaves_out(store: Store) -> None:
+    await store.add_usage(row(1), row(2, agent="\x1b[31mred", cost=None, at=time.time()))
+    sums = await store.usage("agent")
+    text = table(sums, "agent")
+    assert "further requests whose price is not known" in text and "total" in text and "\x1b" not in text
+    assert plain(sums[1])["cost"] is None
+    assert len({len(line.rstrip("█▏▎▍▌▋▊▉ ")) <= 90 for line in text.splitlines()}) == 1
+    assert table([], "day") == "Nothing was used."
+
+
+@pytest.mark.parametrize(("value", "cells"), [(0, 0), (1e-9, 1), (50, 12), (100, 24), (1e9, 24)])
+def test_bars(value: float, cells: int) -> None:
+    assert len(bar(value, 100)) == cells

@@ -1,0 +1,82 @@
+"""The ambient summary: the seed's words, once, in a new conversation only."""
+
+from __future__ import annotations
+
+from gshtui.bus.shell import ShellRecord
+from gshtui.context.retrieval.ambient import ambient
+from gshtui.settings.tables import Context
+from gshtui.store.errors import StoreError
+
+
+class Kept:
+    """A history, newest first."""
+
+    def __init__(self, *records: ShellRecord, outputs: dict[str, str] | None = None, broken: bool = False) -> None:
+        self.records, self.outputs, self.broken = records, outputs or {}, broken
+
+    async def history(self, *, agent: str | None = None, limit: int = 50) -> list[ShellRecord]:
+        if self.broken:
+            raise StoreError("corrupt", "It is damaged.")
+        return [record for record in self.records if record.agent == agent][:limit]
+
+    async def output(self, key: str) -> str:
+        if key not in self.outputs:
+            raise StoreError("unknown", "It is gone.")
+        return self.outputs[key]
+
+
+def ran(command: str, exit: int | None = 0, **more: object) -> ShellRecord:
+    fields = {"command": command, "cwd": "/project", "exit": exit, "state": "done", **more}
+    return ShellRecord(**fields)  # type: ignore[arg-type]
+
+
+HISTORY = (ran("git diff"), ran("cargo test", 1, output="k"), ran("ls", agent="main"), ran("cargo build"))
+
+
+async def said(kept: Kept, new: bool = True, **settings: object) -> list[str]:
+    found = await ambient(kept, Context.model_validate(settings))(new)
+    assert all(along.once and along.source == "shell activity" for along in found.along)
+    return [along.text for along in found.along]
+
+
+async def test_the_last_commands_of_the_person_in_their_order() -> None:
+    assert await said(Kept(*HISTORY)) == [
+        "# Recent Shell Activity\n\n"
+        "$ cargo build (in /project) → exit 0\n"
+        "$ cargo test (in /project) → exit 1\n"
+        "$ git diff (in /project) → exit 0\n\n"
+        "Use the `search_context` tool for more shell history, past sessions, or logs."
+    ]
+
+
+async def test_as_many_as_the_setting_says() -> None:
+    [text] = await said(Kept(*HISTORY), ambient_commands=1)
+    assert text.count("\n$ ") == 1 and "git diff" in text
+    assert await said(Kept(*HISTORY), ambient_commands=0) == []
+
+
+async def test_a_conversation_that_goes_on_and_an_empty_history_say_nothing() -> None:
+    assert await said(Kept(*HISTORY), new=False) == []
+    assert await said(Kept()) == []
+    assert await said(Kept(*HISTORY, broken=True)) == []
+
+
+async def test_a_failed_commands_last_lines_are_told_where_output_is() -> None:
+    kept = Kept(*HISTORY, outputs={"k": "\n".join(f"line {n}" for n in range(30)) + "\n\x1b[31mFAILED\x1b[0m\n"})
+    [text] = await said(kept)
+    assert "→ exit 1\n  line 21\n" in text and "  FAILED\n$ git diff" in text and "\x1b" not in text
+    [short] = await said(kept, stdout_max_lines=2)
+    assert "  line 29\n  FAILED" in short and "line 28" not in short
+    assert "FAILED" not in (await said(kept, include_stdout=False))[0]
+    assert "FAILED" not in (await said(kept, stdout_max_lines=0))[0]
+
+
+async def test_the_window_itself_is_no_command_of_interest() -> None:
+    [text] = await said(Kept(ran("gsh-tui", None, state="running"), ran("make serve", None, state="running")))
+    assert "gsh-tui" not in text and "$ make serve (in /project) → running" in text
+
+
+async def test_it_stays_within_its_tokens_and_one_line_a_command() -> None:
+    kept = Kept(*(ran("echo " + "x" * 390 + "\nrm") for _ in range(50)))
+    [text] = await said(kept, ambient_commands=50, max_tokens=500)
+    assert len(text) < 2_300 and text.count("\n$ ") == len(text.split("\n")) - 4

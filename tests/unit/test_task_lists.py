@@ -1,0 +1,78 @@
+"""Lists of tasks: every operation gives a sound list, whatever came before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gshtui.bus.context import Task
+from gshtui.context.tasks import lists
+from gshtui.context.tasks.lists import TaskError
+
+STATES = st.sampled_from(["open", "active", "done", "dropped"])
+IDS = st.sampled_from(["1", "2", "3", "#2", "7", "", "x", "²", "99999999999999999999"])
+WORDS = st.text(max_size=12)
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("add"), WORDS),
+        st.tuples(st.just("mark"), IDS, STATES),
+        st.tuples(st.just("reword"), IDS, WORDS),
+        st.tuples(st.just("remove"), IDS),
+        st.tuples(st.just("write"), st.lists(st.tuples(IDS, WORDS, STATES), max_size=4)),
+    ),
+    max_size=30,
+)
+
+
+def applied(tasks: tuple[Task, ...], step: Any) -> tuple[Task, ...]:
+    name, *rest = step
+    does: dict[str, Any] = {"add": lists.added, "mark": lists.marked, "reword": lists.reworded}
+    does |= {"remove": lists.removed, "write": lists.written}
+    return does[name](tasks, *rest)
+
+
+@given(STEPS)
+def test_a_list_stays_sound_over_any_operations(steps: list[Any]) -> None:
+    tasks: tuple[Task, ...] = ()
+    for step in steps:
+        before = tasks
+        try:
+            tasks = applied(tasks, step)
+        except TaskError as error:
+            assert str(error).endswith(".") and tasks is before
+        ids = [task.id for task in tasks]
+        assert len(set(ids)) == len(ids) and all(ids)
+        assert all(task.text == " ".join(task.text.split()) != "" for task in tasks)
+        if step[0] in ("add", "mark", "reword"):
+            assert {task.id for task in before} <= set(ids), "nothing is lost by it"
+
+
+def test_one_is_worked_on_at_a_time() -> None:
+    tasks = lists.added(lists.added((), "one"), "two")
+    tasks = lists.marked(lists.marked(tasks, "1", "active"), "2", "active")
+    assert [task.state for task in tasks] == ["open", "active"]
+
+
+def test_a_task_is_found_by_its_number_or_its_first_words() -> None:
+    tasks = lists.added(lists.added((), "write the parser"), "write the tests")
+    assert lists.find(tasks, "#2").text == "write the tests"
+    assert lists.find(tasks, "Write the P").id == "1"
+    with pytest.raises(TaskError, match=r"no task 'write'; there are: 1, 2\."):
+        lists.find(tasks, "write")
+
+
+def test_a_new_list_keeps_the_numbers_of_the_same_words() -> None:
+    tasks = lists.added(lists.added((), "one"), "two")
+    tasks = lists.written(tasks, [("", "zero", "done"), ("", "two", "active")])
+    assert [(task.id, task.text) for task in tasks] == [("3", "zero"), ("2", "two")]
+
+
+def test_bounds() -> None:
+    with pytest.raises(TaskError, match="needs words"):
+        lists.added((), " \n ")
+    assert len(lists.added((), "x" * 9_000)[0].text) == lists.LONGEST
+    with pytest.raises(TaskError, match="100 tasks at most"):
+        lists.written((), [("", f"task {n}", "open") for n in range(101)])
