@@ -84,7 +84,9 @@ class ContextActions:
     # Receipts
 
     async def _receipt(self, agent: str, cut: str) -> None:
-        receipt = await (await self._service()).receipt(cut)
+        service = await self._service()
+        found = [one for one in await service.receipts(agent) if one.id == cut]
+        receipt = found[0] if found else await service.receipt(cut)
         hint = "enter opens an item · u restores it · nothing here is lost: an undo sends it all again"
 
         def decided(answer: Decided | None) -> None:

@@ -34,7 +34,7 @@ class ContextApp(FleetApp):
             NotReady: there is no hub.
             ContextError: the hub has no such service, since its record did not start.
         """
-        service = getattr(await self.bridge.running(), "contexts", None)
+        service = (await self.bridge.running()).contexts
         if service is None:
             from gshtui.context.views import ContextError
 

@@ -108,7 +108,7 @@ async def test_what_happens_makes_it_look_again_and_counts_the_answer() -> None:
     assert states.reduce(state, BlockPinned(agent="main", session=S, block="b")).stale
     state = states.reduce(state, TextDelta(agent="main", session=S, message="m", text="x" * 400))
     assert state.streamed == 400 and not state.stale
-    assert "~100 tokens of an answer so far" in title(state, "main", 120).plain
+    assert "answer so far ~100" in title(state, "main", 120).plain
     done = MessageAppended(agent="main", session=S, message=Message("m", "assistant", (Text("x"),)))
     assert states.reduce(state, done).streamed == 0 and states.reduce(state, done).stale
     assert (

@@ -83,6 +83,10 @@ def test_what_the_record_held_comes_before_what_is_new() -> None:
     undone = restored(TimelineState("main"), iterations(), [replace(COMPACTED, undone=True)], S)
     assert [mark.sign for mark in undone.marks] == ["", "", "", "U"]
     assert undone.window == 200_000 and undone.trigger == 160_000
+    late = replace(PRUNED, id="late", at=iterations()[-1].at + 5)
+    assert restored(TimelineState("main"), iterations(), [late], S).waiting[0].id == "late"
+    early = replace(PRUNED, id="early", kind="truncate", at=iterations()[1].at - 5)
+    assert [mark.sign for mark in restored(TimelineState("main"), iterations(), [early], S).marks][1] == "T"
     assert restored(TimelineState("main", session="else"), iterations(), [], S).marks == ()
 
 

@@ -40,8 +40,8 @@ def which(state: InspectorState) -> str:
     count = len(state.iterations)
     one = state.view.iteration if state.view is not None else None
     if one is None:
-        coming = f", ~{figures.tokens(state.streamed // 4)} tokens of an answer so far" if state.streamed else ""
-        return f"the next request (after {count} sent{coming})"
+        coming = f" · answer so far ~{figures.tokens(state.streamed // 4)}" if state.streamed else ""
+        return f"the next request, {count} sent{coming}"
     at = time.strftime("%H:%M:%S", time.localtime(one.at)) if one.at else ""
     return f"request {state.place + 1} of {count}{f' at {at}' if at else ''}"
 

@@ -49,6 +49,7 @@ class InspectorWork(Vertical):
         self._peeks: dict[str, str] = {}
         self._unread: dict[str, None] = {}
         self._reading = False
+        self._counted = ("", 0)
 
     # Showing
 
@@ -64,6 +65,10 @@ class InspectorWork(Vertical):
             self.view.show(outline(state))
         if states.wanted(state):
             self.run_worker(self._read_texts(), exit_on_error=False, exclusive=True, group="texts")
+        counted = (state.agent, len(state.iterations))
+        if counted != self._counted and any(id.startswith("b:") for id in state.opened):
+            self._counted = counted
+            self.run_worker(self._read_carry(), exit_on_error=False, exclusive=True, group="carry")
         if state.stale:
             self.read()
 
@@ -126,10 +131,15 @@ class InspectorWork(Vertical):
             await self._read_request(contexts)
         if self.state.other is not None:
             await self._compare_with(contexts, self.state.other)
-        carry = {one.source: one for one in await contexts.carry(agent)}
-        if carry != self.state.carry:
-            self.become(replace(self.state, carry=carry, stale=False))
         self.state = replace(self.state, stale=again or self.state.stale)
+
+    async def _read_carry(self) -> None:
+        """What each source has cost: it goes through all requests, so only where it is shown, and once a request."""
+        try:
+            carry = {one.source: one for one in await (await self._source()).carry(self.state.agent)}
+        except (NotReady, ContextError):
+            return
+        self.become(replace(self.state, carry=carry))
 
     async def _read_texts(self) -> None:
         try:

@@ -137,7 +137,19 @@ def restored(
     if state.session and session != state.session:
         return state
     known = {receipt.id: receipt for receipt in receipts}
-    marks = [_of(one, known) for one in iterations if not session or one.session == session]
+    mine = [one for one in iterations if not session or one.session == session]
+    marks = [_of(one, known) for one in mine]
+    named = {id for one in mine for id in one.cuts}
+    waiting: list[Cut] = []
+    for receipt in known.values():
+        if receipt.id in named:
+            continue
+        at = next((at for at, mark in enumerate(marks) if mark.at >= receipt.at), None)
+        cut = Cut("U", receipt.id) if receipt.undone else cut_of(receipt)
+        if at is None:
+            waiting.append(cut)
+        else:
+            marks[at] = replace(marks[at], cuts=(*marks[at].cuts, cut))
     for number in range(len(marks) - 1):  # the last one of a turn ended it
         if marks[number].turn != marks[number + 1].turn:
             marks[number] = replace(marks[number], end="end")
@@ -145,9 +157,10 @@ def restored(
         marks[-1] = replace(marks[-1], end=marks[-1].end or "end")
     there = {(mark.turn, mark.iteration) for mark in marks}
     newer = [mark for mark in state.marks if (mark.turn, mark.iteration) not in there]
-    last = iterations[-1] if iterations else None
+    last = mine[-1] if mine else None
     return replace(
         state,
+        waiting=state.waiting or tuple(waiting),
         marks=(*marks, *newer)[-KEPT:],
         window=state.window or (last.window if last else 0),
         trigger=state.trigger or (last.trigger if last else 0),

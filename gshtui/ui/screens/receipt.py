@@ -97,7 +97,7 @@ class ReceiptScreen(ModalScreen[Decided | None]):
             item = self._item()
             return self.kind == "made" and item is not None and item.fate not in ("kept", "carried")
         if action == "undo":
-            return self.kind == "made" and not self.receipt.undone and self.receipt.kind != "truncate"
+            return self.kind == "made" and not self.receipt.undone
         if action == "edit":
             can = self.kind == "proposed" or (self.kind == "made" and not self.receipt.undone)
             return can and bool(self.receipt.summary)
