@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from gshtui.agents.tools import stored_output
 from gshtui.agents.usage import commands as usage_commands
 from gshtui.agents.whose import sessions_by_agent
 from gshtui.bus.bus import Bus
@@ -19,9 +20,10 @@ from gshtui.store.store import Store
 
 
 def commands(bus: Bus, store: Store, settings: Settings, here: Callable[[str], str], cwd: str) -> list[AnyCommand]:
-    """Usage, search, log and tasks. `here(agent)`: the conversation of an agent of this process, else empty."""
+    """Usage, search, log, outputs and tasks. `here(agent)`: the conversation of an agent of this process, else empty."""
     return [
         *usage_commands.commands(store),
         *search_commands.commands(store, settings.general.log_dir),
+        stored_output.command(store.output, settings.context.max_tool_output_bytes),
         *task_commands.commands(TaskShelf(bus, store), sessions_by_agent(store, here, cwd)),
     ]

@@ -16,13 +16,14 @@ from typing import Any
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent import AgentStatusChanged, ToolFinished, ToolOutput, ToolStarted
+from gshtui.bus.events.context import OutputTruncated
 from gshtui.bus.messages import ResultStatus, ToolCall, ToolResult
 from gshtui.commands.declaration import Assessment, Caller, CommandError, Effect, Invocation, Outcome
 from gshtui.commands.execute import run_parsed
 from gshtui.commands.language import validate
 from gshtui.commands.registry import AnyCommand, Registry, may_run
 from gshtui.commands.schema import tool_description, tool_schema
-from gshtui.context.shorten import shorten
+from gshtui.context.shorten import shorten, with_key
 from gshtui.guard.approval import Call, Gate
 from gshtui.providers.port import ToolSpec
 
@@ -189,16 +190,31 @@ class Toolbox:
         self, call: ToolCall, session: str, outcome: Outcome, status: ResultStatus, duration: float
     ) -> ToolResult:
         text = outcome.text or (json.dumps(outcome.data, default=str) if outcome.data is not None else "(no output)")
-        content = shorten(text, self.max_output_bytes)
-        full = outcome.full or (text if content != text else "")
+        size = len(text.encode(errors="replace"))
+        too_long = 0 < self.max_output_bytes < size
+        full = outcome.full or (text if too_long else "")
         key = await self._keep_output(session, call.id, full) if full else ""
+        content = shorten(text, self.max_output_bytes, key) if too_long else with_key(text, key)
+        original = max(outcome.bytes, size, len(full.encode(errors="replace")))
+        if full:
+            self._bus.publish(
+                OutputTruncated(
+                    agent=self._agent,
+                    session=session,
+                    call=call.id,
+                    tool=call.name,
+                    original_bytes=original,
+                    kept_bytes=len(content.encode(errors="replace")),
+                    output=key,
+                )
+            )
         return ToolResult(
             call.id,
             call.name,
             content,
             status=status,
             duration=duration,
-            bytes=outcome.bytes or len(text.encode(errors="replace")),
+            bytes=original if full else outcome.bytes or size,
             output=key,
             diff=outcome.diff,
         )

@@ -24,7 +24,8 @@ from gshtui.context.cutter import Cutter, Order, Review
 from gshtui.context.decisions import Decisions
 from gshtui.context.filing import Filing
 from gshtui.context.fit import refusal, with_room
-from gshtui.context.limits import ContextSettings, capture_bytes, limits
+from gshtui.context.limits import ContextSettings, Limits, capture_bytes, limits
+from gshtui.context.offered import offered
 from gshtui.context.overlays import Told
 from gshtui.context.plan import Plan
 from gshtui.context.ports import Along, Contribute, Contribution, Shelf
@@ -94,6 +95,8 @@ class ContextEngine:
         self._pace = Pace()
         self._passages: tuple[Passage, ...] = ()
         self._restored: tuple[Plan, Mapping[str, str]] | None = None
+        self._offered: tuple[tuple[tuple[ToolSpec, ...], int], tuple[ToolSpec, ...]] | None = None
+        self._told_small: set[str] = set()
         self._filing = Filing(shelf)
         self._cutter: Cutter | None = None
 
@@ -274,11 +277,29 @@ class ContextEngine:
         settings = self.settings.tuned(plan.tuned)
         if self._restored is None or self._restored[0] is not plan:
             self._restored = plan, await restored_outputs(self._shelf, messages, plan)
-        inputs = Inputs(draft.model, passages, draft.tools, draft.turn, draft.max_output, self._restored[1])
+        bounds = limits(model, settings)
+        inputs = Inputs(
+            draft.model, passages, self._tools(draft, bounds), draft.turn, draft.max_output, self._restored[1]
+        )
         return Terms(
-            self.agent, self.session, draft.provider, draft.model, model, settings, limits(model, settings), messages,
-            inputs,
+            self.agent, self.session, draft.provider, draft.model, model, settings, bounds, messages, inputs
         )  # fmt: skip
+
+    def _tools(self, draft: Draft, bounds: Limits) -> tuple[ToolSpec, ...]:
+        """What is offered of the tools, and a word on it where a small window leaves no room for all."""
+        if self._offered is not None and self._offered[0] == (draft.tools, bounds.hard):
+            return self._offered[1]
+        tools = offered(draft.tools, bounds.hard)
+        self._offered = (draft.tools, bounds.hard), tools
+        if len(tools) < len(draft.tools) and draft.key not in self._told_small:
+            self._told_small.add(draft.key)
+            names = ", ".join(tool.name for tool in tools)
+            text = (
+                f"The window of {draft.model} is {bounds.window:,} tokens, so it is offered {len(tools)} of "
+                f"{len(draft.tools)} tools: {names}."
+            )
+            self._bus.publish(Noticed(level="warning", text=text, about=self.agent))
+        return tools
 
     async def _update(
         self, iteration: str, usage: Usage | None = None, cost: float | None = None, error: str = "", sent: str = ""

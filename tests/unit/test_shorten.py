@@ -24,3 +24,15 @@ def test_head_and_tail_with_the_count(text: str, limit: int) -> None:
     assert data.startswith(head.encode())
     assert data.endswith(tail.encode())
     assert len(head.encode()) + len(tail.encode()) + int(marker[1].replace(",", "")) == len(data)
+
+
+def test_errors_of_the_middle_are_kept_and_the_marker_says_how_to_read_the_whole() -> None:
+    lines = [f"compiling module number {n}" for n in range(20_000)]
+    lines[9_000] = "src/x.c:12: error: expected ';'"
+    short = shorten("\n".join(lines), 10_000, "abc123")
+    assert len(short.encode()) <= 10_000 + 200
+    assert short.startswith("compiling module number 0\n")
+    assert short.endswith("compiling module number 19999")
+    assert "  9001│src/x.c:12: error: expected ';'" in short
+    assert "bytes omitted" in short
+    assert "`output key=abc123`" in short

@@ -5,27 +5,19 @@ Blocking, a block at a time, so that other threads get their turn. `bash` calls 
 
 from __future__ import annotations
 
-import re
 import time
 from collections import deque
 from collections.abc import Iterator
 
 from gshtui.agents.tools.filetype import describe, is_binary
 from gshtui.agents.tools.spool import Spool
+from gshtui.context.shorten import error_lines
 from gshtui.guard.sanitise import Sanitiser
 
 _BLOCK = 1 << 20
 _SECONDS = 20.0
 """For making an output readable; only a hostile one takes so long, and then its middle is left out."""
 _LATE = 8
-_ERRORS = 40
-_ERROR_LENGTH = 200
-_HINTS = ("rror", "RROR", "ail", "FAIL", "atal", "FATAL", "xception", "raceback", "anic", "egmentation", "denied")
-_ERROR_LINE = re.compile(
-    r"\b(?:\w*(?:Error|Exception|Failure)|errors?|ERRORS?|fail(?:ed|ures?|s)?|FAIL(?:ED|URES?)?|fatal|FATAL|Traceback"
-    r"|panic(?:ked)?|PANIC|Segmentation fault|[Pp]ermission denied|Failed|Fatal|E   )\b"
-)
-_NOT_AN_ERROR = re.compile(r"\b(?:0|no) (?:errors?|failures?|failed)\b", re.IGNORECASE)
 
 
 def text_of(spool: Spool) -> str:
@@ -64,7 +56,7 @@ def condensed(text: str, limit: int) -> str:
     head = head[: head.rfind("\n") + 1] or head
     tail = _cut(text[-(limit // 2) :][::-1], limit // 2)[::-1]
     tail = tail[tail.find("\n") + 1 :] if 0 <= tail.find("\n") < len(tail) // 2 else tail
-    errors = list(_error_lines(text, len(head), len(text) - len(tail)))
+    errors = list(error_lines(text, len(head), len(text) - len(tail)))
     left_out = sum(len(block.encode("utf-8", "replace")) for block in _blocks(text, len(head), len(text) - len(tail)))
     marker = f"[… {left_out:,} bytes left out …]"
     if errors:
@@ -83,22 +75,3 @@ def _cut(text: str, size: int) -> str:
     """As many of the first characters as have at most `size` bytes."""
     data = text.encode("utf-8", "replace")
     return text if len(data) <= size else data[:size].decode("utf-8", "ignore")
-
-
-def _error_lines(text: str, start: int, end: int) -> Iterator[str]:
-    """Lines between `start` and `end` that look like errors, with their numbers, at most 40 of them."""
-    number = text.count("\n", 0, start) + 1
-    found = 0
-    for at in range(start, end, _BLOCK):
-        block = text[at : min(at + _BLOCK, end)]
-        if not any(hint in block for hint in _HINTS):
-            number += block.count("\n")
-            continue
-        for line in block.split("\n"):
-            if _ERROR_LINE.search(line[:2_000]) and not _NOT_AN_ERROR.search(line[:2_000]):
-                yield f"{number:>6}│{line.strip()[:_ERROR_LENGTH]}"
-                found += 1
-                if found >= _ERRORS:
-                    return
-            number += 1
-        number -= 1  # the block's last line goes on in the next one

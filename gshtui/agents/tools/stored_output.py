@@ -1,0 +1,76 @@
+"""The command `output`: the whole of an output that was shortened, piece by piece, or the lines of it that hold a word.
+
+Owns the pages; refuses a key that the record does not have. A tool of every agent, so that nothing that was cut is out
+of reach. Declared in `record_commands`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from pydantic import Field
+
+from gshtui.agents.tools.parameters import ToolParameters
+from gshtui.commands.declaration import Command as Declared
+from gshtui.commands.declaration import CommandError, Invocation, Outcome
+from gshtui.store.errors import StoreError
+
+_LINES = 400
+_NOTES = 300
+DESCRIPTION = """\
+Read the whole of a tool output that was shortened: `key` is in its marker. From line `start`, `lines` of them; with \
+`query` only the lines that contain it, with their numbers."""
+
+
+class OutputParameters(ToolParameters):
+    """Which output, and what of it."""
+
+    key: str = Field(description="Key of the output, as the marker names it", min_length=1)
+    start: int = Field(1, description="First line, from 1; negative: counted from the end")
+    lines: int = Field(_LINES, description="How many lines", ge=1, le=100_000)
+    query: str = Field("", description="Only lines that contain this, in any case")
+
+
+def command(output: Callable[[str], Awaitable[str]], limit: int) -> Declared[OutputParameters]:
+    """The command. `output(key)`: a whole text, raises `StoreError`; `limit`: bytes of one answer, 0 for any."""
+
+    async def run(invocation: Invocation, parameters: OutputParameters) -> Outcome:
+        del invocation
+        try:
+            text = await output(parameters.key.strip())
+        except StoreError as error:
+            raise CommandError(error.message, hint=error.hint) from error
+        return await asyncio.to_thread(_page, text, parameters, (limit or 1 << 30) - _NOTES)
+
+    return Declared(
+        "output", "The whole of an output that was shortened", OutputParameters, run, positions=("key", "start"),
+        description=DESCRIPTION, family="run", tool=True,
+    )  # fmt: skip
+
+
+def _page(text: str, parameters: OutputParameters, limit: int) -> Outcome:
+    every = text.split("\n")
+    query = parameters.query.lower()
+    numbered = [(n, line) for n, line in enumerate(every, 1) if query in line.lower()] if query else []
+    if not query:
+        first = parameters.start if parameters.start > 0 else max(1, len(every) + 1 + parameters.start)
+        numbered = list(enumerate(every[first - 1 :], first))
+    shown: list[str] = []
+    size = 0
+    for number, line in numbered[: parameters.lines]:
+        row = f"{number:>6}│{line}" if query else line
+        size += len(row.encode(errors="replace")) + 1
+        if size > limit:
+            break
+        shown.append(row)
+    if numbered and not shown:  # one line longer than an answer may be: its beginning
+        shown = [numbered[0][1].encode(errors="replace")[:limit].decode(errors="ignore")]
+    last = numbered[len(shown) - 1][0] if shown else 0
+    left = len(numbered) - len(shown)
+    what = f"lines with {parameters.query!r}" if query else "lines"
+    note = f"[{len(shown):,} of {len(every):,} lines, {len(text.encode(errors='replace')):,} bytes in all"
+    note += f"; {left:,} more {what}: start={last + 1}]" if left and not query else f"; {left:,} more]" if left else "]"
+    data = {"key": parameters.key, "lines": len(every), "first": numbered[0][0] if shown else 0, "last": last}
+    body = "\n".join(shown)
+    return Outcome(data | {"text": body}, f"{body or '(no such lines)'}\n{note}")
