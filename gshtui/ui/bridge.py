@@ -122,6 +122,18 @@ class Bridge:
         store = (await self._running()).store
         return "" if store is None else await store.output(key)
 
+    async def note(self, text: str, cwd: str) -> None:
+        """Keep a remark in the shell log.
+
+        Raises:
+            NotReady: there is no hub, or no log.
+            gshtui.store.errors.StoreError: the record cannot take it.
+        """
+        log = (await self._running()).shell_log
+        if log is None:
+            raise NotReady("There is no shell log here: that part did not start.")
+        await log.note(text, cwd or str(self.opening.cwd))
+
     async def complete(self, line: str, cursor: int) -> Sequence[Any]:
         """What may stand at the cursor of a half-typed line of the command language; nothing while there is no hub."""
         if self.hub is None:

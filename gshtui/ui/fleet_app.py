@@ -12,6 +12,7 @@ from textual import on
 
 from gshtui.ui.actions import ActingApp
 from gshtui.ui.bridge import NotReady
+from gshtui.ui.messages import Note
 from gshtui.ui.panes.agents import AgentsPane
 from gshtui.ui.panes.shell import ShellPane
 
@@ -35,6 +36,20 @@ class FleetApp(ActingApp):
         from gshtui.ui.shell_actions import ShellActions
 
         ShellActions(self).perform(message.action, message.row)
+
+    @on(Note)
+    def _noted(self, message: Note) -> None:
+        self.run_worker(self._note(message.text, message.cwd), exit_on_error=False, group="notes")
+
+    async def _note(self, text: str, cwd: str) -> None:
+        from gshtui.store.errors import StoreError
+
+        try:
+            await self.bridge.note(text, cwd)
+        except (NotReady, StoreError) as error:
+            self.notify(f"The note could not be kept: {error}", severity="error", markup=False)
+        else:
+            self.notify("Noted in the shell log.", markup=False, timeout=2)
 
     @on(ShellPane.Needs)
     def _rows_needed(self, message: ShellPane.Needs) -> None:

@@ -26,6 +26,19 @@ class CommandLine(Message):
         self.line = line
 
 
+class Note(Message):
+    """Keep this remark in the shell log.
+
+    Args:
+        cwd: the folder that it is about; empty: the window's.
+    """
+
+    def __init__(self, text: str, cwd: str = "") -> None:
+        super().__init__()
+        self.text = text
+        self.cwd = cwd
+
+
 class OpenTerminal(Message):
     """Show the terminal of an agent in a tab, and go there.
 

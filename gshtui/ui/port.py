@@ -66,6 +66,11 @@ class HubPort(Protocol):
     """Agents in terminals (`terminals.Fleet`), or `None` where that part did not start."""
 
     @property
+    def shell_log(self) -> Any: ...
+
+    """What runs in shells (`note(text, cwd)`), or `None` where that part did not start."""
+
+    @property
     def shared_shell(self) -> Any: ...
 
     """The shell that people and agents share (`terminals.Shell`), or `None` while there is none."""

@@ -10,11 +10,11 @@ import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from gshtui.bus.events.shell import ShellNoted
 from gshtui.bus.shell import ShellRecord
 from gshtui.bus.shell_rows import Row
 from gshtui.ui.bindings import KEYS
 from gshtui.ui.bridge import NotReady
+from gshtui.ui.messages import Note
 from gshtui.ui.panes.shell_menu import applicable
 from gshtui.ui.panes.shell_words import ended
 from gshtui.ui.screens.picker import Choice, Picker
@@ -120,10 +120,10 @@ class ShellActions:
     # Notes
 
     def _note(self, row: Row | None) -> None:
-        cwd = row.cwd if isinstance(row, ShellRecord) and row.cwd else str(self._app.bridge.opening.cwd)
+        cwd = row.cwd if isinstance(row, ShellRecord) else ""
 
         def keep(words: str | None) -> None:
             if words:
-                self._app.publish(ShellNoted(shell="", text=words, cwd=cwd))
+                self._app.post_message(Note(words, cwd))
 
         self._app.push_screen(WordsScreen("A note for the shell log", hint="agents can read it too"), keep)

@@ -46,11 +46,14 @@ class FakeHub:
     service: Any = None
     """What answers about contexts (`tests.kit.recorded_contexts`)."""
 
+    log_of_shells: Any = None
+
     def __post_init__(self) -> None:
         self.bus = Bus()
         self.registry = FakeRegistry()
         self.fleet: Any = None
         self.shared_shell: Any = None
+        self.shell_log: Any = self.log_of_shells
         self.contexts: Any = self.service
         ui = SimpleNamespace(theme=self.theme, fps=60, notifications=["badge", "bell", "desktop"], editor="")
         self.settings = SimpleNamespace(ui=ui, keybindings=self.keybindings)

@@ -9,7 +9,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from gshtui.bus.events.shell import ShellNoted, ShellRecorded
+from gshtui.bus.events.shell import ShellRecorded
 from gshtui.bus.shell import ShellRecord
 from gshtui.bus.shell_rows import Filter, Row, Span
 from gshtui.store.errors import StoreError
@@ -276,15 +276,34 @@ async def test_pin_says_that_it_is_to_be_kept() -> None:
         assert area.value.startswith("Keep this in mind") and "IndexError" in area.value
 
 
-async def test_a_note_is_published() -> None:
+class Notes:
+    """A log that keeps notes."""
+
+    def __init__(self) -> None:
+        self.kept: list[tuple[str, str]] = []
+
+    async def note(self, text: str, cwd: str = "") -> None:
+        self.kept.append((text, cwd))
+
+
+async def test_notes_go_into_the_log() -> None:
     async with opened(FakeRecord()) as (pilot, app, _):
+        assert app.hub is not None
+        notes = app.hub.shell_log = Notes()
         await press(pilot, "n")
         assert isinstance(app.screen, WordsScreen)
-        await press(pilot, *"slow", "enter")
-        assert app.hub is not None
-        await app.bridge.shown()
-        noted = app.hub.intents(ShellNoted)
-        assert [(note.text, note.cwd) for note in noted if isinstance(note, ShellNoted)] == [("slow", "/home/you")]
+        await press(pilot, *"slow", "enter", "alt+1")
+        assert isinstance(app.bench.input, FoldingArea)
+        app.bench.input.put("# the lexer is new")
+        await press(pilot, "enter")
+        assert notes.kept == [("slow", "/home/you"), ("the lexer is new", "/src/aurora")]
+        assert app.bench.input.text == ""
+
+
+async def test_a_note_that_cannot_be_kept_is_said() -> None:
+    async with opened(FakeRecord()) as (pilot, app, _):
+        await press(pilot, "n", *"slow", "enter")
+        assert "could not be kept" in str(list(app._notifications)[-1].message)  # pyright: ignore[reportPrivateUsage]
 
 
 async def test_the_menu_lists_what_means_something() -> None:

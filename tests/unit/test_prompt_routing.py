@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gshtui.commands.lexer import tokens
-from gshtui.ui.widgets.prompt.routing import Nothing, Route, ToAgent, ToLanguage, route
+from gshtui.ui.widgets.prompt.routing import Nothing, Route, ToAgent, ToLanguage, ToLog, route
 
 COMMANDS = {
     "read": frozenset({"path", "start"}),
@@ -57,3 +57,9 @@ def test_a_shell_command_arrives_as_it_was_written(command: str) -> None:
     assert isinstance(target, ToLanguage)
     name, argument = tokens(target.line)
     assert (name.text, argument.key, argument.text) == ("bash", "command", command)
+
+
+def test_a_line_with_a_hash_is_a_note() -> None:
+    assert route("# the build is slow ", {}) == ToLog("the build is slow")
+    assert route("# A heading\n\nand a text", {}) == ToAgent("# A heading\n\nand a text")
+    assert route("#hashtag", {}) == ToAgent("#hashtag")

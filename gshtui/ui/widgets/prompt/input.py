@@ -15,13 +15,13 @@ from textual.message import Message
 from gshtui.bus.events.agent import PromptEditRequested, PromptSubmitted
 from gshtui.bus.ids import new_id
 from gshtui.ui.bindings import bind
-from gshtui.ui.messages import CommandLine, Intent
+from gshtui.ui.messages import CommandLine, Intent, Note
 from gshtui.ui.surroundings import app_of
 from gshtui.ui.widgets.prompt.completion import Candidate, CompletionSource
 from gshtui.ui.widgets.prompt.mentions import attachments
 from gshtui.ui.widgets.prompt.popup import CompletionPopup
 from gshtui.ui.widgets.prompt.recalling import RecallingArea
-from gshtui.ui.widgets.prompt.routing import Commands, Nothing, ToAgent, route
+from gshtui.ui.widgets.prompt.routing import Commands, Nothing, ToAgent, ToLog, route
 
 
 class PromptInput(RecallingArea):
@@ -134,6 +134,8 @@ class PromptInput(RecallingArea):
             attached = attachments(target.text, self.project)
             prompt = PromptSubmitted(prompt=new_id(), agent=self.agent, text=target.text, attachments=attached)
             self.post_message(Intent(prompt))
+        elif isinstance(target, ToLog):
+            self.post_message(Note(target.text))
         else:
             self.post_message(CommandLine(target.line))
         self.post_message(self.Sent(text))

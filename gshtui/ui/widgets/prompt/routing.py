@@ -1,4 +1,4 @@
-"""Where a submitted text goes: to the agent, to the command language, or to the shell.
+"""Where a submitted text goes: to the agent, to the command language, to the shell or its log.
 
 Pure: it decides from the text and the commands' names alone, and looks at no file. Called by `PromptInput` on submit.
 A person's prose must never run as a command, so a bare name counts only where nobody would write it as a sentence.
@@ -29,20 +29,27 @@ class ToLanguage(msgspec.Struct, frozen=True):
     line: str
 
 
+class ToLog(msgspec.Struct, frozen=True):
+    """The text is a note for the shell log, without its mark."""
+
+    text: str
+
+
 class Nothing(msgspec.Struct, frozen=True):
     """There is nothing to send; `why` says what is missing, or is empty when that is plain to see."""
 
     why: str = ""
 
 
-Route = ToAgent | ToLanguage | Nothing
+Route = ToAgent | ToLanguage | ToLog | Nothing
 
 
 def route(text: str, commands: Commands) -> Route:
     """Decide where the text goes.
 
     `/name …` is a command, also an unknown one, so that a typing mistake is named and not sent to a model; a path such
-    as `/etc/hosts …` is not. `//…` sends the text after the first slash as it stands. `!…` goes to the shell.
+    as `/etc/hosts …` is not. `//…` sends the text after the first slash as it stands. `!…` goes to the shell. A line
+    `# …` is a note for the shell log; more lines than one that begin so are a prompt with a heading.
     Everything else is a prompt, unless it is one line that is a command's name alone, or its name followed by one of
     its own parameters as `key=value`.
     """
@@ -55,6 +62,8 @@ def route(text: str, commands: Commands) -> Route:
         return _slash(body)
     if body.startswith("!"):
         return _bang(body[1:].strip())
+    if body.startswith("# ") and "\n" not in body:
+        return ToLog(body[2:].strip())
     return ToLanguage(body) if _reads_as_command(body, commands) else ToAgent(text)
 
 
