@@ -170,6 +170,12 @@ def sound(data: str, packed: int, blocks: bytes) -> None:
     differences.decoded(outputs.unpacked(bytes(blocks), bool(packed)))
 
 
+def hashes_in(packed: int, blocks: bytes) -> list[str]:
+    """Hashes of the texts that a row names. Raises as `sound`."""
+    pieces = differences.decoded(outputs.unpacked(bytes(blocks), bool(packed)))
+    return [piece.hash for piece in pieces if isinstance(piece, Block)]
+
+
 def unknown(id: str) -> StoreError:
     """The error for an iteration that is not in the record."""
     return StoreError("unknown", f"There is no iteration {id!r} in the record.", hint="Its conversation was removed.")

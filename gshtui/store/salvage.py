@@ -6,11 +6,14 @@ file itself. Called by `recovery` with a copy that may be spoilt.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from gshtui.store.files import with_companions
 
 PAGE = 4096
 _LARGEST = 2**62
@@ -26,14 +29,14 @@ def open_copy(copy: Path, template: Path) -> sqlite3.Connection:
     Raises:
         sqlite3.Error: no table can be seen even so.
     """
-    connection = _connect(copy)
+    connection = connect(copy)
     try:
         _tables(connection)
         return connection
     except sqlite3.Error:
         connection.close()
-    _replace_first_page(copy, template)
-    connection = _connect(copy)
+    replace_first_page(copy, template)
+    connection = connect(copy)
     try:
         _tables(connection)
     except sqlite3.Error:
@@ -47,19 +50,26 @@ def columns_of(connection: sqlite3.Connection, table: str) -> list[str]:
     return [str(row[1]) for row in connection.execute(f"PRAGMA table_info({table})")]
 
 
-def readable_rows(connection: sqlite3.Connection, table: str, columns: list[str]) -> Iterator[tuple[Any, ...]]:
-    """The rows that can be read, in order of their row ids; damaged stretches are stepped over."""
+def readable_rows(
+    connection: sqlite3.Connection, table: str, columns: list[str], *, patience: int = 10_000
+) -> Iterator[tuple[Any, ...]]:
+    """The rows that can be read, in order of their row ids; `patience` damaged stretches are stepped over."""
     select = f"SELECT rowid, {', '.join(columns)} FROM {table} WHERE rowid >= ? ORDER BY rowid"
-    start = -1
-    while start is not None:
+    start, barren = -1, 0
+    for _ in range(patience):
+        if start is None:
+            return
         last = start - 1
         try:
             for row in connection.execute(select, (start,)):
-                last = int(row[0])
-                yield row[1:]
+                if int(row[0]) > last:  # a damaged page may lead back, which would never end
+                    last, barren = int(row[0]), 0
+                    yield row[1:]
             return
         except sqlite3.Error:
-            start = _after_damage(connection, select + " LIMIT 1", last + 1)
+            # Where nothing is gained by it, larger and larger steps: the numbers of rows may lie far apart.
+            start = _after_damage(connection, select + " LIMIT 1", last + (1 << barren))
+            barren += 1
 
 
 def _after_damage(connection: sqlite3.Connection, probe: str, damaged: int) -> int | None:
@@ -80,14 +90,16 @@ def _after_damage(connection: sqlite3.Connection, probe: str, damaged: int) -> i
 
 
 def _reads(connection: sqlite3.Connection, probe: str, rowid: int) -> bool:
+    """Whether the row behind this place, if there is one, can be read and is where it should be."""
     try:
-        connection.execute(probe, (rowid,)).fetchall()
+        found = connection.execute(probe, (rowid,)).fetchall()
     except sqlite3.Error:
         return False
-    return True
+    return not found or int(found[0][0]) >= rowid
 
 
-def _connect(copy: Path) -> sqlite3.Connection:
+def connect(copy: Path) -> sqlite3.Connection:
+    """A connection that overlooks what can be overlooked, in the file and in its list of tables."""
     connection = sqlite3.connect(copy, isolation_level=None)
     connection.text_factory = _lenient
     connection.execute("PRAGMA writable_schema = ON")  # also reads a faulty schema, and a file that was cut off
@@ -103,7 +115,28 @@ def _tables(connection: sqlite3.Connection) -> None:
         raise sqlite3.DatabaseError("no table can be seen")
 
 
-def _replace_first_page(copy: Path, template: Path) -> None:
+def emptied_log(copy: Path, template: Path) -> None:
+    """Write what is in the copy's log into the copy itself, as far as SQLite believes it."""
+    for attempt in (1, 2):
+        try:
+            with contextlib.closing(connect(copy)) as connection:
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+                connection.execute("PRAGMA journal_mode = DELETE").fetchall()
+            break
+        except sqlite3.Error:
+            if attempt == 1:
+                replace_first_page(copy, template)
+    for log in with_companions(copy)[1:]:
+        log.unlink(missing_ok=True)
+
+
+def roots_of(connection: sqlite3.Connection) -> frozenset[int]:
+    """The pages at which the tables begin that can be seen."""
+    return frozenset(int(row[0]) for row in connection.execute("SELECT rootpage FROM sqlite_master WHERE rootpage"))
+
+
+def replace_first_page(copy: Path, template: Path) -> None:
+    """Put a sound list of tables in place of the copy's. It must have no log, or SQLite believes that one."""
     page = bytearray(template.read_bytes()[:PAGE])
     with copy.open("r+b") as file:
         pages = -(-os.fstat(file.fileno()).st_size // PAGE)

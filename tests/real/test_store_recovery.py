@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from gshtui.bus.context import Block, Iteration
 from gshtui.bus.messages import Message, Text
 from gshtui.store import check, opening, recovery
+from gshtui.store.errors import StoreError
 from gshtui.store.store import Store
 from tests.kit.home import Home
 from tests.kit.record import Notices, opened, said, until
@@ -150,6 +152,68 @@ async def test_whatever_the_damage_the_store_opens_with_what_is_left(
     assert _set_aside(path)[0].read_bytes() == damaged
 
 
+def _root_of(path: Path, table: str) -> int:
+    with sqlite3.connect(path) as raw:
+        (page,) = raw.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (table,)).fetchone()
+    raw.close()
+    return int(page)
+
+
+@pytest.mark.parametrize("how", ["noise", "zeroes"])
+async def test_a_table_that_loses_its_page_is_found_by_its_rows(path: Path, how: str) -> None:
+    """The page that leads to all messages, and the whole list of tables."""
+    root = _root_of(path, "messages")
+    for page in (root - 1, 0, *range(27, 30)):
+        if how == "noise":
+            _overwrite(path, range(page, page + 1))
+        else:
+            with path.open("r+b") as file:
+                file.seek(page * PAGE)
+                file.write(bytes(PAGE))
+    async with opened(path) as store:
+        messages, sessions = await _kept(store)
+        assert messages == MESSAGES + 1
+        assert sessions == 2
+        (long,) = [info for info in await store.sessions() if info.title == "long"]
+        found = await store.messages(long.id)
+        assert [stored.seq for stored in found] == list(range(1, MESSAGES + 1))
+        assert await store.prompts("/p") == ["typed"]
+        assert len(await store.grants("/p")) == 1
+        ((_, key),) = await store.outputs(long.id)
+        assert (await store.output(key)).startswith("full output")
+        assert await store.check() == []
+
+
+async def test_what_was_sent_is_recovered_with_its_texts(path: Path) -> None:
+    async with opened(path) as store:
+        (long,) = [info for info in await store.sessions() if info.title == "long"]
+        words = {f"{number:032x}": f"words {number} " * 200 for number in range(60)}
+        blocks: list[Block] = []
+        for number, name in enumerate(words):
+            blocks.append(Block(f"m{number}/0", "history", "text", "you", 1, name))
+            mark = Iteration(f"i{number}", "main", long.id, "t", 1, float(number))
+            await store.add_iteration(mark, blocks, {name: words[name]})
+            await store.add_overlay(long.id, f"o{number}", "pinned", 1.0, f'{{"n": {number}}}')
+    _overwrite(path, range(_root_of(path, "iterations") - 1, _root_of(path, "iterations")))
+    _overwrite(path, range(_root_of(path, "text_uses") - 1, _root_of(path, "text_uses")))
+    async with opened(path) as store:
+        marks = await store.iterations(long.id)
+        assert len(marks) >= 55
+        readable = 0
+        for mark in marks:
+            try:
+                readable += len(await store.blocks(mark.id)) == int(mark.id[1:]) + 1
+            except StoreError as error:
+                assert error.kind == "corrupt"
+        assert readable >= 40
+        assert [data for _, data in await store.overlays(long.id)] == [f'{{"n": {number}}}' for number in range(60)]
+        assert await store.text(f"{7:032x}") == words[f"{7:032x}"]
+        assert await store.check() == []
+        await store.delete_session(long.id)
+        with pytest.raises(StoreError):
+            await store.text(f"{7:032x}")
+
+
 async def test_what_is_only_in_the_log_is_recovered_too(path: Path) -> None:
     async with opened(path) as store:
         (info,) = [info for info in await store.sessions() if info.title == "short"]
@@ -186,7 +250,7 @@ async def test_a_large_file_is_checked_behind_the_scenes_and_recovered_at_the_ne
     async with opened(path) as store:
         await until(lambda: path.with_name("gsh.db.checked").exists(), store)
     path.with_name("gsh.db.checked").unlink()
-    _overwrite(path, range(50, 60))
+    _overwrite(path, range(150, 160))  # behind the list of tables, which is read at once
     notices = Notices()
     async with opened(path, notices):
         told = await notices.told("damaged")
