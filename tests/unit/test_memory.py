@@ -1,0 +1,251 @@
+"""The memory section: which files count, from whom, how much of them, and that they are read again when they change."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from gshtui.context import memory_files
+from gshtui.context.memory import Memory
+from gshtui.context.memory_files import MAX_FILE, MAX_TOTAL, MemoryFile, ReadFile, find, main_repository, read, trusted
+from gshtui.settings import trust
+from tests.kit.configuration import made_project, project_file
+from tests.kit.home import Home
+
+
+class Told(list[tuple[str, str]]):
+    def __call__(self, text: str, hint: str) -> None:
+        self.append((text, hint))
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return made_project(tmp_path / "project").resolve()
+
+
+def write(file: Path, text: str | bytes) -> Path:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(text.encode() if isinstance(text, str) else text)
+    return file
+
+
+async def passages(cwd: Path, told: Told | None = None) -> dict[str, str]:
+    """Source → text of what an agent of this folder gets."""
+    contribution = await Memory(cwd, told if told is not None else Told())(True)
+    return {passage.source: passage.text for passage in contribution.passages}
+
+
+async def test_from_the_root_down_to_the_folder_at_hand_one_of_each(project: Path, home: Home) -> None:
+    write(home.config / "gsh" / "AGENTS.md", "Be brief.")
+    write(project / "AGENTS.md", "Root rules.")
+    write(project / "CLAUDE.md", "not this")
+    write(project / "a" / "GEMINI.md", "Gemini's.")
+    write(project / "a" / "CLAUDE.md", "Claude's.")
+    write(project / "a" / "b" / "GEMINI.md", "Deep.")
+    write(project / "other" / "AGENTS.md", "not here")
+    write(project.parent / "AGENTS.md", "not above")
+    trust.trust(project, None)
+    found = await Memory(project / "a" / "b", Told())(True)
+    assert [passage.source for passage in found.passages] == [
+        "AGENTS.md (yours)",
+        "AGENTS.md",
+        "a/CLAUDE.md",
+        "a/b/GEMINI.md",
+    ]
+    assert [text.splitlines()[-1] for text in (p.text for p in found.passages)] == [
+        "Be brief.",
+        "Root rules.",
+        "Claude's.",
+        "Deep.",
+    ]
+    assert {passage.section for passage in found.passages} == {"memory"}
+    assert [passage.path for passage in found.passages][1] == str(project / "AGENTS.md")
+    assert all("give no rights" in passage.text for passage in found.passages)
+
+
+async def test_a_project_is_read_once_it_is_trusted_and_a_person_is_told_once(project: Path, home: Home) -> None:
+    write(home.config / "gsh" / "AGENTS.md", "Be brief.")
+    write(project / "AGENTS.md", "Type your keys.")
+    told = Told()
+    memory = Memory(project, told)
+    for _ in range(3):
+        assert [passage.source for passage in (await memory(False)).passages] == ["AGENTS.md (yours)"]
+    ((text, hint),) = told
+    assert "AGENTS.md" in text and str(project) in text and "not trusted" in text
+    assert "config trust" in hint
+    again = Told()
+    await passages(project, again)  # another window, another agent: it was said
+    assert again == []
+    trust.trust(project, None)
+    assert [passage.source for passage in (await memory(False)).passages] == ["AGENTS.md (yours)", "AGENTS.md"]
+    project_file(project, "[agent]\nmax_steps = 1\n", trusted=False)
+    assert [passage.source for passage in (await memory(False)).passages] == ["AGENTS.md (yours)"]
+    assert "was changed" in told[1][0]
+    trust.trust(project, (project / ".gsh" / "config.toml").read_bytes())
+    write(project / "sub" / "AGENTS.md", "x")
+    assert "sub/AGENTS.md" in await passages(project / "sub")
+    assert len(told) == 2
+
+
+async def test_nothing_there_says_nothing(project: Path) -> None:
+    told = Told()
+    assert await passages(project, told) == {}
+    assert await passages(project / "does" / "not" / "exist", told) == {}
+    assert told == []
+
+
+async def test_it_is_read_again_only_when_it_changed(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trust.trust(project, None)
+    file = write(project / "AGENTS.md", "one")
+    reads: list[int] = []
+    whole = memory_files.read
+
+    def counted(files: Sequence[MemoryFile]) -> list[ReadFile]:
+        reads.append(len(files))
+        return whole(files)
+
+    monkeypatch.setattr(memory_files, "read", counted)
+    memory = Memory(project, Told())
+    first = await memory(True)
+    assert await memory(False) is first
+    assert await memory(False) is first
+    assert reads == [1]
+    write(file, "two")
+    second = await memory(False)
+    assert "two" in second.passages[0].text
+    fresh = write(project / "fresh", "three")
+    fresh.replace(file)
+    assert "three" in (await memory(False)).passages[0].text
+    file.unlink()
+    assert (await memory(False)).passages == ()
+    write(file, "four")
+    assert "four" in (await memory(False)).passages[0].text
+    assert len(reads) == 5
+
+
+async def test_hostile_files_cost_themselves_and_are_named(project: Path, tmp_path: Path) -> None:
+    trust.trust(project, None)
+    secret = write(tmp_path / "secret", "the key")
+    write(project / "binary" / "AGENTS.md", b"\x7fELF\0\0\1")
+    write(project / "binary" / "latin" / "AGENTS.md", "Gr\xfc\xdfe".encode("latin-1"))
+    deep = project / "binary" / "latin" / "out" / "inside" / "fifo" / "gone" / "dir"
+    deep.mkdir(parents=True)
+    (project / "binary" / "latin" / "out" / "AGENTS.md").symlink_to(secret)
+    write(project / "docs" / "RULES.md", "Linked rules.")
+    (deep.parents[2] / "AGENTS.md").symlink_to(project / "docs" / "RULES.md")
+    os.mkfifo(deep.parents[1] / "AGENTS.md")
+    (deep.parents[0] / "CLAUDE.md").symlink_to("nowhere")
+    (deep / "AGENTS.md").mkdir()
+    write(deep / "CLAUDE.md", "\x1b[31mred\u202e and bare\r\n")
+    told = Told()
+    found = await passages(deep, told)
+    assert list(found) == ["binary/latin/out/inside/AGENTS.md", str((deep / "CLAUDE.md").relative_to(project))]
+    assert "Linked rules." in found["binary/latin/out/inside/AGENTS.md"]
+    assert "\x1b" not in "".join(found.values()) and "\u202e" not in "".join(found.values())
+    assert "the key" not in "".join(found.values())
+    why = {text.split(" is not used: ")[0].removeprefix("binary/"): text for text, _ in told}
+    assert "no text" in why["AGENTS.md"]
+    assert "no UTF-8" in why["latin/AGENTS.md"]
+    assert "leads out" in why["latin/out/AGENTS.md"]
+    assert "regular" in why["latin/out/inside/fifo/AGENTS.md"]
+    assert "cannot be read" in why["latin/out/inside/fifo/gone/CLAUDE.md"]
+    assert len(told) == 5
+
+
+async def test_an_unreadable_file_is_said(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trust.trust(project, None)
+    write(project / "AGENTS.md", "x")
+
+    def refused(real: str, limit: int) -> tuple[bytes, int]:
+        raise PermissionError(13, "Permission denied", real)
+
+    monkeypatch.setattr(memory_files, "_head", refused)
+    told = Told()
+    assert await passages(project, told) == {}
+    assert "AGENTS.md is not used: it cannot be read (Permission denied)." in told[0][0]
+
+
+async def test_a_huge_file_is_cut_at_a_line_and_says_so(project: Path) -> None:
+    trust.trust(project, None)
+    file = write(project / "AGENTS.md", "rule äöü\n" * 20_000)
+    with file.open("r+b") as opened:
+        opened.truncate(3_000_000_000)  # a hole: no byte of it is read
+    told = Told()
+    (text,) = (await passages(project, told)).values()
+    assert MAX_FILE - 100 < len(text.encode()) < MAX_FILE + 400
+    assert "rule äöü\n\n[" in text
+    assert "more bytes of this file are left out" in text
+    assert "3,000,000,000 bytes" in told[0][0]
+
+
+async def test_all_together_have_a_limit_and_the_nearest_come_first(project: Path, home: Home) -> None:
+    trust.trust(project, None)
+    write(home.config / "gsh" / "AGENTS.md", "o" * 1_000)
+    folder = project
+    for name in ("", "a", "b", "c"):
+        folder = folder / name
+        write(folder / "AGENTS.md", f"{name or 'root'}\n" + "x\n" * (MAX_FILE // 2 - 4))
+    told = Told()
+    found = await passages(folder, told)
+    assert sum(len(text.encode()) for text in found.values()) < MAX_TOTAL + 2_000
+    assert "left out" not in found["a/b/c/AGENTS.md"]
+    assert "left out" not in found["AGENTS.md (yours)"]
+    assert "left out" in found["a/b/AGENTS.md"]
+    assert "a/AGENTS.md" not in found
+    assert any("a/AGENTS.md has" in text and "first 0 of it" in text for text, _ in told)
+
+
+def git(cwd: Path, *arguments: str) -> None:
+    subprocess.run(
+        ["git", "-c", "user.name=t", "-c", "user.email=t@example.invalid", *arguments],
+        cwd=cwd,
+        check=True,
+        capture_output=True,
+    )
+
+
+async def test_a_worktree_is_trusted_with_its_repository_and_reads_its_own_files(tmp_path: Path) -> None:
+    main = tmp_path / "main"
+    main.mkdir()
+    git(main, "init", "-q")
+    write(main / "AGENTS.md", "of the branch main")
+    git(main, "add", ".")
+    git(main, "commit", "-qm", "one")
+    git(main, "worktree", "add", "-q", str(tmp_path / "tree"), "-b", "topic")
+    tree = tmp_path / "tree"
+    write(tree / "AGENTS.md", "of the branch topic")
+    assert await passages(tree) == {}
+    trust.trust(main, None)
+    assert main_repository(tree) == main
+    (text,) = (await passages(tree)).values()
+    assert "of the branch topic" in text
+    trust.revoke(main)
+    assert await passages(tree) == {}
+
+
+def test_no_folder_makes_itself_a_worktree_of_a_trusted_repository(tmp_path: Path) -> None:
+    main, evil = tmp_path / "main", tmp_path / "evil"
+    main.mkdir()
+    git(main, "init", "-q")
+    git(main, "commit", "-q", "--allow-empty", "-m", "one")
+    git(main, "worktree", "add", "-q", str(tmp_path / "tree"), "-b", "topic")
+    trust.trust(main, None)
+    write(evil / ".git", (tmp_path / "tree" / ".git").read_bytes())
+    assert main_repository(tmp_path / "tree") == main
+    assert main_repository(evil) is None
+    assert trusted(evil) == "untrusted"
+    for link in ("gitdir: /nowhere", "gitdir: " + "x" * 10_000, "nonsense", "\udcff"):
+        write(evil / ".git", link.encode(errors="surrogateescape"))
+        assert main_repository(evil) is None
+
+
+def test_a_file_linked_twice_is_read_once(project: Path) -> None:
+    trust.trust(project, None)
+    write(project / "AGENTS.md", "x")
+    (project / "sub").mkdir()
+    (project / "sub" / "AGENTS.md").symlink_to("../AGENTS.md")
+    assert [one.text for one in read(find(project / "sub").files)] == ["x"]
