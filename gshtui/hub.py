@@ -363,6 +363,12 @@ class Hub:
         )
         await self.shell_log.start()
         self._stops.append(("shell", self.shell_log.stop))
+        if self.settings.shell.watch_files and self.options.approvals == "ask":
+            from gshtui.agents.shell_log.files import ProjectFiles
+
+            files = ProjectFiles(self.bus, self.store, self.project)
+            files.start()
+            self._stops.append(("files", files.stop))
 
     def _connected(self, name: str) -> bool:
         return self._relay is not None and self._relay.connected(name)

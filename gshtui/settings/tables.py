@@ -194,6 +194,11 @@ class Shell(Table):
         default=[],
         description="Commands that are never recorded: patterns with * ? and [...] that match the whole line.",
     )
+    watch_files: bool = Field(
+        default=True,
+        description="Show changes of the project's files in the shell log, apart from what git ignores.",
+        json_schema_extra=FALSE,
+    )
 
 
 Amount = Annotated[float, Field(ge=0, le=1e12)]
