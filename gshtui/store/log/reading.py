@@ -21,6 +21,8 @@ from gshtui.store.log.records import Record
 
 _BLOCK = 1024 * 1024
 _LONGEST_LINE = 4 * 1024 * 1024
+_OFF = 86_400.0
+"""Seconds that a record's time may be ahead of its file's: clocks are set back."""
 _decoder = msgspec.json.Decoder(dict[str, Any])
 
 
@@ -82,7 +84,7 @@ def _files(folder: Path, after: float | None) -> list[Path]:
         for path in folder.glob("*.jsonl"):
             with contextlib.suppress(OSError):
                 changed = path.stat().st_mtime
-                if after is None or changed >= after - 1.0:
+                if after is None or changed >= after - _OFF:
                     found.append((changed, path))
     return [path for _, path in sorted(found, reverse=True)]
 

@@ -15,6 +15,7 @@ import secrets
 import time
 from collections import deque
 from collections.abc import Callable
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,8 @@ FILE_MOST = 16 * 1024 * 1024
 """Bytes of one file; then the next one begins."""
 FOLDER_MOST = 256 * 1024 * 1024
 DAYS_MOST = 60
+_BATCH = 200
+"""Records of one write."""
 _FRESH = 3600.0
 """Seconds since the last write within which a file may still be written by its process."""
 
@@ -75,9 +78,9 @@ class LogFile:
         self._file = -1
 
     def _write_some(self) -> None:
-        first = self._waiting[0]
-        self._open(day_of(first["at"]))
-        batch = [record for record, _ in zip(self._waiting, range(500), strict=False)]
+        day = day_of(self._waiting[0]["at"])
+        self._open(day)
+        batch = list(takewhile(lambda record: day_of(record["at"]) == day, islice(self._waiting, _BATCH)))
         lines = [self._line(record) for record in batch]
         if self._lost:
             text = f"{self._lost} records were lost while the log could not be written."
