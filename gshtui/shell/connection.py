@@ -161,12 +161,13 @@ class Connection:
         visitor = self._listener.visitor(self.kind.name)
         open_still = True
         while open_still:
-            until = time.monotonic() + _SLICE
-            for line in self._waiting or self._lines.whole():
-                self._line(line)
-                if time.monotonic() > until:
-                    await asyncio.sleep(0)
-                    until = time.monotonic() + _SLICE
+            async with self._listener.turn:  # of a thousand connections, one works at a time
+                until = time.monotonic() + _SLICE
+                for line in self._waiting or self._lines.whole():
+                    self._line(line)
+                    if time.monotonic() > until:
+                        await asyncio.sleep(0)
+                        until = time.monotonic() + _SLICE
             self._waiting = []
             visitor.batch_done(self)
             await self._listener.pace()

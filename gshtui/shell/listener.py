@@ -116,6 +116,8 @@ class Listener:
         self.id = new_id()
         self.counts = Counts()
         self.path = Path()
+        self.turn = asyncio.Lock()
+        """Held by the connection whose lines are being taken."""
         self._hosts = hosts
         self._nobody = Nobody()
         self._pace = pace

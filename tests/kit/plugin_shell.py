@@ -61,6 +61,11 @@ class PluginShell:
         self._line("ShellNoted", text=text, cwd="/p")
         self._send()
 
+    def unheard(self) -> int:
+        """Lines that no hub has acknowledged."""
+        self._hear()
+        return len(self._lines)
+
     def leave(self) -> None:
         """zshexit: what is not known to be kept goes into the spool."""
         self._line("ShellEnded")

@@ -19,6 +19,9 @@ from gshtui.shell.pairing import Said
 
 SHELL_ID = 200
 """Letters of a shell's id at most."""
+LINES = 600
+"""Kept lines of a shell that are remembered, and so many shells: `SHELLS`."""
+SHELLS = 500
 
 
 class _Host:
@@ -45,6 +48,8 @@ class Shells(_Host):
         self._intake = intake
         self._processes: dict[Connection, str] = {}
         self._owed: dict[Connection, int] = {}
+        self._kept: dict[str, dict[int, None]] = {}
+        """Numbers of the lines that were kept last, by shell: they may come again."""
 
     @property
     def connected(self) -> int:
@@ -61,14 +66,26 @@ class Shells(_Host):
         shell = getattr(event, "shell", "")
         if not shell or len(shell) > SHELL_ID or getattr(event, "number", 1) < 0:
             raise BadLine("`shell` is no id of a shell, or `number` no number")
+        if number and number in self._kept.get(shell, {}):
+            self._owe(connection, number)
+            return
         said = Said(event, number, self._processes.get(connection, ""))
-        self._intake.offer(said, (lambda: self._done(connection, number)) if number else None)
+        self._intake.offer(said, (lambda: self._done(connection, shell, number)) if number else None)
 
     def gone(self, connection: Connection) -> None:
         """It hung up; its shell may live on."""
         self._processes.pop(connection, None)
 
-    def _done(self, connection: Connection, number: int) -> None:
+    def _done(self, connection: Connection, shell: str, number: int) -> None:
+        kept = self._kept.setdefault(shell, {})
+        kept[number] = None
+        if len(kept) > LINES:
+            del kept[next(iter(kept))]
+        if len(self._kept) > SHELLS:
+            del self._kept[next(iter(self._kept))]
+        self._owe(connection, number)
+
+    def _owe(self, connection: Connection, number: int) -> None:
         if connection in self._processes:
             if not self._owed:
                 asyncio.get_running_loop().call_soon(self._acknowledge)

@@ -96,6 +96,11 @@ class ShellLog:
         return self._listener is not None
 
     @property
+    def follows(self) -> bool:
+        """Whether it hears of shells from another hub."""
+        return self._following.connected
+
+    @property
     def connected(self) -> int:
         """Shells that are connected to this hub now."""
         return self._shells.connected
