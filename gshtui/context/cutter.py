@@ -24,6 +24,7 @@ from gshtui.context import compact
 from gshtui.context.assembly import Assembler, Assembly
 from gshtui.context.compact import Span
 from gshtui.context.decisions import Decisions
+from gshtui.context.limits import INSTRUCTION_TOKENS
 from gshtui.context.overlays import Cleared, Compacted, Cut, Dropped, Pruned
 from gshtui.context.plan import Plan
 from gshtui.context.prune import Outputs
@@ -129,7 +130,7 @@ class Cutter:
                 return None
             raise ContextError(
                 "invalid", f"There is nothing to prune: the newest {protect:,} tokens of tool output are protected.",
-                "`context prune_protect=N` sets another limit for this agent.",
+                "`tune protect=N` sets another limit for this agent.",
             )  # fmt: skip
         receipt = self._blank(terms, "prune", order, steps)
         return await self._make(terms, order, Pruned(id=receipt.id, at=receipt.at, by=order.by, blocks=chosen,
@@ -234,11 +235,11 @@ class Cutter:
             return _Drafted(steps=("There is no model to write a summary.",))
         assembly = self.assemble(terms)
         request, steps = self._finished(assembly.request), ()
-        room = terms.limits.window - terms.limits.summary - 600
+        room = terms.limits.window - terms.limits.summary - INSTRUCTION_TOKENS
         over = self.expected(terms, assembly.tokens) - room
         if over > 0:
             request = without_oldest(request, over)
-            steps = ("The oldest calls and results were left out of the request for the summary, to make room for it.",)
+            steps = ("The oldest part was left out of the request for the summary, to make room for it.",)
             if request is None:
                 return _Drafted(steps=("There was no room left to ask for a summary.",))
         wish = Wish(replaced, terms.limits.summary, order.focus, order.by, terms.settings.summary_seconds)

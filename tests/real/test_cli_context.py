@@ -1,0 +1,194 @@
+"""`gsh-tui context timeline compact prune` as processes on the real record, with and without a window that is open."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gshtui.bus.fleet import AgentRow, SpawnRequest
+from gshtui.store.store import Store
+from tests.kit.command import gsh, started
+from tests.kit.configuration import made_project
+from tests.real.test_cli_prompt import SLEEP, until
+
+FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "transcripts"
+CLAUDE_ID = "5f3c7f0e-7e0b-4a53-9d1a-3f3a3b9d2f10"
+WORDS = "hello from the readme\n"
+LONG = "a line of a long file that is read and then not needed any more\n" * 400
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = made_project(tmp_path / "project")
+    (folder / "README.md").write_text(WORDS, encoding="utf-8")
+    (folder / "long.txt").write_text(LONG, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def session(project: Path) -> str:
+    found = gsh("prompt", "--json", "read README.md", cwd=project).lines[-1]["session"]
+    gsh("prompt", "--json", "--session", found, "read long.txt", cwd=project)
+    return str(found)
+
+
+def history(project: Path) -> list[dict[str, Any]]:
+    """The blocks of the next request's history."""
+    return gsh("context", "--json", "--section", "history", cwd=project).json["sections"][0]["blocks"]
+
+
+def texts(data: Any, section: str) -> list[str]:
+    return [block["text"] for one in data["sections"] if one["name"] == section for block in one["blocks"]]
+
+
+def test_the_json_of_the_contract(project: Path, session: str) -> None:
+    data = gsh("context", "main", "--json", cwd=project).json
+    assert set(data) >= {"agent", "model", "window", "tokens", "sections", "request"}
+    assert (data["session"], data["model"]) == (session, "offline")
+    assert [one["name"] for one in data["sections"]] == ["system", "call", "memory", "tools", "history", "input"]
+    assert all(set(block) >= {"source", "tokens", "text"} for one in data["sections"] for block in one["blocks"])
+    said = "\n".join(texts(data, "history") + texts(data, "input"))
+    assert WORDS.strip() in said
+    assert "read README.md" in said
+    assert sum(one["tokens"] for one in data["sections"]) == data["tokens"]
+    assert WORDS.strip() in json.dumps(data["request"])
+
+
+def test_for_people(project: Path, session: str) -> None:
+    told = gsh("context", cwd=project)
+    assert (told.code, told.err) == (0, "")
+    assert "| history" in told.out
+    assert max(len(line) for line in told.out.split("\n") if line.startswith("|")) <= 80
+    assert "read README.md" in gsh("context", "--section", "history", cwd=project).out
+    assert WORDS.strip() in gsh("context", "--block", "32", cwd=project).out
+    several = gsh("context", "--block", "read README.md", cwd=project)
+    assert (several.code, several.out) == (2, "")
+    assert "fits several" in several.err
+    assert WORDS.strip() in gsh("context", "--request", cwd=project).out
+
+
+def test_through_time(project: Path, session: str) -> None:
+    marks = gsh("timeline", "--json", cwd=project).json
+    assert marks["requests"] == len(marks["iterations"]) == 4
+    assert "4 requests" in gsh("timeline", cwd=project).out
+    first = gsh("context", "main", "--iteration", "1", "--json", cwd=project).json
+    last = gsh("context", "main", "--iteration", "-1", "--json", cwd=project).json
+    assert (first["iteration"], last["iteration"]) == (1, 4)
+    assert first["tokens"] < last["tokens"]
+    assert WORDS.strip() not in json.dumps(first)
+    found = gsh("context", "main", "--diff", "1", "2", "--json", cwd=project).json["differences"]
+    assert {one["kind"] for one in found} == {"added"}
+    assert WORDS.strip() in "\n".join(one["text_after"] for one in found)
+    assert "added" in gsh("context", "main", "--diff", "1", "2", cwd=project).out
+
+
+def test_prune_and_undo(project: Path, session: str) -> None:
+    gsh("prompt", "--session", session, "read README.md", cwd=project)
+    assert gsh("prune", cwd=project).code == 1  # all of it is protected
+    assert gsh("run", "tune main protect=500", cwd=project).code == 0
+    preview = gsh("prune", "--preview", "--json", cwd=project).json
+    assert preview["id"] == ""
+    assert preview["tokens_after"] < preview["tokens_before"]
+    before = gsh("context", "--json", cwd=project).json
+    cut = gsh("prune", "--json", cwd=project).json
+    after = gsh("context", "--json", cwd=project).json
+    assert after["tokens"] < before["tokens"]
+    sent = json.dumps(after["request"])
+    assert "output pruned" in sent
+    assert sent.count(LONG[:60]) < json.dumps(before["request"]).count(LONG[:60]) / 2  # the answer quotes some of it
+    assert [one["id"] for one in gsh("timeline", "--json", cwd=project).json["cuts"]][-1] == cut["id"]
+    assert "long.txt" in gsh("timeline", "--cut", cut["id"], cwd=project).out
+    assert gsh("run", "undo", cwd=project).code == 0
+    assert gsh("context", "--json", cwd=project).json["tokens"] == before["tokens"]
+    assert gsh("run", "undo", cwd=project).code in (1, 2)
+
+
+def test_pins_through_the_command_language(project: Path, session: str) -> None:
+    number = next(block["number"] for block in history(project) if block["kind"] == "tool_result")
+    assert gsh("run", f"pin {number}", cwd=project).code == 0
+    again = gsh("context", "--json", cwd=project).json
+    assert [b["number"] for one in again["sections"] for b in one["blocks"] if b["pinned"]] == [number]
+
+
+def test_with_an_agents_rights(project: Path, session: str) -> None:
+    own = gsh("run", "--json", "--as", "main", "context", cwd=project)
+    assert own.code == 0
+    assert "text" not in own.json["sections"][0]["blocks"][0]
+    number = next(b["number"] for b in history(project) if b["kind"] == "tool_result")
+    assert gsh("run", "--as", "main", f"pin {number}", cwd=project).code == 0
+    assert gsh("run", "--as", "main", f"unpin {number}", cwd=project).code == 4
+    assert gsh("run", f"unpin {number}", cwd=project).code == 0
+    assert gsh("run", "--as", "other", "context main", cwd=project).code == 4
+    assert gsh("run", "--as", "other", "prune main", cwd=project).code == 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("context", "nobody"), 1, "nobody"),
+        (("context", "--section", "thoughts"), 2, "thoughts"),
+        (("context", "--diff", "1"), 2, "2 arguments"),
+        (("timeline", "nobody"), 1, "nobody"),
+    ],
+)
+def test_faults(project: Path, arguments: tuple[str, ...], code: int, said: str) -> None:
+    ran = gsh(*arguments, cwd=project)
+    assert (ran.code, ran.out) == (code, "")
+    assert said in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_requests_and_cuts_that_are_not_there(project: Path, session: str) -> None:
+    for arguments in (("context", "--iteration", "99"), ("context", "--block", "999"), ("timeline", "--cut", "zzz")):
+        ran = gsh(*arguments, cwd=project)
+        assert (ran.code, ran.out) == (2, "")
+        assert arguments[-1] in ran.err
+
+
+def test_before_anything_was_said(project: Path) -> None:
+    ran = gsh("context", cwd=project)
+    assert ran.code == 1
+    assert "Traceback" not in ran.err
+
+
+def test_while_the_conversation_is_open(project: Path) -> None:
+    with started("prompt", "--json", "--yes", SLEEP, cwd=project) as process:
+        session = until(process, "ToolStarted")["session"]
+        data = gsh("context", "main", "--json", cwd=project).json
+        assert data["session"] == session
+        assert SLEEP.split()[-1] in json.dumps(data["sections"])
+        assert gsh("timeline", "--json", cwd=project).json["requests"] == 1
+
+
+async def test_a_program_in_a_terminal_is_told_from_its_transcript(project: Path, tmp_path: Path) -> None:
+    gsh("prompt", "read README.md", cwd=project)
+    (database,) = (path for path in Path(os.environ["XDG_DATA_HOME"]).rglob("gsh.db"))
+    row = AgentRow(
+        id="", name="helper", kind="cli", profile="claude", cwd=str(project), home=str(project), external_id=CLAUDE_ID,
+        created=1.0,
+    )  # fmt: skip
+    store = await Store.open(database)
+    try:
+        await store.add_agent(row, SpawnRequest(cli=("claude",)))
+    finally:
+        await store.close()
+    folder = tmp_path / "claude-home" / "projects" / "somewhere"
+    folder.mkdir(parents=True)
+    shutil.copy(FIXTURES / "claude.jsonl", folder / f"{CLAUDE_ID}.jsonl")
+    env = {"CLAUDE_CONFIG_DIR": str(tmp_path / "claude-home")}
+    data = gsh("context", "helper", "--json", cwd=project, env=env).json
+    assert "Reconstructed from its transcript" in data["note"]
+    assert texts(data, "input")[-1] == "They say so now."
+    assert not data["request_exact"]
+    assert "4 requests, 1 cuts" in gsh("timeline", "helper", cwd=project, env=env).out
+    compared = gsh("context", "helper", "--diff", "1", "2", cwd=project, env=env)
+    assert "5 added" in compared.out
+    refused = gsh("compact", "helper", cwd=project, env=env)
+    assert refused.code == 1
+    assert "decides itself" in refused.err
+    assert gsh("context", "helper", cwd=project).code == 1  # with no transcript to be found
