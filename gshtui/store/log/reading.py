@@ -39,8 +39,8 @@ class Wanted(msgspec.Struct, frozen=True):
 
 def find(folder: Path, wanted: Wanted, limit: int) -> list[Record]:
     """The newest records that fit, newest first: those that hold the query as it stands, else all of its words."""
-    whole = _found(folder, wanted, [" ".join(wanted.query.split())] if wanted.query.strip() else [], limit)
-    words = wanted.query.split()
+    words = wanted.query.replace("\0", " ").split()
+    whole = _found(folder, wanted, [" ".join(words)] if words else [], limit)
     if whole or len(words) < 2:
         return whole
     return _found(folder, wanted, words, limit)

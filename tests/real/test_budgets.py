@@ -1,0 +1,135 @@
+"""Budgets on a real record and gate: they warn, pause and ask; children count; policy alone never allows more."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Sequence
+from pathlib import Path
+
+import pytest
+
+from gshtui.agents.usage.budgets import Budgets
+from gshtui.agents.usage.limits import Limit, limits_of, told
+from gshtui.bus.bus import Bus
+from gshtui.bus.context import Budget
+from gshtui.bus.event import Event
+from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested, Decision
+from gshtui.bus.events.context import BudgetReached
+from gshtui.bus.messages import Usage
+from gshtui.bus.usage import UsageRow
+from gshtui.guard.approval import Gate, Mode
+from gshtui.guard.grants import NoGrants
+from gshtui.settings.tables import Budgets as Table
+from gshtui.store.store import Store
+from tests.kit.record import opened
+
+
+class Office:
+    """A record with one conversation, and somebody who answers questions."""
+
+    def __init__(self, store: Store, session: str) -> None:
+        self.store, self.session, self.bus = store, session, Bus()
+        self.reached: list[BudgetReached] = []
+        self.asked: list[ApprovalRequested] = []
+        self.answer: Decision = "deny"
+        self._spent = 0
+        self.bus.subscribe(self._look, BudgetReached, ApprovalRequested, name="person")
+
+    def budgets(self, *limits: Limit, mode: Mode = "ask", warn_at: float = 0.8) -> Budgets:
+        gate = Gate(self.bus, NoGrants(), mode=mode, auto_approve=frozenset({"budget"}))
+        return Budgets(self.bus, "main", limits, warn_at, self.store, gate, self._settled)
+
+    async def spend(self, tokens: int = 0, dollars: float = 0.0, seconds: float = 0.0, session: str = "") -> None:
+        self._spent += 1
+        await self.store.add_usage(
+            UsageRow(
+                session or self.session, "main", "t", self._spent, time.time(), "p", "m", Usage(tokens), cost=dollars,
+                seconds=seconds,
+            )
+        )  # fmt: skip
+
+    async def _settled(self) -> None:
+        await asyncio.sleep(0)
+
+    def _look(self, batch: Sequence[Event]) -> None:
+        for event in batch:
+            if isinstance(event, BudgetReached):
+                self.reached.append(event)
+            elif isinstance(event, ApprovalRequested):
+                self.asked.append(event)
+                self.bus.publish(ApprovalAnswered(approval=event.approval, decision=self.answer))
+
+
+@pytest.fixture
+async def office(tmp_path: Path) -> AsyncGenerator[Office]:
+    async with opened(tmp_path / "gsh.db") as store:
+        yield Office(store, (await store.create_session(cwd="/p", agent="main")).id)
+
+
+async def test_it_warns_once_then_pauses_and_asks(office: Office) -> None:
+    budgets = office.budgets(Limit("agent", "tokens", 1_000))
+    await office.spend(790)
+    assert await budgets.stop(office.session) == "" and not office.reached
+    await office.spend(10)
+    assert await budgets.stop(office.session) == "" == await budgets.stop(office.session)
+    await office.bus.drained()
+    assert [(event.level, event.budget.used) for event in office.reached] == [("warning", 800.0)]
+    await office.spend(250)
+    why = await budgets.stop(office.session)
+    assert why.startswith("The budget is used up: 1.1k tokens of the 1.0k tokens of this conversation.")
+    assert "go on beyond its budget" in office.asked[0].subject and office.asked[0].pattern == ""
+    assert office.reached[-1].level == "reached"
+
+
+async def test_a_yes_allows_as_much_again_and_then_it_asks_again(office: Office) -> None:
+    budgets = office.budgets(Limit("agent", "dollars", 1.0))
+    office.answer = "session"
+    await office.spend(dollars=2.5)
+    assert await budgets.stop(office.session) == ""
+    await office.spend(dollars=0.4)
+    assert await budgets.stop(office.session) == ""
+    assert len(office.asked) == 1
+    await office.spend(dollars=0.2)
+    office.answer = "deny"
+    assert "$3.10 of the $3.00" in await budgets.stop(office.session)
+    assert len(office.asked) == 2
+
+
+@pytest.mark.parametrize("mode", ["policy", "refuse"])
+async def test_with_nobody_there_it_ends(office: Office, mode: Mode) -> None:
+    await office.spend(5_000)
+    assert "used up" in await office.budgets(Limit("day", "tokens", 1_000), mode=mode).stop(office.session)
+
+
+async def test_what_children_spend_counts_for_the_tree_and_the_day_alone(office: Office) -> None:
+    child = await office.store.create_session(cwd="/p", agent="0001", parent=office.session)
+    grandchild = await office.store.create_session(cwd="/p", agent="0002", parent=child.id)
+    stranger = await office.store.create_session(cwd="/p", agent="main")
+    await office.spend(100, 0.1, 60)
+    await office.spend(300, 0.3, 60, session=child.id)
+    await office.spend(600, 0.6, 60, session=grandchild.id)
+    await office.spend(900, 0.9, 60, session=stranger.id)
+    budgets = office.budgets()
+    assert await budgets.children_cost(office.session) == pytest.approx(0.9)
+    for scope, tokens, minutes in (("agent", 100, 1), ("tree", 1_000, 3), ("day", 1_900, 4)):
+        for unit, used in (("tokens", tokens), ("dollars", tokens / 1_000), ("minutes", minutes)):
+            enough = office.budgets(Limit(scope, unit, used * 1.5), warn_at=1.0)  # type: ignore[arg-type]
+            assert await enough.stop(office.session) == ""
+            short = office.budgets(Limit(scope, unit, used), warn_at=1.0)  # type: ignore[arg-type]
+            assert await short.stop(office.session)
+
+
+async def test_a_record_that_cannot_be_read_is_a_reason_to_stop(office: Office) -> None:
+    budgets = office.budgets(Limit("agent", "tokens", 1))
+    await office.store.close()
+    assert (await budgets.stop(office.session)).startswith("Its budget cannot be looked at:")
+
+
+def test_limits_of_the_settings() -> None:
+    assert limits_of(Table()) == ()
+    assert limits_of(Table(agent_minutes=5, day_dollars=2.5)) == (
+        Limit("agent", "minutes", 5.0),
+        Limit("day", "dollars", 2.5),
+    )
+    assert told(Budget("day", "dollars", 1.25, 2.5)) == "$1.25 of the $2.50 of today"

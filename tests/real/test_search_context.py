@@ -1,0 +1,190 @@
+"""`search_context` on a real record: the seed's words for agents, filters, and queries that are nothing but text."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gshtui.bus.messages import user_message
+from gshtui.bus.shell import ShellRecord
+from gshtui.commands.declaration import Caller, CommandError, Invocation, Outcome, UsageError
+from gshtui.commands.language import validate
+from gshtui.context.retrieval.commands import commands
+from gshtui.store.log.writing import LogFile
+from gshtui.store.store import Store
+from tests.kit.record import opened
+
+NOW = time.time()
+HOSTILE = [
+    "(",
+    "a.*b",
+    "[x]",
+    '"',
+    "''",
+    "\\d+",
+    "NEAR(a b)",
+    "a AND",
+    "*",
+    "-x",
+    "%",
+    "col:val",
+    "a\0b",
+    "{",
+    "漢",
+    "^",
+]
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncGenerator[Store]:
+    async with opened(tmp_path / "gsh.db") as made:
+        yield made
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    return tmp_path / "logs"
+
+
+async def search(store: Store, logs: Path, *, person: bool = False, session: str = "", **given: Any) -> Outcome:
+    command = commands(store, logs)[0]
+    caller = Caller() if person else Caller("main", is_agent=True)
+    invocation = Invocation(caller, Path("/work"), Path("/work"), session=session, agent="main")
+    return await command.handler(invocation, validate(command, given))
+
+
+def ran(number: int, command: str, exit: int = 0, cwd: str = "/frontend", agent: str = "") -> ShellRecord:
+    return ShellRecord(
+        shell="z",
+        number=number,
+        command=command,
+        cwd=cwd,
+        at=NOW - 1_000 + number,
+        exit=exit,
+        state="done",
+        agent=agent,
+    )
+
+
+async def history(store: Store) -> None:
+    await store.keep_records(
+        [
+            ran(1, "make deploy", 2, "/infra"),
+            ran(2, "cargo build", 101, "/backend"),
+            ran(3, "npm test", 1),
+            ran(4, "Docker ps", 0, "/frontend/app"),
+            ran(5, "ls", 0, "/frontend2", agent="main"),
+        ]
+    )
+
+
+async def test_shell_history_as_an_agent_reads_it(store: Store, logs: Path) -> None:
+    await history(store)
+    found = await search(store, logs, source="shell_history", exit_code=-1, last_n=10)
+    stamp = time.strftime("%Y-%m-%d %H:%M", time.localtime(NOW - 997))
+    lines = found.text.splitlines()
+    assert lines[:3] == ["# Shell History (3 results)", "", f"$ npm test (in /frontend) → exit 1 ({stamp})"]
+    assert [row["command"] for row in found.data] == ["npm test", "cargo build", "make deploy"]
+
+
+@pytest.mark.parametrize(
+    ("given", "commands_"),
+    [
+        ({"query": "DOCKER"}, ["Docker ps"]),
+        ({"query": "arg"}, ["cargo build"]),
+        ({"cwd": "/frontend"}, ["Docker ps", "npm test"]),
+        ({"exit_code": 101}, ["cargo build"]),
+        ({"exit_code": 0, "last_n": 1}, ["ls"]),
+        ({"agent": "main"}, ["ls"]),
+        ({"since": f"{NOW - 997.5:.3f}"}, ["ls", "Docker ps", "npm test"]),
+        ({"until": f"{NOW - 997.5:.3f}"}, ["cargo build", "make deploy"]),
+        ({"query": "nothing like it"}, []),
+    ],
+)
+async def test_filters_of_the_history(store: Store, logs: Path, given: dict[str, Any], commands_: list[str]) -> None:
+    await history(store)
+    found = await search(store, logs, source="shell_history", **given)
+    assert [row["command"] for row in found.data] == commands_
+
+
+@pytest.mark.parametrize("query", HOSTILE)
+@pytest.mark.parametrize("source", ["shell_history", "sessions", "logs"])
+async def test_a_query_is_text_and_nothing_else(store: Store, logs: Path, source: str, query: str) -> None:
+    said = query.replace("\0", " ")
+    await store.keep_records([ran(1, f"echo <{said}> end"), ran(2, "plain words")])
+    session = await store.create_session(cwd="/work", agent="main")
+    await store.append(session.id, user_message(f"what is <{said}> here", id="m1"))
+    file = LogFile(logs, str)
+    file.add({"at": NOW, "type": "error", "message": f"no <{said}> there"})
+    assert file.write()
+    found = await search(store, logs, source=source, query=query)
+    assert len(found.data) == 1 and "\0" not in found.text
+    assert (await search(store, logs, source=source, query=f"{query}zzz")).data == []
+
+
+async def test_sessions_by_title_and_by_what_was_said(store: Store, logs: Path) -> None:
+    first = await store.create_session(cwd="/project", agent="main", title="Refactor auth module")
+    await store.append(first.id, user_message("switch from JWT to session-based authentication", id="1"))
+    second = await store.create_session(cwd="/other", agent="main", title="authentication of users")
+    await store.append(second.id, user_message("how do they log in?", id="2"))
+    found = await search(store, logs, source="sessions", query="authentication")
+    assert [row["session"] for row in found.data] == [first.id, second.id]
+    lines = found.text.splitlines()
+    assert lines[0] == '# Session Search: "authentication" (2 results)'
+    assert lines[2].startswith("## Refactor auth module (20")
+    assert lines[3] == f"Session: {first.id} | 1 messages | cwd: /project"
+    assert lines[4] == "  > switch from JWT to session-based authentication"
+    here = await search(store, logs, source="sessions", query="authentication", cwd="/project")
+    assert [row["session"] for row in here.data] == [first.id]
+    others = await search(store, logs, source="sessions", query="authentication", session=first.id)
+    assert [row["session"] for row in others.data] == [second.id], "the one that asks holds the question itself"
+
+
+async def test_logs_as_an_agent_reads_them(store: Store, logs: Path) -> None:
+    file = LogFile(logs, str)
+    shown = {"command": "npm test", "exit_code": 1, "duration_ms": 4523, "output": "FAIL src/auth.test.ts\n ● login()"}
+    file.add({"at": NOW, "type": "bash_exec", "agent": "main", **shown})
+    file.add({"at": NOW + 1, "type": "error", "agent": "main", "message": "\x1b[31mnpm broke"})
+    assert file.write()
+    found = await search(store, logs, source="logs", event_type="bash_exec", query="test", last_n=5)
+    stamp = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(NOW))
+    assert found.text.splitlines() == [
+        "# Log Search (1 result)",
+        "",
+        f"[{stamp}] main bash: `npm test` -> exit 1 (4523ms)",
+        "  output: FAIL src/auth.test.ts ● login()",
+    ]
+    assert "\x1b" not in (await search(store, logs, source="logs", query="npm")).text
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"source": "logs", "cwd": "/x"}, "cwd is no filter of logs"),
+        ({"source": "sessions", "exit_code": 1}, "exit_code is no filter of sessions"),
+        ({"source": "shell_history", "event_type": "error"}, "event_type is no filter of shell_history"),
+        ({"source": "shell_history", "exit_code": 999}, "999 is no exit code"),
+        ({"source": "logs", "since": "whenever"}, "is no moment"),
+        ({"source": "nowhere"}, "source"),
+        ({"source": "logs", "last_n": 51}, "last_n"),
+    ],
+)
+async def test_what_cannot_be_is_said(store: Store, logs: Path, given: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        await search(store, logs, **given)
+
+
+async def test_people_get_columns_as_they_are(store: Store, logs: Path) -> None:
+    await history(store)
+    found = await search(store, logs, person=True, source="shell_history", query="npm")
+    assert found.text.startswith("```text\n") and "exit 1" in found.text
+
+
+async def test_a_record_that_fails_is_told_in_one_sentence(store: Store, logs: Path) -> None:
+    await store.close()
+    with pytest.raises(CommandError):
+        await search(store, logs, source="sessions", query="x")

@@ -1,0 +1,99 @@
+"""Lists of tasks in the record: they outlive the process, and are told wherever they change."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gshtui.bus.bus import Bus
+from gshtui.bus.context import Task
+from gshtui.bus.events.context import TasksChanged
+from gshtui.bus.events.session import SessionOpened
+from gshtui.commands.declaration import Caller, CommandError, Invocation, Outcome, UsageError
+from gshtui.commands.language import validate
+from gshtui.context.tasks import lists
+from gshtui.context.tasks.commands import commands
+from gshtui.context.tasks.shelf import TaskShelf
+from gshtui.store.store import Store
+from tests.kit.record import opened
+
+
+class Desk:
+    """A record, a bus and the command, with what was told."""
+
+    def __init__(self, store: Store, session: str) -> None:
+        self.bus, self.session = Bus(), session
+        self.shelf = TaskShelf(self.bus, store)
+        self.told: list[TasksChanged] = []
+        self.bus.subscribe(self.told.extend, TasksChanged, name="test")  # type: ignore[arg-type]
+
+    async def todo(self, caller: str = "main", **given: Any) -> Outcome:
+        async def session_of(agent: str) -> str:
+            return {"main": self.session}.get(agent, "")
+
+        [command] = commands(self.shelf, session_of)
+        who = Caller() if caller == "person" else Caller(caller, is_agent=True)
+        front = "main" if caller == "person" else caller
+        invocation = Invocation(who, Path("/p"), Path("/p"), agent=front)
+        return await command.handler(invocation, validate(command, given))
+
+
+async def test_a_list_outlives_the_process_and_is_told_when_its_conversation_is_opened(tmp_path: Path) -> None:
+    async with opened(tmp_path / "gsh.db") as store:
+        session = (await store.create_session(cwd="/p", agent="main")).id
+        desk = Desk(store, session)
+        items = [{"text": "read"}, {"text": "write", "state": "active"}, {"text": "test"}]
+        await desk.todo(action="write", tasks=items)
+        outcome = await desk.todo(action="done", task="write")
+        assert outcome.text == "- ☐ 1. read\n- ☑ 2. write\n- ☐ 3. test"
+        await desk.bus.drained()
+        assert [event.tasks[1].state for event in desk.told] == ["active", "done"]
+    async with opened(tmp_path / "gsh.db") as store:
+        desk = Desk(store, session)
+        desk.bus.publish(SessionOpened(session=session, agent="main", resumed=True))
+        await desk.bus.drained()
+        await desk.bus.drained()
+        assert [event.tasks for event in desk.told] == [
+            (Task("1", "read"), Task("2", "write", "done"), Task("3", "test"))
+        ]
+        assert (await desk.todo("person")).data["tasks"][1]["state"] == "done"
+
+
+async def test_two_processes_change_one_list(tmp_path: Path) -> None:
+    async with opened(tmp_path / "gsh.db") as store, opened(tmp_path / "gsh.db") as other:
+        session = (await store.create_session(cwd="/p", agent="main")).id
+        here, there = Desk(store, session), Desk(other, session)
+        await here.todo(action="add", task="one")
+        await there.todo("person", action="add", task="two", agent="main")
+        await here.todo(action="start", task="2")
+        assert [task.state for task in await there.shelf.tasks(session)] == ["open", "active"]
+
+
+async def test_many_changes_at_once_lose_nothing(tmp_path: Path) -> None:
+    async with opened(tmp_path / "gsh.db") as store:
+        session = (await store.create_session(cwd="/p", agent="main")).id
+        shelf = TaskShelf(Bus(), store)
+        await asyncio.gather(
+            *(shelf.change("main", session, "main", partial(lists.added, text=f"task {n}")) for n in range(30))
+        )
+        tasks = await shelf.tasks(session)
+        assert len(tasks) == 30 and [task.id for task in tasks] == [str(n) for n in range(1, 31)]
+
+
+async def test_what_cannot_be_is_said(tmp_path: Path) -> None:
+    async with opened(tmp_path / "gsh.db") as store:
+        desk = Desk(store, (await store.create_session(cwd="/p", agent="main")).id)
+        with pytest.raises(CommandError, match="no task '7'"):
+            await desk.todo(action="done", task="7")
+        with pytest.raises(CommandError, match="no agent 'nobody'"):
+            await desk.todo("person", agent="nobody")
+        with pytest.raises(UsageError, match="its own list only"):
+            await desk.todo("0001", action="add", task="x", agent="main")
+        assert (await desk.todo("0001", agent="main")).text == "Nothing is on the list."
+        await desk.todo(action="clear")
+        await desk.bus.drained()
+        assert desk.told == []
