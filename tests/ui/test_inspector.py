@@ -139,6 +139,17 @@ async def test_a_search_goes_through_folded_blocks_and_back_round() -> None:
         assert pane.view.entry is not first
 
 
+async def test_a_place_that_was_found_below_the_screen_is_scrolled_to() -> None:
+    app = Window(service=RecordedContexts(size=4_000, blocks=1))
+    async with app.run_test(size=(100, 20)) as pilot:
+        pane = await begun(app, pilot)
+        await pressed(pilot, "/")
+        pane.query_one(Input).value = "Line 0"
+        await settled(pilot)
+        await pressed(pilot, "up")
+        assert pane.view.scroll_offset.y > 30 and has(pane, "Line 0: all work and no play")
+
+
 async def test_copying_takes_the_exact_text() -> None:
     app = Window(service=RecordedContexts())
     async with app.run_test(size=(60, 30)) as pilot:

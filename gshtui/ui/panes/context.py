@@ -74,7 +74,10 @@ class ContextPane(Pane):
             self.show(None)
             return
         self.label(figures.percent(state.used, state.window) if state.window else "")
-        self.show(draw(state, self.columns))
+        content = draw(state, self.columns)
+        if content.plain.count("\n") >= self.rows:  # its scroll bar takes a cell
+            content = draw(state, self.columns - 1)
+        self.show(content)
 
     # Keys and mouse
 
@@ -122,7 +125,9 @@ def draw(state: ContextState, width: int) -> Content:
                 (f" {figures.bar(tokens, most, room)}", "$primary"),
             )
         )
-    lines.append(Content.styled(_estimate(state, name_width), "$foreground-muted"))
+    for name, tokens, note in _counts(state):
+        figure = figures.tokens(tokens).rjust(6)
+        lines.append(Content.styled(f"{name.ljust(name_width + 2)}{figure}{note}", "$foreground-muted"))
     if state.trigger:
         at = f"compacts at {figures.tokens(state.trigger)} ({figures.percent(state.trigger, state.window)})"
         lines.append(Content.styled(at, "$foreground-muted"))
@@ -135,12 +140,12 @@ def draw(state: ContextState, width: int) -> Content:
     return Content("\n").join(lines)
 
 
-def _estimate(state: ContextState, name_width: int) -> str:
-    shown = f"{'estimate'.ljust(name_width + 2)}{figures.tokens(state.tokens).rjust(6)}"
+def _counts(state: ContextState) -> list[tuple[str, int, str]]:
+    """The estimate, and what the provider counted beside it."""
     if not state.sent:
-        return shown
+        return [("estimate", state.tokens, "")]
     off = 100 * (state.tokens - state.sent) / state.sent
-    return f"{shown}, counted {figures.tokens(state.sent)} ({off:+.0f} %)"
+    return [("estimate", state.tokens, f"{off:+.0f} %".rjust(7)), ("counted", state.sent, "")]
 
 
 def counted(title: str, usage: Usage, *, broken: bool = False) -> Content:

@@ -1,6 +1,6 @@
 """A tab that shows exactly what an agent's model is sent: any past request or the next one, as blocks, bytes or a diff.
 
-Owns the tab's keys and its search; what is read and done goes through the context service that is handed in. Opened by
+Owns the tab's keys; what is read and done goes through the context service that is handed in. Opened by
 `ContextTabs`, fed by the bridge.
 """
 
@@ -17,23 +17,20 @@ from textual.message import Message
 
 from gshtui.bus.context import Block
 from gshtui.bus.event import Event
-from gshtui.context.views import ContextError
 from gshtui.ui.bindings import bind
-from gshtui.ui.bridge import NotReady
 from gshtui.ui.context_port import Contexts
 from gshtui.ui.messages import ForContext
 from gshtui.ui.panes import inspector_state as states
+from gshtui.ui.panes.inspector_finding import DownwardSearch, InspectorFinding
 from gshtui.ui.panes.inspector_outline import Changed
-from gshtui.ui.panes.inspector_search import Hit, Search, ordered
 from gshtui.ui.panes.inspector_title import title
-from gshtui.ui.panes.inspector_work import InspectorWork, Source
+from gshtui.ui.panes.inspector_work import Source
 from gshtui.ui.surroundings import app_of
 from gshtui.ui.widgets.inspector.entries import Entry
 from gshtui.ui.widgets.inspector.view import OutlineView
-from gshtui.ui.widgets.transcript.search_line import SearchLine
 
 
-class InspectorPane(InspectorWork):
+class InspectorPane(InspectorFinding):
     """See the module. `section`: the one to open at first."""
 
     CONSUMES: ClassVar[tuple[type[Event], ...]] = states.CONSUMED
@@ -72,14 +69,13 @@ class InspectorPane(InspectorWork):
         self, agent: str, name: str, source: Source, clock: Callable[[], float], at: str = "", section: str = ""
     ) -> None:
         super().__init__(agent, name, source, clock, at)
-        self._search = Search("")
         if section:
             self.state = replace(self.state, opened=frozenset({f"s:{section}"}))
 
     def compose(self) -> ComposeResult:
         yield self._head
         yield self.view
-        yield SearchLine("search all of the request, also what is folded")
+        yield DownwardSearch("search all of the request, also what is folded")
 
     def on_mount(self) -> None:
         self.read()
@@ -227,72 +223,3 @@ class InspectorPane(InspectorWork):
     def _copied(self, text: str) -> None:
         app_of(self).copy_to_clipboard(text)
         self.notify(f"Copied {len(text):,} characters.", markup=False, timeout=2)
-
-    # Searching
-
-    def action_search(self) -> None:
-        self.query_one(SearchLine).open()
-
-    @on(SearchLine.Changed)
-    def _changed(self, message: SearchLine.Changed) -> None:
-        message.stop()
-        self._search = Search(message.words)
-        self.view.mark(message.words)
-        if message.words.strip():
-            self.run_worker(self._look(self._search), exit_on_error=False, exclusive=True, group="search")
-        else:
-            self._tell()
-
-    async def _look(self, search: Search) -> None:
-        try:
-            contexts = await self._source()
-            if self.state.mode == "request":
-                said = self.state.request or await contexts.request(self.state.agent, self.state.at)
-                search.look(None, said.text)
-            else:
-                for block in ordered(self.state.blocks):
-                    text = self.state.texts.get(block.hash)
-                    search.look(block, await contexts.text(block.hash) if text is None else text, block.source)
-        except (NotReady, ContextError) as error:
-            self.notify(str(error), severity="error", markup=False)
-        search.done = True
-        if search is self._search:
-            self._go(search.go(1))
-
-    @on(SearchLine.Stepped)
-    def _stepped(self, message: SearchLine.Stepped) -> None:
-        message.stop()
-        self.action_found(message.step)
-
-    def action_found(self, step: int) -> None:
-        """The next place that was found, or the one before."""
-        self._go(self._search.go(step))
-
-    def _go(self, hit: Hit | None) -> None:
-        self._tell()
-        if hit is None:
-            return
-        if hit.block is None:
-            self.view.go("request", hit.offset)
-        elif hit.offset < 0:
-            self.become(replace(self.state, mode="blocks", opened=self.state.opened | {f"s:{hit.block.section}"}))
-            self.view.go(f"b:{hit.block.id}")
-        else:
-            self.run_worker(self._reveal(hit.block, hit.offset), exit_on_error=False, exclusive=True, group="reveal")
-
-    async def _reveal(self, block: Block, offset: int) -> None:
-        if block.hash not in self.state.texts:
-            text = await (await self._source()).text(block.hash)
-            self.state = states.with_texts(self.state, {block.hash: text})
-        self.become(states.revealed(self.state, block))
-        self.view.go(f"t:{block.id}", offset)
-
-    def _tell(self) -> None:
-        search = self._search
-        self.query_one(SearchLine).tell(search.at + 1, len(search.hits), search.done)
-
-    @on(SearchLine.Closed)
-    def _search_closed(self, message: SearchLine.Closed) -> None:
-        message.stop()
-        self.view.mark("")
-        self.view.focus()

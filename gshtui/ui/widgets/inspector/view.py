@@ -98,7 +98,7 @@ class OutlineView(ScrollView, inherit_bindings=False):
             self._row = top + min(found[1], self._outline.rows(found[0].id) - 1)
         self._row = max(0, min(self._row, self._outline.height - 1))
         self._measure()
-        self.scroll_to(y=max(0, self._row - above), animate=False, immediate=True)
+        self.scroll_to(y=max(0, self._row - above), animate=False, immediate=True, force=True)
         self.refresh()
         self.post_message(self.Moved())
 
@@ -194,11 +194,11 @@ class OutlineView(ScrollView, inherit_bindings=False):
         self._row = max(0, min(row, self._outline.height - 1))
         top, height = self.scroll_offset.y, max(1, self.size.height)
         if margin and not top + 1 <= self._row < top + height - 2:
-            self.scroll_to(y=max(0, self._row - height // 3), animate=False, immediate=True)
+            self.scroll_to(y=max(0, self._row - height // 3), animate=False, immediate=True, force=True)
         elif self._row < top:
-            self.scroll_to(y=self._row, animate=False, immediate=True)
+            self.scroll_to(y=self._row, animate=False, immediate=True, force=True)
         elif self._row >= top + height:
-            self.scroll_to(y=self._row - height + 1, animate=False, immediate=True)
+            self.scroll_to(y=self._row - height + 1, animate=False, immediate=True, force=True)
         self.refresh()
         self.post_message(self.Moved())
 
@@ -207,7 +207,7 @@ class OutlineView(ScrollView, inherit_bindings=False):
 
     def action_page(self, step: int) -> None:
         height = max(1, self.size.height - 1)
-        self.scroll_to(y=self.scroll_offset.y + step * height, animate=False, immediate=True)
+        self.scroll_to(y=self.scroll_offset.y + step * height, animate=False, immediate=True, force=True)
         self._set_row(self._row + step * height)
 
     def action_edge(self, edge: str) -> None:
