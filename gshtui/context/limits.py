@@ -80,15 +80,15 @@ def limits(model: Capabilities, settings: ContextSettings) -> Limits:
     """The limits of a model.
 
     The answer keeps an eighth of the window (8,192 tokens at most), a summary the same, so that there is always room
-    to compact: the trigger is the threshold, or lower where it leaves no such room.
+    to compact: the trigger is the threshold, or lower where that leaves no room for a summary and its request.
     """
     window = max(model.window, 1)
     answer = min(8_192, max(256, window // 8), model.max_output or window)
     hard = max(1, window - answer)
-    trigger = min(int(window * settings.threshold), hard - min(INSTRUCTION_TOKENS, window // 16))
+    trigger = min(int(window * settings.threshold), hard - INSTRUCTION_TOKENS - window // 16)
     return Limits(
         window=window,
-        trigger=max(1, trigger),
+        trigger=max(hard // 2, trigger),
         hard=hard,
         summary=answer,
         protect=min(settings.protect, max(500, int(hard * 0.5))),

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from gshtui.bus.context import Block
 from gshtui.context.history import placeholder
 from gshtui.context.plan import Plan
-from gshtui.context.tokens import text_tokens
+from gshtui.context.tokens import MESSAGE_TOKENS, text_tokens
 
 SMALL = 100
 """Tokens below which an output is never pruned."""
@@ -49,7 +49,7 @@ class Outputs:
                 continue
             self._blocks.append(block)
             self._at.append(place)
-            self._sums.append(self._sums[-1] + block.tokens)
+            self._sums.append(self._sums[-1] + _size(block))
             self._gains.append(self._gains[-1] + _gain(block, plan))
 
     def prunable(self, protect: int) -> int:
@@ -64,16 +64,21 @@ class Outputs:
             spared: also those of cuts that were undone.
         """
         end = self._boundary(protect)
-        return {b.id: b.tokens for b in self._blocks[:end] if _gain(b, plan, spared=spared) > 0}
+        return {b.id: _size(b) for b in self._blocks[:end] if _gain(b, plan, spared=spared) > 0}
 
     def _boundary(self, protect: int) -> int:
         """How many outputs are too old to be protected. The newest always is, however long."""
         return max(0, min(len(self._blocks) - 1, bisect_left(self._sums, self._sums[-1] - protect)))
 
 
+def _size(block: Block) -> int:
+    """Tokens of the output itself: those of its message are in the first block of it."""
+    return block.tokens - (MESSAGE_TOKENS if block.id.endswith("/0") else 0)
+
+
 def _gain(block: Block, plan: Plan, *, spared: bool = False) -> int:
-    if block.tokens < SMALL or (block.id in plan.pruned and block.id not in plan.restored):
+    if _size(block) < SMALL or (block.id in plan.pruned and block.id not in plan.restored):
         return 0
     if block.id in plan.pinned or block.id in plan.restored or (block.id in plan.spared and not spared):
         return 0
-    return max(0, block.tokens - text_tokens(placeholder(block.tokens)))
+    return max(0, _size(block) - text_tokens(placeholder(_size(block))))

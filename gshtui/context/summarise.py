@@ -77,7 +77,7 @@ class _Asking:
         """Ask, once more without the oldest pairs where it is too long, once more where the answer is unusable."""
         wish = self._wish
         asked = _message("summary", "user", instruction(wish.limit, wish.focus, wish.by))
-        body = replace(request, messages=(*request.messages, asked), max_output=wish.limit + 1_024)
+        body = replace(request, messages=(*request.messages, asked), max_output=wish.limit)
         answer, body = await self._fitting(body)
         if not (why := _why_not(answer, wish)):
             return Summary(answer.text.strip(), self.usage, tuple(self.steps))
@@ -133,30 +133,44 @@ def _message(id: str, role: str, text: str) -> Message:
 
 
 def without_oldest(request: Request, tokens: int = 0) -> Request | None:
-    """The request without its oldest calls and their results; `None` when there is none left to drop.
+    """The request without its oldest calls and their results, and when those are gone without its oldest messages.
 
     Args:
-        tokens: how many to free; 0: a third of what all pairs take.
+        tokens: how many to free; 0: a third of all messages.
+
+    Returns:
+        `None` when there is nothing left to drop: the last two messages stay.
     """
-    sizes: dict[str, int] = {}
-    owner: dict[str, str] = {}
-    for message in request.messages:
-        for call in message.calls:
-            owner[call.id] = message.id
+    sizes = [4 + sum(block_tokens(part) for part in message.blocks) for message in request.messages]
+    left = tokens or max(1, sum(sizes) // 3)
+    kept = list(request.messages)
+    kept, left = _without_pairs(kept, left)
+    while left > 0 and len(kept) > 2:
+        left -= 4 + sum(block_tokens(part) for part in kept[0].blocks)
+        del kept[0]
+        while len(kept) > 2 and kept[0].role == "tool":
+            del kept[0]
+    if len(kept) == len(request.messages) and all(a is b for a, b in zip(kept, request.messages, strict=True)):
+        return None
+    return replace(request, messages=tuple(kept))
+
+
+def _without_pairs(messages: list[Message], tokens: int) -> tuple[list[Message], int]:
+    """The messages without the oldest pairs of that many tokens, and how many are still to be freed."""
+    owner = {call.id: message.id for message in messages for call in message.calls}
+    gone: set[str] = set()
+    freed: dict[str, int] = {}
+    for message in messages:
         answer = message.id if message.calls else owner.get(message.results[0].call_id, "") if message.results else ""
         if answer:
-            sizes[answer] = sizes.get(answer, 0) + sum(block_tokens(part) for part in message.blocks)
-    if not sizes:
-        return None
-    left = tokens or max(1, sum(sizes.values()) // 3)
-    gone: set[str] = set()
-    for answer, size in sizes.items():
-        if left <= 0:
+            freed[answer] = freed.get(answer, 0) + sum(block_tokens(part) for part in message.blocks)
+    for answer, size in freed.items():
+        if tokens <= 0:
             break
         gone.add(answer)
-        left -= size
+        tokens -= size
     kept: list[Message] = []
-    for message in request.messages:
+    for message in messages:
         if message.results and owner.get(message.results[0].call_id, "") in gone:
             continue
         if message.id in gone:
@@ -165,4 +179,4 @@ def without_oldest(request: Request, tokens: int = 0) -> Request | None:
                 continue
             message = Message(message.id, message.role, parts, provider=message.provider, model=message.model)
         kept.append(message)
-    return replace(request, messages=tuple(kept))
+    return kept, tokens

@@ -31,6 +31,7 @@ from gshtui.bus.events.agent import (
     PromptSubmitted,
 )
 from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested, ApprovalSettled
+from gshtui.bus.events.context import CutRequested, SummaryAnswered
 from gshtui.bus.events.fleet import AgentEnded, AgentSpawned, AgentSpawnFailed, AgentSpawnRequested
 from gshtui.guard.approval import Gate
 from gshtui.shell.connection import Connection
@@ -39,7 +40,9 @@ from gshtui.shell.listener import Listener
 from gshtui.shell.place import HubEntry, PlaceError
 from gshtui.shell.table import AGENT, FACE
 
-_TO_AGENTS = (PromptSubmitted, PromptEditRequested, InterruptRequested, ModelChangeRequested)
+_TO_AGENTS = (
+    PromptSubmitted, PromptEditRequested, InterruptRequested, ModelChangeRequested, CutRequested, SummaryAnswered,
+)  # fmt: skip
 _PACE_WITHIN = 1.0
 """Seconds that a flood waits for the bus to catch up before more of it is taken."""
 _PACE_EVERY = 500
