@@ -8,13 +8,17 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from gshtui.bus.context import Iteration
+import msgspec
+
+from gshtui.bus.context import Block, Iteration
 from gshtui.bus.ids import new_id
 from gshtui.context.assembly import Assembly
+from gshtui.context.cache import broken_by
 from gshtui.context.history import History
 from gshtui.context.log import Log
 from gshtui.context.ports import Shelf
 from gshtui.context.terms import Terms
+from gshtui.store.errors import StoreError
 
 
 class Filing:
@@ -24,6 +28,7 @@ class Filing:
         self._shelf = shelf
         self._kept: set[str] = set()
         self._looked_at = 0
+        self._before: tuple[Iteration, tuple[Block, ...]] | None = None
 
     async def file(
         self, terms: Terms, assembly: Assembly, number: int, cuts: Sequence[str], history: History
@@ -49,11 +54,27 @@ class Filing:
             trigger=terms.limits.trigger,
             cuts=(*cuts, *self._truncated(history.log)),
         )
+        iteration = msgspec.structs.replace(iteration, broken_by=await self._broken_by(iteration, assembly.blocks))
         texts = self._new_texts(assembly, history.unfiled)
         await self._shelf.add_iteration(iteration, assembly.blocks, texts)
         self._kept.update(texts)
         history.unfiled = len(history.blocks)
+        self._before = iteration, assembly.blocks
         return iteration
+
+    async def _broken_by(self, iteration: Iteration, blocks: tuple[Block, ...]) -> str:
+        """The block that breaks what the same model was sent before, in this process or an earlier one."""
+        if self._before is None and not self._kept:
+            marks = await self._shelf.iterations(iteration.session, agent=iteration.agent, limit=1)
+            try:
+                self._before = (marks[0], await self._shelf.blocks(marks[0].id)) if marks else None
+            except StoreError:
+                self._before = None  # one that is damaged tells nothing
+        if self._before is None:
+            return ""
+        mark, before = self._before
+        same = (mark.provider, mark.model) == (iteration.provider, iteration.model)
+        return broken_by(before, blocks, iteration.provider) if same else ""
 
     def _truncated(self, log: Log) -> list[str]:
         """Blocks that came in shortened since the last request: the receipts of that have their names."""

@@ -17,6 +17,7 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.context import Block, Difference, Iteration, Receipt
 from gshtui.bus.messages import Message, Usage
 from gshtui.context.assembly import Assembly, Inputs
+from gshtui.context.cache import marked
 from gshtui.context.carry import CarryBy, carried
 from gshtui.context.cutter import Cutter
 from gshtui.context.decisions import Decisions
@@ -33,6 +34,7 @@ from gshtui.context.terms import Terms
 from gshtui.context.tokens import Correction
 from gshtui.context.unasked import Unasked
 from gshtui.context.views import Carry, ContextError, ContextView, Forecast, RequestText, WhatIf
+from gshtui.context.warmth import warm
 from gshtui.context.what_if import Target, suppose
 from gshtui.providers.port import Provider, ProviderError
 from gshtui.providers.sent import text_of, was_sent
@@ -82,19 +84,13 @@ class Looking:
             return await self._past(subject, iteration)
         standing = await self.standing(subject)
         terms, assembly = standing.terms, standing.assembly
+        blocks = await self._told(warm(self._shelf, terms, assembly.blocks))
         return ContextView(
-            agent=subject.agent,
-            session=subject.session,
-            model=terms.model,
-            provider=terms.provider.name,
-            window=terms.capabilities.window,
-            tokens=assembly.tokens,
-            trigger=terms.limits.trigger,
-            blocks=assembly.blocks,
-            note=standing.note,
-            expected=standing.cutter.expected(terms, assembly.tokens),
+            agent=subject.agent, session=subject.session, model=terms.model, provider=terms.provider.name,
+            window=terms.capabilities.window, tokens=assembly.tokens, trigger=terms.limits.trigger, blocks=blocks,
+            note=standing.note, expected=standing.cutter.expected(terms, assembly.tokens),
             error=standing.correction.error,
-        )
+        )  # fmt: skip
 
     async def text(self, hash: str) -> str:
         """The text of a block, by its hash."""
@@ -246,7 +242,7 @@ class Looking:
 
     async def _past(self, subject: Subject, iteration: str) -> ContextView:
         mark = await self._mark(subject, iteration)
-        blocks = await self._told(self._shelf.blocks(iteration))
+        blocks = marked(await self._told(self._shelf.blocks(iteration)), mark.usage, mark.provider)
         return ContextView(
             agent=subject.agent, session=mark.session, iteration=mark, model=mark.model, provider=mark.provider,
             window=mark.window, tokens=mark.tokens, trigger=mark.trigger, blocks=blocks, expected=mark.tokens,

@@ -66,6 +66,8 @@ def decoded(data: bytes) -> list[Piece]:
 
 def _common(one: Sequence[Block], other: Sequence[Block]) -> int:
     """How many blocks both begin with."""
+    if len(one) <= len(other) and other[: len(one)] == one:
+        return len(one)  # what only grew is compared in one go
     count = 0
     for left, right in zip(one, other, strict=False):
         if left is not right and left != right:
