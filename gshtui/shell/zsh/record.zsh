@@ -121,7 +121,7 @@ _gsh_preexec() {
     _gsh_line ShellCommandStarted "\"number\":$_gsh_number,\"command\":$command,\"cwd\":$cwd,\"pid\":$$$expanded"
     _gsh_send 2>/dev/null
     # zsh cannot keep what it starts from inheriting the descriptor, so nothing is open while a command runs.
-    _gsh_hangup
+    _gsh_part 2>/dev/null
     _gsh_open=1
     _gsh_now; _gsh_began=$REPLY
 }

@@ -5,6 +5,8 @@
 # is forgotten when a hub said that it is kept, or when it is in the spool. Sourced by start.zsh's stubs.
 
 typeset -gi _gsh_fd=0 _gsh_seq=0 _gsh_first=1 _gsh_sent=0 _gsh_lost=0 _gsh_acks=0 _gsh_welcome=0 _gsh_busy=0
+# Of `_gsh_sent`, what was written together with a hello; and the connections in a row that were not answered.
+typeset -gi _gsh_safe=0 _gsh_silent=0
 typeset -g _gsh_hub= _gsh_refused= _gsh_heard=
 typeset -gF _gsh_retry=0
 typeset -ga _gsh_lines=()
@@ -48,12 +50,9 @@ _gsh_send() {
     local -i from=$(( _gsh_sent - _gsh_first + 2 ))
     (( from >= 1 )) || from=1
     if _gsh_write "$_gsh_hello${(pj:\n:)_gsh_lines[from,-1]}"$'\n'; then
-        _gsh_sent=$_gsh_seq _gsh_hello=
-        # A hub that never acknowledges is of an older make: then only the newest lines are kept for the next one.
-        local -i most=$(( _gsh_acks ? _gsh_most_lines : 2 ))
-        if (( $#_gsh_lines > most )); then
-            if (( _gsh_acks )); then _gsh_spool; else _gsh_forget $(( _gsh_seq - most )); fi
-        fi
+        _gsh_sent=$_gsh_seq
+        [[ -z $_gsh_hello ]] || _gsh_safe=$_gsh_seq _gsh_hello=
+        (( $#_gsh_lines <= _gsh_most_lines )) || _gsh_spool
     else
         _gsh_hangup
         _gsh_busy=1  # a line may be torn: this hub gets nothing more until it has read what it has
@@ -103,9 +102,9 @@ _gsh_connect() {
         return 1
     fi
     _gsh_fd=$REPLY _gsh_welcome=0 _gsh_heard=
+    # What was written just before we hung up may have been lost; another hub knows nothing of what this one was told.
+    if [[ -n $hub && $hub == $_gsh_hub ]]; then _gsh_sent=$_gsh_safe; else _gsh_sent=$(( _gsh_first - 1 )); fi
     _gsh_hub=$hub
-    # What was written just before we hung up may have been lost, so all that is not acknowledged is said again.
-    _gsh_sent=$(( _gsh_first - 1 ))
     _gsh_hello="{\"hello\":\"shell\",\"agent\":\"\",\"pid\":$$,\"shell\":\"$_gsh_shell\"}"$'\n'
 }
 typeset -g _gsh_hello=
@@ -117,15 +116,12 @@ _gsh_hear() {
     local -a match mbegin mend
     while builtin zselect -t 0 -r $_gsh_fd; do
         if ! builtin sysread -i $_gsh_fd piece; then
-            if (( ! _gsh_welcome )); then  # it would not have us
-                _gsh_refused=$_gsh_hub
-                _gsh_now_plus 30
-            fi
+            (( _gsh_welcome )) || _gsh_silent=20  # it would not have us
             _gsh_hangup
             break
         fi
         _gsh_heard=${_gsh_heard[-64,-1]}$piece
-        [[ $_gsh_heard != *'"welcome"'* ]] || _gsh_welcome=1
+        [[ $_gsh_heard != *'"welcome"'* ]] || _gsh_welcome=1 _gsh_silent=0
         if [[ $_gsh_heard == *'"ack":'(#b)([0-9](#c1,15))* ]]; then
             _gsh_acks=1
             (( match[1] > _gsh_seq )) || _gsh_forget $match[1]
@@ -133,16 +129,26 @@ _gsh_hear() {
     done
 }
 
-_gsh_now_plus() {
-    local REPLY
-    _gsh_now
-    _gsh_retry=$(( REPLY + $1 ))
-}
-
 _gsh_hangup() {
     (( _gsh_fd )) || return 0
     exec {_gsh_fd}>&-
     _gsh_fd=0 _gsh_hello=
+    if (( ! _gsh_welcome && ++_gsh_silent >= 20 )); then
+        # It is stopped, or no hub at all. Its queue of connections must not be filled: then connecting would wait.
+        local REPLY
+        _gsh_now
+        _gsh_refused=$_gsh_hub _gsh_retry=$(( REPLY + (_gsh_silent < 30 ? 1 << (_gsh_silent - 18) : 3600) ))
+        _gsh_hub=
+    fi
+}
+
+# Before a command runs: a moment for a hub that has to answer still, then the connection is closed.
+_gsh_part() {
+    local -a reply
+    if (( _gsh_fd && (! _gsh_welcome && _gsh_silent || $#_gsh_lines > 50 && _gsh_acks) )); then
+        builtin zselect -t 1 -r $_gsh_fd && _gsh_hear
+    fi
+    _gsh_hangup
 }
 
 # Writes in pieces that fit: a hub that does not read costs a hundredth of a second, once.
@@ -232,15 +238,14 @@ _gsh_leave() {
     local -a reply
     _gsh_send
     for attempt in 1 2 3; do
-        (( _gsh_fd && _gsh_acks && $#_gsh_lines )) || break
+        (( _gsh_fd && $#_gsh_lines )) || break
         builtin zselect -t 2 -r $_gsh_fd || break
         _gsh_hear
     done
-    if (( $#_gsh_lines && (_gsh_acks || ! _gsh_fd) )); then
-        for attempt in 1 2 3 4 5; do
-            _gsh_spool && break
-            (( ! _gsh_has[zselect] )) || builtin zselect -t 1
-        done
-    fi
+    for attempt in 1 2 3 4 5; do
+        (( $#_gsh_lines )) || break
+        _gsh_spool && break
+        (( ! _gsh_has[zselect] )) || builtin zselect -t 1
+    done
     _gsh_hangup
 }
