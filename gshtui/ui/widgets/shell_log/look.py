@@ -24,11 +24,15 @@ class Look:
 
     def __init__(self, palette: Palette, code: Highlighter) -> None:
         self.palette = palette
-        self.cursor = palette.selection + Style(bold=True)
-        """Over the row under the cursor."""
+        self._cursor = palette.selection + Style(bold=True)
+        self._quiet = {palette.faint.color, palette.muted.color}
         self._code = code
         self._tokens = {kind: _without_background(style, palette.text) for kind, style in palette.tokens.items()}
         self._commands: dict[str, tuple[Segment, ...]] = {}
+
+    def under_cursor(self, style: Style) -> Style:
+        """A style in the row under the cursor; what is quiet elsewhere can be read there too."""
+        return (self.palette.text if style.color in self._quiet else style) + self._cursor
 
     def command(self, command: str) -> tuple[Segment, ...]:
         """A command in one line, in colours."""

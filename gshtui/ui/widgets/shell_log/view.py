@@ -207,7 +207,7 @@ class ShellLogView(KeptLines):
         segments = row_segments(self.state.row(at), look, Place(width, self._project, self.now, found))
         strip = Strip(segments).adjust_cell_length(width, text)
         if self.active and at == self.cursor:
-            strip = Strip([Segment(one, style and style + look.cursor) for one, style, _ in strip], width)
+            strip = Strip([Segment(one, look.under_cursor(style or text)) for one, style, _ in strip], width)
         return strip
 
     def selection_row(self, y: int) -> int:
