@@ -47,11 +47,11 @@ async def test_nothing_is_cut_while_there_is_room() -> None:
 
 async def test_old_outputs_are_pruned_in_steps_and_calls_stay() -> None:
     here = pressed(1_000_000)
-    await worked(here, 20)  # 50,000 tokens
+    await worked(here, 21)  # 52,500 tokens
     text = await here.sent()
     (receipt,) = await here.cuts("prune")
     assert "[output pruned, was ~2500 tokens]" in text
-    assert text.count("run ") == 20
+    assert text.count("run ") == 21
     assert receipt.tokens_after < receipt.tokens_before
     kept = text.count(LONG)
     assert kept * 2_500 <= 40_000 < (kept + 1) * 2_500
