@@ -102,6 +102,10 @@ class Assemblies:
         """The newest marks of a conversation, of an agent or of both, oldest first."""
         return await self._database.run(partial(iterations.listed, session=session, agent=agent, limit=limit))
 
+    async def iteration_rows(self, session: str, after: int, limit: int) -> list[iterations.Row]:
+        """The oldest `limit` iterations behind the place `after`, as they are kept: what differs from earlier ones."""
+        return await self._database.run(partial(iterations.rows, session=session, after=after, limit=limit))
+
     async def blocks(self, iteration_id: str) -> tuple[Block, ...]:
         """What an iteration sent, in order. Raises `StoreError` (`unknown`, `corrupt`)."""
         return await self._database.run(lambda connection: iterations.blocks_of(connection, iteration_id))

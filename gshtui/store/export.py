@@ -32,7 +32,8 @@ async def lines(store: Store, session: str, form: Format) -> AsyncIterator[str]:
     """The conversation in pieces that end with a newline.
 
     As JSON lines: first `{"v": 1, "type": "session", …}`, then each `message` with its place in the log, each answer
-    that was cut off as `partial`, and each full output as `output`.
+    that was cut off as `partial`, each full output as `output`, each `overlay`, each `text` that was sent, and each
+    `iteration`: its mark and its blocks, where `[2, 7]` stands for the blocks 2 to 6 of the iteration `base`.
 
     Raises:
         StoreError: there is no such conversation, or it cannot be read.
@@ -56,6 +57,29 @@ async def _json_lines(store: Store, info: SessionInfo) -> AsyncIterator[str]:
             yield _line("output", call=call, key=key, error=error.message)
         else:
             yield _line("output", call=call, key=key, text=text)
+    async for line in _sent(store, info.id):
+        yield line
+
+
+async def _sent(store: Store, session: str) -> AsyncIterator[str]:
+    for seq, data in await store.overlays(session):
+        try:
+            yield _line("overlay", seq=seq, overlay=json.loads(data))
+        except ValueError:
+            yield _line("overlay", seq=seq, error="It is damaged.")
+    for name in await store.texts_of(session):
+        try:
+            text = await store.text(name)
+        except StoreError as error:
+            yield _line("text", hash=name, error=error.message)
+        else:
+            yield _line("text", hash=name, text=text)
+    seq = 0
+    while rows := await store.iteration_rows(session, seq, _PAGE):
+        for row in rows:
+            seq = row.seq
+            made = msgspec.to_builtins(row)
+            yield _line("iteration", iteration=made["iteration"], base=row.base, blocks=made["pieces"])
 
 
 async def _markdown(store: Store, info: SessionInfo) -> AsyncIterator[str]:

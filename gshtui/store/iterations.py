@@ -164,6 +164,35 @@ def listed(connection: sqlite3.Connection, session: str, agent: str, limit: int)
     return marks
 
 
+class Row(msgspec.Struct, frozen=True):
+    """An iteration as it is kept. `pieces`: blocks, and stretches of the base's blocks as pairs of places."""
+
+    seq: int
+    iteration: Iteration
+    base: str
+    """Id of the iteration on which it builds; empty: none."""
+    pieces: list[differences.Piece]
+
+
+def rows(connection: sqlite3.Connection, session: str, after: int, limit: int) -> list[Row]:
+    """The oldest `limit` iterations of a conversation behind a place, as they are kept. Damaged ones are left out."""
+    found = connection.execute(
+        "SELECT i.seq, i.data, b.id, i.packed, i.blocks FROM iterations AS i"
+        " LEFT JOIN iterations AS b ON b.seq = i.base WHERE i.session = ? AND i.seq > ? ORDER BY i.seq LIMIT ?",
+        (session, after, limit),
+    ).fetchall()
+    read: list[Row] = []
+    for seq, data, base, packed, blocks in found:
+        try:
+            pieces = differences.decoded(outputs.unpacked(bytes(blocks), bool(packed)))
+            read.append(Row(int(seq), _decoder.decode(data), str(base or ""), pieces))
+        except (msgspec.DecodeError, outputs.PackError):
+            continue
+    if found and not read:
+        return rows(connection, session, int(found[-1][0]), limit)  # a page of nothing but damage is no end
+    return read
+
+
 def sound(data: str, packed: int, blocks: bytes) -> None:
     """Raises `ValueError`, `msgspec.DecodeError` or `PackError` where a row is not one of ours."""
     _decoder.decode(data)

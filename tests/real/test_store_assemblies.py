@@ -199,13 +199,13 @@ async def test_an_iteration_whose_base_is_gone_says_so_and_the_next_ones_do_with
         assert len(await store.iterations(session)) == 6
 
 
-@pytest.mark.parametrize("number", range(1, 300))
-def test_chains_are_short(number: int) -> None:
-    steps, at = 0, number
-    while at := iterations.base_of(at):
-        steps += 1
-    assert steps <= 2 * number.bit_length()
-    assert iterations.base_of(number) < number
+def test_chains_are_short() -> None:
+    for number in range(1, 3_000):
+        steps, at = 0, number
+        while at := iterations.base_of(at):
+            steps += 1
+        assert steps <= 2 * number.bit_length()
+        assert iterations.base_of(number) < number
 
 
 WRITER = """

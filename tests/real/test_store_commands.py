@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from gshtui.bus.context import Block, Iteration
 from gshtui.bus.messages import Document, Image, Message, Text, Thinking, ToolCall, ToolResult, Usage
 from gshtui.commands.declaration import Caller, CommandError, Effect, Invocation, Outcome, UsageError
 from gshtui.commands.execute import run_line
@@ -82,6 +83,34 @@ async def test_an_export_as_json_lines_loses_nothing(shell: Shell) -> None:
     assert back == [*CONVERSATION, *await shell.store.partials(session)]
     assert [line["seq"] for line in lines[1:5]] == [1, 2, 3, 4]
     assert (lines[6]["call"], lines[6]["key"], lines[6]["text"]) == ("c", key, "the whole output\n" * 100)
+
+
+async def test_an_export_holds_what_was_sent_and_each_request_can_be_put_together_from_it(shell: Shell) -> None:
+    session = await _conversation(shell)
+    blocks: list[Block] = []
+    for number in range(230):
+        blocks.append(Block(f"m{number}/0", "history", "text", "you", 1, f"{number:032x}"))
+        del blocks[:-20]
+        mark = Iteration(f"i{number}", "main", session, "t", 1, 1.0)
+        await shell.store.add_iteration(mark, blocks, {f"{number:032x}": f"text {number}"})
+    await shell.store.add_overlay(session, "o", "pinned", 1.0, '{"kind": "pinned", "block": "m1/0"}')
+    lines = [json.loads(line) async for line in export.lines(shell.store, session, "jsonl")]
+    (overlay,) = [line for line in lines if line["type"] == "overlay"]
+    assert overlay["overlay"]["block"] == "m1/0"
+    words = {line["hash"]: line["text"] for line in lines if line["type"] == "text"}
+    assert len(words) == 230
+    made: dict[str, list[Any]] = {"": []}
+    for line in lines:
+        if line["type"] != "iteration":
+            continue
+        base, whole = made[line["base"]], list[Any]()
+        for piece in line["blocks"]:
+            whole += base[piece[0] : piece[1]] if isinstance(piece, list) else [piece]
+        made[line["iteration"]["id"]] = whole
+    assert len(made) == 231
+    for number in (0, 1, 64, 100, 229):
+        assert msgspec.convert(made[f"i{number}"], tuple[Block, ...]) == await shell.store.blocks(f"i{number}")
+    assert words[made["i229"][-1]["hash"]] == "text 229"
 
 
 async def test_a_long_conversation_is_exported_page_by_page_whole(shell: Shell) -> None:
