@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from gshtui.cli.options import json_option, yes_option
+from gshtui.cli.shell_import import export, import_
 from gshtui.cli.shell_log import log
 
 SHELL = click.Choice(["zsh", "bash"])
@@ -111,4 +112,5 @@ def menu(busy: bool, as_json: bool) -> int:
     return do(busy=busy, as_json=as_json)
 
 
-shell.add_command(log)
+for command in (log, import_, export):
+    shell.add_command(command)

@@ -45,6 +45,7 @@ TRIM_STEP = 500
 _LATEST = 4e9
 """Seconds since the epoch; a clock that says more is not believed."""
 _LARGEST = 2**63 - 1
+_SECOND = 1_000_000
 _HALF_KEPT = 7 * 86_400.0
 """Seconds that an end waits for its beginning."""
 _TEXTS = ("expanded", "cwd", "host", "tty", "pane", "branch", "pipestatus", "output", "agent")
@@ -209,7 +210,11 @@ def _place(connection: sqlite3.Connection, shell: str, number: int, at: float) -
     if before is not None and not shell.startswith("import"):
         place = max(place, int(before[0]) + 1)
     while connection.execute("SELECT 1 FROM history WHERE id = ?", (place,)).fetchone():
-        place += 1
+        # Imported ones have whole seconds, or no time at all: thousands share one.
+        last = connection.execute(
+            "SELECT max(id) FROM history WHERE id >= ? AND id < ?", (place, place + _SECOND)
+        ).fetchone()
+        place = int(last[0]) + 1
     return place
 
 
