@@ -94,7 +94,7 @@ class Cutting:
         text = timeline.receipt(receipt, limit=12)
         if receipt.id:
             text += f"\n\n`undo {receipt.id}` takes it back."
-        return Outcome(plain.receipt(receipt), text)
+        return Outcome(plain.brief(receipt) if invocation.caller.is_agent else plain.receipt(receipt), text)
 
     @telling
     async def pin(self, invocation: Invocation, parameters: BlockParameters) -> Outcome:

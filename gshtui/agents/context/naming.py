@@ -101,6 +101,8 @@ def _is_id(word: str) -> bool:
 def block(view: ContextView, name: str) -> tuple[int, Block]:
     """The block of this number, id or beginning of one, file or source, with its number.
 
+    A call and its result have one source; the result is meant.
+
     Raises:
         UsageError: there is none, or several.
     """
@@ -110,6 +112,8 @@ def block(view: ContextView, name: str) -> tuple[int, Block]:
         return numbered[int(wanted) - 1]
     for fits in (_named, _known_as, _ends_with):
         found = [(number, one) for number, one in numbered if wanted and fits(one, wanted)]
+        answered = {one.call for _, one in found if one.kind == "tool_result"}
+        found = [entry for entry in found if entry[1].kind != "tool_call" or entry[1].call not in answered]
         if len(found) == 1:
             return found[0]
         if found:

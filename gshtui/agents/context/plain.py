@@ -105,6 +105,21 @@ def receipt(of: Receipt) -> dict[str, Any]:
     return _all_fields(of)
 
 
+def brief(of: Receipt, items: int = 0) -> dict[str, Any]:
+    """A receipt for an agent: the counts of what became of the blocks, and this many of those that are not kept."""
+    fates: dict[str, int] = {}
+    for item in of.items:
+        fates[item.fate] = fates.get(item.fate, 0) + 1
+    told = receipt(of) | {"items": fates}
+    gone = [item for item in of.items if item.fate != "kept"][:items]
+    if gone:
+        told["not_kept"] = [
+            {"block": item.block, "source": item.source, "fate": item.fate, "before": item.before, "after": item.after}
+            for item in gone
+        ]
+    return told
+
+
 def difference(of: Sequence[Difference], texts: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
     """The differences, with both texts where they are asked for."""
     told = [_all_fields(one) for one in of]

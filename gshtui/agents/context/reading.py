@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 AGENTS_BLOCKS = 12
 """Blocks of a section that an agent is told when it sets no limit: looking must not fill what is looked at."""
+_AGENTS_ITEMS = 40
+"""Items of a receipt that an agent is told."""
 _TOGETHER = 16
 """Texts that are read at once."""
 
@@ -143,7 +145,8 @@ class Reading:
         receipts = await self._receipts(agent)
         if parameters.cut:
             receipt = naming.cut(receipts, parameters.cut)
-            return Outcome(plain.receipt(receipt), timeline.receipt(receipt))
+            data = plain.brief(receipt, _AGENTS_ITEMS) if invocation.caller.is_agent else plain.receipt(receipt)
+            return Outcome(data, timeline.receipt(receipt))
         iterations = await self._contexts.iterations(agent, limit=naming.ALL)
         forecast = await self._contexts.forecast(agent)
         numbered = list(enumerate(iterations, 1))
