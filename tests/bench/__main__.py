@@ -14,7 +14,7 @@ from tests.bench.figures import Report
 from tests.bench.place import place
 from tests.bench.pty_probe import Late
 
-NAMES = ("bus", "startup", "echo", "stream", "history", "native", "mirror", "terminals")
+NAMES = ("bus", "startup", "echo", "stream", "history", "native", "mirror", "terminals", "search", "shell", "shell_log")
 
 
 def main() -> None:
