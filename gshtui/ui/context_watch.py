@@ -16,6 +16,7 @@ from gshtui.ui.bridge import NotReady
 
 if TYPE_CHECKING:
     from gshtui.ui.context_app import ContextApp
+    from gshtui.ui.panes.agents import AgentsPane
     from gshtui.ui.panes.context import ContextPane
     from gshtui.ui.panes.timeline import TimelinePane
 
@@ -63,8 +64,8 @@ class ContextWatch:
         mine = [one for one in iterations if one.session == session]
         cast("TimelinePane", bench.panes["timeline"]).restore(mine, receipts, session)
         cast("ContextPane", bench.panes["context"]).restore(mine, session)
-        if mine:
-            bench.header.restore(mine[-1])
+        cast("AgentsPane", bench.panes["agents"]).restore(front, mine)
+        bench.header.restore(mine)
         await self._foretell()
 
     async def _foretell(self) -> None:

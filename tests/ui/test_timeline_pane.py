@@ -8,6 +8,7 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent import ContextAssembled
 from gshtui.bus.events.context import ContextCut, SummaryAnswered, SummaryProposed
 from gshtui.bus.events.session import SessionOpened
+from gshtui.ui.panes.agents import AgentsPane
 from gshtui.ui.panes.context import ContextPane
 from gshtui.ui.panes.summaries import SummariesPane
 from gshtui.ui.panes.timeline import TimelinePane
@@ -158,6 +159,8 @@ async def test_a_resumed_conversation_has_its_past() -> None:
         assert isinstance(context, ContextPane) and context.state.requests == 4
         agent = app.bench.header.state.agent
         assert agent is not None and agent.context == context.state.used and agent.trigger == 160_000
+        listed = app.bench.panes["agents"]
+        assert isinstance(listed, AgentsPane) and listed.state.agents["main"].cost == agent.cost > 0.04
 
 
 PROPOSED = SummaryProposed(agent="main", session=recorded.S, receipt=COMPACTED, deadline=NOW + 90)

@@ -16,11 +16,12 @@ from textual.content import Content
 from textual.message import Message
 from textual.timer import Timer
 
+from gshtui.bus.context import Iteration
 from gshtui.bus.event import Event
 from gshtui.ui.bindings import bind
 from gshtui.ui.panes.agents_lines import draw
 from gshtui.ui.panes.agents_menu import ACTIONS, applicable
-from gshtui.ui.panes.agents_state import CONSUMED, AgentsState, AgentView, reduce
+from gshtui.ui.panes.agents_state import CONSUMED, AgentsState, AgentView, reduce, restored
 from gshtui.ui.panes.agents_tree import Listing, listing
 from gshtui.ui.widgets.pane import Pane
 
@@ -87,6 +88,11 @@ class AgentsPane(Pane):
             if self._ages is not None:
                 busy = any(agent.busy for agent in self.state.agents.values())
                 (self._ages.resume if busy else self._ages.pause)()
+
+    def restore(self, agent: str, iterations: Sequence[Iteration]) -> None:
+        """Show what the record holds of an agent's requests, unless it sent something meanwhile."""
+        self.state = restored(self.state, agent, iterations)
+        self._arrange_soon()
 
     def on_resize(self) -> None:
         self._draw()

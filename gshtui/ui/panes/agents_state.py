@@ -6,11 +6,13 @@ the roster says, and nothing else. Called by the agents pane and the header.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast, get_args
 
 import msgspec
 from msgspec.structs import replace
 
+from gshtui.bus.context import Iteration
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import (
     AgentAdded,
@@ -178,6 +180,27 @@ def reduce(state: AgentsState, event: Event) -> AgentsState:
         assert isinstance(event, Consumed)
         after = before if before.terminal else _after(before, event)
     return state if after is before else replace(state, agents={**state.agents, agent: after})
+
+
+def restored(state: AgentsState, front: str, iterations: Sequence[Iteration]) -> AgentsState:
+    """With what the record holds of an agent's requests, unless it sent something meanwhile."""
+    agent = state.agents.get(front)
+    mine = [one for one in iterations if agent is not None and one.session == (agent.session or one.session)]
+    if agent is None or agent.spent or not mine:
+        return state
+    last = mine[-1]
+    window = agent.window or last.window
+    known = replace(
+        agent,
+        context=agent.context or (last.usage.context if last.usage is not None else last.tokens),
+        exact=agent.exact or (not agent.context and last.usage is not None),
+        window=window,
+        trigger=agent.trigger or (last.trigger if window == last.window else 0),
+        spent=sum(one.usage.context for one in mine if one.usage is not None),
+        cost=sum(one.cost or 0.0 for one in mine),
+        cost_known=all(one.cost is not None for one in mine if one.usage is not None),
+    )
+    return replace(state, agents={**state.agents, front: known})
 
 
 def _of_fleet(agent: AgentView, event: Fleet) -> AgentView:

@@ -106,13 +106,13 @@ def _costs(receipt: Receipt) -> list[str]:
         costs.append(f"the cut itself cost {figures.dollars(receipt.cost)}")
     effort = [
         f"the summary took {figures.tokens(receipt.usage.output)} tokens" if receipt.usage.output else "",
-        f"{receipt.seconds:.1f} s" if receipt.seconds else "",
+        f"{receipt.seconds:.1f} s" if receipt.id and receipt.seconds else "",
     ]
     return [*costs, *filter(None, [" and ".join(filter(None, effort))])]
 
 
 def _summary(receipt: Receipt, opened: frozenset[str]) -> Iterator[Entry]:
-    if receipt.summary:
+    if receipt.summary and receipt.id:  # a preview has none yet
         yield Entry("summary", "summary", data=receipt, opened="summary" in opened)
         if "summary" in opened:
             yield Entry("summary:text", "text", 1, text=displayed(receipt.summary))

@@ -13,7 +13,7 @@ from textual.content import Content
 
 from gshtui.ui import figures
 from gshtui.ui.meter import level
-from gshtui.ui.panes.timeline_state import MEANING, Cut, Mark, TimelineState
+from gshtui.ui.panes.timeline_state import LOUDEST, MEANING, Cut, Mark, TimelineState
 
 FARTHEST = -6
 _HIGH = 2.5
@@ -46,7 +46,7 @@ def columns_of(marks: tuple[Mark, ...], zoom: int) -> list[Column]:
 
 def _column(marks: tuple[Mark, ...], first: int) -> Column:
     signs = [mark.sign for mark in marks if mark.sign]
-    loudest = min(signs, key="!UCXDPT".index, default="")
+    loudest = min(signs, key=LOUDEST.index, default="")
     ends = [mark.end for mark in marks if mark.end]
     worst = next((end for end in ends if end != "end"), ends[-1] if ends else "")
     return Column(first, first + len(marks) - 1, max(mark.tokens for mark in marks), loudest, worst)
@@ -80,7 +80,12 @@ def draw(state: TimelineState, look: Look, width: int, rows: int, focused: bool 
     cursor = look.cursor if look.cursor >= 0 else len(state.marks) - 1
     here = next((at for at, column in enumerate(columns) if column.first <= cursor <= column.last), -1)
     lines = _chart(state, columns, height, cells(look), width, here if focused or look.cursor >= 0 else -1)
-    lines.append(_foot(columns, cells(look), here if focused or look.cursor >= 0 else -1))
+    foot = _foot(columns, cells(look), here if focused or look.cursor >= 0 else -1)
+    at_end = bool(columns) and columns[-1].last == len(state.marks) - 1
+    if state.waiting and at_end and foot.cell_length < width:  # what the next request will have
+        signs = {cut.sign for cut in state.waiting}
+        foot += Content.styled(next(sign for sign in LOUDEST if sign in signs), "bold $accent")
+    lines.append(foot)
     return Content("\n").join([*lines, *words])
 
 
@@ -136,7 +141,7 @@ def said(state: TimelineState, look: Look, width: int) -> list[Content]:
     )  # fmt: skip
     waits = state.waiting if at == len(marks) - 1 and look.cursor < 0 else ()
     cuts = [*(Content.styled(cut_words(cut), "$accent") for cut in (*mark.cuts, *waits)), *_error(mark)]
-    return [line.truncate(width, ellipsis=True) for line in (first, *cuts, *_forecast(state))]
+    return [line.truncate(width, ellipsis=True) for line in (first, *cuts, *_forecast(state, width))]
 
 
 def cut_words(cut: Cut) -> str:
@@ -150,7 +155,7 @@ def _error(mark: Mark) -> list[Content]:
     return [Content.styled(f"! {' '.join(mark.error.split())}", "$error")] if mark.error else []
 
 
-def _forecast(state: TimelineState) -> list[Content]:
+def _forecast(state: TimelineState, width: int) -> list[Content]:
     if not state.trigger:
         return []
     at = f"compacts at {figures.tokens(state.trigger)}"
@@ -158,4 +163,4 @@ def _forecast(state: TimelineState) -> list[Content]:
         turns = "the next turn" if state.turns_left <= 1 else f"about {state.turns_left} turns"
         at = f"compacts in {turns}, at {figures.tokens(state.trigger)}"
     grows = f" (+{figures.tokens(state.per_turn)} a turn)" if state.per_turn > 0 else ""
-    return [Content.styled(at + grows, "$foreground-muted")]
+    return [Content.styled(at + grows if len(at + grows) <= width else at, "$foreground-muted")]

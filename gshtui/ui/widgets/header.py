@@ -53,9 +53,9 @@ class HeaderBar(Widget):
         if self.state is not before:
             self.refresh()
 
-    def restore(self, iteration: Iteration) -> None:
+    def restore(self, iterations: Sequence[Iteration]) -> None:
         """Show what the record holds of the agent in front, unless something was sent meanwhile."""
-        self.state = restored(self.state, iteration)
+        self.state = restored(self.state, iterations)
         self.refresh()
 
     def on_click(self, event: events.Click) -> None:

@@ -5,6 +5,7 @@ A pure reducer over events; refuses widgets. Called by the header.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -57,13 +58,7 @@ def reduce(state: HeaderState, event: Event) -> HeaderState:
             return state if agents is state.agents else replace(state, agents=agents)
 
 
-def restored(state: HeaderState, last: Iteration) -> HeaderState:
-    """With what the record holds of the front agent's last request, unless something was sent meanwhile."""
-    agent = state.agent
-    if agent is None or agent.context or (agent.session and agent.session != last.session):
-        return state
-    used = last.usage.context if last.usage is not None else last.tokens
-    window = agent.window or last.window
-    trigger = last.trigger if window == last.window else 0
-    known = replace(agent, context=used, exact=last.usage is not None, window=window, trigger=trigger)
-    return replace(state, agents=agents_state.AgentsState({**state.agents.agents, agent.id: known}, state.agents.home))
+def restored(state: HeaderState, iterations: Sequence[Iteration]) -> HeaderState:
+    """With what the record holds of the front agent, unless something was sent meanwhile."""
+    agents = agents_state.restored(state.agents, state.front, iterations)
+    return state if agents is state.agents else replace(state, agents=agents)
