@@ -104,15 +104,16 @@ def test_what_a_server_inherits_holds_no_key() -> None:
     assert not {"TMUX", "TMUX_PANE"} & program.client_environment(environ).keys()
 
 
-DESCRIBED = "%3|@2|$1|gsh-agent-0001|42|1||9|80|24|3|4|1|0|1|1|0|1|2|1700000000|1|12|0|sh|a|b"
+DESCRIBED = "%3|@2|$1|gsh-agent-0001|42|1||9|80|24|3|4|1|0|1|1|0|1|2|1700000000|1|12|0|0003-17.5|sh|a|b"
 
 
 def test_a_description_is_read_whole_whatever_the_title_holds() -> None:
     info = parse(DESCRIBED)
     assert info is not None
-    assert (info.pane, info.session, info.title, info.exit_status, info.attached) == (
+    assert (info.pane, info.session, info.mark, info.title, info.exit_status, info.attached) == (
         "%3",
         "gsh-agent-0001",
+        "0003-17.5",
         "a|b",
         137,
         2,
