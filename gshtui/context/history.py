@@ -19,6 +19,8 @@ from gshtui.context.log import Entry, Log
 from gshtui.context.plan import Plan
 from gshtui.context.tokens import MESSAGE_TOKENS, block_tokens
 
+_NONE = 1 << 62
+
 
 def placeholder(tokens: int) -> str:
     """What is sent in place of a pruned output."""
@@ -44,6 +46,8 @@ class History:
         self._outputs: Mapping[str, str] = {}
         self._turn = ""
         self._first = 0
+        self._input_from = _NONE
+        """The first entry that was rendered as input."""
         self._counts: list[tuple[int, int]] = []
         """(messages, blocks) before each entry from `_first` on."""
 
@@ -62,7 +66,7 @@ class History:
             self._start(plan)
             changed = self._first
         elif turn != self._turn:
-            changed = min(changed, self._first_of(self._turn))
+            changed = min(changed, self._input_from)
             self._turn = turn
         self._cut_back(max(changed, self._first))
         self.unfiled = min(self.unfiled, self.fresh)
@@ -73,6 +77,7 @@ class History:
         for rows in (self.messages, self.blocks, self.parts, self._counts):
             rows.clear()
         self.tokens = self.input_tokens = self.fresh = 0
+        self._input_from = _NONE
         place = self.log.place(plan.base.upto) if plan.base is not None else None
         self._first = 0
         if plan.base is None or place is None:
@@ -83,14 +88,6 @@ class History:
         sent = carried(self.log, plan, plan.base, self._first, self._outputs)
         self._send(sent.message, sent.blocks)
 
-    def _first_of(self, turn: str) -> int:
-        """The first of the last entries that belong to the turn which was the input."""
-        entries = self.log.entries
-        place = self._first + len(self._counts)
-        while place > self._first and entries[place - 1].message.turn == turn:
-            place -= 1
-        return place
-
     def _cut_back(self, entry: int) -> None:
         at = entry - self._first
         if at >= len(self._counts):
@@ -100,11 +97,15 @@ class History:
         for block in self.blocks[blocks:]:
             self.tokens -= block.tokens
             self.input_tokens -= block.tokens if block.section == "input" else 0
+        if entry <= self._input_from:
+            self._input_from = _NONE
         del self.messages[messages:], self.blocks[blocks:], self.parts[blocks:], self._counts[at:]
         self.fresh = blocks
 
     def _put(self, entry: Entry, plan: Plan) -> None:
         self._counts.append((len(self.messages), len(self.blocks)))
+        if self._turn and entry.message.turn == self._turn:
+            self._input_from = min(self._input_from, self._first + len(self._counts) - 1)
         sent = _under(entry, plan, self._outputs)
         along = _along(entry, plan) if plan.told else None
         for one in (along, sent):

@@ -85,10 +85,10 @@ def limits(model: Capabilities, settings: ContextSettings) -> Limits:
     window = max(model.window, 1)
     answer = min(8_192, max(256, window // 8), model.max_output or window)
     hard = max(1, window - answer)
-    trigger = min(int(window * settings.threshold), hard - INSTRUCTION_TOKENS - window // 16)
+    room = max(hard // 2, hard - INSTRUCTION_TOKENS - window // 16)
     return Limits(
         window=window,
-        trigger=max(hard // 2, trigger),
+        trigger=max(1, min(int(window * settings.threshold), room)),
         hard=hard,
         summary=answer,
         protect=min(settings.protect, max(500, int(hard * 0.5))),
