@@ -128,6 +128,14 @@ def recover(id: str, as_json: bool) -> int:
 @agent.command()
 @click.argument("id")
 @json_option
+def seen(id: str, as_json: bool) -> int:
+    """Mark an agent's report as read."""
+    return _line("seen", id, [], as_json)
+
+
+@agent.command()
+@click.argument("id")
+@json_option
 def remove(id: str, as_json: bool) -> int:
     """Take an agent that has ended off the list; its conversation is kept."""
     return _line("remove", id, [], as_json)

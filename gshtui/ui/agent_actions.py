@@ -74,7 +74,7 @@ class AgentActions:
     def _seen(self, agent: AgentView) -> None:
         """Showing an agent is what makes it read."""
         if agent.unread:
-            self._app.run_worker(self._app.data_of(f"agent show {quote(agent.id)}"), exit_on_error=False)
+            self._app.run_worker(self._app.data_of(f"agent seen {quote(agent.id)}"), exit_on_error=False)
 
     def _report(self, agent: AgentView) -> None:
         self._line("show")(agent)

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, cast
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
+from gshtui.guard.sanitise import one_line
 from gshtui.ui.bindings import KEYS
+from gshtui.ui.messages import OpenTerminal
 
 if TYPE_CHECKING:
     from gshtui.ui.app import Workbench
@@ -83,7 +85,7 @@ class Themes(WorkbenchProvider):
 
 
 class Listed(WorkbenchProvider):
-    """Models and conversations, asked for when the palette opens."""
+    """Models, conversations and agents' terminals, asked for when the palette opens."""
 
     def __init__(self, screen: Any, match_style: Any = None) -> None:
         super().__init__(screen, match_style)
@@ -96,10 +98,19 @@ class Listed(WorkbenchProvider):
             choice = models.described(model)
             run = partial(self.workbench.choose_model, choice.id)
             self._found.append((f"Model: {choice.name}", choice.detail, run))
+        for agent in await self.workbench.data_of("agent ls") or ():
+            if agent.get("pane") and agent.get("status") != "lost":
+                name, id = one_line(str(agent["name"]), 60), str(agent["id"])
+                detail = f"{id} · {agent['status']} · in a tab"
+                self._found.append((f"Open terminal of {name}", detail, partial(self._terminal, id)))
         for session in sessions.listed(await self.workbench.data_of("session ls")):
             choice = sessions.described(session, self.workbench.clock())
             run = partial(self.workbench.choose_session, choice.id)
             self._found.append((f"Continue: {choice.name}", choice.detail, run))
+
+    def _terminal(self, agent: str) -> None:
+        self.workbench.show_centre()
+        self.workbench.post_message(OpenTerminal(agent))
 
     def entries(self) -> Iterator[Entry]:
         yield from self._found

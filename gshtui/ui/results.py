@@ -6,9 +6,10 @@ to run anything by itself: lines come from people. Called by the app.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from gshtui.ui.bridge import NotReady
+from gshtui.ui.messages import OpenTerminal
 
 if TYPE_CHECKING:
     from gshtui.ui.actions import ActingApp
@@ -40,6 +41,9 @@ async def run_line(app: ActingApp, line: str) -> None:
     except Exception as error:  # CommandError, whose module loads pydantic; and what nobody expected
         _failed(app, line, error)
         return
+    if (agent := _attached(line, outcome.data)) is not None:
+        app.post_message(OpenTerminal(agent, attach=True))
+        return
     text = outcome.text.strip()
     if outcome.is_error:
         app.notify(text, title=line, severity="error", markup=False, timeout=8)
@@ -49,6 +53,14 @@ async def run_line(app: ActingApp, line: str) -> None:
         app.push_screen(TextScreen(line, text))
     elif text:
         app.notify(text, markup=False)
+
+
+def _attached(line: str, data: Any) -> str | None:
+    """The agent that a line asked to attach to: here that is done, and not only told how."""
+    words = line.strip().removeprefix("/").split()
+    asked = len(words) > 2 and words[0] == "agent" and words[1] in ("attach", "action=attach")
+    told = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
+    return str(told["id"]) if asked and "argv" in told else None
 
 
 def _failed(app: ActingApp, line: str, error: Exception) -> None:

@@ -214,7 +214,9 @@ async def test_recovering_all_stops_when_several_in_a_row_fail(yard: Yard, home:
         await yard.server.kill_server()
         for row in rows:
             await status(fleet, row.id, "lost")
-        assert await fleet.recover_all() == []
+        back, troubles = await fleet.recover_all()
+        assert back == []
+        assert len(troubles) == 4 and "could not be recovered" in troubles[0]
 
         async def said() -> list[str]:
             notices = [event.text for event in yard.said(Noticed) if isinstance(event, Noticed)]

@@ -35,7 +35,7 @@ from gshtui.guard.sanitise import one_line, visible
 
 ACTIONS = (
     "ls", "show", "attach", "send", "wait", "interrupt", "restart", "rename", "kill", "undo", "recover", "remove",
-    "unsaved",
+    "unsaved", "seen",
 )  # fmt: skip
 _AGENTS_MAY = {
     "ls": Effect.READ,
@@ -55,7 +55,8 @@ class AgentParameters(Parameters):
 
     action: str = Field(
         "ls",
-        description="ls, show, attach, send, wait, interrupt, restart, rename, kill, undo, recover, remove, unsaved.",
+        description="ls, show, attach, send, wait, interrupt, restart, rename, kill, undo, recover, remove, unsaved, "
+        "seen (marks it as read).",
     )
     target: str = Field("", description="Number or name of the agent; `all` for recover.")
     text: str = Field("", description="The words to send, or the new name.")
@@ -95,7 +96,7 @@ class _Family:
             "ls": self._ls, "show": self._show, "attach": self._attach, "send": self._send, "wait": self._wait,
             "interrupt": self._interrupt, "restart": self._restart, "rename": self._rename, "kill": self._kill,
             "undo": self._undo, "recover": self._recover, "remove": self._remove,
-            "unsaved": self._unsaved,
+            "unsaved": self._unsaved, "seen": self._seen,
         }  # fmt: skip
 
     async def agent(self, invocation: Invocation, parameters: AgentParameters) -> Outcome:
@@ -218,11 +219,18 @@ class _Family:
 
     async def _recover(self, _invocation: Invocation, parameters: AgentParameters) -> Outcome:
         if parameters.target != "all":
-            rows = [await self._fleet.recover(parameters.target)]
+            rows, troubles = [await self._fleet.recover(parameters.target)], list[str]()
         else:
-            rows = await self._fleet.recover_all()
+            rows, troubles = await self._fleet.recover_all()
         names = ", ".join(f"{row.name} ({row.id})" for row in rows) or "nobody"
-        return Outcome([wording.plain(row, self._attach_words(row)) for row in rows], f"Recovered: {names}.")
+        data = [wording.plain(row, self._attach_words(row)) for row in rows]
+        text = "\n".join((f"Recovered: {names}.", *troubles))
+        return Outcome(data, text, is_error=bool(troubles))
+
+    async def _seen(self, _invocation: Invocation, parameters: AgentParameters) -> Outcome:
+        row = await self._fleet.find(parameters.target)
+        self._fleet.seen(row.id)
+        return Outcome(wording.plain(row) | {"unread": 0}, f"{row.name} ({row.id}) is marked as read.")
 
     async def _remove(self, _invocation: Invocation, parameters: AgentParameters) -> Outcome:
         row = await self._fleet.find(parameters.target)

@@ -239,8 +239,12 @@ class Fleet:
         """Bring a lost agent back with its conversation, and see that it lives."""
         return await self._recoverer.recover(await self.find(id))
 
-    async def recover_all(self) -> list[AgentRow]:
-        """Bring back every lost agent of this folder, one at a time; stops when several in a row fail."""
+    async def recover_all(self) -> tuple[list[AgentRow], list[str]]:
+        """Bring back every lost agent of this folder, one at a time; stops when several in a row fail.
+
+        Returns:
+            Those that are back, and a sentence for each trouble.
+        """
         await self.refresh()
         return await self._recoverer.recover_all([row for row in self.rows(everywhere=False) if row.status == "lost"])
 

@@ -51,9 +51,14 @@ class Recoverer:
             except StoreError as error:
                 raise of_store(error) from error
 
-    async def recover_all(self, rows: list[AgentRow]) -> list[AgentRow]:
-        """Bring back as many as can be. Says what failed; stops after several failures in a row."""
+    async def recover_all(self, rows: list[AgentRow]) -> tuple[list[AgentRow], list[str]]:
+        """Bring back as many as can be; stops after several failures in a row.
+
+        Returns:
+            Those that are back, and a sentence for each trouble; the bus hears of the troubles too.
+        """
         back: list[AgentRow] = []
+        troubles: list[str] = []
         failures = 0
         for at, row in enumerate(rows):
             try:
@@ -61,15 +66,16 @@ class Recoverer:
                 failures = 0
             except FleetError as error:
                 failures += 0 if error.kind == "blank" else 1
-                self._say(f"{row.name} ({row.id}) could not be recovered: {error.message}", error.hint, row.id)
+                text = f"{row.name} ({row.id}) could not be recovered: {error.message}"
+                troubles.append(f"{text} {error.hint}".rstrip())
+                self._say(text, error.hint, row.id)
             if failures >= ENOUGH and at + 1 < len(rows):
-                self._say(
-                    f"{failures} agents in a row could not be recovered; {len(rows) - at - 1} more were not tried.",
-                    "Find the common cause (a login, the network, a program), then `agent recover all` again.",
-                    "agents",
-                )
+                text = f"{failures} agents in a row could not be recovered; {len(rows) - at - 1} more were not tried."
+                hint = "Find the common cause (a login, the network, a program), then `agent recover all` again."
+                troubles.append(f"{text} {hint}")
+                self._say(text, hint, "agents")
                 break
-        return back
+        return back, troubles
 
     async def _recover(self, row: AgentRow) -> AgentRow:
         await self._killer.clear(row)

@@ -1,0 +1,42 @@
+"""Lines about agents in the window: attaching really attaches, the palette opens terminals, looking marks as read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gshtui.ui.palette import Listed
+from tests.kit.fake_hub import Answer
+from tests.ui.test_agents_pane import Listening, settled
+
+ARGV = ["tmux", "-L", "gsh", "attach", "-t", "=gsh-agent-0002"]
+AGENTS: list[dict[str, Any]] = [
+    {"id": "main", "name": "main", "status": "idle"},
+    {"id": "0002", "name": "lexer\x1b[31m", "status": "tool", "pane": "%2"},
+    {"id": "0003", "name": "gone", "status": "lost", "pane": "%3"},
+]
+
+
+async def test_a_line_that_attaches_does_so_in_this_window() -> None:
+    app = Listening(answers={"agent attach 2": Answer({"id": "0002", "argv": ARGV}, "`tmux …`")})
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        app.run_command("agent attach 2")
+        await settled(pilot)
+        assert app.opened == [("0002", True)]
+        app.run_command("agent show 2")
+        await settled(pilot)
+        assert app.opened == [("0002", True)]
+
+
+async def test_the_palette_opens_the_terminal_of_every_agent_that_has_one() -> None:
+    app = Listening(answers={"agent ls": Answer(AGENTS)})
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        listed = Listed(app.screen)
+        await listed.startup()
+        found = {name: run for name, _, run in listed.entries() if name.startswith("Open terminal")}
+        assert len(found) == 1
+        assert all(name.isprintable() for name in found)
+        next(iter(found.values()))()
+        await settled(pilot)
+        assert app.opened == [("0002", False)]
