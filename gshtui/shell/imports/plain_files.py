@@ -23,6 +23,8 @@ def zsh(raw: bytes) -> Iterator[ShellRecord]:
         found = _EXTENDED.match(entry)
         at, took = (int(found[1]), int(found[2])) if found else (0, 0)
         command = _text(entry[found.end() :] if found else entry)
+        if not found and command.startswith("\\:"):
+            command = command[1:]  # so that it is not taken for a time
         if command.endswith("\\ "):
             command = command[:-1]  # zsh puts a space behind a last backslash
         if command.strip():

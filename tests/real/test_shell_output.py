@@ -1,0 +1,142 @@
+"""What commands print in a real zsh inside a real tmux is kept, read off the pane and nothing else done to it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from gshtui.agents.shell_log.log import ShellLog, Terms
+from gshtui.bus.bus import Bus
+from gshtui.bus.event import Event
+from gshtui.bus.events.shell import ShellRecorded
+from gshtui.bus.shell import ShellRecord
+from gshtui.settings import paths
+from gshtui.shell.printed import Habit, printed
+from gshtui.store.store import Store
+from gshtui.tmux.server import TmuxServer
+from tests.kit.home import Home
+from tests.kit.shells import zsh
+from tests.kit.tmux import eventually, private_server
+
+NAMES = ("ZDOTDIR", "XDG_RUNTIME_DIR", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME")
+PLUGIN = Path(__file__).parents[2] / "gshtui" / "shell" / "gsh.plugin.zsh"
+
+
+@dataclass
+class Pane:
+    """A zsh with the plugin in a pane, and the shell log that hears it."""
+
+    server: TmuxServer
+    pane: str
+    store: Store
+    told: list[Event]
+
+    async def ran(self, line: str) -> ShellRecord:
+        """Type a command; its record once it is done."""
+        before = len(self.told)
+        await self.server.send_text(self.pane, line, enter=True)
+        async with asyncio.timeout(9):
+            while not (found := self.done(before)):  # noqa: ASYNC110 - the bus is looked at
+                await asyncio.sleep(0.02)
+        return found[-1]
+
+    def done(self, start: int) -> list[ShellRecord]:
+        events = [event.record for event in self.told[start:] if isinstance(event, ShellRecorded)]
+        return [record for record in events if record.state == "done"]
+
+    async def printed(self, line: str) -> str:
+        """Type a command; what was kept of what it printed."""
+        before = len(self.told)
+        await self.ran(line)
+        async with asyncio.timeout(9):
+            while not (kept := [record for record in self.done(before) if record.output]):  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+        return await self.store.output(kept[-1].output)
+
+
+@contextlib.asynccontextmanager
+async def terminal(home: Home, *, prompt: str = "here %% ", lines: int = 20) -> AsyncGenerator[Pane]:
+    (home.path / ".zshrc").write_text(f"PROMPT=$'{prompt}'\nsource {PLUGIN}\n")
+    store = await Store.open(paths.data_dir() / "gsh.db")
+    bus, told = Bus(), list[Event]()
+    bus.subscribe(told.extend, name="test")
+    terms = Terms(paths.runtime_dir() / "gsh.sock", paths.data_dir(), home.path, 0, output_lines=lines)
+    log = ShellLog(bus, store, terms, lambda text: text.replace("s3cret", "[redacted]"))
+    await log.start()
+    environ = {name: os.environ[name] for name in NAMES if name in os.environ}
+    try:
+        async with private_server() as server:
+            pane = await server.spawn("gsh-shell", [zsh(), "-i"], cwd=home.path, env=environ, width=80, height=24)
+            await eventually(lambda: _prompts(server, pane.pane, prompt))
+            yield Pane(server, pane.pane, store, told)
+    finally:
+        await log.stop()
+        await bus.close()
+        await store.close()
+
+
+async def _prompts(server: TmuxServer, pane: str, prompt: str) -> bool:
+    last = prompt.replace("%%", "%").split("\\n")[-1].strip()
+    return any(line.startswith(last) for line in await server.capture(pane, styled=False))
+
+
+async def test_what_a_command_printed_is_kept_without_prompt_and_command(home: Home) -> None:
+    async with terminal(home) as shell:
+        assert await shell.printed("print -l one 'two  three'") == "one\ntwo  three\n"
+        assert await shell.printed("print -n unfinished") == "unfinished\n"
+        assert await shell.printed("print -P '%F{red}s3cret%f'; false") == "[redacted]\n"
+        assert await shell.printed("for a in 1 2; do; print $a; done") == "1\n2\n"
+        long = await shell.printed("print -l {1..200}")
+        assert long == "[180 lines above this were not kept]\n" + "".join(f"{n}\n" for n in range(181, 201)) or (
+            long.startswith("[more above") and long.endswith("\n199\n200\n")
+        )
+        wide = await shell.printed("print " + "x" * 150)
+        assert wide == "x" * 150 + "\n"
+
+
+async def test_nothing_is_kept_of_silence_and_full_screen_programs(home: Home) -> None:
+    async with terminal(home) as shell:
+        await shell.ran("true")
+        await shell.ran("tput smcup; print hidden; tput rmcup")
+        await shell.ran("clear")
+        assert await shell.printed("print end") == "end\n"
+        rows = await shell.store.history()
+        assert [row.command for row in rows if row.output] == ["print end"]
+
+
+async def test_lines_above_a_prompt_of_two_lines_are_not_output(home: Home) -> None:
+    async with terminal(home, prompt="\\nin the house\\n> ") as shell:
+        await shell.printed("print first")
+        assert await shell.printed("print second") == "second\n"
+        assert await shell.printed("print third") == "third\n"
+
+
+async def test_none_is_looked_for_where_none_is_wanted(home: Home) -> None:
+    async with terminal(home, lines=0) as shell:
+        await shell.ran("print nothing")
+        await shell.ran("print more")
+        assert all(not row.output for row in await shell.store.history())
+
+
+@pytest.mark.parametrize(
+    ("screen", "command", "expected"),
+    [
+        (["% ls", "a", "b", "% "], "ls", ("a", "b")),
+        (["% ls", "a", "% ls", "% "], "ls", ()),
+        (["% echo hi            12:00", "hi", "%                     12:01"], "echo hi", ("hi",)),
+        (["% ls", "a", "still running"], "ls", None),
+        (["a", "b", "% "], "ls", None),
+        (["% curl -H 'k: 123' x", "ok", "% "], "curl -H 'k: [redacted]' x", ("ok",)),
+        (["% for a in 1", "for> do echo $a", "for> done", "1", "% "], "for a in 1\ndo echo $a\ndone", ("1",)),
+        ([], "ls", None),
+    ],
+)
+def test_where_it_begins_and_ends(screen: list[str], command: str, expected: tuple[str, ...] | None) -> None:
+    found = printed(screen, command, Habit(), scrolled=False)
+    assert (None if found is None else found.lines) == expected
