@@ -22,7 +22,8 @@ from gshtui.providers.port import ToolSpec, estimate
 _SUBJECTS = ("path", "file", "file_path", "command", "pattern", "query", "url", "name", "agent", "key")
 _PATHS = ("path", "file", "file_path")
 _SUBJECT_LENGTH = 120
-_encoder = msgspec.json.Encoder(order="deterministic")
+_sorted = msgspec.json.Encoder(order="deterministic")
+_as_given = msgspec.json.Encoder()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +58,13 @@ def text_of(part: Part) -> str:
 
 
 def tool_text(spec: ToolSpec) -> str:
-    """A tool as a model is told of it."""
-    return _json({"name": spec.name, "description": spec.description, "schema": spec.schema})
+    """A tool as a model is told of it, in the order of its schema: from this text it is sent the same again."""
+    return _json({"name": spec.name, "description": spec.description, "schema": spec.schema}, _as_given)
 
 
-def _json(value: Any) -> str:
+def _json(value: Any, encoder: msgspec.json.Encoder = _sorted) -> str:
     try:
-        return _encoder.encode(value).decode()
+        return encoder.encode(value).decode()
     except (TypeError, UnicodeEncodeError):
         return str(value)
 
