@@ -1,0 +1,113 @@
+"""Commands that agents run are rows of the history: once each, as running only while they run, never when denied."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+from gshtui.agents.shell_log.log import ShellLog, Terms
+from gshtui.bus.bus import Bus
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent import ToolFinished, ToolOutput, ToolStarted
+from gshtui.bus.events.approval import ApprovalRequested, ApprovalSettled
+from gshtui.bus.events.shell import ShellRecorded
+from gshtui.bus.messages import ResultStatus
+from gshtui.bus.shell import ShellRecord
+from gshtui.settings import paths
+from gshtui.store.store import Store
+
+NOW = 1_760_000_000.0
+
+
+class Agents:
+    def __init__(self, bus: Bus, store: Store, log: ShellLog) -> None:
+        self.bus, self.store, self.log = bus, store, log
+        self.told: list[Event] = []
+        bus.subscribe(self.told.extend, ShellRecorded, name="test")
+
+    def begins(self, call: str, command: str, **arguments: str) -> None:
+        arguments = {"command": command, **arguments}
+        self.bus.publish(
+            ToolStarted(agent="main", session="s", message="m", call=call, tool="bash", arguments=arguments, at=NOW)
+        )
+
+    def ends(self, call: str, content: str, status: ResultStatus = "ok") -> None:
+        self.bus.publish(
+            ToolFinished(
+                agent="main",
+                session="s",
+                call=call,
+                tool="bash",
+                status=status,
+                content=content,
+                duration=2.0,
+                at=NOW + 9,
+            )
+        )
+
+    async def records(self, count: int) -> list[ShellRecord]:
+        async with asyncio.timeout(9):
+            while len(self.told) < count:  # noqa: ASYNC110 - the bus is looked at
+                await asyncio.sleep(0.01)
+        return [event.record for event in self.told if isinstance(event, ShellRecorded)]
+
+
+@contextlib.asynccontextmanager
+async def agents() -> AsyncGenerator[Agents]:
+    store, bus = await Store.open(paths.data_dir() / "gsh.db"), Bus()
+    terms = Terms(paths.runtime_dir() / "gsh.sock", paths.data_dir(), Path("/p"), 0, visiting=True)
+    log = ShellLog(bus, store, terms, lambda text: text.replace("s3cret", "[redacted]"))
+    await log.start()
+    try:
+        yield Agents(bus, store, log)
+    finally:
+        await log.stop()
+        await bus.close()
+        await store.close()
+
+
+async def test_a_call_is_one_row_with_its_exit_and_output() -> None:
+    async with agents() as here:
+        here.begins("c1", "make s3cret", working_dir="sub")
+        here.bus.publish(ToolOutput(agent="main", session="s", call="c1", text="building"))
+        (running,) = await here.records(1)
+        assert (running.state, running.command, running.cwd) == ("running", "make [redacted]", "/p/sub")
+        here.ends("c1", "built s3cret\n[exit code: 2]", "error")
+        done = (await here.records(3))[-1]
+        assert (done.state, done.exit, done.duration, done.agent, done.id) == ("done", 2, 2.0, "main", running.id)
+        assert await here.store.output(done.output) == "built [redacted]\n"
+        # The window reads the same events again from the record of a conversation.
+        here.begins("c1", "make s3cret")
+        here.ends("c1", "built s3cret\n[exit code: 2]", "error")
+        await here.records(4)
+        assert await here.store.history_count() == 1
+        assert await here.store.history(agent="") == []
+
+
+async def test_a_call_waits_for_its_permission_and_leaves_nothing_when_it_is_denied() -> None:
+    async with agents() as here:
+        asked = ApprovalRequested(
+            approval="a", agent="main", session="s", call="c1", tool="bash", effect="execute", subject=""
+        )
+        here.begins("c1", "rm -rf /")
+        here.bus.publish(asked)
+        here.begins("c0", "make")  # nobody is asked about it, so it counts as running after a moment
+        assert [record.command for record in await here.records(1)] == ["make"]
+        here.bus.publish(ApprovalSettled(approval="a", agent="main", call="c1", decision="deny"))
+        here.ends("c1", "denied", "denied")
+        here.begins("c2", "ls")
+        here.ends("c2", "(no output)")
+        only = (await here.records(2))[-1]
+        assert (only.command, only.exit, only.output, only.at) == ("ls", 0, "", NOW + 7)
+        assert await here.store.history_count() == 2
+
+
+async def test_what_runs_when_the_window_closes_counts_as_lost() -> None:
+    async with agents() as here:
+        here.begins("c1", "sleep 100")
+        await here.records(1)
+        await here.log.stop()
+        assert [(row.command, row.state) for row in await here.store.history()] == [("sleep 100", "lost")]
+        here.begins("c1", "nobody listens any more")
