@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import re
 
-_FENCE = re.compile(r"(`{3,})text\n(.*)\n\1", re.DOTALL)
+_FENCE = re.compile(r"(`{3,})\n(.*)\n\1", re.DOTALL)
 
 
 def fenced(text: str) -> str:
     """The text as a block of Markdown in which nothing has a meaning."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
-    return f"{fence}text\n{text}\n{fence}"
+    return f"{fence}\n{text}\n{fence}"
 
 
 def bare(text: str) -> str:

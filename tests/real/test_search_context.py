@@ -181,7 +181,7 @@ async def test_what_cannot_be_is_said(store: Store, logs: Path, given: dict[str,
 async def test_people_get_columns_as_they_are(store: Store, logs: Path) -> None:
     await history(store)
     found = await search(store, logs, person=True, source="shell_history", query="npm")
-    assert found.text.startswith("```text\n") and "exit 1" in found.text
+    assert found.text.startswith("```\n") and "exit 1" in found.text
 
 
 async def test_a_record_that_fails_is_told_in_one_sentence(store: Store, logs: Path) -> None:
