@@ -107,7 +107,7 @@ _gsh_begin() {
 
 # The line that was typed, in REPLY; empty when it is not in the history. No fork: by way of a file of ours.
 _gsh_typed() {
-    local entry pattern='^ *([0-9]+)[* ] ?(.*)$' number
+    local LC_ALL=C entry pattern='^ *([0-9]+)[* ] ?(.*)$' number
     REPLY='' _gsh_fresh=''
     [[ -n $_gsh_last ]] || return 0
     HISTTIMEFORMAT='' builtin history 1 >"$_gsh_last" 2>/dev/null || return 0

@@ -1,0 +1,141 @@
+"""The bash plugin on a real bash in a terminal: the same lines, by way of the spool."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from gshtui.settings.load import load
+from gshtui.shell import options
+from tests.kit.home import Home
+from tests.kit.reporting_hub import spooled
+from tests.kit.shells import Shell
+
+
+@pytest.fixture
+def shell() -> Iterator[Shell]:
+    made = Shell(program="bash")
+    yield made
+    made.close()
+
+
+def told(home: Home, kind: str) -> list[dict[str, Any]]:
+    return [line for line in spooled(home.data) if line["type"] == kind]
+
+
+def commands(home: Home) -> list[str]:
+    return [line["command"] for line in told(home, "ShellCommandStarted")]
+
+
+def test_a_command_with_its_end(home: Home, shell: Shell) -> None:
+    assert shell.run("false | true | (exit 3)") == 3
+    shell.run("cd /")
+    pid = shell.pid
+    assert shell.leave() == 0
+    started, ended = told(home, "ShellCommandStarted"), told(home, "ShellCommandFinished")
+    assert commands(home) == ["false | true | (exit 3)", "cd /", "exit"]
+    assert [(line["exit"], line["pipestatus"]) for line in ended] == [(3, [1, 0, 3]), (0, [0])]
+    assert [line["number"] for line in started] == [1, 2, 3]
+    assert [line["new"] for line in told(home, "ShellFolderChanged")] == ["/"]
+    (begun,) = told(home, "ShellStarted")
+    assert (begun["program"], begun["pid"]) == ("bash", pid)
+    assert len(told(home, "ShellEnded")) == 1
+    assert [line["seq"] for line in spooled(home.data)] == list(range(1, len(spooled(home.data)) + 1))
+
+
+def test_nobody_notices(shell: Shell) -> None:
+    assert shell.run("(exit 7)") == 7
+    assert shell.ran("echo $?") == "7"
+    shell.run("true some words")
+    assert shell.ran('echo "$_"') == "words"
+    assert shell.ran("false | true; echo ${PIPESTATUS[@]}") == "1 0"
+    assert shell.ran("IFS=x; echo $-") != ""
+    shell.run("")
+    shell.run("")
+    assert b"gsh" not in shell.output
+
+
+HOSTILE = {
+    "quotes": b"""true "a\\"b\\\\" 'c"d' $(true \\')""",
+    "emoji": "true '👩 é 𐍈 \u2028'".encode(),
+    "control": b"true '\x16\x01\x16\x1b[31m'",
+    "invalid": b"true '\xff\xfe'",
+}
+
+
+@pytest.mark.parametrize("name", list(HOSTILE))
+def test_hostile_commands(home: Home, shell: Shell, name: str) -> None:
+    assert shell.run(HOSTILE[name]) == 0
+    raw = re.sub(rb"\x16(.)", rb"\1", HOSTILE[name])
+    assert commands(home) == [re.sub("[\udc80-\udcff]", "\ufffd", raw.decode("utf-8", "surrogateescape"))]
+
+
+def test_private_commands(home: Home) -> None:
+    file = home.config / "gsh" / "config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text('[shell]\nignore = ["pass *"]\n')
+    options.write(load(home.path))
+    shell = Shell(program="bash", before="HISTCONTROL=ignoreboth")
+    try:
+        for line in ("true first", " echo secret", "pass secret", "true first", "true last"):
+            shell.run(line)
+        options.pause()
+        shell.run("echo secret")
+    finally:
+        shell.close()
+    assert commands(home) == ["true first", "true first", "true last"]
+    assert "secret" not in repr(spooled(home.data))
+
+
+def test_hooks_of_others_go_on(home: Home) -> None:
+    shell = Shell(
+        program="bash", before="trap 'seen=x$seen' DEBUG; PROMPT_COMMAND='prompted=y$prompted'; trap 'echo BYE' EXIT"
+    )
+    try:
+        shell.run("true")
+        shell.run("# a remark")
+        assert shell.ran("echo $prompted").startswith("yy")
+        assert shell.ran("echo $seen").startswith("x")
+        shell.leave()
+        assert b"BYE" in shell.output
+    finally:
+        shell.close()
+    assert commands(home)[0] == "true"
+    assert [line["text"] for line in told(home, "ShellNoted")] == ["a remark"]
+
+
+def test_with_bash_preexec(home: Home) -> None:
+    """As that one does it: it calls the two lists, and sets BP_PIPESTATUS."""
+    before = """
+bash_preexec_imported=defined
+preexec_functions=() precmd_functions=()
+__each() { local f; for f in "${preexec_functions[@]}"; do "$f" "$BASH_COMMAND"; done; }
+__invoke() { [[ -z $armed ]] || { armed=''; __each; } }
+__precmd() { local code=$? f; BP_PIPESTATUS=(4 2); for f in "${precmd_functions[@]}"; do (exit $code); "$f"; done; }
+PROMPT_COMMAND='__precmd; armed=1'
+trap __invoke DEBUG
+"""
+    shell = Shell(program="bash", before=before)
+    try:
+        shell.run("false")
+        shell.run("true")
+    finally:
+        shell.close()
+    assert commands(home) == ["false", "true"]
+    ended = told(home, "ShellCommandFinished")
+    assert [(line["exit"], line["pipestatus"]) for line in ended] == [(1, [4, 2]), (0, [4, 2])]
+
+
+def test_a_home_that_cannot_be_written(shell: Shell) -> None:
+    os.environ["XDG_DATA_HOME"] = "/dev/null/nowhere"
+    other = Shell(program="bash")
+    try:
+        assert other.run("true") == 0
+        assert other.run("(exit 2)") == 2
+        assert b"gsh" not in other.output
+    finally:
+        other.close()

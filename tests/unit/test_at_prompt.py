@@ -1,0 +1,138 @@
+"""`gsh` at the prompt: which words are commands, what a key means, which conversation goes on."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from gshtui.bus.events.approval import ApprovalRequested
+from gshtui.cli.at_prompt import command_of
+from gshtui.headless import asking
+from gshtui.headless.pty_run import HEAD, TAIL, Printed
+from gshtui.headless.shell_log import moment
+from gshtui.headless.talks import Talk
+from gshtui.shell import plugin
+
+COMMANDS = {
+    "show 12": "agent show 12",
+    "show fix": "agent show fix",
+    "attach 3": "agent attach 3",
+    "agents": "agent ls",
+    "agents ls --json": "agent ls --json",
+    "agents --all": "agent ls --all",
+    "agents kill 3": "agent kill 3",
+    "sessions": "session ls",
+    "sessions show latest": "session show latest",
+    "config": "config show",
+    "config path": "config path",
+    "logs": "logs",
+    "logs --json": "logs --json",
+    "prompt what is this": "prompt what is this",
+    "chat": "",
+    "chat --new": "--new",
+}
+QUESTIONS = [
+    "fix the failing test",
+    "show me the log",
+    "show",
+    "config the linter please",
+    "agents are what",
+    "sessions of yesterday",
+    "logs of the web server",
+    "chat about the design",
+    "run the tests",
+    "attach the debugger to it",
+    "",
+]
+
+
+@pytest.mark.parametrize("words", list(COMMANDS))
+def test_words_that_are_commands(words: str) -> None:
+    assert command_of(words.split()) == COMMANDS[words].split()
+
+
+@pytest.mark.parametrize("words", QUESTIONS)
+def test_words_that_are_a_question(words: str) -> None:
+    assert command_of(words.split()) is None
+
+
+def request(**more: object) -> ApprovalRequested:
+    fields = {"approval": "a", "agent": "main", "session": "s", "call": "c", "tool": "bash", "effect": "execute"}
+    return ApprovalRequested(subject="make", **{**fields, **more})  # type: ignore[arg-type]
+
+
+def test_a_key_means_what_is_offered() -> None:
+    plain, with_pattern = request(), request(pattern="make …")
+    assert [asking.decision_of(key, plain) for key in "ysnaqYN\r "] == [
+        "once", "session", "deny", None, None, "once", "deny", None, None
+    ]  # fmt: skip
+    assert asking.decision_of("a", with_pattern) == "always"
+    assert "always" not in asking.keys(plain)
+    assert "always: make …" in asking.keys(with_pattern)
+
+
+def test_a_question_is_bounded_and_complete() -> None:
+    text = asking.question(request(diff="\n".join(f"+{n}" for n in range(500)), warnings=("reaches out",)))
+    assert "+59" in text
+    assert "+60" not in text
+    assert "440 more lines" in text
+    assert "! reaches out" in text
+
+
+def test_a_conversation_goes_on_by_shell_and_project(tmp_path: Path) -> None:
+    os.environ["GSH_SHELL_ID"] = "one"
+    talk = Talk(tmp_path)
+    assert talk.session() == ""
+    talk.keep("1m7y41sg2y3abf")
+    assert Talk(tmp_path).session() == "1m7y41sg2y3abf"
+    (tmp_path / "other" / ".git").mkdir(parents=True)
+    assert Talk(tmp_path / "other").session() == ""
+    os.environ["GSH_SHELL_ID"] = "two"
+    assert Talk(tmp_path).session() == ""
+
+
+def test_an_old_conversation_or_rubbish_does_not_go_on(tmp_path: Path) -> None:
+    talk = Talk(tmp_path)
+    talk.keep("1m7y41sg2y3abf")
+    (file,) = talk._file.parent.iterdir()
+    os.utime(file, (time.time() - 9 * 86_400,) * 2)
+    assert talk.session() == ""
+    file.write_text("../../etc\x1b[2J")
+    assert talk.session() == ""
+
+
+def test_output_keeps_its_beginning_and_its_end() -> None:
+    printed = Printed()
+    printed.add(b"begin\r\n" + b"a" * (HEAD + 10))
+    for _ in range(200):
+        printed.add(b"b" * 10_000)
+    printed.add(b"\x1b[31mend\x1b[0m")
+    text = printed.text()
+    assert text.startswith("begin\na")
+    assert text.endswith("end")
+    assert "bytes left out" in text
+    assert len(text) < HEAD + TAIL + 20_000
+
+
+def test_a_full_screen_program_prints_nothing_to_keep() -> None:
+    printed = Printed()
+    printed.add(b"before\x1b[?1049hscreen\x1b[?1049l")
+    assert printed.text() == ""
+
+
+def test_times() -> None:
+    assert moment("") is None
+    assert abs(time.time() - 7_200 - (moment("2h") or 0)) < 5
+    assert moment("2026-11-20") == moment("2026-11-20T00:00")
+    with pytest.raises(ValueError, match="30m"):
+        moment("yesterday")
+
+
+def test_the_line_reads_the_same_in_any_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plugin, "__file__", "/a b/it's/plugin.py")
+    assert plugin.line("zsh") == (
+        "[[ ! -r '/a b/it'\\''s/gsh.plugin.zsh' ]] || source '/a b/it'\\''s/gsh.plugin.zsh'  # gsh-tui shell install"
+    )
