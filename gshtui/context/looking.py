@@ -160,7 +160,10 @@ class Looking:
                 found, chosen = await self._around.choose(provider, model)
                 name, able = found.name, found.capabilities(chosen)
             except ProviderError as error:
-                raise ContextError("unknown", error.message, error.hint) from error
+                # What a model would cost can be told without the key that using it takes.
+                able, name, chosen = self._around.abilities(provider, model), provider or name, model
+                if not able.known:
+                    raise ContextError("unknown", error.message, error.hint) from error
         else:
             able = self._around.abilities(name, chosen)
         standing = await self.standing(subject)

@@ -63,6 +63,11 @@ def test_for_people(project: Path, session: str) -> None:
     told = gsh("context", cwd=project)
     assert (told.code, told.err) == (0, "")
     assert "| history" in told.out
+    elsewhere = gsh("context", session[-6:], cwd=project.parent)  # from any folder, by the conversation
+    assert elsewhere.out.split("\n")[0] == told.out.split("\n")[0]
+    supposed = gsh("run", "whatif haiku agent=main", cwd=project)  # no key is needed to know a price
+    assert (supposed.code, supposed.err) == (0, "")
+    assert "$" in supposed.out
     assert max(len(line) for line in told.out.split("\n") if line.startswith("|")) <= 80
     assert "read README.md" in gsh("context", "--section", "history", cwd=project).out
     assert WORDS.strip() in gsh("context", "--block", "read README.md", cwd=project).out

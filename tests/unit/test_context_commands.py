@@ -68,7 +68,7 @@ def office() -> Office:
     [
         ("context", "4,500 of 200,000 tokens"),
         ("context main", "in about 12 turns"),
-        ("/context agent=helper", "**0007**"),
+        ("/context agent=helper", "**helper (0007)**"),
         ("context main history", "bash npm test"),
         ("context section=input", "input: 1 blocks, 300 tokens"),
         ("context block=2", TEXTS["h1"]),

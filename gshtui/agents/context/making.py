@@ -21,6 +21,7 @@ from gshtui.context.service import Contexts
 from gshtui.context.subject import Subject, Surroundings
 from gshtui.context.views import ContextError
 from gshtui.providers.port import Capabilities, Provider
+from gshtui.providers.select import OFFLINE
 from gshtui.settings.tables import Context
 from gshtui.store.errors import StoreError
 from gshtui.store.store import Store
@@ -41,14 +42,21 @@ class Everyone:
         self._sessions = sessions_by_agent(store, self._session_here, cwd)
 
     async def find(self, agent: str) -> Subject:
-        """The agent. Raises `ContextError` (`unknown`) and `StoreError`."""
+        """The agent, or whoever held the conversation of this id. Raises `ContextError` (`unknown`), `StoreError`."""
         live = self._here(agent)
         if live is not None and live.session:
             return Subject(live.name, live.session, cast("Live", live))
         session = await self._sessions(agent)
-        if not session:
-            raise ContextError("unknown", f"There is no agent {agent[:60]!r} with a conversation here.", _HINT)
-        return Subject(await self._kept_as(agent), session)
+        if session:
+            return Subject(await self._kept_as(agent), session)
+        try:
+            held = await self._store.session(agent)
+        except StoreError as error:
+            if error.kind not in ("unknown", "ambiguous"):
+                raise
+            what = f"There is no agent {agent[:60]!r} with a conversation here."
+            raise ContextError("unknown", what, _HINT) from error
+        return Subject(held.agent, held.id)
 
     def _session_here(self, agent: str) -> str:
         live = self._here(agent)
@@ -81,6 +89,8 @@ def make_contexts(
         return [stored.message for stored in await store.messages(session)]
 
     def abilities(provider: str, model: str) -> Capabilities:
+        if provider == OFFLINE:
+            return Capabilities(price_input=0.0, price_output=0.0, known=True)
         found = minds.catalog.find(model, provider) or minds.catalog.find(model)
         return found.capabilities if found is not None else Capabilities()
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from pydantic import Field
 
 from gshtui.agents.context import naming, plain, timeline, wording
@@ -111,6 +112,7 @@ class Reading:
         if request is not None:
             note = f"\n\n{request.note}" if request.note else ""
             return Outcome(data, wording.fenced(request.text, "json") + note)
+        view = msgspec.structs.replace(view, agent=await self._rights.called(view.agent))
         if parameters.section:
             return Outcome(data, wording.section(view, parameters.section, limit, which.number))
         forecast = await self._contexts.forecast(agent) if not which.id else None
@@ -159,7 +161,8 @@ class Reading:
             "cuts": [plain.receipt(receipt) | {"items": len(receipt.items)} for receipt in receipts],
             "forecast": plain.forecast(forecast),
         }
-        return Outcome(data, timeline.timeline(agent, iterations, receipts, forecast, parameters.limit))
+        called = await self._rights.called(agent)
+        return Outcome(data, timeline.timeline(called, iterations, receipts, forecast, parameters.limit))
 
     @telling
     async def what_if(self, invocation: Invocation, parameters: WhatIfParameters) -> Outcome:

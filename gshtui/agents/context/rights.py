@@ -45,6 +45,11 @@ class Rights:
         row = await self._found(name)
         return row.id if row is not None else name
 
+    async def called(self, agent: str) -> str:
+        """What people call it: `helper (0012)`."""
+        row = await self._found(agent)
+        return f"{row.name} ({row.id})" if row is not None and row.name != row.id else agent
+
     async def relation(self, caller: str, target: str) -> Relation:
         """What the target is to an agent."""
         mine, theirs = await self._found(caller), await self._found(target)

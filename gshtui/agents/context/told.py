@@ -27,12 +27,16 @@ def telling(handler: Handler[S, P]) -> Handler[S, P]:
         try:
             outcome = await handler(self, invocation, parameters)
         except ContextError as error:
-            raise CommandError(error.message, hint=error.hint) from error
+            raise CommandError(_sentence(error.message), hint=error.hint) from error
         except RecordError as error:
             raise CommandError(str(error)) from error
         return for_agents(outcome) if invocation.caller.is_agent else outcome
 
     return told
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?", ":")) else f"{text}."
 
 
 def for_agents(outcome: Outcome) -> Outcome:
