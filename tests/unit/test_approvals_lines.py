@@ -56,3 +56,7 @@ def test_wrapping_loses_nothing(texts: list[str], width: int) -> None:
     found = wrapped(given_lines, width)
     assert "".join(line.text for line in found) == "".join(text.expandtabs(4) for text in texts)
     assert all(cell_len(line.text) <= width for line in found)
+
+
+def test_a_budget_that_is_used_up_is_a_question_about_going_on() -> None:
+    assert title(question(1, tool="budget"), 1, 1) == "main asks to go on · budget"

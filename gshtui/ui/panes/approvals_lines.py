@@ -16,6 +16,9 @@ from gshtui.guard.sanitise import literal, one_line, visible
 
 EFFECTS = {"write": "write", "execute": "execute", "network": "reach the network", "read": "read"}
 
+BUDGET = "budget"
+"""Stands in place of a tool where an agent asks to go on beyond its budget."""
+
 
 class Line(NamedTuple):
     """A line and what it is: subject, warning, label, detail, add, remove, hunk, context, pattern."""
@@ -27,6 +30,8 @@ class Line(NamedTuple):
 def title(request: ApprovalRequested, place: int, count: int) -> str:
     """Who asks, with which tool, to what effect, and which of how many questions this is."""
     effect = EFFECTS.get(request.effect, one_line(request.effect, 40))
+    if request.tool == BUDGET:
+        effect = "go on"
     of = f" · {place} of {count}" if count > 1 else ""
     return f"{one_line(request.agent, 40)} asks to {effect} · {one_line(request.tool, 40)}{of}"
 
