@@ -14,7 +14,20 @@ from tests.bench.figures import Report
 from tests.bench.place import place
 from tests.bench.pty_probe import Late
 
-NAMES = ("bus", "startup", "echo", "stream", "history", "native", "mirror", "terminals", "search", "shell", "shell_log")
+NAMES = (
+    "bus",
+    "startup",
+    "echo",
+    "stream",
+    "history",
+    "native",
+    "mirror",
+    "terminals",
+    "search",
+    "shell",
+    "shell_log",
+    "inspector",
+)
 
 
 def main() -> None:

@@ -124,14 +124,19 @@ async def test_a_search_goes_through_folded_blocks_and_back_round() -> None:
     async with app.run_test(size=(100, 40)) as pilot:
         pane = await begun(app, pilot)
         await pressed(pilot, "/")
-        await pilot.press(*"tokens.split")
+        await pilot.press(*"line.split")
         await settled(pilot)
         assert has(pane, "tokens = line.split()")
         entry = pane.view.entry
         assert entry is not None and entry.id == "t:r1/0"
         await pressed(pilot, "escape")
-        assert app.focused is pane.view and pane.view.needle == ""
+        assert app.focused is pane.view and pane.view.needle == "line.split"
+        await pressed(pilot, "home", "n")
+        entry = pane.view.entry
+        assert entry is not None and entry.id == "t:r1/0", "the keys go on after the line is closed"
+        assert "s:memory" not in pane.state.opened, "what the first letters had opened is folded again"
         await pressed(pilot, "/")
+        assert pane.view.needle == ""
         pane.query_one(Input).value = "parse"
         await settled(pilot)
         first = pane.view.entry

@@ -102,6 +102,11 @@ class InspectorPane(InspectorFinding):
         if section:
             self.view.go(f"s:{section}")
 
+    def reveal(self, block: Block) -> None:
+        """Open a block, with the section that it is in, and go there."""
+        self.become(states.revealed(self.state, block))
+        self.view.go(f"b:{block.id}")
+
     # What is under the cursor
 
     def _block(self) -> Block | None:

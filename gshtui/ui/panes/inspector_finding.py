@@ -32,14 +32,25 @@ class InspectorFinding(InspectorWork):
     def __init__(self, agent: str, name: str, source: Source, clock: Callable[[], float], at: str = "") -> None:
         super().__init__(agent, name, source, clock, at)
         self._search = Search("")
+        self._opened: frozenset[str] | None = None
+        """What was open before the words that are being typed had opened anything."""
 
     def action_search(self) -> None:
+        """Begin a new search; what the one before has marked is marked no longer."""
+        self._search = Search("")
+        self.view.mark("")
         self.query_one(SearchLine).open()
 
     @on(SearchLine.Changed)
     def _changed(self, message: SearchLine.Changed) -> None:
         message.stop()
+        if not self.query_one(SearchLine).display:
+            return  # the line is emptied as it closes; what was found stays, for the keys that go on
         self._search = Search(message.words)
+        if self._opened is None:
+            self._opened = self.state.opened
+        elif self.state.opened != self._opened:
+            self.become(replace(self.state, opened=self._opened))
         self.view.mark(message.words)
         if message.words.strip():
             self.run_worker(self._look(self._search), exit_on_error=False, exclusive=True, group="search")
@@ -97,5 +108,5 @@ class InspectorFinding(InspectorWork):
     @on(SearchLine.Closed)
     def _search_closed(self, message: SearchLine.Closed) -> None:
         message.stop()
-        self.view.mark("")
+        self._opened = None
         self.view.focus()

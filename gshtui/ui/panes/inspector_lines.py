@@ -51,12 +51,14 @@ def _section(section: Section, width: int) -> Words:
     name = ("strong" if section.blocks else "faint", section.name.ljust(9))
     fold = () if section.blocks else (("faint", "  "),)
     cache = [
-        (CACHE[state][1], f" {CACHE[state][0]} {figures.tokens(tokens)}")
-        for state, tokens in (("read", section.read), ("written", section.written), ("fresh", section.fresh))
+        (CACHE[state][1], f" {CACHE[state][0]} {figures.tokens(tokens)}{f' {word}' if width >= WIDE else ''}")
+        for state, tokens, word in (
+            ("read", section.read, "cached"),
+            ("written", section.written, "stored"),
+            ("fresh", section.fresh, "new"),
+        )
         if tokens
     ]
-    if width >= WIDE and cache:
-        cache.append(("faint", " cached/stored/new"))
     share = figures.percent(section.tokens, section.whole)
     bar_room = max(6, min(40, (width - 60) // 2))
     bar = figures.bar(section.tokens, section.whole, bar_room).ljust(bar_room) if width >= 60 else ""

@@ -67,9 +67,7 @@ class TuneScreen(ModalScreen[Tuning | None]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog -form"):
             yield Static(Content(f"When {one_line(self._name, 40)}'s context is cut"), classes="dialog-title")
-            yield _row(
-                "Compact at", Input(placeholder=f"share of the window, {self._now}", id="threshold", compact=True)
-            )
+            yield _row("Start at", Input(placeholder=f"share of the window, {self._now}", id="threshold", compact=True))
             yield _row("Protect", Input(placeholder="tokens of recent results", id="protect", compact=True))
             yield _row("History", Input(placeholder="summarise · last 40 · budget 60000", id="strategy", compact=True))
             yield Static("", markup=False, classes="dialog-wrong")
