@@ -30,6 +30,9 @@ GRAMMAR = """\
 | `worktree list` | lists git worktrees |
 | `spawn <prompt>` | spawns a sub-agent, where that is offered |
 | `what failed?` | names the calls that failed here |
+| `what failed in <text>?` | searches your shells' history for commands that failed |
+| `what did I run?` or `what did I run in <folder>?` | searches your shells' history |
+| `what did we say about <text>?` | searches earlier conversations |
 
 Several lines are several calls at once."""
 
@@ -80,6 +83,19 @@ def _spawn(match: re.Match[str]) -> dict[str, Any]:
     return {"prompt": match["rest"].strip()}
 
 
+def _failed(match: re.Match[str]) -> dict[str, Any]:
+    return {"source": "shell_history", "query": _unquoted(match["text"]), "exit_code": -1}
+
+
+def _ran(match: re.Match[str]) -> dict[str, Any]:
+    folder = {"cwd": _unquoted(match["folder"])} if match["folder"] else {}
+    return {"source": "shell_history", **folder}
+
+
+def _said(match: re.Match[str]) -> dict[str, Any]:
+    return {"source": "sessions", "query": _unquoted(match["text"])}
+
+
 _RULES: tuple[tuple[re.Pattern[str], str, Callable[[re.Match[str]], dict[str, Any]]], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE | re.DOTALL), tool, arguments)
     for pattern, tool, arguments in (
@@ -95,6 +111,13 @@ _RULES: tuple[tuple[re.Pattern[str], str, Callable[[re.Match[str]], dict[str, An
         (r"edit\s+(?P<path>\S+):\s?(?P<old>.+?)\s=>\s(?P<new>.*)", "edit", _edit),
         (r"worktree\s+(?P<action>list)", "git_worktree", _worktree),
         (r"spawn\s+(?P<rest>.+)", "spawn_agent", _spawn),
+        (r"what\s+failed\s+in\s+(?:the\s+)?(?:last\s+)?(?P<text>.+?)\s*\??", "search_context", _failed),
+        (r"what\s+did\s+i\s+run(?:\s+before)?(?:\s+in\s+(?P<folder>\S+?))?\s*\??", "search_context", _ran),
+        (
+            r"what\s+did\s+we\s+(?:say|decide|discuss)\s+(?:about\s+)?(?P<text>.+?)\s*\??",
+            "search_context",
+            _said,
+        ),
     )
 )
 

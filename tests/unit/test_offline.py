@@ -1,0 +1,57 @@
+"""The grammar of the provider without a model: which words become which call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gshtui.bus.messages import Message, Text, ToolCall
+from gshtui.providers.offline import GRAMMAR, answer
+from gshtui.providers.port import Request, ToolSpec
+
+OFFERED = ("bash", "read", "grep", "glob", "write", "edit", "git_worktree", "spawn_agent", "search_context")
+
+
+def answered(text: str, offered: tuple[str, ...] = OFFERED) -> Any:
+    tools = tuple(ToolSpec(name, name, {}) for name in offered)
+    blocks = answer(Request("offline", (), (Message("m", "user", (Text(text),)),), tools))
+    return [(block.name, block.arguments) if isinstance(block, ToolCall) else block for block in blocks]
+
+
+@pytest.mark.parametrize(
+    ("text", "tool", "arguments"),
+    [
+        ("run ls -la", "bash", {"command": "ls -la"}),
+        ("$ false", "bash", {"command": "false"}),
+        ("read 'a b.py' 3-9", "read", {"path": "a b.py", "start_line": 3, "end_line": 9}),
+        ("find x+y in src", "grep", {"pattern": r"x\+y", "path": "src"}),
+        ("files **/*.py", "glob", {"pattern": "**/*.py"}),
+        ("write n.txt: one", "write", {"path": "n.txt", "content": "one\n"}),
+        ("edit n.txt: one => two", "edit", {"path": "n.txt", "old_text": "one", "new_text": "two"}),
+        ("spawn look around", "spawn_agent", {"prompt": "look around"}),
+        ("what did I run?", "search_context", {"source": "shell_history"}),
+        ("What did I run before", "search_context", {"source": "shell_history"}),
+        ("what did I run in ~/src?", "search_context", {"source": "shell_history", "cwd": "~/src"}),
+        (
+            "what failed in the last build?",
+            "search_context",
+            {"source": "shell_history", "query": "build", "exit_code": -1},
+        ),
+        ("what did we decide about auth?", "search_context", {"source": "sessions", "query": "auth"}),
+    ],
+)
+def test_words_become_calls(text: str, tool: str, arguments: dict[str, Any]) -> None:
+    assert answered(text) == [(tool, arguments)]
+
+
+def test_lines_are_calls_and_what_is_not_understood_is_said() -> None:
+    assert [name for name, _ in answered("read a\nread b")] == ["read", "read"]
+    (unknown,) = answered("think hard")
+    assert "No model is connected" in unknown.text
+    assert GRAMMAR in unknown.text
+
+
+def test_a_tool_that_is_not_offered_is_named() -> None:
+    (missing,) = answered("what did I run?", ("bash",))
+    assert missing.text == "That needs the tool `search_context`, which is not offered here."
