@@ -5,6 +5,8 @@ Plain data with a pinned clock; `play` hands them to a window as the bridge does
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import (
     AgentAdded,
@@ -23,7 +25,9 @@ from gshtui.bus.events.agent import (
 from gshtui.bus.events.approval import ApprovalRequested
 from gshtui.bus.events.hub import HubStarted
 from gshtui.bus.events.session import SessionOpened
+from gshtui.bus.events.shell import ShellRecorded
 from gshtui.bus.messages import Message, Text, ToolCall, ToolResult, Usage
+from gshtui.bus.shell import ShellRecord
 
 NOW = 1_800_000_000.0
 S = "0sessi0n000001"
@@ -88,6 +92,17 @@ def _request(iteration: int, history: int, output: int, at: float) -> tuple[Even
     )
 
 
+RUNS = ShellRecord(
+    id=int((NOW - 44) * 1e6),
+    shell=f"agent {S}",
+    number=3,
+    command="make test",
+    cwd="/src/aurora",
+    at=NOW - 44,
+    agent="main",
+    source="agent",
+)
+"""The command that the agent runs, as the shell log has it."""
 PROMPT = "The parser fails on an empty line. Find out why, fix it, and run the tests."
 TURN: tuple[Event, ...] = (
     TurnStarted(agent="main", session=S, turn="turn1", prompt="p1", text=PROMPT, at=NOW - 60),
@@ -134,6 +149,7 @@ TURN: tuple[Event, ...] = (
         at=NOW - 45,
     ),
     ToolStarted(agent="main", session=S, message="m2", call="c3", tool="bash", subject="make test", at=NOW - 44),
+    ShellRecorded(record=RUNS),
 )
 """A turn up to a running command."""
 
@@ -157,6 +173,7 @@ ANSWERED: tuple[Event, ...] = (
     ToolFinished(
         agent="main", session=S, call="c3", tool="bash", status="ok", content="214 passed", duration=6.4, at=NOW - 20
     ),
+    ShellRecorded(record=replace(RUNS, state="done", exit=0, duration=6.4)),
     *_request(3, 3_420, 410, NOW - 18),
     TextDelta(agent="main", session=S, message="m3", text=ANSWER, at=NOW - 10),
     MessageAppended(
