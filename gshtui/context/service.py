@@ -142,6 +142,11 @@ class Contexts(Looking):
         overlay = Tuned(threshold=threshold, protect=protect, strategy=strategy, output_bytes=output_bytes, by=by)
         await self._told(cutter.decisions.add(overlay))
 
+    async def settings(self, agent: str) -> ContextSettings:
+        """When and how this agent's context is cut: the settings, and what was set for it alone."""
+        cutter, _ = await self._cutter(await self.subject(agent))
+        return self._settings.tuned(cutter.plan.tuned)
+
     async def _cut(self, subject: Subject, kind: CutKind, order: Order) -> Receipt:
         try:
             if subject.live is not None and not order.dry:

@@ -13,6 +13,7 @@ import msgspec
 from gshtui.bus.context import Block, CutKind, Difference, Item, Iteration, Receipt
 from gshtui.bus.messages import Usage
 from gshtui.context.difference import differences
+from gshtui.context.limits import ContextSettings
 from gshtui.context.views import Carry, ContextError, ContextView, Forecast, RequestText, WhatIf
 
 TEXTS = {"h0": "You are an agent.", "h1": "12 passed\n1 failed", "h2": "Why does it fail?", "h3": "[output pruned]"}
@@ -84,6 +85,9 @@ class ToldContexts:
 
     async def tune(self, agent: str, *, by: str = "person", **settings: Any) -> None:
         self.asked.append(("tune", agent, by, settings))
+
+    async def settings(self, agent: str) -> ContextSettings:
+        return ContextSettings(threshold=0.7)
 
     async def forecast(self, agent: str) -> Forecast:
         return Forecast(12, 1_300, 170_000)

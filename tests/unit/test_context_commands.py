@@ -91,6 +91,7 @@ def office() -> Office:
         ("restore old.py", "sent in full again"),
         ("undo", "The prune cut1 is undone: about 4,500 tokens"),
         ("tune threshold=0.7", "170,000"),
+        ("tune", "| threshold    | 0.7"),
     ],
 )
 async def test_what_people_read(office: Office, line: str, said: str) -> None:
@@ -225,6 +226,14 @@ async def test_who_cut_it_is_noted(office: Office) -> None:
     await office.run("prune", "main")
     await office.run("pin 1", "main")
     assert office.contexts.asked == [("cut", "main", "prune", "main", ""), ("pin", "main", "system/0", True, "main")]
+
+
+async def test_tune_tells_what_is_set(office: Office) -> None:
+    data = (await office.run("tune")).data
+    assert (data["threshold"], data["protect"], data["strategy"], data["output_bytes"]) == (
+        0.7, 40_000, "summarise", 30_000,
+    )  # fmt: skip
+    assert office.contexts.asked == []
 
 
 async def test_completion(office: Office) -> None:

@@ -148,11 +148,29 @@ class Cutting:
         return await self._tuned(agent)
 
     async def _tuned(self, agent: str) -> Outcome:
+        settings = await self._contexts.settings(agent)
         view, forecast = await self._contexts.view(agent), await self._contexts.forecast(agent)
-        data = {"agent": agent, "window": view.window, "tokens": view.tokens, "trigger": view.trigger}
+        data = {
+            "agent": agent,
+            "window": view.window,
+            "tokens": view.tokens,
+            "trigger": view.trigger,
+            "threshold": settings.threshold,
+            "protect": settings.protect,
+            "strategy": settings.strategy,
+            "output_bytes": settings.output_bytes,
+            "forecast": plain.forecast(forecast),
+        }
         share = f" ({view.trigger / view.window:.0%} of {view.window:,})" if view.window else ""
-        text = f"{agent}: {wording.due(forecast, view.trigger)}{share}."
-        return Outcome(data | {"forecast": plain.forecast(forecast)}, text)
+        kept = f"{settings.output_bytes:,}" if settings.output_bytes else "all"
+        rows = [
+            ("threshold", f"{settings.threshold:g}"),
+            ("protect", f"{settings.protect:,} tokens of recent tool output"),
+            ("strategy", settings.strategy),
+            ("output_bytes", f"{kept} of a tool's output"),
+        ]
+        head = f"{await self._rights.called(agent)}: {wording.due(forecast, view.trigger)}{share}."
+        return Outcome(data, "\n\n".join([head, wording.table(("setting", "is"), rows)]))
 
 
 def _by(invocation: Invocation) -> str:

@@ -18,6 +18,7 @@ from gshtui.bus.messages import Usage
 from gshtui.context.carry import CarryBy, carried
 from gshtui.context.difference import differences
 from gshtui.context.forecast import forecast
+from gshtui.context.limits import ContextSettings
 from gshtui.context.views import Carry, ContextError, ContextView, Forecast, RequestText, WhatIf
 from gshtui.context.what_if import Target, suppose
 from gshtui.store.errors import StoreError
@@ -112,6 +113,11 @@ class Everywhere:
         """When and how an agent's context is cut. Raises `ContextError`."""
         await self._mine(agent)
         return await self._ours.tune(agent, by=by, **settings)
+
+    async def settings(self, agent: str) -> ContextSettings:
+        """When and how an agent's context is cut. Raises `ContextError`."""
+        await self._mine(agent)
+        return await self._ours.settings(agent)
 
     async def forecast(self, agent: str) -> Forecast:
         """When the next compaction comes; of another program nobody knows its trigger. Raises `ContextError`."""
