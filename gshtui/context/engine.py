@@ -25,10 +25,11 @@ from gshtui.context.decisions import Decisions
 from gshtui.context.filing import Filing
 from gshtui.context.fit import refusal, with_room
 from gshtui.context.limits import ContextSettings, Limits, capture_bytes, limits
-from gshtui.context.offered import offered
+from gshtui.context.news import is_news
+from gshtui.context.offered import Offer
 from gshtui.context.overlays import Told
 from gshtui.context.plan import Plan
-from gshtui.context.ports import Along, Contribute, Contribution, Shelf
+from gshtui.context.ports import Contribute, Contribution, Shelf
 from gshtui.context.restored import restored_outputs
 from gshtui.context.shrink import Pace, Shrinker
 from gshtui.context.terms import Terms
@@ -95,8 +96,7 @@ class ContextEngine:
         self._pace = Pace()
         self._passages: tuple[Passage, ...] = ()
         self._restored: tuple[Plan, Mapping[str, str]] | None = None
-        self._offered: tuple[tuple[tuple[ToolSpec, ...], int], tuple[ToolSpec, ...]] | None = None
-        self._told_small: set[str] = set()
+        self._offer = Offer()
         self._filing = Filing(shelf)
         self._cutter: Cutter | None = None
 
@@ -251,18 +251,8 @@ class ContextEngine:
             return
         self.cutter.assembler.history.log.take(messages)
         for along in (along for c in contributed for along in c.along):
-            if along.text and self._is_news(along):
+            if along.text and is_news(along, self.cutter.plan, self.cutter.assembler.history.log):
                 await self.cutter.decisions.add(Told(message=prompt.id, source=along.source, text=along.text))
-
-    def _is_news(self, along: Along) -> bool:
-        """Whether the model does not know it: never told, told otherwise, or told where it is no longer sent."""
-        plan, log = self.cutter.plan, self.cutter.assembler.history.log
-        newest = next((t for told in reversed(plan.told.values()) for t in told if t.source == along.source), None)
-        if newest is None or along.once:
-            return newest is None
-        base = log.place(plan.base.upto) if plan.base is not None else None
-        place = log.place(newest.message)
-        return newest.text != along.text or (base is not None and place is not None and place <= base)
 
     async def _contributions(self, fresh: bool) -> list[Contribution]:
         return [await contribute(fresh) for contribute in self._contribute]
@@ -286,19 +276,9 @@ class ContextEngine:
         )  # fmt: skip
 
     def _tools(self, draft: Draft, bounds: Limits) -> tuple[ToolSpec, ...]:
-        """What is offered of the tools, and a word on it where a small window leaves no room for all."""
-        if self._offered is not None and self._offered[0] == (draft.tools, bounds.hard):
-            return self._offered[1]
-        tools = offered(draft.tools, bounds.hard)
-        self._offered = (draft.tools, bounds.hard), tools
-        if len(tools) < len(draft.tools) and draft.key not in self._told_small:
-            self._told_small.add(draft.key)
-            names = ", ".join(tool.name for tool in tools)
-            text = (
-                f"The window of {draft.model} is {bounds.window:,} tokens, so it is offered {len(tools)} of "
-                f"{len(draft.tools)} tools: {names}."
-            )
-            self._bus.publish(Noticed(level="warning", text=text, about=self.agent))
+        tools = self._offer.of(draft.tools, bounds.hard)
+        if word := self._offer.word(draft.model, bounds.window, draft.tools):
+            self._bus.publish(Noticed(level="warning", text=word, about=self.agent))
         return tools
 
     async def _update(

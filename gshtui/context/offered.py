@@ -34,3 +34,27 @@ def offered(tools: Sequence[ToolSpec], room: int) -> tuple[ToolSpec, ...]:
             kept.add(tool.name)
             left -= sizes[tool.name]
     return tuple(tool for tool in tools if tool.name in kept)
+
+
+class Offer:
+    """What one agent's models are offered, worked out once for each, with a word on it where it is not all."""
+
+    def __init__(self) -> None:
+        self._known: tuple[tuple[ToolSpec, ...], int] | None = None
+        self._tools: tuple[ToolSpec, ...] = ()
+        self._told: set[str] = set()
+
+    def of(self, tools: tuple[ToolSpec, ...], room: int) -> tuple[ToolSpec, ...]:
+        """The tools for a request of `room` tokens."""
+        if self._known != (tools, room):
+            self._known, self._tools = (tools, room), offered(tools, room)
+        return self._tools
+
+    def word(self, model: str, window: int, tools: tuple[ToolSpec, ...]) -> str:
+        """What a person is told about it, once a model; empty where there is nothing to tell."""
+        kept = self._tools
+        if len(kept) == len(tools) or model in self._told:
+            return ""
+        self._told.add(model)
+        names = ", ".join(tool.name for tool in kept)
+        return f"The window of {model} is {window:,} tokens, so it gets {len(kept)} of {len(tools)} tools: {names}."

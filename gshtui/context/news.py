@@ -1,0 +1,20 @@
+"""Whether a text that goes along with a prompt is news to the model. Pure.
+
+Owns the rule: never told, told otherwise, or told where it is no longer sent. Called by the engine once a turn.
+"""
+
+from __future__ import annotations
+
+from gshtui.context.log import Log
+from gshtui.context.plan import Plan
+from gshtui.context.ports import Along
+
+
+def is_news(along: Along, plan: Plan, log: Log) -> bool:
+    """Whether to tell it with the newest prompt."""
+    newest = next((t for told in reversed(plan.told.values()) for t in told if t.source == along.source), None)
+    if newest is None or along.once:
+        return newest is None
+    base = log.place(plan.base.upto) if plan.base is not None else None
+    place = log.place(newest.message)
+    return newest.text != along.text or (base is not None and place is not None and place <= base)
