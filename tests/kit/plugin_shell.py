@@ -72,7 +72,7 @@ class PluginShell:
         self._send()
         self.hang_up()
         while not self._to_spool():
-            time.sleep(0.01)
+            select.select([], [], [], 0.01)  # a hub reads the file
 
     def hang_up(self) -> None:
         """Close the connection."""

@@ -1,31 +1,53 @@
 """A window's shell log as a process of its own, to be killed: `python -m tests.kit.shell_hub_child`.
 
-Uses the folders of its environment. Prints a line once it owns the shells' socket.
+Uses the folders of its environment. Prints a line once it owns the shells' socket, then how many
+commands it has heard to their end.
 """
 
 from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from gshtui.agents.shell_log.log import ShellLog, Terms
 from gshtui.bus.bus import Bus
+from gshtui.bus.event import Event
+from gshtui.bus.events.shell import ShellRecorded
 from gshtui.settings import paths
 from gshtui.store.store import Store
+
+EVERY = 500
+"""Commands that are done between two lines."""
 
 
 async def main() -> None:
     """Listen until killed."""
-    store = await Store.open(paths.data_dir() / "gsh.db")
+    store, bus = await Store.open(paths.data_dir() / "gsh.db"), Bus()
+    done: set[tuple[str, int]] = set()
+
+    def hear(batch: Sequence[Event]) -> None:
+        before = len(done)
+        for event in batch:
+            if isinstance(event, ShellRecorded) and event.record.state == "done":
+                done.add((event.record.shell, event.record.number))
+        if len(done) // EVERY > before // EVERY:
+            _say(str(len(done)))
+
+    bus.subscribe(hear, ShellRecorded, name="counts")
     terms = Terms(paths.runtime_dir() / "gsh.sock", paths.data_dir(), Path("/p"), 0)
-    log = ShellLog(Bus(), store, terms, str)
+    log = ShellLog(bus, store, terms, str)
     await log.start()
     while not log.listens:  # noqa: ASYNC110 - nothing tells
-        await asyncio.sleep(0.005)
-    sys.stdout.write("listening\n")
-    sys.stdout.flush()
+        await asyncio.sleep(0)
+    _say("listening")
     await asyncio.Event().wait()
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

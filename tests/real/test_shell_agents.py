@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -17,6 +16,7 @@ from gshtui.bus.messages import ResultStatus
 from gshtui.bus.shell import ShellRecord
 from gshtui.settings import paths
 from gshtui.store.store import Store
+from tests.kit.tmux import eventually
 
 NOW = 1_760_000_000.0
 
@@ -48,10 +48,10 @@ class Agents:
         )
 
     async def records(self, count: int) -> list[ShellRecord]:
-        async with asyncio.timeout(9):
-            while len(self.told) < count:  # noqa: ASYNC110 - the bus is looked at
-                await asyncio.sleep(0.01)
-        return [event.record for event in self.told if isinstance(event, ShellRecorded)]
+        async def look() -> list[ShellRecord]:
+            return [event.record for event in self.told if isinstance(event, ShellRecorded)]
+
+        return await eventually(look, until=lambda records: len(records) >= count)
 
 
 @contextlib.asynccontextmanager

@@ -28,6 +28,7 @@ from gshtui.shell.peer import Peer
 from gshtui.store.store import Store
 from tests.kit.command import ROOT
 from tests.kit.plugin_shell import PluginShell
+from tests.kit.tmux import eventually
 
 CHILD = [sys.executable, "-m", "tests.kit.shell_hub_child"]
 
@@ -56,22 +57,20 @@ class Window:
         return [event.record for event in self.told if isinstance(event, ShellRecorded)]
 
 
-async def until(holds: Callable[[], object], what: str = "") -> None:
-    async with asyncio.timeout(9):
-        while not holds():  # noqa: ASYNC110 - what happened is looked at, not waited for
-            await asyncio.sleep(0.01)
+async def until(holds: Callable[[], object]) -> None:
+    async def look() -> object:
+        return holds()
+
+    await eventually(look)
 
 
 async def until_kept(store: Store, count: int) -> None:
-    async with asyncio.timeout(9):
-        while await store.history_count() < count or await store.running_records():  # noqa: ASYNC110
-            await asyncio.sleep(0.02)
+    await eventually(store.history_count, until=lambda kept: kept >= count)
+    await eventually(store.running_records, until=lambda running: not running)
 
 
 async def until_count(store: Store, count: int) -> None:
-    async with asyncio.timeout(9):
-        while await store.history_count() != count:  # noqa: ASYNC110 - the record sends no word
-            await asyncio.sleep(0.02)
+    await eventually(store.history_count, until=lambda kept: kept == count)
 
 
 @pytest.fixture
@@ -207,11 +206,11 @@ async def test_a_killed_owner_is_followed_within_a_second_and_nothing_is_stolen(
 async def test_a_shell_that_was_killed_leaves_its_command_as_lost(store: Store) -> None:
     async with window(store) as hub:
         code = (
-            "import sys, time; from pathlib import Path; from tests.kit.plugin_shell import PluginShell;"
+            "import sys; from pathlib import Path; from tests.kit.plugin_shell import PluginShell;"
             f"shell = PluginShell(Path({str(hub.socket)!r}), Path({str(hub.spool)!r}), 'gone');"
-            "shell.begin('sleep 1000'); shell.hang_up(); print('on', flush=True); time.sleep(60)"
+            "shell.begin('sleep 1000'); shell.hang_up(); print('on', flush=True); sys.stdin.read()"
         )
-        child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, cwd=ROOT)  # noqa: ASYNC220
+        child = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT)  # noqa: ASYNC220
         assert child.stdout is not None
         await asyncio.to_thread(child.stdout.readline)
         await until(lambda: hub.records())

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,25 +38,21 @@ class Pane:
 
     async def ran(self, line: str) -> ShellRecord:
         """Type a command; its record once it is done."""
-        before = len(self.told)
-        await self.server.send_text(self.pane, line, enter=True)
-        async with asyncio.timeout(9):
-            while not (found := self.done(before)):  # noqa: ASYNC110 - the bus is looked at
-                await asyncio.sleep(0.02)
-        return found[-1]
-
-    def done(self, start: int) -> list[ShellRecord]:
-        events = [event.record for event in self.told[start:] if isinstance(event, ShellRecorded)]
-        return [record for record in events if record.state == "done"]
+        return await self._run(line, lambda record: True)
 
     async def printed(self, line: str) -> str:
         """Type a command; what was kept of what it printed."""
-        before = len(self.told)
-        await self.ran(line)
-        async with asyncio.timeout(9):
-            while not (kept := [record for record in self.done(before) if record.output]):  # noqa: ASYNC110
-                await asyncio.sleep(0.02)
-        return await self.store.output(kept[-1].output)
+        return await self.store.output((await self._run(line, lambda record: bool(record.output))).output)
+
+    async def _run(self, line: str, wanted: Callable[[ShellRecord], bool]) -> ShellRecord:
+        start = len(self.told)
+
+        async def look() -> list[ShellRecord]:
+            events = [event.record for event in self.told[start:] if isinstance(event, ShellRecorded)]
+            return [record for record in events if record.state == "done" and wanted(record)]
+
+        await self.server.send_text(self.pane, line, enter=True)
+        return (await eventually(look))[-1]
 
 
 @contextlib.asynccontextmanager
