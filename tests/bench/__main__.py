@@ -26,7 +26,10 @@ NAMES = (
     "search",
     "shell",
     "shell_log",
+    "shell_listener",
     "inspector",
+    "iterations",
+    "context",
 )
 
 
