@@ -1,7 +1,7 @@
 """A scrolling surface of lines that are drawn once: strips are kept until their row is marked, so a frame is cheap.
 
-Owns everything between rows and Textual's own scrolling; refuses to know what the rows hold. A terminal's mirror is
-built on it.
+Owns everything between rows and Textual's own scrolling; refuses to know what the rows hold. The transcript, a
+terminal's mirror and the shell log are built on it.
 """
 
 from __future__ import annotations

@@ -11,20 +11,18 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import cast
 
 from rich.segment import Segment
 from textual import events
 from textual.color import Color
-from textual.geometry import Region, Size
-from textual.reactive import Reactive, var
-from textual.scroll_view import ScrollView
+from textual.geometry import Region
+from textual.reactive import var
 from textual.scrollbar import ScrollBar
 from textual.selection import Selection
 from textual.strip import Strip
-from textual.widget import Widget
 
 from gshtui.ui.surroundings import app_of
+from gshtui.ui.widgets.kept_lines import KeptLines
 from gshtui.ui.widgets.transcript.bar import Bar
 from gshtui.ui.widgets.transcript.code import Highlighter
 from gshtui.ui.widgets.transcript.document import Document, Place
@@ -43,16 +41,8 @@ _FAR = 4
 """Screens; a scroll by more goes to where the row is thought to be, without drawing all that lies between."""
 
 
-class Canvas(ScrollView, inherit_bindings=False):
+class Canvas(KeptLines, inherit_bindings=False):
     """Draws a `Viewport`."""
-
-    DEFAULT_CSS = """
-    Canvas {
-        overflow-x: hidden;
-        overflow-y: scroll;
-        scrollbar-size-vertical: 1;
-    }
-    """
 
     unseen: var[int] = var(0)
     """Entries that have come below while the reader was further up."""
@@ -65,11 +55,8 @@ class Canvas(ScrollView, inherit_bindings=False):
         self.viewport = Viewport(self.document)
         self._gutter = Segment(" " * GUTTER)
         self._pointer = Segment("▌ ")
-        self._drawn: dict[int, Strip] = {}  # rows of the screen as they were drawn last
         self._columns = 0  # its width: to ask Textual for it costs more than a row
         self._warm = False
-        self._bar: tuple[object, ...] = ()
-        self._syncing = False
         self._shift = 0  # so that rows keep their numbers for a selection when something comes in above them
         self._loading: set[str] = set()
 
@@ -141,38 +128,13 @@ class Canvas(ScrollView, inherit_bindings=False):
             self._shift += old_top - self.document.top(Place(first.sheet, first.block, first.at))
         if viewport.following:
             self.unseen = 0
-        self._tell_textual()
+        self.tell(self.document.height)
         self._draw_changes(before, viewport.rows, whole=whole)
         self._load_languages()
 
-    def _tell_textual(self) -> None:
-        self._syncing = True
-        size = Size(self.size.width, self.document.height)
-        if size != self.virtual_size:
-            # Not by assignment: that would lay out the whole screen again for every line that comes.
-            self.set_reactive(cast("Reactive[Size]", Widget.virtual_size), size)
-        # The bar is drawn in eighths of a row; a change that it cannot show costs nothing.
-        height, total = self.size.height, max(1, size.height)
-        rows = 8 * height
-        bar = (rows * height // total, rows * self.viewport.top // total, total > height, size.width)
-        if bar != self._bar:
-            self._bar = bar
-            self._scroll_update(size)
-            self.vertical_scrollbar.position = self.viewport.top
-        self.scroll_y = self.scroll_target_y = self.viewport.top
-        self._syncing = False
-
-    def _size_updated(self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
-        # Textual fits the position to the new size by itself; that is no wish of the reader's.
-        self._syncing = True
-        try:
-            return super()._size_updated(size, virtual_size, container_size, layout)
-        finally:
-            self._syncing = False
-
-    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        if not self._syncing and round(old_value) != round(new_value):
-            self.scroll_rows(round(new_value) - self.viewport.top)
+    @property
+    def top(self) -> int:
+        return self.viewport.top
 
     def scroll_rows(self, rows: int) -> None:
         """Move by so many rows; exactly, unless it is far."""
@@ -199,36 +161,8 @@ class Canvas(ScrollView, inherit_bindings=False):
             self.refresh(*(Region(0, at, width, 1) for at in changed))
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        styles = self.styles
-        if styles.gutter or styles.tint.a or self.opacity != 1.0:
-            return super().render_lines(crop)
-        # Textual would make every strip again for every frame; these are the kept ones, and what is cached in them
-        # (cut to the widget, filtered, as escape sequences) stays: a frame costs a fifth.
-        drawn, self._columns = self._drawn, self.size.width
-        missing = [y for y in crop.line_range if y not in drawn]
-        if missing:
-            filters, background = self.get_line_filters(), self.background_colors[1]
-            for y in missing:
-                strip = self.row_strip(y)
-                for line_filter in filters:
-                    strip = strip.apply_filter(line_filter, background)
-                drawn[y] = strip
-        strips = [drawn[y] for y in crop.line_range]
-        start, end = crop.column_span
-        if start > 0 or end < self._columns:
-            strips = [strip.crop(start, end) for strip in strips]
-        return strips
-
-    def _set_dirty(self, *regions: Region) -> None:
-        if regions:
-            for y in (y for region in regions for y in region.line_range):
-                self._drawn.pop(y, None)
-        else:
-            self._drawn.clear()
-        super()._set_dirty(*regions)
-
-    def render_line(self, y: int) -> Strip:
-        return self.row_strip(y).apply_offsets(0, self.selection_row(y))
+        self._columns = self.size.width
+        return super().render_lines(crop)
 
     def row_strip(self, y: int) -> Strip:
         """A row of the screen, without the offsets that Textual needs to look up what is under the mouse."""
