@@ -43,6 +43,8 @@ class _Read:
     transcript: Transcript
     blocks: list[Block]
     texts: dict[str, str] = field(default_factory=dict[str, str])
+    sums: list[int] = field(default_factory=lambda: [0])
+    """Tokens of all blocks before each one."""
 
 
 class Transcripts:
@@ -128,7 +130,9 @@ class Transcripts:
         transcript: Transcript = reader.read(place)
         read = _Read(stamp, transcript, [])
         for number, entry in enumerate(transcript.entries):
-            read.blocks.append(_block(entry, number, read.texts))
+            block = _block(entry, number, read.texts)
+            read.blocks.append(block)
+            read.sums.append(read.sums[-1] + block.tokens)
         self._read[key] = read
         while len(self._read) > _KEPT:
             self._read.popitem(last=False)
@@ -156,7 +160,7 @@ class Transcripts:
 
     def _iteration(self, row: AgentRow, read: _Read, mark: Mark, number: int) -> Iteration:
         known = self._known(mark.model or read.transcript.model)
-        estimated = sum(block.tokens for block in read.blocks[mark.start : mark.end])
+        estimated = read.sums[mark.end] - read.sums[mark.start]
         return Iteration(
             id=mark.id,
             agent=row.id,
@@ -242,7 +246,7 @@ def _context_of(mark: Mark) -> int:
 def _note(read: _Read, mark: Mark | None) -> str:
     found = read.transcript
     said = [f"Reconstructed from its transcript {found.path}.", *found.notes]
-    known = sum(block.tokens for block in read.blocks[mark.start : mark.end]) if mark is not None else 0
+    known = read.sums[mark.end] - read.sums[mark.start] if mark is not None else 0
     missing = _sent(mark) - known if mark is not None else 0
     what = "The program's own system prompt and tools are not in it"
     said.append(f"{what}: about {missing:,} tokens, by the provider's count." if missing > 0 else f"{what}.")
