@@ -22,13 +22,6 @@ _SHORT = {
 }
 
 
-TASK = """\
-You were started by {who} for one task, and work in a terminal of your own. Nobody reads along while you work: your \
-last answer is your report, and all that {who} gets. So finish the task, or say plainly how far you came and what \
-remains; put what was found into the report itself."""
-"""What an agent that was started for one task is told of it; `who` started it."""
-
-
 class StudioError(Exception):
     """The agent cannot work; `message` is one clear sentence, `hint` says what to do, `exit` is the exit status."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Sequence
-from datetime import date
 from pathlib import Path
 
 from gshtui.agents import commands as agent_commands
@@ -26,8 +25,10 @@ from gshtui.agents.mail.letterbox import Letterbox
 from gshtui.agents.minds import Minds
 from gshtui.agents.native import spawn
 from gshtui.agents.native.budget import Budget, stopping
+from gshtui.agents.native.character import sections
 from gshtui.agents.native.commands import personas_command
-from gshtui.agents.native.report import TASK, StudioError
+from gshtui.agents.native.gate import gate_of
+from gshtui.agents.native.report import StudioError
 from gshtui.agents.native.rights import narrowed, unknown_tools
 from gshtui.agents.native.spec import Spec
 from gshtui.agents.observing import Observing
@@ -48,9 +49,7 @@ from gshtui.commands import help as help_commands
 from gshtui.commands.declaration import Caller, Invocation
 from gshtui.commands.registry import AnyCommand, Registry
 from gshtui.context.retrieval.ambient import ambient
-from gshtui.context.system import system_sections
 from gshtui.guard.approval import Gate
-from gshtui.guard.grants import ProjectGrants
 from gshtui.providers import commands as model_commands
 from gshtui.providers.port import ProviderError
 from gshtui.settings.load import Loaded, load
@@ -102,8 +101,8 @@ class Studio:
         self._branch = await asyncio.to_thread(current_branch, self._cwd)
         self._skills = await asyncio.to_thread(lambda: section(read_shelf(self._cwd)))
         try:
-            await self._open_record()
-            self._open_gate()
+            store = await self._open_record()
+            self._gate = gate_of(self.spec, self.bus, store, self._loaded.settings, self.project)
             self._minds = Minds(self._loaded.settings, os.environ)
             self._register()
             await self._open_agent()
@@ -151,9 +150,9 @@ class Studio:
             output=output or (lambda _: None),
         )
 
-    async def _open_record(self) -> None:
+    async def _open_record(self) -> Store:
         assert self._loaded is not None
-        self._store = await Store.open(
+        store = self._store = await Store.open(
             Path(self.spec.data) / "gsh.db",
             synchronous=self._loaded.settings.store.synchronous,
             on_notice=lambda text, hint: self.bus.publish(
@@ -161,26 +160,15 @@ class Studio:
             ),
         )
         self._observing = Observing(self.bus, self._loaded.settings, os.environ)
-        self._observing.keep_usage(self._store)
+        self._observing.keep_usage(store)
         self.bus.subscribe(self._journal, name="journal")
         self.bus.subscribe(self.budget.note, UsageReported, name="budget")
+        return store
 
     def _journal(self, batch: Sequence[Event]) -> None:
         assert self._store is not None
         for event in batch:
             self._store.record(event)
-
-    def _open_gate(self) -> None:
-        assert self._loaded is not None and self._store is not None
-        auto = self._loaded.settings.agent.auto_approve
-        if self.spec.auto_approve is not None:
-            auto = [tool for tool in auto if tool in self.spec.auto_approve]
-        self._gate = Gate(
-            self.bus,
-            ProjectGrants(self._store, str(self.project)),
-            mode=self.spec.approvals,
-            auto_approve=frozenset(auto),
-        )
 
     def _register(self) -> None:
         assert self._loaded is not None and self._minds is not None and self._store is not None
@@ -299,12 +287,7 @@ class Studio:
         agent.converse(opened.conversation)
 
     def _system(self) -> tuple[str, ...]:
-        spec = self.spec
-        character, facts = system_sections(spec.name or spec.agent, self._cwd, self._branch, date.today())
-        who = "another agent" if spec.request.parent else "a person"
-        task = TASK.format(who=who) if spec.request.background or spec.request.parent else ""
-        words = spec.persona.words.strip() if spec.persona else ""
-        return (character, *(part for part in (self._skills, words, task) if part), facts)
+        return sections(self.spec, self._cwd, self._branch, self._skills)
 
     def _session_of(self, agent: str) -> str:
         mine = agent in (self.spec.agent, self.spec.name)
