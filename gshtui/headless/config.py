@@ -6,6 +6,7 @@ Works while a window is open and without any other part. Called by `cli`.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import shlex
 import shutil
@@ -51,6 +52,7 @@ def edit(*, as_json: bool) -> int:
     code = subprocess.run([*words, str(file)], check=False).returncode
     after = load(here())
     _say_problems(after)
+    _tell_shells()
     if as_json:
         from gshtui.commands.config_report import problem_data
 
@@ -96,7 +98,18 @@ def _command(loaded: Loaded, arguments: dict[str, Any], *, as_json: bool) -> int
     except CommandError as error:
         streams.complain(str(error))
         return exits.USAGE if isinstance(error, UsageError) else exits.ERROR
+    if arguments["action"] == "set":
+        _tell_shells()
     return _written(outcome, as_json=as_json)
+
+
+def _tell_shells() -> None:
+    """Have the shells' plugins know what was changed."""
+    from gshtui.settings.load import load
+    from gshtui.shell import options
+
+    with contextlib.suppress(OSError):  # then they keep what they know
+        options.write(load(here()).settings)
 
 
 def _written(outcome: Outcome, *, as_json: bool) -> int:

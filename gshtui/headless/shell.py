@@ -70,7 +70,7 @@ def pause(on: bool, *, as_json: bool) -> int:
 def tell_plugins() -> None:
     """Have the plugins know the settings; a folder that cannot be written is said and stops nothing."""
     try:
-        options.write(loaded_here())
+        options.write(loaded_here().settings)
     except OSError as error:
         streams.complain(
             f"the plugin keeps its defaults, for its options cannot be written: {error.strerror or error}."

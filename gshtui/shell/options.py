@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 
 from gshtui.settings import paths
-from gshtui.settings.load import Loaded
+from gshtui.settings.model import Settings
 
 _SPECIAL = frozenset("<(|)>^#~[]*?=-!\\")
 """What means something in zsh's patterns; before anything else a backslash would stand for itself."""
@@ -27,9 +27,8 @@ def folder(*, create: bool = False) -> Path:
     return found
 
 
-def lines(loaded: Loaded) -> list[str]:
+def lines(settings: Settings) -> list[str]:
     """The file's lines, `name=value`."""
-    settings = loaded.settings
     found = [f"{name}={settings.keybindings.get(name, '')}" for name in KEYS]
     place = settings.general.socket_path
     if place != paths.runtime_dir(create=False) / "gsh.sock":  # its default may be another one in another session
@@ -39,10 +38,10 @@ def lines(loaded: Loaded) -> list[str]:
     return [line for line in found if "\n" not in line and "\0" not in line]
 
 
-def write(loaded: Loaded) -> Path:
+def write(settings: Settings) -> Path:
     """Have the plugins know these settings; nothing is written when they do already. Raises `OSError`."""
     file = folder(create=True) / "options"
-    text = "".join(f"{line}\n" for line in lines(loaded)).encode("utf-8", "surrogateescape")
+    text = "".join(f"{line}\n" for line in lines(settings)).encode("utf-8", "surrogateescape")
     with contextlib.suppress(OSError):
         if file.read_bytes() == text:
             return file

@@ -78,7 +78,7 @@ def test_private_commands(home: Home) -> None:
     file = home.config / "gsh" / "config.toml"
     file.parent.mkdir(parents=True)
     file.write_text('[shell]\nignore = ["pass *"]\n')
-    options.write(load(home.path))
+    options.write(load(home.path).settings)
     shell = Shell(program="bash", before="HISTCONTROL=ignoreboth")
     try:
         for line in ("true first", " echo secret", "pass secret", "true first", "true last"):

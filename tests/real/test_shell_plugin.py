@@ -206,7 +206,7 @@ def test_patterns_and_pause(hub: ReportingHub, home: Home, shell: Shell) -> None
     file.parent.mkdir(parents=True)
     file.write_text('[shell]\nignore = ["pass *", "*--token=*", "true [ab]", "true (x|y)#"]\n')
     shell.run("true before")
-    options.write(load(home.path))
+    options.write(load(home.path).settings)
     for line in ("pass show mail", "true --token=abc", "true a", "true (x|y)#", "true c", "true x"):
         shell.run(line)
     options.pause()

@@ -5,6 +5,7 @@ Owns the choice of terms, nothing else. Called by the hub.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from gshtui.agents.shell_log.log import ShellLog, Terms
 from gshtui.bus.bus import Bus
 from gshtui.settings import paths
 from gshtui.settings.model import Settings
+from gshtui.shell import options
 from gshtui.store.store import Store
 
 
@@ -34,4 +36,7 @@ def make_shell_log(
         output_lines=settings.context.stdout_max_lines if settings.context.include_stdout else 0,
         visiting=visiting,
     )
+    if not visiting:
+        with contextlib.suppress(OSError):  # then the plugins keep what they know
+            options.write(settings)
     return ShellLog(bus, store, terms, redact)

@@ -9,7 +9,7 @@ import asyncio
 import os
 
 from gshtui.headless import exits
-from gshtui.headless.doctor import packages, record, surroundings, tools
+from gshtui.headless.doctor import packages, record, shells, surroundings, tools
 from gshtui.headless.doctor.finding import Finding, as_data, as_text
 from gshtui.headless.running import Stop, run, until_asked
 from gshtui.headless.streams import result, result_json
@@ -46,8 +46,11 @@ async def examine(manager: str) -> list[Finding]:
     from gshtui.settings.load import load
 
     loaded = await asyncio.to_thread(load, here())
-    programs, providers, kept = await asyncio.gather(
-        tools.examine(manager), surroundings.examine_providers(loaded, os.environ), record.examine(loaded)
+    programs, providers, kept, reporting = await asyncio.gather(
+        tools.examine(manager),
+        surroundings.examine_providers(loaded, os.environ),
+        record.examine(loaded),
+        asyncio.to_thread(shells.examine, loaded),
     )
     return [
         *surroundings.examine_python(),
@@ -55,5 +58,6 @@ async def examine(manager: str) -> list[Finding]:
         *surroundings.examine_terminal(os.environ),
         *providers,
         *kept,
+        *reporting,
         *surroundings.examine_config(loaded),
     ]
