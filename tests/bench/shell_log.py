@@ -36,11 +36,11 @@ def run(report: Report, place: Place) -> None:
         for _ in range(ROUNDS):
             with Probe(ours(), environ=environ, cwd=place.project) as probe:
                 probe.first_frame()
-                probe.rest(3.0)
+                probe.wait_for("no model")
+                probe.settle(0.8)
                 probe.write(LOG)
-                probe.settle(0.3)
-                probe.write(ZOOM)
-                probe.wait_for(f"step{length - 1}end")
+                probe.settle(0.5)
+                shown(probe, ZOOM, f"step{length - 1}end")
                 probe.settle(0.3)
                 wheel[length] += [reaction(probe, notch) for notch in [WHEEL_UP] * 40 + [WHEEL_DOWN] * 20]
                 pages[length] += [reaction(probe, key) for key in [PAGE_UP] * 10 + [PAGE_DOWN] * 3]
@@ -76,7 +76,7 @@ async def ran(first: int, last: int) -> None:
         (
             (_BEGAN + number * 10) * 1_000_000,
             number,
-            f"make test FILES='src/part{number % 997}.c' && echo step{number}end",
+            f"echo step{number}end && make test FILES='src/part{number % 997}.c'",
             f"/src/project{number % 40}",
             f"/dev/pts/{number % 9}",
             _BEGAN + number * 10,

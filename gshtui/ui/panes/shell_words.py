@@ -15,11 +15,11 @@ _DAY = 86_400
 
 
 def clock(at: float, now: float) -> str:
-    """The local time of day, `14:05:12`; of another day its date, `20 Nov`, or `2025-11-20`."""
+    """The local time of day, `14:05:12`; of another day its date, `20 Nov`, or `Nov 2025`."""
     then, today = time.localtime(at), time.localtime(now)
     if then[:3] == today[:3]:
         return time.strftime("%H:%M:%S", then)
-    return time.strftime("%d %b" if then.tm_year == today.tm_year else "%Y-%m-%d", then)
+    return time.strftime("%d %b" if then.tm_year == today.tm_year else "%b %Y", then)
 
 
 def moment(at: float) -> str:
