@@ -81,6 +81,8 @@ class Cutter:
         self._correction = correction
         self._review = review
         self._followed: Plan | None = None
+        self._made: tuple[Terms, Plan, int, Assembly] | None = None
+        """The last assembly, and of what: one request looks at it several times."""
 
     @property
     def plan(self) -> Plan:
@@ -89,11 +91,15 @@ class Cutter:
 
     def assemble(self, terms: Terms) -> Assembly:
         """The request as it would go out now."""
+        key = (terms, self.plan, len(terms.messages))
+        if self._made is not None and self._made[0] is terms and self._made[1] is self.plan and self._made[2] == key[2]:
+            return self._made[3]
         made = self.assembler.assemble(terms.messages, self.plan, terms.inputs)
         history = self.assembler.history
         fresh = 0 if self._followed is not self.plan else history.fresh
         self._followed = self.plan
         self.outputs.follow(history.blocks, fresh, self.plan)
+        self._made = (*key, made)
         return made
 
     def expected(self, terms: Terms, tokens: int) -> int:

@@ -67,7 +67,7 @@ class Assemblies:
         key = (iteration.session, iteration.agent)
         chain = self._chains.get(key, {})
         kept = await _packed(new_texts or {})
-        stored = iterations.stored_blocks(blocks)
+        stored = iterations.stored_blocks(blocks, chain[max(chain)][1] if chain else ())
 
         def work(connection: sqlite3.Connection) -> tuple[int, iterations.Chain]:
             texts.put(connection, iteration.session, kept)

@@ -13,6 +13,8 @@ from __future__ import annotations
 import math
 import sqlite3
 from collections.abc import Sequence
+from itertools import compress, count
+from operator import is_not
 from typing import Any
 
 import msgspec
@@ -33,14 +35,20 @@ def base_of(number: int) -> int:
     return lower if lower or number == 1 else number // 2
 
 
-def stored_blocks(blocks: Sequence[Block]) -> tuple[Block, ...]:
-    """The blocks as they are kept: without their cache state, which changes by itself and is reckoned when read."""
-    return tuple(
+def stored_blocks(blocks: Sequence[Block], known: Sequence[Block] = ()) -> tuple[Block, ...]:
+    """The blocks as they are kept: without their cache state, which changes by itself and is reckoned when read.
+
+    Args:
+        known: blocks as they were kept before; those at the beginning that are the very same are not looked at again.
+    """
+    same = next(compress(count(), map(is_not, blocks, known)), min(len(blocks), len(known)))
+    rest = (
         msgspec.structs.replace(block, cache="", at=block.at if math.isfinite(block.at) else 0.0)
         if block.cache or not math.isfinite(block.at)
         else block
-        for block in blocks
+        for block in blocks[same:]
     )
+    return (*known[:same], *rest)
 
 
 def add(

@@ -1,0 +1,63 @@
+"""The context: what the next request costs in a long conversation against a short one.
+
+The next request is everything that comes before the provider is asked: decisions read again, the log taken, prune and
+compact considered, assembled, stored in a real record, told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import statistics
+import time
+
+from gshtui.context.limits import ContextSettings
+from gshtui.settings import paths
+from gshtui.store.store import Store
+from tests.bench.figures import Report
+from tests.bench.place import Place
+from tests.kit.pressed import Pressed, SummingModel
+
+SHORT, LONG, ROUNDS = 100, 10_000, 60
+
+
+def run(report: Report, where: Place) -> None:
+    """Measure."""
+    asyncio.run(_run(report, where))
+
+
+async def _run(report: Report, where: Place) -> None:
+    del where
+    figures: dict[int, float] = {}
+    for length in (SHORT, LONG):
+        figures[length] = await _next_request(length)
+    for length, seconds in figures.items():
+        report.add(f"context: next request after {length:,} messages", seconds * 1_000, "ms")
+    report.add("context: next request, long against short", figures[LONG] / figures[SHORT], "x", limit=2.0)
+
+
+async def _next_request(length: int) -> float:
+    """Median seconds of one request."""
+    store = await Store.open(paths.data_dir() / f"bench-{length}.db")
+    try:
+        session = (await store.create_session(cwd="/", agent="main")).id
+        here = Pressed(
+            SummingModel(100_000_000), settings=ContextSettings(protect=50_000_000), shelf=store, session=session
+        )
+        here.turn("Begin.")
+        for number in range(length // 2):
+            here.work(f"output {number} " + "x" * 200)
+        await here.answered(await here.prepare())
+        gc.collect()
+        gc.freeze()  # as at rest in the window: what is there is not walked through again
+        times: list[float] = []
+        for number in range(ROUNDS):
+            here.work(f"more {number} " + "y" * 200)
+            started = time.perf_counter()
+            prepared = await here.prepare()
+            times.append(time.perf_counter() - started)
+            await here.answered(prepared)
+        await here.bus.close()
+        return statistics.median(times)
+    finally:
+        await store.close()
