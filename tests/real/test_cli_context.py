@@ -190,7 +190,7 @@ async def test_a_program_in_a_terminal_is_told_from_its_transcript(project: Path
     assert "Reconstructed from its transcript" in data["note"]
     assert texts(data, "input")[-1] == "They say so now."
     assert not data["request_exact"]
-    assert "4 requests, 1 cuts" in gsh("timeline", "helper", cwd=project, env=env).out
+    assert "4 requests, 1 cut" in gsh("timeline", "helper", cwd=project, env=env).out
     compared = gsh("context", "helper", "--diff", "1", "2", cwd=project, env=env)
     assert "5 added" in compared.out
     refused = gsh("compact", "helper", cwd=project, env=env)

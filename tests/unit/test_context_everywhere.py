@@ -82,7 +82,7 @@ async def test_a_view_and_a_timeline_through_the_commands(everywhere: Everywhere
     registry = Registry(commands(cast("Any", everywhere), row))
     invocation = Invocation(Caller(), Path("/"), Path("/"), agent="main")
     assert "Reconstructed from its transcript" in (await run_line(registry, "context helper", invocation)).text
-    assert "4 requests, 1 cuts" in (await run_line(registry, "timeline 0012", invocation)).text
+    assert "4 requests, 1 cut" in (await run_line(registry, "timeline 0012", invocation)).text
     compared = (await run_line(registry, "context diff='helper:1 helper:2'", invocation)).text
     assert "5 added" in compared
     assert "Bash npm test" in (await run_line(registry, "carry helper", invocation)).text

@@ -102,7 +102,7 @@ def test_the_timeline_draws_heights_marks_and_the_trigger() -> None:
     assert [row[11 + 8 : 11 + 9] for row in chart[:8]] == ["█"] * 8
     assert [row[11 + 9 : 11 + 10].strip("─ ") for row in chart[:6]] == [""] * 6
     assert timeline.marks_of(marks[10], {"c2": cuts[1]}) == "PU"
-    assert "12 requests, 1 cuts" in told
+    assert "12 requests, 1 cut" in told
 
 
 @pytest.mark.parametrize("count", [1, 63, 64, 65, 500, 5_000])

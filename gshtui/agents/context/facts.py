@@ -67,5 +67,8 @@ def rows(of: dict[str, Any]) -> list[tuple[str, str]]:
     if of["trigger"]:
         turns = "" if of["turns_left"] is None else f", in about {of['turns_left']:,} turns"
         found.append(("compaction", f"at {of['trigger']:,} tokens{turns}"))
-    found += [("requests", f"{of['requests']:,}, {of['cuts']:,} cuts"), ("cost", wording.money(of["cost"]))]
+    found += [
+        ("requests", f"{of['requests']:,}, {wording.counted(of['cuts'], 'cut')}"),
+        ("cost", wording.money(of["cost"])),
+    ]
     return found

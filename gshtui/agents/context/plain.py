@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from gshtui.bus.context import SECTIONS, Block, Difference, Iteration, Receipt
+from gshtui.context.cache import Entry
 from gshtui.context.views import Carry, ContextView, Forecast, RequestText, WhatIf
 
 HEAD = 160
@@ -93,6 +94,12 @@ def parsed(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         return text
+
+
+def cache(of: Entry) -> dict[str, Any]:
+    """One request's entry in the cache ledger. Tokens are the provider's."""
+    told: dict[str, Any] = {"verdict": of.verdict, "read": of.read, "written": of.written, "fresh": of.fresh}
+    return told | {"broken_by": of.broken_by, "why": of.why}
 
 
 def iteration(of: Iteration, number: int) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from gshtui.agents.context.told import telling
 from gshtui.agents.tools.parameters import ToolParameters
 from gshtui.bus.context import SECTIONS
 from gshtui.commands.declaration import Invocation, Outcome, UsageError, Word
+from gshtui.context.cache import ledger
 from gshtui.context.carry import CarryBy
 from gshtui.context.views import ContextError, ContextView
 
@@ -154,10 +155,11 @@ class Reading:
         numbered = list(enumerate(iterations, 1))
         if invocation.caller.is_agent:
             numbered = numbered[-parameters.limit :]
+        cached = {entry.iteration: {"cache": plain.cache(entry)} for entry in ledger(iterations)}
         data = {
             "agent": agent,
             "requests": len(iterations),
-            "iterations": [plain.iteration(one, number) for number, one in numbered],
+            "iterations": [plain.iteration(one, number) | cached[one.id] for number, one in numbered],
             "cuts": [plain.receipt(receipt) | {"items": len(receipt.items)} for receipt in receipts],
             "forecast": plain.forecast(forecast),
         }

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from gshtui.agents.context.wording import ago, cut_short, due, fenced, money, table
+from gshtui.agents.context.wording import ago, counted, cut_short, due, fenced, money, table
 from gshtui.bus.context import Iteration, Receipt
+from gshtui.context.cache import Entry, ledger
 from gshtui.context.views import Forecast
 from gshtui.guard.sanitise import one_line, visible
 
 WIDTH = 64
 HEIGHT = 8
+_MISSES = 5
+"""Requests at most of which it is said why they were no hits."""
 MARKS = {"truncate": "T", "prune": "P", "compact": "C", "clear": "X", "drop": "D"}
 _STEPS = " ▁▂▃▄▅▆▇█"
 
@@ -74,26 +77,36 @@ def timeline(
     spent = [one.cost for one in iterations if one.usage is not None]
     cost = None if None in spent else sum(one or 0.0 for one in spent)
     cuts = sum(1 for receipt in receipts if not receipt.undone)
-    head = f"**{agent}**: {len(iterations)} requests, {cuts} cuts, {money(cost)}."
+    head = f"**{agent}**: {counted(len(iterations), 'request')}, {counted(cuts, 'cut')}, {money(cost)}."
+    entries = ledger(iterations)
     rows = [
         [
             str(first + place),
             ago(one.at),
             f"{one.tokens:,}",
             marks_of(one, known),
-            cut_short(one.model, 16),
+            cut_short(one.model, 14),
             money(one.cost) if one.usage is not None else "",
+            cached(entry),
             cut_short(one.error, 12),
         ]
-        for place, one in list(enumerate(iterations))[-limit:]
+        for place, (one, entry) in list(enumerate(zip(iterations, entries, strict=True)))[-limit:]
     ]
     parts = [head, fenced(chart(iterations, known, trigger))]
     if trigger:
         parts.append(f"{due(forecast, trigger)}.")
-    parts.append(table(("#", "ago", "tokens", "cuts", "model", "cost", "error"), rows, right=(0, 2, 5)))
+    parts.append(table(("#", "ago", "tokens", "cuts", "model", "cost", "cache", "error"), rows, right=(0, 2, 5)))
+    missed = [f"- #{n}: {entry.why}" for n, entry in enumerate(entries, first) if entry.why][-min(limit, _MISSES) :]
+    if missed:
+        parts.append("\n".join(["What the provider's cache did not have:", *missed]))
     if receipts:
         parts += ["Cuts (`timeline cut=ID` shows one):", cuts_table(receipts[-limit:])]
     return "\n\n".join(parts)
+
+
+def cached(entry: Entry) -> str:
+    """How much of a request came from the provider's cache; empty where that is not known."""
+    return f"{entry.share:.0%}" if entry.verdict in ("hit", "part") else entry.verdict
 
 
 def cuts_table(receipts: Sequence[Receipt]) -> str:

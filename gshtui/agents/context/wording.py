@@ -44,6 +44,11 @@ def money(dollars: float | None) -> str:
     return f"${dollars:.2f}" if dollars >= 1 else f"${dollars:.4f}"
 
 
+def counted(number: int, what: str) -> str:
+    """A number of things: `1 cut`, `3 cuts`."""
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
 def ago(at: float) -> str:
     """How long ago a time was."""
     if not at:
@@ -122,7 +127,9 @@ def section(view: ContextView, name: str, limit: int, number: int = 0) -> str:
     shown = numbered[-limit:] if limit else numbered
     tokens = sum(block.tokens for _, block in numbered)
     left_out = len(numbered) - len(shown)
-    what = f"{name}: {len(numbered)} blocks, {tokens:,} tokens" + (f"; the newest {len(shown)}" if left_out else "")
+    what = f"{name}: {counted(len(numbered), 'block')}, {tokens:,} tokens" + (
+        f"; the newest {len(shown)}" if left_out else ""
+    )
     return "\n\n".join([headline(view, None, number), f"{what}.", blocks_table(shown) if shown else "(empty)"])
 
 
