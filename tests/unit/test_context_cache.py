@@ -6,9 +6,11 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gshtui.agents.context.timeline import timeline
 from gshtui.bus.context import Block, BlockKind, Iteration, SectionName
 from gshtui.bus.messages import Usage
 from gshtui.context.cache import Entry, as_read, broken_by, entry, foreseen, in_common, ledger, marked
+from gshtui.context.views import Forecast
 
 
 def block(name: str, section: SectionName = "history", kind: BlockKind = "text", tokens: int = 100) -> Block:
@@ -93,6 +95,19 @@ def test_the_ledger_says_hit_or_miss_and_why() -> None:
     assert entries[1] == Entry("2", "hit", 2_000, 300, 10)
     assert round(entries[1].share, 2) == 0.87
     assert entry(None, mark("0")).share == 0.0
+
+
+def test_the_timeline_tells_it() -> None:
+    marks = [
+        mark("1", usage=Usage(input=10, cache_write=2_000)),
+        mark("2", 10, usage=Usage(input=10, cache_read=2_000, cache_write=300)),
+        mark("3", 20, usage=Usage(input=2_400), broken="system/0"),
+    ]
+    told = timeline("main", marks, [], Forecast(None, 0, 0), 10)
+    rows = [[cell.strip() for cell in line.split("|")][1:-1] for line in told.split("\n") if line.startswith("| ")]
+    assert [row[6] for row in rows if "-" not in row[6]] == ["cache", "first", "87%", "miss"]
+    assert "- #3: system/0 is not what it was." in told
+    assert "#2:" not in told
 
 
 def test_a_cache_that_is_not_used_although_it_could_be_is_a_miss() -> None:

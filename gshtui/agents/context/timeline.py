@@ -85,7 +85,7 @@ def timeline(
             ago(one.at),
             f"{one.tokens:,}",
             marks_of(one, known),
-            cut_short(one.model, 14),
+            cut_short(one.model, 12),
             money(one.cost) if one.usage is not None else "",
             cached(entry),
             cut_short(one.error, 12),
