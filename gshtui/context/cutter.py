@@ -248,7 +248,8 @@ class Cutter:
             steps = ("The oldest part was left out of the request for the summary, to make room for it.",)
             if request is None:
                 return _Drafted(steps=("There was no room left to ask for a summary.",))
-        wish = Wish(replaced, terms.limits.summary, order.focus, order.by, terms.settings.summary_seconds)
+        who = "the person" if order.by == "person" else order.by
+        wish = Wish(replaced, terms.limits.summary, order.focus, who, terms.settings.summary_seconds)
         try:
             made = await summarise(terms.provider, request, wish)
         except NoSummary as none:

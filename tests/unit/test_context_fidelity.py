@@ -1,0 +1,44 @@
+"""What survives a cut by our own care, whatever a summary says: the deterministic half of the fidelity test."""
+
+from __future__ import annotations
+
+import pytest
+
+from gshtui.bus.context import CutKind
+from gshtui.context.cutter import Order
+from gshtui.context.limits import ContextSettings
+from gshtui.context.overlays import Pinned
+from gshtui.providers.port import ProviderError
+from tests.fidelity.planted import FILES, PIN, RULES, plant
+from tests.kit.pressed import SUMMARY, Pressed, SummingModel, words_of
+from tests.unit.test_context_properties import valid
+
+
+@pytest.mark.parametrize("summary", [SUMMARY, ProviderError("server", "down")], ids=["a summary", "none"])
+@pytest.mark.parametrize("kinds", [("compact",), ("prune", "compact"), ("compact", "compact"), ("drop", "compact")])
+async def test_rules_pins_and_files_survive(kinds: tuple[CutKind, ...], summary: str | ProviderError) -> None:
+    here = Pressed(SummingModel(200_000, *[summary] * 4), settings=ContextSettings(protect=5_000))
+    planted = plant(here, 40)
+    await here.engine.terms(here.messages, here.draft)
+    await here.engine.cutter.decisions.add(Pinned(block=planted.pinned))
+    for kind in kinds:
+        await here.engine.cut(here.messages, here.draft, kind, Order("person"))
+        here.say("noted " * 300)
+        here.turn("Go on.")
+        here.say("more " * 300)
+    here.turn("Where do we stand?")
+    request = (await here.prepare()).assembly.request
+    text = words_of(request)
+    for planted_words in (*RULES, PIN, *FILES):
+        assert planted_words in text
+    assert "nothing of note" not in text
+    valid(request)
+
+
+async def test_the_extract_keeps_what_was_done_and_said_last() -> None:
+    here = Pressed(SummingModel(200_000, ProviderError("server", "down")))
+    plant(here, 40)
+    receipt = await here.engine.cut(here.messages, here.draft, "compact", Order("person"))
+    assert "- bash step 39" in receipt.summary
+    assert "Step 39 is done" in receipt.summary
+    assert receipt.steps[0] == "The summary failed: down."
