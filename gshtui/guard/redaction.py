@@ -14,6 +14,8 @@ from urllib.parse import quote
 from gshtui.guard.secret_names import ASSIGNED, MARK, PROGRAMS, STANDING, is_secret_name
 from gshtui.guard.secret_shapes import ANY, SHAPES
 
+_ROUNDS = 8
+"""Times that the text is looked through as long as that finds something: a secret may hide behind another one."""
 _LEAST = 8
 """Characters that a variable's value needs to be looked for: a shorter one stands in ordinary text."""
 _KEY_BEGIN, _KEY_END = "-----BEGIN ", "-----END "
@@ -33,6 +35,14 @@ class Redactor:
 
     def redact(self, text: str) -> str:
         """The text with `[redacted]` in place of each secret. Never raises."""
+        for _ in range(_ROUNDS):
+            found = self._once(text)
+            if found == text:
+                break
+            text = found
+        return text
+
+    def _once(self, text: str) -> str:
         for value in self._values:
             if value in text:
                 text = text.replace(value, MARK)

@@ -101,6 +101,10 @@ def test_ordinary_text_stays(text: str) -> None:
     assert Redactor().redact(text) == text
 
 
+def test_secrets_that_are_glued_together_are_all_taken_out() -> None:
+    assert Redactor().redact(f"dop_v1_{_HEX}sk-ant-api03-{_LETTERS[:60]}") == MARK * 2
+
+
 def test_what_surrounds_a_secret_stays() -> None:
     assert Redactor().redact("a --password hunter2 --b") == f"a --password {MARK} --b"
     assert Redactor().redact('{"token": "abc1", "b": 2}') == f'{{"token": "{MARK}", "b": 2}}'
