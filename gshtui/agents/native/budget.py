@@ -13,6 +13,7 @@ from gshtui.agents.ports import Mind
 from gshtui.agents.usage.budgets import Budgets
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import UsageReported
+from gshtui.bus.events.context import ContextCut
 from gshtui.bus.messages import Message
 from gshtui.store.errors import StoreError
 
@@ -37,6 +38,8 @@ class Budget:
         for event in batch:
             if isinstance(event, UsageReported) and event.agent == self._agent:
                 self.spent += event.cost or 0.0
+            elif isinstance(event, ContextCut) and event.agent == self._agent:
+                self.spent += event.receipt.cost or 0.0
 
     def spent_before(self, messages: Iterable[Message], mind: Mind) -> None:
         """Count what the conversation cost so far, at the prices of this mind: an estimate where models differ."""

@@ -44,6 +44,7 @@ from gshtui.agents.tools.workspace import ToolConfig
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import ModelChangeRequested, UsageReported
+from gshtui.bus.events.context import ContextCut
 from gshtui.bus.events.hub import Noticed
 from gshtui.commands import help as help_commands
 from gshtui.commands.declaration import Caller, Invocation
@@ -162,7 +163,7 @@ class Studio:
         self._observing = Observing(self.bus, self._loaded.settings, os.environ)
         self._observing.keep_usage(store)
         self.bus.subscribe(self._journal, name="journal")
-        self.bus.subscribe(self.budget.note, UsageReported, name="budget")
+        self.bus.subscribe(self.budget.note, UsageReported, ContextCut, name="budget")
         return store
 
     def _journal(self, batch: Sequence[Event]) -> None:
