@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gshtui.bus.events.approval import ApprovalSettled
+from gshtui.bus.events.fleet import AgentChanged
+from gshtui.bus.fleet import AgentRow
+from gshtui.ui.panes.approvals_lines import title
 from gshtui.ui.panes.approvals_state import ApprovalsState, reduce, turned, without
 from tests.kit.prompt_host import question
 
@@ -67,3 +71,15 @@ def test_something_is_in_front_while_something_waits(steps: list[tuple[str, int]
         assert {request.approval for request in state.waiting} == waiting
         assert (state.shown is not None) == bool(waiting)
         assert len(state.waiting) == len(waiting)
+
+
+def test_an_agent_in_a_terminal_is_called_by_its_name() -> None:
+    request = msgspec.structs.replace(question(1), agent="0002")
+    state = reduce(reduce(ApprovalsState(), request), settled(7))
+    assert title(request, 1, 1, state.names.get("0002", "")).startswith("0002 asks to")
+    row = AgentRow(id="0002", name="lexer\x1b[1m")
+    state = reduce(state, AgentChanged(agent="0002", row=row))
+    assert reduce(state, AgentChanged(agent="0002", row=row)) is state, "nothing is drawn again for what is known"
+    named = title(request, 1, 1, state.names["0002"])
+    assert named.startswith("lexer") and " (0002) asks to" in named and named.isprintable()
+    assert without(state, "a1").names == state.names

@@ -27,13 +27,20 @@ class Line(NamedTuple):
     text: str
 
 
-def title(request: ApprovalRequested, place: int, count: int) -> str:
-    """Who asks, with which tool, to what effect, and which of how many questions this is."""
+def title(request: ApprovalRequested, place: int, count: int, name: str = "") -> str:
+    """Who asks, with which tool, to what effect, and which of how many questions this is.
+
+    Args:
+        name: what the agent is called, where it is known by a number.
+    """
     effect = EFFECTS.get(request.effect, one_line(request.effect, 40))
     if request.tool == BUDGET:
         effect = "go on"
     of = f" · {place} of {count}" if count > 1 else ""
-    return f"{one_line(request.agent, 40)} asks to {effect} · {one_line(request.tool, 40)}{of}"
+    who = one_line(request.agent, 40)
+    if name and name != request.agent:
+        who = f"{one_line(name, 40)} ({who})"
+    return f"{who} asks to {effect} · {one_line(request.tool, 40)}{of}"
 
 
 def lines(request: ApprovalRequested) -> list[Line]:

@@ -11,8 +11,9 @@ from msgspec.structs import replace
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.approval import ApprovalRequested, ApprovalSettled
+from gshtui.bus.events.fleet import AgentChanged, AgentSpawned
 
-CONSUMED: tuple[type[Event], ...] = (ApprovalRequested, ApprovalSettled)
+CONSUMED: tuple[type[Event], ...] = (AgentChanged, AgentSpawned, ApprovalRequested, ApprovalSettled)
 REMEMBERED = 200
 """Ids of answered questions that are kept, so that a late copy of one does not come back."""
 
@@ -23,6 +24,8 @@ class ApprovalsState(msgspec.Struct, frozen=True):
     waiting: tuple[ApprovalRequested, ...] = ()
     front: str = ""
     closed: tuple[str, ...] = ()
+    names: dict[str, str] = {}
+    """What agents in terminals are called, by their numbers."""
 
     @property
     def shown(self) -> ApprovalRequested | None:
@@ -45,6 +48,8 @@ def reduce(state: ApprovalsState, event: Event) -> ApprovalsState:
             return replace(state, waiting=(*state.waiting, event), front=state.front or event.approval)
         case ApprovalSettled():
             return without(state, event.approval)
+        case AgentChanged() | AgentSpawned() if state.names.get(event.agent) != event.row.name:
+            return replace(state, names={**state.names, event.agent: event.row.name})
         case _:
             return state
 
@@ -59,7 +64,7 @@ def without(state: ApprovalsState, approval: str) -> ApprovalsState:
     front = state.front
     if front == approval:
         front = waiting[min(place, len(waiting) - 1)].approval if waiting else ""
-    return ApprovalsState(waiting, front, closed)
+    return replace(state, waiting=waiting, front=front, closed=closed)
 
 
 def turned(state: ApprovalsState, by: int) -> ApprovalsState:

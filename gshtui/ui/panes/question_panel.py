@@ -79,7 +79,7 @@ class QuestionPanel(Vertical):
         view.fit(inner, max(1, height // 2 - 1 - frame - rows))
         tail = f" · ↓ {view.hidden} more" if view.hidden else ""
         tail += "" if self.has_focus_within else f" · {key_of(self, 'approval.focus')} answers"
-        heading = title(request, self.state.place, len(self.state.waiting))
+        heading = title(request, self.state.place, len(self.state.waiting), self.state.names.get(request.agent, ""))
         heading = fit(f"◆ {heading}", max(8, width - 4 - len(tail))) + tail
         self.query_one("#approval-title", Static).update(heading)
 
