@@ -202,19 +202,26 @@ def _values(connection: sqlite3.Connection, record: ShellRecord) -> list[Any]:
 
 
 def _place(connection: sqlite3.Connection, shell: str, number: int, at: float) -> int:
-    """The id for a new row: its time, but behind the shell's command before it, whatever the clock did meanwhile."""
+    """The id for a new row: its time, but between its shell's commands before and behind it, whatever the clock did."""
     place = int(at * 1e6)
     before = connection.execute(
         "SELECT id FROM history WHERE shell = ? AND number < ? ORDER BY number DESC LIMIT 1", (shell, number)
     ).fetchone()
-    if before is not None and not shell.startswith("import"):
-        place = max(place, int(before[0]) + 1)
-    while connection.execute("SELECT 1 FROM history WHERE id = ?", (place,)).fetchone():
-        # Imported ones have whole seconds, or no time at all: thousands share one.
-        last = connection.execute(
-            "SELECT max(id) FROM history WHERE id >= ? AND id < ?", (place, place + _SECOND)
+    imported = shell.startswith("import")
+    step = 1
+    if not imported:
+        if before is not None:
+            place = max(place, int(before[0]) + 1)
+        behind = connection.execute(
+            "SELECT id FROM history WHERE shell = ? AND number > ? ORDER BY number LIMIT 1", (shell, number)
         ).fetchone()
-        place = int(last[0]) + 1
+        if behind is not None and place >= int(behind[0]):  # it comes late, from another time
+            place, step = int(behind[0]) - 1, -1
+    while connection.execute("SELECT 1 FROM history WHERE id = ?", (place,)).fetchone():
+        place += step
+        if imported:  # these have whole seconds, or no time at all: thousands share one
+            last = connection.execute("SELECT max(id) FROM history WHERE id < ?", (place - 1 + _SECOND,)).fetchone()
+            place = max(place, int(last[0]) + 1)
     return place
 
 

@@ -68,7 +68,7 @@ async def opened(tmp_path: Path) -> AsyncIterator[Open]:
 async def test_every_part_starts_in_order(opened: Open) -> None:
     here = await opened()
     assert here.hub.failed == {}
-    parts = ["store", "guard", "socket", "providers", "agents", "fleet"]
+    parts = ["store", "guard", "socket", "providers", "agents", "fleet", "shell"]
     assert [e.part for e in here.recorder.of(PartStarted)] == parts
     assert len(here.recorder.of(HubStarted)) == 1
     (model,) = here.recorder.of(ModelChanged)
