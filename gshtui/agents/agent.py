@@ -70,6 +70,7 @@ class Agent:
         self._inbox: deque[Prompt] = deque()
         self._wake = asyncio.Event()
         self._turn: asyncio.Task[TurnFinished] | None = None
+        self._turn_id = ""
         self._life: asyncio.Task[None] | None = None
         self._subscription = bus.subscribe(
             self._listen,
@@ -216,7 +217,7 @@ class Agent:
         """Its next request, as the context engine is told of it. Raises `ProviderError`."""
         if self._mind is None:
             await self.think_with("", "")
-        return drafted(self._current_mind(), self._toolbox)
+        return drafted(self._current_mind(), self._toolbox, self._turn_id)
 
     async def messages(self) -> list[Message]:
         """The log of the conversation in hand; empty without one. Raises `RecordError`."""
@@ -253,6 +254,7 @@ class Agent:
             self._max_steps,
             self._limit,
         )
+        self._turn_id = turn.id
         self._turn = asyncio.get_running_loop().create_task(turn.run(prompt), name=f"turn:{self.name}")
         try:
             finished = await self._turn
@@ -267,7 +269,7 @@ class Agent:
             )
             self._say("failed", why)
         finally:
-            self._turn = None
+            self._turn, self._turn_id = None, ""
 
     def _current_mind(self) -> Mind:
         assert self._mind is not None

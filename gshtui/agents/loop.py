@@ -89,6 +89,11 @@ class Turn:
         self._id = new_id()
         self._progress = Progress()
 
+    @property
+    def id(self) -> str:
+        """Under which its messages are kept."""
+        return self._id
+
     async def run(self, prompt: Prompt) -> TurnFinished:
         """Answer the prompt. Returns what it published last; cancellation ends the turn as interrupted."""
         started = time.monotonic()

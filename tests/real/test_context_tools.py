@@ -80,7 +80,7 @@ async def test_an_agent_looks_at_itself_and_pins_without_a_question(window: Wind
         "look at yourself",
         [call("read", path="long.txt")],
         [call("context", id="c1")],
-        [call("context", id="c2", section="history", limit=50)],
+        [call("context", id="c2", section="input", limit=50)],
         [call("pin", block="read long.txt")],
         [call("timeline")],
         ["done"],
@@ -88,7 +88,7 @@ async def test_an_agent_looks_at_itself_and_pins_without_a_question(window: Wind
     assert finished.stop == "end"
     assert window.recorder.of(ApprovalRequested) == []
     sections = json.loads(window.told("context").content)["sections"]
-    assert [one["name"] for one in sections] == ["history"]
+    assert [one["name"] for one in sections] == ["input"]
     assert {"you", "read long.txt", "context"} <= {block["source"] for block in sections[0]["blocks"]}
     assert all("text" not in block for block in sections[0]["blocks"])
     (pinned,) = window.recorder.of(BlockPinned)
