@@ -1,0 +1,49 @@
+"""An agent in a process and a worktree of its own gets the worktree's AGENTS.md, since its repository is trusted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gshtui.bus.events.agent import TurnFinished
+from gshtui.bus.events.hub import Noticed
+from gshtui.bus.events.session import SessionOpened
+from gshtui.settings import paths, trust
+from gshtui.store.store import Store
+from tests.kit.native import AGENT, ended, running, spec_of, window
+from tests.unit.test_memory import git, write
+
+
+def worktree(tmp_path: Path) -> tuple[Path, Path]:
+    """A repository with a worktree beside it."""
+    main = tmp_path / "main"
+    main.mkdir()
+    git(main, "init", "-q")
+    write(main / "AGENTS.md", "Of the branch main.")
+    git(main, "add", ".")
+    git(main, "commit", "-qm", "one")
+    git(main, "worktree", "add", "-q", str(tmp_path / "tree"), "-b", "topic")
+    write(tmp_path / "tree" / "AGENTS.md", "Of the branch topic.")
+    return main, tmp_path / "tree"
+
+
+async def test_an_agent_in_a_worktree_gets_the_files_that_are_there(tmp_path: Path) -> None:
+    main, tree = worktree(tmp_path)
+    trust.trust(main, None)
+    async with window(main) as hub:
+        _, file = spec_of(tree, "files *.md", hub=hub.relay.socket, background=True)
+        with running(file, tree) as process:
+            await hub.heard.first(TurnFinished, agent=AGENT)
+            code, _, err = await ended(process)
+        assert (code, err) == (0, "")
+        session = (await hub.heard.first(SessionOpened, agent=AGENT)).session
+        assert not [one for one in hub.heard.of(Noticed) if "AGENTS.md" in one.text]
+    store = await Store.open(paths.data_dir() / "gsh.db")
+    try:
+        marks = await store.iterations(session)
+        assert len(marks) == 2
+        for mark in marks:
+            (memory,) = [block for block in await store.blocks(mark.id) if block.section == "memory"]
+            assert memory.path == str(tree / "AGENTS.md")
+            assert (await store.text(memory.hash)).endswith("Of the branch topic.")
+    finally:
+        await store.close()
