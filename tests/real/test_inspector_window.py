@@ -1,0 +1,122 @@
+"""The inspector in the whole window: the real hub, record and SDK, a provider on this machine and what it got."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from gshtui.bus.events.agent import PromptSubmitted, TurnFinished
+from gshtui.bus.events.context import CutUndone
+from gshtui.ui.app import Workbench
+from gshtui.ui.panes.inspector import InspectorPane
+from gshtui.ui.panes.timeline import TimelinePane
+from gshtui.ui.port import HubPort, Opening
+from gshtui.ui.screens.receipt import ReceiptScreen
+from tests.kit.loopback.apis import loopback, variables
+from tests.kit.loopback.script import Call, Say, Spent
+
+SIZE = (120, 90)
+
+
+async def settled(pilot: Pilot[int]) -> None:
+    """Wait until workers and messages rest."""
+    for _ in range(2):
+        await pilot.pause()
+        await pilot.app.workers.wait_for_complete()  # pyright: ignore[reportUnknownMemberType]
+
+
+async def pressed(pilot: Pilot[int], *keys: str) -> None:
+    """Press keys, one after the other, each settled."""
+    for key in keys:
+        await pilot.press(key)
+        await settled(pilot)
+
+
+async def up(app: Workbench, pilot: Pilot[int]) -> HubPort:
+    """The hub, once it runs and all it said is shown."""
+    await settled(pilot)
+    hub = await app.bridge.running()
+    await app.bridge.shown()
+    await settled(pilot)
+    return hub
+
+
+def lines(pane: InspectorPane) -> str:
+    """What is on the screen."""
+    return "\n".join(pane.view.render_line(y).text.rstrip() for y in range(pane.view.size.height))
+
+
+def timeline(app: Workbench) -> TimelinePane:
+    """The pane."""
+    pane = app.bench.panes["timeline"]
+    assert isinstance(pane, TimelinePane)
+    return pane
+
+
+SCRIPT = [[Call("read", {"path": "a.txt"}), Spent(900, 20)], [Say("It has one line."), Spent(950, 9, 500, 300)]]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A project with a file of one line."""
+    made = tmp_path / "project"
+    made.mkdir()
+    (made / "a.txt").write_text("the only line\n")
+    return made
+
+
+async def asked(app: Workbench, pilot: Pilot[int]) -> None:
+    """One turn with two requests."""
+    hub = await up(app, pilot)
+    hub.bus.publish(PromptSubmitted(prompt="p", agent="main", text="What is in a.txt?"))
+    await hub.bus.wait_for(TurnFinished, timeout=20)
+    await app.bridge.shown()
+
+
+async def test_what_was_sent_is_what_is_shown(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with loopback("anthropic", SCRIPT) as server:
+        for name, value in variables("anthropic", server.url).items():
+            monkeypatch.setenv(name, value)
+        app = Workbench(Opening(folder))
+        async with app.run_test(size=SIZE) as pilot:
+            await asked(app, pilot)
+            await pressed(pilot, "f7", "[", "r")
+            pane = app.contexts.of("main")
+            assert pane is not None and pane.state.request is not None and pane.state.request.exact
+            assert json.loads(pane.state.request.text) == server.requests[-1].body
+            await pressed(pilot, "r", ".", "o")
+            assert "the only line" in lines(pane) and "It has one line." in lines(pane)
+            pane.reveal(next(block for block in pane.state.blocks if block.source == "you"))
+            await pressed(pilot, "p")
+            assert "⚑ you" in lines(pane)
+
+
+async def test_a_cut_is_undone_after_a_restart(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with loopback("anthropic", SCRIPT) as server:
+        for name, value in variables("anthropic", server.url).items():
+            monkeypatch.setenv(name, value)
+        app = Workbench(Opening(folder))
+        async with app.run_test(size=SIZE) as pilot:
+            await asked(app, pilot)
+            await pressed(pilot, "alt+5", "C")
+            assert isinstance(app.screen, ReceiptScreen) and app.screen.kind == "preview"
+            await pressed(pilot, "ctrl+s")
+            await app.bridge.shown()
+            assert [cut.sign for cut in timeline(app).state.waiting] == ["X"]
+        again = Workbench(Opening(folder, "latest"))
+        async with again.run_test(size=SIZE) as pilot:
+            hub = await up(again, pilot)
+            assert len(timeline(again).state.marks) == 2 and timeline(again).state.waiting[0].sign == "X"
+            undone: list[object] = []
+            hub.bus.subscribe(undone.extend, CutUndone, name="test")
+            await pressed(pilot, "alt+5", "enter")
+            assert isinstance(again.screen, ReceiptScreen) and again.screen.receipt.kind == "clear"
+            await pressed(pilot, "U")
+            await again.bridge.shown()
+            assert len(undone) == 1
+            await pressed(pilot, "f7", "o")
+            pane = again.contexts.of("main")
+            assert pane is not None and "the only line" in lines(pane)
