@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from gshtui.agents.fleet.fleet import Fleet
     from gshtui.agents.observing import Observing
     from gshtui.agents.shell_log.log import ShellLog
+    from gshtui.context.ports import Contribute
 
 ALL_PARTS = frozenset({"store", "guard", "socket", "providers", "agents", "fleet", "shell"})
 _START_WITHIN = 20.0
@@ -90,6 +91,8 @@ class HubOptions:
     parts: frozenset[str] = ALL_PARTS
     where: str = ""
     """Where this is, for another window that wants the same conversation."""
+    more: tuple[Contribute, ...] = ()
+    """What the face has to say along with the person's prompts."""
 
 
 class Hub:
@@ -422,7 +425,7 @@ class Hub:
             options.cwd,
             lambda: system_sections(name, options.cwd, self._branch.name, date.today(), self._skills),
             attended=lambda: options.approvals == "ask",
-            more=() if self.store is None else (ambient(self.store, self.settings.context),),
+            more=options.more if self.store is None else (ambient(self.store, self.settings.context), *options.more),
         )
         return Agent(
             self.bus,

@@ -53,6 +53,7 @@ def ask(options: AskOptions) -> int:
         json=options.json,
         ask=not options.yes and not options.json and os.isatty(2),
         where="gsh at a prompt",
+        since=talk.asked() if earlier else 0.0,
         opened=talk.keep,
     )
     return prompt(turn)

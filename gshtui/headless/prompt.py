@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gshtui.headless import exits
+from gshtui.headless.just_done import JustDone
 from gshtui.headless.running import Stop, run
 from gshtui.headless.stdin import LIMIT, piped
 from gshtui.headless.streams import Writer, complain
@@ -43,6 +44,8 @@ class PromptOptions:
     ask: bool = False
     """A person is at the terminal: questions for approval are asked there."""
     where: str = "gsh-tui prompt"
+    since: float = -1.0
+    """Tell what ran in shells since then, seconds since the epoch; 0: the new conversation tells it; -1: not at all."""
     opened: Callable[[str], None] | None = None
     """Told the id of the conversation once it is open."""
 
@@ -87,6 +90,7 @@ async def _turn(options: PromptOptions, stop: Stop, deadline: float | None, repo
         return exits.USAGE
     from gshtui.hub import HubOptions
 
+    just_done = JustDone(options.since) if options.since >= 0 else None
     hub_options = HubOptions(
         cwd=here(),
         loaded=await asyncio.to_thread(loaded_here, options.flags),
@@ -97,15 +101,18 @@ async def _turn(options: PromptOptions, stop: Stop, deadline: float | None, repo
         approvals="policy" if options.yes else "ask" if options.ask else "refuse",
         max_iterations=options.max_iterations,
         where=options.where,
+        more=() if just_done is None else (just_done.contribute,),
     )
     async with running(hub_options) as hub, _asking(hub, options, reporter):
+        if just_done is not None:
+            just_done.hub = hub
         hub.bus.subscribe(reporter.take, name="headless")
         starting = asyncio.ensure_future(hub.start())
         ended = await _first(starting, stop=stop, deadline=deadline)
         if ended is None:
             ended = _unusable(hub)
         if ended is None:
-            ended = await _answered(hub, options, text, reporter, stop, deadline)
+            ended = await _answered(hub, options, text, reporter, stop, deadline, just_done)
         await hub.bus.drained()
     return reporter.end(ended, unread=stop.unread)
 
@@ -122,7 +129,13 @@ def _unusable(hub: Hub) -> int | None:
 
 
 async def _answered(
-    hub: Hub, options: PromptOptions, text: str, reporter: Reporter, stop: Stop, deadline: float | None
+    hub: Hub,
+    options: PromptOptions,
+    text: str,
+    reporter: Reporter,
+    stop: Stop,
+    deadline: float | None,
+    just_done: JustDone | None,
 ) -> int | None:
     """Send the prompt and wait for the end of its turn; an exit code when it was cut short, else `None`."""
     from gshtui.bus.events.agent import InterruptRequested, PromptSubmitted
@@ -132,6 +145,8 @@ async def _answered(
     if reporter.held_by:
         complain(f"this conversation is open in {reporter.held_by}; end it there, or leave out --session.")
         return exits.ERROR
+    if just_done is not None:
+        await just_done.taken_in()
     if options.opened is not None and reporter.session:
         options.opened(reporter.session)
     reporter.expect(prompt := new_id())

@@ -36,6 +36,12 @@ class Talk:
                 return found if re.fullmatch(r"[0-9a-zA-Z-]{6,64}", found) else ""
         return ""
 
+    def asked(self) -> float:
+        """When it was last gone on with, seconds since the epoch; 0: never."""
+        with contextlib.suppress(OSError):
+            return self._file.stat().st_mtime
+        return 0.0
+
     def keep(self, session: str) -> None:
         """Go on with this one."""
         with contextlib.suppress(OSError):

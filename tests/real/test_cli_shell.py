@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
 from pathlib import Path
 
@@ -136,3 +137,19 @@ def test_gsh_asks_and_goes_on(home: Home) -> None:
 
 def test_gsh_refuses_what_nobody_can_be_asked_about(home: Home) -> None:
     assert gsh("gsh", "--", "run echo hello", cwd=home.path).code == 4
+
+
+def test_a_follow_up_knows_what_was_run_since(home: Home) -> None:
+    """Not by words of its own in the question, but along with it, as the inspector shows."""
+    os.environ["GSH_SHELL_ID"] = "a-shell"
+    (home.path / "notes.txt").write_text("noted\n")
+    assert gsh("gsh", "--", "what failed?", cwd=home.path).code == 0
+    assert gsh("gsh", "run", "--", "sh", "-c", "echo because; exit 3", cwd=home.path).code == 3
+    assert gsh("gsh", "read", "notes.txt", cwd=home.path).code == 0
+    shown = gsh("session", "show", "latest", cwd=home.path).out
+    assert "because" not in shown
+    with sqlite3.connect(home.data / "gsh" / "gsh.db") as record:
+        told = [str(row[0]) for row in record.execute("SELECT data FROM overlays")]
+    (since,) = [text for text in told if "since their last question" in text]
+    assert "exit 3" in since
+    assert "because" in since
