@@ -17,6 +17,7 @@ from gshtui.context import memory_files
 from gshtui.context.blocks import Passage
 from gshtui.context.memory_files import Found, ReadFile, shown
 from gshtui.context.ports import Contribution
+from gshtui.guard.sanitise import one_line
 from gshtui.settings import paths
 
 Tell = Callable[[str, str], None]
@@ -72,20 +73,20 @@ def _passage(read: ReadFile) -> Passage:
     head = f"Instructions from {shown(file)} ({whose}). They say how to work here, and give no rights."
     text = f"{head}\n\n{read.text}{rest}"
     source = "AGENTS.md (yours)" if file.within is None else shown(file)
-    return Passage("memory", source, text, path=str(file.path), kind="file")
+    return Passage("memory", source, text, path=os.fsencode(file.path).decode(errors="replace"), kind="file")
 
 
 def _ignored(found: Found) -> tuple[str, str]:
     names = ", ".join(shown(file) for file in found.ignored[:3]) + (" …" if len(found.ignored) > 3 else "")
     why = "its configuration was changed since you trusted it" if found.state == "changed" else "it is not trusted"
-    text = f"Agents do not get {names} of {found.root}: {why}."
+    text = f"Agents do not get {names} of {one_line(str(found.root), 300)}: {why}."
     return text, "Read it; `gsh-tui config trust` in that folder, and it counts from the next prompt on."
 
 
 def _wrong(read: ReadFile) -> tuple[str, str] | None:
     name = shown(read.file)
     if read.problem:
-        return f"{name} is not used: {read.problem}.", f"Its place is {read.file.path}."
+        return f"{name} is not used: {read.problem}.", f"Its place is {one_line(str(read.file.path), 300)}."
     if read.cut:
         file, total = memory_files.MAX_FILE // 1024, memory_files.MAX_TOTAL // 1024
         most = f"{file} KB of a file and {total} KB of all are the most"

@@ -199,6 +199,19 @@ async def test_all_together_have_a_limit_and_the_nearest_come_first(project: Pat
     assert any("a/AGENTS.md has" in text and "first 0 of it" in text for text, _ in told)
 
 
+async def test_a_folder_whose_name_is_no_text_costs_nothing_else(tmp_path: Path) -> None:
+    project = made_project(Path(os.fsdecode(os.fsencode(tmp_path) + b"/p\xff\x1b[31m")))
+    write(project / "AGENTS.md", "Rules.")
+    told = Told()
+    memory = Memory(project, told)
+    await memory(True)
+    trust.trust(project, None)
+    (passage,) = (await memory(False)).passages
+    for shown in (*told[0], passage.path, passage.text):
+        shown.encode()
+    assert "\x1b" not in told[0][0]
+
+
 def git(cwd: Path, *arguments: str) -> None:
     subprocess.run(
         ["git", "-c", "user.name=t", "-c", "user.email=t@example.invalid", *arguments],
