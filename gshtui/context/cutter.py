@@ -17,6 +17,7 @@ import msgspec
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.context import CutKind, Receipt, Task
+from gshtui.bus.events.agent import AgentStatusChanged
 from gshtui.bus.events.context import ContextCut
 from gshtui.bus.ids import new_id
 from gshtui.bus.messages import Usage
@@ -248,6 +249,10 @@ class Cutter:
             steps = ("The oldest part was left out of the request for the summary, to make room for it.",)
             if request is None:
                 return _Drafted(steps=("There was no room left to ask for a summary.",))
+        if order.automatic:  # within a turn, where it is a wait that needs a word
+            self._bus.publish(
+                AgentStatusChanged(agent=terms.agent, status="thinking", doing="summarising the conversation")
+            )
         who = "the person" if order.by == "person" else order.by
         wish = Wish(replaced, terms.limits.summary, order.focus, who, terms.settings.summary_seconds)
         try:

@@ -213,3 +213,30 @@ async def test_pins_edits_and_refusals(opened: Open) -> None:
         view = await here.contexts.view("main")
         assert view.trigger <= view.window * 0.5
         assert next(block for block in view.blocks if block.id == result.id).pinned
+
+
+async def test_another_process_looks_and_cuts_and_the_agent_reads_along(opened: Open) -> None:
+    script: list[Answer] = [
+        [Call("bash", {"command": "echo hello"})],
+        thinking(3_000),
+        [Say(SUMMARY)],
+        [Say("and on")],
+        [Say("and on")],
+    ]
+    async with loopback("anthropic", script) as server:
+        here = await opened("anthropic", server.url)
+        await here.ask("The rule is 4711.")
+        other = await opened("anthropic", server.url, parts=frozenset({"store", "providers"}))
+        view = await other.contexts.view("main")
+        mine = await here.contexts.view("main")
+        assert [block.hash for block in view.blocks] == [block.hash for block in mine.blocks]
+        receipt = await other.contexts.cut("main", "compact")
+        assert server.chats[2].body["tools"] == server.chats[1].body["tools"]
+        await here.ask("Go on.")
+        sent = json.dumps(server.chats[3].body)
+        assert "Context compacted" in sent and "The rule is 4711." in sent and "so so" not in sent
+        await other.contexts.undo("main", receipt.id)
+        await here.ask("Once more.")
+        assert "so so" in json.dumps(server.chats[4].body)
+        assert (await other.contexts.forecast("main")).trigger > 0
+        assert max(carry.times for carry in await other.contexts.carry("main")) == 4
