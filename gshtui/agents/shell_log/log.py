@@ -88,7 +88,7 @@ class ShellLog:
         self._tasks: list[asyncio.Task[None]] = []
         self._said = ""
         self._told_bad = (0, 0.0)
-        self._trimmed = 0.0
+        self._grown = True
 
     @property
     def listens(self) -> bool:
@@ -223,6 +223,7 @@ class ShellLog:
         self._bus.publish(event)
 
     def _kept(self, record: ShellRecord) -> None:
+        self._grown = True
         info = self._pairing.shells.get(record.shell)
         if info is not None:
             self._outputs.saw(record, info)
@@ -236,7 +237,8 @@ class ShellLog:
     async def _trim(self) -> None:
         while True:
             await asyncio.sleep(_TRIM_EVERY)
-            if self._terms.keep and self.listens:
+            if self._terms.keep and self.listens and self._grown:
+                self._grown = False
                 with contextlib.suppress(StoreError):
                     await self._trim_all()
 

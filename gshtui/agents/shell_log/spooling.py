@@ -27,6 +27,8 @@ class Spooling:
     def __init__(self, where: Path, intake: Intake) -> None:
         self._where = where
         self._intake = intake
+        self._alone = asyncio.Lock()
+        """A POSIX lock does not hold off one's own process, and is gone when any descriptor of the file is closed."""
         self.taken = 0
         """Lines that were taken."""
         self.bad = 0
@@ -39,15 +41,17 @@ class Spooling:
             await self.once()
             if time.monotonic() - tidied > 600:
                 tidied = time.monotonic()
-                await asyncio.to_thread(_tidy, self._where)
+                async with self._alone:
+                    await asyncio.to_thread(_tidy, self._where)
             await asyncio.sleep(EVERY)
 
     async def once(self) -> None:
         """Take in what is there now."""
-        for file in await asyncio.to_thread(spool.files, self._where):
-            with contextlib.suppress(OSError), spool.claimed(file) as descriptor:
-                if descriptor is not None:
-                    await self._take(descriptor)
+        async with self._alone:
+            for file in await asyncio.to_thread(spool.files, self._where):
+                with contextlib.suppress(OSError), spool.claimed(file) as descriptor:
+                    if descriptor is not None:
+                        await self._take(descriptor)
 
     async def _take(self, descriptor: int) -> None:
         start = 0
@@ -68,7 +72,9 @@ class Spooling:
         """Remove the files of shells that are gone, once they are empty."""
         for shell in shells:
             name = f"{shell}.jsonl"
-            if Path(name).name == name:
+            if Path(name).name != name:
+                continue
+            async with self._alone:
                 await asyncio.to_thread(spool.remove_empty, self._where / name)
 
 
