@@ -1,0 +1,60 @@
+"""The spool's lock holds against shells for as long as a hub takes a file in, whatever else that hub does meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, cast
+
+from gshtui.agents.shell_log.intake import Intake
+from gshtui.agents.shell_log.spooling import Spooling
+from gshtui.shell.pairing import Said
+
+_TRY = """
+import fcntl, sys
+with open(sys.argv[1], "r+") as file:
+    try:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        print("free")
+    except OSError:
+        print("locked")
+"""
+
+
+class SlowIntake:
+    """Keeps the first file's lines only when it is told to, what comes behind at once."""
+
+    def __init__(self) -> None:
+        self.offered: list[Said] = []
+        self.asked = asyncio.Event()
+        self.go = asyncio.Event()
+
+    def offer(self, said: Said, done: Any = None) -> None:
+        self.offered.append(said)
+
+    async def pace(self) -> None:
+        """There is always room."""
+
+    async def idle(self) -> None:
+        if not self.asked.is_set():
+            self.asked.set()
+            await self.go.wait()
+
+
+async def test_two_looks_at_once_take_a_file_once_and_keep_its_lock(tmp_path: Path) -> None:
+    file = tmp_path / "s.jsonl"
+    file.write_text(json.dumps({"v": 1, "type": "ShellNoted", "shell": "s", "text": "# x", "seq": 1}) + "\n")
+    intake = SlowIntake()
+    spooling = Spooling(tmp_path, cast("Intake", intake))
+    first = asyncio.create_task(spooling.once())
+    await intake.asked.wait()
+    others = [asyncio.create_task(spooling.once()), asyncio.create_task(spooling.forget({"s", "../s"}))]
+    words = [sys.executable, "-c", _TRY, str(file)]
+    tried = await asyncio.to_thread(subprocess.run, words, capture_output=True, text=True)
+    assert tried.stdout == "locked\n"
+    intake.go.set()
+    await asyncio.gather(first, *others)
+    assert len(intake.offered) == 1 and not file.exists()
