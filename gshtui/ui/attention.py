@@ -15,6 +15,7 @@ from textual.app import App
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import TurnFinished
 from gshtui.bus.events.approval import ApprovalRequested
+from gshtui.bus.events.context import SummaryProposed
 from gshtui.bus.events.fleet import AgentChanged, AgentEnded, AgentKilled, AgentRemoved
 
 PUSH_TITLE, POP_TITLE = "\x1b[22;2t", "\x1b[23;2t"
@@ -29,6 +30,7 @@ class Attention:
         AgentKilled,
         AgentRemoved,
         ApprovalRequested,
+        SummaryProposed,
         TurnFinished,
     )
 
@@ -46,6 +48,8 @@ class Attention:
         """Take the events of one frame."""
         for event in events:
             match event:
+                case SummaryProposed():
+                    self._elsewhere(f"{event.agent} would compact its context: its summary waits for you")
                 case ApprovalRequested():
                     self._needing.add(event.agent)  # said here, and not once more when its row says so
                     self._elsewhere(f"{event.agent} asks: {event.tool} {event.subject}")

@@ -8,8 +8,10 @@ import msgspec
 
 from gshtui.bus.events.agent import TurnFinished
 from gshtui.bus.events.approval import ApprovalRequested
+from gshtui.bus.events.context import SummaryProposed
 from gshtui.bus.events.fleet import AgentEnded, AgentKilled
 from gshtui.ui.attention import Attention
+from tests.kit.recorded_contexts import COMPACTED
 from tests.kit.recorded_fleet import CLAUDE, SEARCH, changed
 from tests.kit.window import Window
 
@@ -66,6 +68,16 @@ async def test_a_question_of_an_agent_in_a_terminal_is_told_once() -> None:
         )
         watch.consume([*changed(SEARCH), asked, *changed(msgspec.structs.replace(SEARCH, needs_you=True))])
         assert watch.called == ["0001 asks: bash ls"]
+
+
+async def test_a_summary_that_waits_is_told() -> None:
+    app = Telling()
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        watch = Noting(app)
+        app.app_focus = False
+        watch.consume([SummaryProposed(agent="main", session="s", receipt=COMPACTED)])
+        assert watch.called == ["main would compact its context: its summary waits for you"]
 
 
 async def test_an_end_is_told_with_its_report_unless_the_person_made_it() -> None:
