@@ -68,6 +68,11 @@ class Shell:
         """Press keys."""
         self._child.write(keys.encode() if isinstance(keys, str) else keys)
 
+    def until(self, text: bytes) -> None:
+        """Wait until the terminal has seen this behind the last prompt."""
+        start = [found.end() for found in _PROMPT.finditer(self.output)][self._prompts - 1]
+        self._child.read_until(lambda: text in self._child.output[start:])
+
     def run(self, line: bytes | str) -> int:
         """Run a line; its status, as the prompt says it."""
         self.type((line.encode() if isinstance(line, str) else line) + b"\n")

@@ -47,31 +47,31 @@ _gsh_list() {
 
 # One of the agents, chosen by the person, in REPLY. `$1`: the question; the rest: options of `shell menu`.
 _gsh_choose() {
-    local question=$1 found key
-    local -a rows
+    local question=$1 found key signs=123456789abcdefghijklmnopqrstuvwxyz
+    local -a rows shown
     local -i at
     shift
-    zle -I
-    _gsh_find || return
-    found=$(command $REPLY shell menu "$@" </dev/null)
+    _gsh_find 2>/dev/null || { zle -M 'gsh-tui was not found; set GSH_TUI to its path.'; return 1 }
+    found=$(command $REPLY shell menu "$@" </dev/null 2>/dev/null)
     rows=(${(f)found})
     REPLY=
     case $#rows in
-        0) builtin print -r -- 'No agent is there. `gsh --background …` starts one.'; return 1 ;;
+        0) zle -M 'No agent is there. `gsh --background …` starts one.'; return 1 ;;
         1) REPLY=${rows[1]%%$'\t'*}; return 0 ;;
     esac
     if (( $+commands[fzf] )); then
+        zle -I
         found=$(builtin print -rl -- $rows | command fzf --height=40% --reverse --delimiter=$'\t' --with-nth=2 --prompt="$question ")
         REPLY=${found%%$'\t'*}
     else
-        for (( at = 1; at <= $#rows && at <= 35; at++ )); do
-            builtin print -r -- "  ${${:-123456789abcdefghijklmnopqrstuvwxyz}[at]}  ${rows[at]#*$'\t'}"
+        for (( at = 1; at <= $#rows && at <= $#signs; at++ )); do
+            shown+=("$signs[at]  ${rows[at]#*$'\t'}")
         done
-        builtin print -rn -- "$question "
-        builtin read -k 1 key </dev/tty
-        builtin print
-        at=${${:-123456789abcdefghijklmnopqrstuvwxyz}[(i)$key]}
-        (( at <= $#rows && at <= 35 )) && REPLY=${rows[at]%%$'\t'*}
+        zle -R "$question" $shown
+        builtin read -k 1 key
+        zle -R -c
+        at=${signs[(i)${(b)key}]}
+        (( at <= $#shown )) && REPLY=${rows[at]%%$'\t'*}
     fi
     [[ -n $REPLY ]]
 }
@@ -81,18 +81,17 @@ _gsh_attach() {
     if _gsh_choose 'Attach to:'; then
         BUFFER=" ${GSH_NAME:-gsh} attach $REPLY"
         zle accept-line
-    else
-        zle reset-prompt
     fi
+    return 0
 }
 
 _gsh_cancel() {
-    local REPLY program agent
+    local REPLY agent
     if _gsh_choose 'Interrupt:' --busy; then
         agent=$REPLY
+        zle -I
         _gsh_find && command $REPLY agent interrupt $agent </dev/null
     fi
-    zle reset-prompt
     return 0
 }
 
@@ -110,6 +109,8 @@ _gsh_bind() {
         [[ -n $key ]] || continue
         for map in emacs viins vicmd; do
             bindkey -M $map -- $key $widget 2>/dev/null
+            # ctrl+c is the terminal's own key, which comes before ours: the plain letter does it everywhere.
+            [[ $key != *?'^C' ]] || bindkey -M $map -- ${key%'^C'}c $widget 2>/dev/null
         done
     done
 }

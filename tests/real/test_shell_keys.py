@@ -1,0 +1,115 @@
+"""`gsh` and its keys in a real zsh with its editor; for `gsh-tui` stands a program that says what it was told."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gshtui.settings.load import load
+from gshtui.shell import options
+from tests.kit.home import Home
+from tests.kit.shells import Shell
+
+PROGRAM = """#!/bin/sh
+[ "$1 $2" = "shell menu" ] && { cat "$HOME/menu"; exit; }
+for word in "$@"; do printf '[%s]' "$word"; done; echo
+exit 6
+"""
+
+
+@pytest.fixture
+def program(home: Home) -> Path:
+    file = home.path / "bin" / "gsh-tui"
+    file.parent.mkdir()
+    file.write_text(PROGRAM)
+    file.chmod(0o755)
+    os.environ["GSH_TUI"] = str(file)
+    (home.path / "menu").write_text("")
+    return file
+
+
+@pytest.fixture
+def shell(program: Path) -> Iterator[Shell]:
+    made = Shell(editor=True, before="bindkey -e; PATH=/usr/bin:/bin")
+    yield made
+    made.close()
+
+
+def pressed(shell: Shell, keys: str, wanted: str) -> None:
+    """Press keys; what is wanted has to appear."""
+    shell.type(keys)
+    shell.until(wanted.encode())
+
+
+def test_words_with_signs_are_words(shell: Shell) -> None:
+    shell.run("cd /")
+    pressed(shell, "gsh what is this? and *\n", "[gsh][what][is][this?][and][*]")
+    assert shell.wait() == 6
+
+
+def test_the_key_sends_the_line_as_it_is(shell: Shell) -> None:
+    pressed(shell, "it's \"half 😀 $HOME `x`\x07", "[gsh][--][it's \"half 😀 $HOME `x`]")
+    assert shell.wait() == 6
+
+
+def test_the_key_on_an_empty_line_says_what_to_do(shell: Shell) -> None:
+    pressed(shell, "\x07", "Type what you want")
+
+
+def test_the_list(shell: Shell) -> None:
+    pressed(shell, "half a line\x18\x0c", "[agent][ls]")
+
+
+def test_attaching_to_the_only_one(home: Home, shell: Shell) -> None:
+    (home.path / "menu").write_text("0003\t0003  fix  thinking\n")
+    pressed(shell, "\x18\x01", "[gsh][attach][0003]")
+
+
+def test_attaching_to_one_of_several(home: Home, shell: Shell) -> None:
+    (home.path / "menu").write_text("0003\t0003  fix  thinking\n0004\t0004  try  idle\n")
+    pressed(shell, "\x18\x01", "Attach to:")
+    pressed(shell, "2", "[gsh][attach][0004]")
+
+
+def test_interrupting(home: Home, shell: Shell) -> None:
+    (home.path / "menu").write_text("0003\t0003  fix  thinking\n")
+    pressed(shell, "\x18c", "[agent][interrupt][0003]")
+
+
+def test_nobody_to_attach_to(shell: Shell) -> None:
+    pressed(shell, "\x18\x01", "No agent is there.")
+
+
+def test_keys_of_the_settings(home: Home, program: Path) -> None:
+    file = home.config / "gsh" / "config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text('[keybindings]\ninvoke_llm = "^Xg"\nlist_agents = ""\n')
+    options.write(load(home.path).settings)
+    shell = Shell(editor=True, before="bindkey -e; PATH=/usr/bin:/bin")
+    try:
+        pressed(shell, "two words\x18g", "[gsh][--][two words]")
+        shell.wait()
+        assert "undefined-key" in shell.ran("bindkey '^X^L'")
+    finally:
+        shell.close()
+
+
+def test_another_name(program: Path) -> None:
+    shell = Shell(editor=True, before="bindkey -e; GSH_NAME=ask; PATH=/usr/bin:/bin; alias gsh='echo mine'")
+    try:
+        pressed(shell, "ask what?\n", "[gsh][what?]")
+        shell.wait()
+        assert "mine x" in shell.ran("gsh x")
+    finally:
+        shell.close()
+
+
+def test_the_program_is_gone(home: Home, program: Path, shell: Shell) -> None:
+    program.unlink()
+    os.environ.pop("GSH_TUI")
+    shell.type("_gsh_home=/nowhere/a/b/c/d; gsh hello\n")
+    shell.until(b"was not found")
+    assert shell.wait() == 127
