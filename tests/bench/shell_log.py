@@ -47,7 +47,9 @@ def run(report: Report, place: Place) -> None:
                 pages[length] += [reaction(probe, key) for key in [PAGE_UP] * 10 + [PAGE_DOWN] * 3]
                 jumps[length].append(shown(probe, b"g", "step0end"))
                 jumps[length].append(shown(probe, b"G", f"step{length - 1}end"))
-                filters[length].append(shown(probe, b"/step777end", "part777.c"))
+                probe.write(b"/")
+                probe.settle(0.3)
+                filters[length].append(shown(probe, b"step777end", "part777.c"))
                 memory[length].append(probe.memory())
     short, long = LENGTHS
     for name, figures, of, limit in (
