@@ -117,6 +117,8 @@ def gsh(context: click.Context, words: tuple[str, ...], verbatim: bool, **option
 for _name, _group in _GROUPS.items():
     gsh.add_command(_group, _name)
 gsh.add_command(prompt, "prompt")
+gsh.add_command(agent.commands["show"])
+gsh.add_command(agent.commands["attach"])
 
 
 def main() -> int:

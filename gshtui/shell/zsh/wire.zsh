@@ -5,8 +5,9 @@
 # is forgotten when a hub said that it is kept, or when it is in the spool. Sourced by start.zsh's stubs.
 
 typeset -gi _gsh_fd=0 _gsh_seq=0 _gsh_first=1 _gsh_sent=0 _gsh_lost=0 _gsh_acks=0 _gsh_welcome=0 _gsh_busy=0
-# Of `_gsh_sent`, what was written together with a hello; and the connections in a row that were not answered.
-typeset -gi _gsh_safe=0 _gsh_silent=0
+# Of `_gsh_sent`, what was written together with a hello, and with one that was answered; and the connections in a row
+# that were not.
+typeset -gi _gsh_batch=0 _gsh_safe=0 _gsh_silent=0
 typeset -g _gsh_hub= _gsh_refused= _gsh_heard=
 typeset -gF _gsh_retry=0
 typeset -ga _gsh_lines=()
@@ -51,7 +52,7 @@ _gsh_send() {
     (( from >= 1 )) || from=1
     if _gsh_write "$_gsh_hello${(pj:\n:)_gsh_lines[from,-1]}"$'\n'; then
         _gsh_sent=$_gsh_seq
-        [[ -z $_gsh_hello ]] || _gsh_safe=$_gsh_seq _gsh_hello=
+        [[ -z $_gsh_hello ]] || _gsh_batch=$_gsh_seq _gsh_hello=
         (( $#_gsh_lines <= _gsh_most_lines )) || _gsh_spool
     else
         _gsh_hangup
@@ -121,7 +122,7 @@ _gsh_hear() {
             break
         fi
         _gsh_heard=${_gsh_heard[-64,-1]}$piece
-        [[ $_gsh_heard != *'"welcome"'* ]] || _gsh_welcome=1 _gsh_silent=0
+        [[ $_gsh_heard != *'"welcome"'* ]] || _gsh_welcome=1 _gsh_silent=0 _gsh_safe=$_gsh_batch
         if [[ $_gsh_heard == *'"ack":'(#b)([0-9](#c1,15))* ]]; then
             _gsh_acks=1
             (( match[1] > _gsh_seq )) || _gsh_forget $match[1]
