@@ -1,7 +1,7 @@
 """A window's shell log as a process of its own, to be killed: `python -m tests.kit.shell_hub_child`.
 
 Uses the folders of its environment. Prints a line once it owns the shells' socket, then how many
-commands it has heard to their end.
+commands it has heard to their end since.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ async def main() -> None:
     def hear(batch: Sequence[Event]) -> None:
         before = len(done)
         for event in batch:
-            if isinstance(event, ShellRecorded) and event.record.state == "done":
+            if isinstance(event, ShellRecorded) and event.record.state == "done" and log.listens:
                 done.add((event.record.shell, event.record.number))
         if len(done) // EVERY > before // EVERY:
             _say(str(len(done)))
 
-    bus.subscribe(hear, ShellRecorded, name="counts")
     terms = Terms(paths.runtime_dir() / "gsh.sock", paths.data_dir(), Path("/p"), 0)
     log = ShellLog(bus, store, terms, str)
+    bus.subscribe(hear, ShellRecorded, name="counts")
     await log.start()
     while not log.listens:  # noqa: ASYNC110 - nothing tells
         await asyncio.sleep(0)
