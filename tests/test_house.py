@@ -33,7 +33,7 @@ def test_layers() -> None:
 
 
 def test_the_hub_loads_no_face_and_no_sdk() -> None:
-    loaded = source.loaded_by("import gshtui.hub")
+    loaded = source.loaded_by("import gshtui.hub.hub")
     assert (
         source.within(loaded, {"textual", "rich", "click", "gshtui.ui", "gshtui.headless", "gshtui.cli", *SDKS}) == []
     )
@@ -172,7 +172,8 @@ def test_every_setting_says_what_it_does(name: str, field: Any) -> None:
 
 
 async def test_every_command_and_parameter_says_what_it_does(tmp_path: Path) -> None:
-    from gshtui.hub import Hub, HubOptions
+    from gshtui.hub.hub import Hub
+    from gshtui.hub.options import HubOptions
 
     hub = Hub(HubOptions(cwd=tmp_path, loaded=load(tmp_path)))
     await hub.start()

@@ -17,7 +17,7 @@ from gshtui.headless.surroundings import here, loaded_here, running
 
 if TYPE_CHECKING:
     from gshtui.commands.declaration import Outcome
-    from gshtui.hub import Hub
+    from gshtui.hub.hub import Hub
 
 
 def line(words: Sequence[str], *, as_json: bool, name: str = "agent") -> int:
@@ -134,7 +134,7 @@ def _may_kill(name: str, unsaved: list[str]) -> bool:
 
 
 async def _with_fleet(stop: Stop, work: Any) -> int:
-    from gshtui.hub import HubOptions
+    from gshtui.hub.options import HubOptions
 
     async def look() -> int:
         options = HubOptions(cwd=here(), loaded=loaded_here(), parts=FLEET_PARTS, where="gsh-tui agent")

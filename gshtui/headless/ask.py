@@ -66,7 +66,7 @@ def _still_ours(session: str) -> str:
     found: list[str] = []
 
     async def look() -> int:
-        from gshtui.hub import HubOptions
+        from gshtui.hub.options import HubOptions
         from gshtui.store.errors import StoreError
 
         async with running(HubOptions(cwd=here(), loaded=loaded_here(), parts=STORE_ONLY, where="gsh")) as hub:

@@ -16,7 +16,7 @@ from gshtui.settings import paths
 if TYPE_CHECKING:
     from gshtui.bus.shell import ShellRecord
     from gshtui.context.ports import Contribution
-    from gshtui.hub import Hub
+    from gshtui.hub.hub import Hub
 
 _SOURCE = "shell activity since"
 _WITHIN = 2.0

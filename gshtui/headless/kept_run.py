@@ -58,7 +58,7 @@ async def _keep(command: str, code: int, began: float, took: float, printed: Pri
     from gshtui.bus.ids import new_id
     from gshtui.bus.shell import ShellRecord
     from gshtui.guard.redaction import Redactor
-    from gshtui.hub import HubOptions
+    from gshtui.hub.options import HubOptions
     from gshtui.store.errors import StoreError
 
     redact = Redactor(os.environ).redact

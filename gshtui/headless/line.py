@@ -16,7 +16,7 @@ from gshtui.headless.surroundings import here, loaded_here, running
 
 if TYPE_CHECKING:
     from gshtui.commands.declaration import Outcome
-    from gshtui.hub import Hub
+    from gshtui.hub.hub import Hub
 
 STORE_ONLY = frozenset({"store"})
 MOST_PARTS = frozenset({"store", "guard", "providers", "fleet"})
@@ -47,7 +47,7 @@ async def _run(options: LineOptions) -> int:
     import asyncio
 
     from gshtui.commands.declaration import CommandError, UsageError
-    from gshtui.hub import HubOptions
+    from gshtui.hub.options import HubOptions
 
     loaded = await asyncio.to_thread(loaded_here, options.flags)
     hub_options = HubOptions(

@@ -21,7 +21,7 @@ from gshtui.headless.surroundings import here, loaded_here, running
 
 if TYPE_CHECKING:
     from gshtui.headless.reporter import Reporter
-    from gshtui.hub import Hub
+    from gshtui.hub.hub import Hub
 
 _WIND_DOWN = 10.0
 """Seconds that an interrupted turn may take to record what it has."""
@@ -88,7 +88,7 @@ async def _turn(options: PromptOptions, stop: Stop, deadline: float | None, repo
     if not text:
         complain('there is nothing to ask. Give the words: gsh-tui prompt "…", or pipe them in.')
         return exits.USAGE
-    from gshtui.hub import HubOptions
+    from gshtui.hub.options import HubOptions
 
     just_done = JustDone(options.since) if options.since >= 0 else None
     hub_options = HubOptions(

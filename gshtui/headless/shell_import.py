@@ -21,7 +21,8 @@ from gshtui.settings import paths
 
 if TYPE_CHECKING:
     from gshtui.bus.shell import ShellNote, ShellRecord
-    from gshtui.hub import Hub, HubOptions
+    from gshtui.hub.hub import Hub
+    from gshtui.hub.options import HubOptions
     from gshtui.store.store import Store
 
 BATCH = 2_000
@@ -194,7 +195,7 @@ async def _all(store: Store) -> AsyncGenerator[ShellRecord]:
 
 
 def _options() -> HubOptions:
-    from gshtui.hub import HubOptions
+    from gshtui.hub.options import HubOptions
 
     return HubOptions(cwd=here(), loaded=loaded_here(), parts=STORE_ONLY, where="gsh-tui shell")
 

@@ -57,7 +57,7 @@ def log(options: LogOptions) -> int:
 
 
 async def _log(options: LogOptions, after: float | None, before: float | None, shell: str) -> int:
-    from gshtui.hub import HubOptions
+    from gshtui.hub.options import HubOptions
     from gshtui.store.errors import StoreError
 
     hub_options = HubOptions(cwd=here(), loaded=loaded_here(), parts=STORE_ONLY, where="gsh-tui shell log")

@@ -24,7 +24,7 @@ def menu(*, busy: bool, as_json: bool) -> int:
 
 
 async def _menu(busy: bool, as_json: bool) -> int:
-    from gshtui.hub import HubOptions
+    from gshtui.hub.options import HubOptions
 
     options = HubOptions(cwd=here(), loaded=loaded_here(), parts=FLEET_PARTS, where="gsh-tui shell")
     async with running(options) as hub:

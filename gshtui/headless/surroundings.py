@@ -15,7 +15,8 @@ from gshtui.headless.streams import STDERR, complain, is_terminal
 from gshtui.settings.paths import FolderError
 
 if TYPE_CHECKING:
-    from gshtui.hub import Hub, HubOptions
+    from gshtui.hub.hub import Hub
+    from gshtui.hub.options import HubOptions
     from gshtui.settings.load import Loaded
 
 _STOP_WITHIN = 20.0
@@ -48,7 +49,7 @@ def loaded_here(flags: Mapping[str, Any] | None = None) -> Loaded:
 @asynccontextmanager
 async def running(options: HubOptions) -> AsyncGenerator[Hub]:
     """A hub that is not started yet, and is stopped at the end, whatever happens."""
-    from gshtui.hub import Hub
+    from gshtui.hub.hub import Hub
 
     hub = Hub(options)
     try:

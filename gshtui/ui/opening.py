@@ -17,7 +17,8 @@ from gshtui.ui.port import HubPort, Opening
 async def make_hub(opening: Opening) -> HubPort:
     """The hub for this opening, not yet started."""
     loaded = await asyncio.to_thread(_load, opening)
-    from gshtui.hub import Hub, HubOptions
+    from gshtui.hub.hub import Hub
+    from gshtui.hub.options import HubOptions
 
     options = HubOptions(
         cwd=opening.cwd,
@@ -32,7 +33,7 @@ async def make_hub(opening: Opening) -> HubPort:
 
 
 def _load(opening: Opening) -> Any:
-    import_module("gshtui.hub")  # here, in the thread: it takes longer than all the rest
+    import_module("gshtui.hub.hub")  # here, in the thread: it takes longer than all the rest
     from gshtui.settings.load import load
 
     return load(opening.cwd)

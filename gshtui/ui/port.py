@@ -1,6 +1,6 @@
 """The hub as the window needs it: a small port, so that the window starts before the hub is even imported.
 
-Owns the protocol and the options of an opening; refuses to import the hub. Implemented by `gshtui.hub.Hub`, used by
+Owns the protocol and the options of an opening; refuses to import the hub. Implemented by `gshtui.hub.hub.Hub`, used by
 `bridge`; a test hands in another one.
 """
 

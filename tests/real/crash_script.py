@@ -11,7 +11,8 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent import AgentStatusChanged, MessageAppended, PromptSubmitted
 from gshtui.bus.events.session import SessionOpened
 from gshtui.bus.ids import new_id
-from gshtui.hub import Hub, HubOptions
+from gshtui.hub.hub import Hub
+from gshtui.hub.options import HubOptions
 from gshtui.settings.load import load
 
 

@@ -13,7 +13,8 @@ import pytest
 
 from gshtui.bus.events.agent import PromptSubmitted
 from gshtui.bus.fleet import SpawnRequest
-from gshtui.hub import Hub, HubOptions
+from gshtui.hub.hub import Hub
+from gshtui.hub.options import HubOptions
 from gshtui.settings.load import load
 from gshtui.tmux.attaching import words_for
 from gshtui.tmux.server import TmuxServer

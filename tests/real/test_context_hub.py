@@ -15,7 +15,8 @@ from gshtui.bus.events.agent import PromptSubmitted, TurnFinished
 from gshtui.bus.events.context import ContextCut, OutputTruncated, SummaryAnswered, SummaryProposed
 from gshtui.bus.ids import new_id
 from gshtui.context.views import ContextError
-from gshtui.hub import Hub, HubOptions
+from gshtui.hub.hub import Hub
+from gshtui.hub.options import HubOptions
 from gshtui.settings.load import load
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Answer, Call, Fault, Say, Spent

@@ -15,7 +15,8 @@ from gshtui.bus.events.approval import ApprovalRequested
 from gshtui.bus.events.context import BlockPinned, ContextCut
 from gshtui.bus.ids import new_id
 from gshtui.bus.messages import ToolResult
-from gshtui.hub import Hub, HubOptions
+from gshtui.hub.hub import Hub
+from gshtui.hub.options import HubOptions
 from gshtui.providers.port import Request
 from gshtui.providers.select import Choice
 from gshtui.settings.load import load

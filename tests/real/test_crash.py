@@ -17,7 +17,8 @@ from gshtui.bus.events.agent import MessageAppended, PromptSubmitted, TurnFinish
 from gshtui.bus.events.session import SessionOpened
 from gshtui.bus.ids import new_id
 from gshtui.context.pairing import missing_results, paired
-from gshtui.hub import Hub, HubOptions
+from gshtui.hub.hub import Hub
+from gshtui.hub.options import HubOptions
 from gshtui.settings.load import load
 from tests.kit.scripted import Recorder
 

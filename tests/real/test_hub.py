@@ -17,7 +17,8 @@ from gshtui.bus.events.hub import HubStarted, Noticed, PartFailed, PartStarted
 from gshtui.bus.events.session import SessionChangeRequested, SessionFollowed, SessionOpened
 from gshtui.bus.ids import new_id
 from gshtui.commands.declaration import Caller, CommandError, UsageError
-from gshtui.hub import Hub, HubOptions
+from gshtui.hub.hub import Hub
+from gshtui.hub.options import HubOptions
 from gshtui.settings.load import load
 from tests.kit.scripted import Recorder
 

@@ -11,7 +11,8 @@ from gshtui.bus.events.agent import PromptSubmitted, TurnFinished
 from gshtui.bus.events.context import TasksChanged
 from gshtui.bus.shell import ShellRecord
 from gshtui.commands.declaration import Caller
-from gshtui.hub import Hub, HubOptions
+from gshtui.hub.hub import Hub
+from gshtui.hub.options import HubOptions
 from gshtui.settings.load import load
 from tests.kit.configuration import made_project
 

@@ -16,7 +16,8 @@ import psutil
 import pytest
 
 from gshtui.bus.events.agent import TurnFinished, TurnStarted
-from gshtui.hub import Hub, HubOptions
+from gshtui.hub.hub import Hub
+from gshtui.hub.options import HubOptions
 from gshtui.settings.load import load
 from gshtui.tmux.server import TmuxServer
 from tests.kit.command import ROOT
@@ -29,7 +30,8 @@ WINDOW = """
 import asyncio, json, sys
 from pathlib import Path
 from gshtui.bus.fleet import SpawnRequest
-from gshtui.hub import Hub, HubOptions
+from gshtui.hub.hub import Hub
+from gshtui.hub.options import HubOptions
 from gshtui.settings.load import load
 
 async def main():

@@ -16,7 +16,8 @@ from gshtui.bus.events.fleet import AgentEnded, AgentSpawned, AgentSpawnFailed, 
 from gshtui.bus.events.hub import PartStarted
 from gshtui.bus.events.session import SessionOpened
 from gshtui.bus.fleet import AgentRow
-from gshtui.hub import Hub, HubOptions
+from gshtui.hub.hub import Hub
+from gshtui.hub.options import HubOptions
 from gshtui.settings.load import load
 from tests.kit.native import AGENT, Heard, ended, running, spec_of, window
 

@@ -13,7 +13,8 @@ from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested
 from gshtui.bus.events.fleet import AgentEnded, AgentSpawned, AgentSpawnRequested
 from gshtui.bus.fleet import SpawnRequest
 from gshtui.bus.ids import new_id
-from gshtui.hub import ALL_PARTS, Hub, HubOptions
+from gshtui.hub.hub import Hub
+from gshtui.hub.options import ALL_PARTS, HubOptions
 from gshtui.settings.load import load
 from gshtui.tmux.server import TmuxServer
 from tests.kit.command import ROOT

@@ -14,7 +14,8 @@ from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested
 from gshtui.bus.events.fleet import MessageActed
 from gshtui.bus.fleet import SpawnRequest
 from gshtui.commands.declaration import CommandError
-from gshtui.hub import Hub, HubOptions
+from gshtui.hub.hub import Hub
+from gshtui.hub.options import HubOptions
 from gshtui.settings.load import load
 from gshtui.tmux.server import TmuxServer
 from tests.kit.command import ROOT

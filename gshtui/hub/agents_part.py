@@ -1,0 +1,84 @@
+"""The part for the window's own agent: its conversation, its tools and its mind.
+
+Needs guard and providers, and refuses to start without. Started by the hub.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from datetime import date
+from typing import TYPE_CHECKING
+
+from gshtui.agents.agent import Agent
+from gshtui.agents.engines import engine_for
+from gshtui.agents.loop import unlimited
+from gshtui.agents.roster import Roster
+from gshtui.agents.sessions import Sessions
+from gshtui.agents.skills.section import section
+from gshtui.agents.skills.shelf import read_shelf
+from gshtui.agents.toolbox import Ground, Toolbox
+from gshtui.context.retrieval.ambient import ambient
+from gshtui.context.system import system_sections
+from gshtui.providers.port import ProviderError
+
+if TYPE_CHECKING:
+    from gshtui.hub.hub import Hub
+
+_WARM_AFTER = 1.0
+"""Seconds after the start: the window has the processor for itself until then."""
+
+
+async def start_agents(hub: Hub) -> None:
+    """Open the conversation and let its agent live. Raises `ProviderError`, `StoreError`."""
+    if hub.gate is None or hub.minds is None:
+        raise ProviderError("missing", "Agents need the guard and the providers.")
+    hub.sessions = Sessions(hub.bus, hub.store, hub.options.where or f"process {os.getpid()}")
+    if hub.journal is not None:
+        hub.journal.sessions = hub.sessions
+    hub.skills = await asyncio.to_thread(lambda: section(read_shelf(hub.options.cwd)))
+    hub.roster = Roster(hub.bus, hub.sessions, str(hub.options.cwd))
+    hub.parts.stops_with("agents", hub.roster.stop)
+    agent = await hub.roster.add(hub.options.agent, lambda: _make_agent(hub), hub.options.session)
+    try:
+        await agent.think_with(hub.options.provider, hub.options.model)
+    except ProviderError as error:
+        hub.parts.fail("providers", error.message, error.hint)
+    else:
+        if agent.mind is not None:
+            hub.minds.warm_soon(agent.mind, _WARM_AFTER)
+
+
+def _make_agent(hub: Hub) -> Agent:
+    assert hub.gate is not None and hub.minds is not None and hub.sessions is not None
+    name, options = hub.options.agent, hub.options
+    record = hub.sessions.record
+    toolbox = Toolbox(
+        hub.bus,
+        hub.registry,
+        hub.gate,
+        name,
+        Ground(options.cwd, hub.project),
+        record.put_output,
+        hub.settings.context.max_tool_output_bytes,
+    )
+    engine = engine_for(
+        hub.bus,
+        name,
+        hub.store,
+        hub.settings.context,
+        options.cwd,
+        lambda: system_sections(name, options.cwd, hub.branch.name, date.today(), hub.skills),
+        attended=lambda: options.approvals == "ask",
+        more=options.more if hub.store is None else (ambient(hub.store, hub.settings.context), *options.more),
+    )
+    return Agent(
+        hub.bus,
+        name,
+        toolbox,
+        engine,
+        hub.minds.choose,
+        options.max_iterations or hub.settings.context.max_iterations,
+        hub.settings.agent.max_steps,
+        hub.observing.limit(name, hub.store, hub.gate, hub.session_of) if hub.observing else unlimited,
+    )

@@ -1,0 +1,289 @@
+"""The hub: composition root of everything but the faces. Builds the parts in order and stops them.
+
+A part that fails to start is reported as `PartFailed` and the rest runs: without a store conversations live in memory,
+without a provider the offline one answers. Faces make one hub each, with the parts that they need.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from gshtui.agents import commands as agent_commands
+from gshtui.agents.branch import BranchWatch
+from gshtui.agents.cli import commands as cli_commands
+from gshtui.agents.journal import Journal
+from gshtui.agents.ledger import Ledger
+from gshtui.agents.minds import Minds
+from gshtui.agents.native import commands as native_commands
+from gshtui.agents.native.relay import Relay, open_relay
+from gshtui.agents.roster import Roster
+from gshtui.agents.sessions import Sessions
+from gshtui.agents.skills import commands as skill_commands
+from gshtui.agents.tools import commands as tool_commands
+from gshtui.agents.tools.workspace import ToolConfig
+from gshtui.bus.bus import Bus
+from gshtui.bus.events.agent import ModelChangeRequested
+from gshtui.bus.events.hub import HubStarted, HubStopped, Noticed, PartFailed
+from gshtui.commands import config as config_commands
+from gshtui.commands import help as help_commands
+from gshtui.commands.declaration import Caller, Invocation, Outcome
+from gshtui.commands.execute import run_line
+from gshtui.commands.registry import Registry
+from gshtui.guard.approval import Gate
+from gshtui.guard.grants import NoGrants, ProjectGrants
+from gshtui.hub.agents_part import start_agents
+from gshtui.hub.lifecycle import Lifecycle
+from gshtui.hub.options import HubOptions
+from gshtui.providers import commands as model_commands
+from gshtui.store import commands as session_commands
+from gshtui.store.messages import StoredMessage
+from gshtui.store.store import Store
+
+if TYPE_CHECKING:
+    from gshtui.agents.context.everywhere import Everywhere
+    from gshtui.agents.fleet.fleet import Fleet
+    from gshtui.agents.observing import Observing
+    from gshtui.agents.shell_log.log import ShellLog
+
+
+class Hub:
+    """Made inside a running event loop; `start` and `stop` bracket its life."""
+
+    def __init__(self, options: HubOptions) -> None:
+        self.options = options
+        self.settings = options.loaded.settings
+        self.bus = Bus()
+        self.registry = Registry()
+        self.parts = Lifecycle(self.bus)
+        self.project = options.loaded.project
+        self.store: Store | None = None
+        self.ledger = Ledger(self.bus)
+        self.branch = BranchWatch(self.bus, options.cwd)
+        self.journal: Journal | None = None
+        self.gate: Gate | None = None
+        self.relay: Relay | None = None
+        self.minds: Minds | None = None
+        self.sessions: Sessions | None = None
+        self.roster: Roster | None = None
+        self.skills = ""
+        self.observing: Observing | None = None
+        self.fleet: Fleet | None = None
+        self.contexts: Everywhere | None = None
+        """What any agent's model is sent, once there are providers and a record."""
+        self.shell_log: ShellLog | None = None
+        self.shared_shell: Any = None
+        """The shell that people and agents share (`terminal_tools.shared.SharedShell`), once there is one."""
+
+    async def start(self) -> None:
+        """Start the parts that the options name, in order. Never raises: what fails is in `failed` and on the bus."""
+        started = time.monotonic()
+        await self.branch.look()
+        for problem in self.options.loaded.problems:
+            self.bus.publish(Noticed(level=problem.level, text=str(problem), about="settings"))
+        steps: tuple[tuple[str, Callable[[], Awaitable[None]]], ...] = (
+            ("store", self._start_store),
+            ("guard", self._start_guard),
+            ("socket", self._start_socket),
+            ("providers", self._start_providers),
+            ("agents", lambda: start_agents(self)),
+            ("fleet", self._start_fleet),
+            ("shell", self._start_shell),
+        )
+        self._register_commands()
+        for part, start in steps:
+            if part in self.options.parts:
+                await self.parts.start(part, start)
+        self.bus.publish(
+            HubStarted(
+                cwd=str(self.options.cwd),
+                project=str(self.project),
+                branch=self.branch.name,
+                seconds=time.monotonic() - started,
+            )
+        )
+
+    async def stop(self) -> None:
+        """Stop the parts in reverse. Turns in progress end as interrupted, and what was said is on disk."""
+        await self.parts.stop()
+        self.bus.publish(HubStopped())
+        await self.ledger.close()
+        await self.bus.close()
+        if self.store is not None:
+            await self.store.close()
+
+    @property
+    def failed(self) -> dict[str, PartFailed]:
+        """The parts that do not work, by name."""
+        return self.parts.failed
+
+    async def run(
+        self, line: str, caller: Caller | None = None, *, output: Callable[[str], None] | None = None
+    ) -> Outcome:
+        """Run one line of the command language.
+
+        Args:
+            line: with or without a leading slash.
+            caller: on whose behalf; a person's by default.
+            output: takes output as it comes, sanitised.
+
+        Raises:
+            UsageError: the line is no valid use of a command.
+            CommandError: the command could not do it.
+        """
+        return await run_line(self.registry, line, self.invocation(caller or Caller(), output))
+
+    def invocation(self, caller: Caller, output: Callable[[str], None] | None = None) -> Invocation:
+        """The surroundings of a command that runs here now."""
+        agent = self.roster.get(self.options.agent) if self.roster else None
+        return Invocation(
+            caller=caller,
+            cwd=self.options.cwd,
+            project=self.project,
+            session=agent.session if agent else "",
+            agent=self.options.agent,
+            output=output or (lambda _: None),
+        )
+
+    @property
+    def socket(self) -> str:
+        """Where agents in terminals report to; empty when nothing listens."""
+        return self.relay.socket if self.relay is not None else ""
+
+    async def messages(self, session: str, *, before: int | None = None, limit: int = 200) -> list[StoredMessage]:
+        """The newest `limit` messages older than `before` (a log position), oldest first.
+
+        Raises:
+            StoreError: the store can't give them.
+        """
+        return [] if self.store is None else await self.store.messages(session, before=before, limit=limit)
+
+    async def prompts(self, limit: int = 1_000) -> list[str]:
+        """What was typed in this folder, newest first. Raises `StoreError`."""
+        return [] if self.store is None else await self.store.prompts(str(self.options.cwd), limit)
+
+    async def remember(self, text: str) -> None:
+        """Keep what was typed, for `prompts`. Raises `StoreError`."""
+        if self.store is not None:
+            await self.store.add_prompt(str(self.options.cwd), text)
+
+    async def _start_store(self) -> None:
+        from gshtui.agents.observing import Observing  # what no first screen needs
+        from gshtui.agents.record_commands import commands as record_commands
+
+        observing = self.observing = Observing(self.bus, self.settings, os.environ, self.carries)
+        self.parts.stops_with("log", observing.close)
+        self.store = await Store.open(
+            self.settings.general.session_dir / "gsh.db",
+            synchronous=self.settings.store.synchronous,
+            on_notice=lambda text, hint: self.bus.publish(
+                Noticed(level="warning", text=text, hint=hint, about="store")
+            ),
+        )
+        self.journal = Journal(self.bus, self.store)
+        observing.keep_usage(self.store)
+        for command in (
+            *session_commands.commands(self.store),
+            *record_commands(self.bus, self.store, self.settings, self.session_of, str(self.options.cwd)),
+        ):
+            self.registry.register(command)
+
+    async def _start_guard(self) -> None:
+        grants = NoGrants() if self.store is None else ProjectGrants(self.store, str(self.project))
+        self.gate = Gate(
+            self.bus,
+            grants,
+            mode=self.options.approvals,
+            auto_approve=frozenset(self.settings.agent.auto_approve),
+        )
+        self.parts.stops_with("guard", self.gate.close)
+
+    async def _start_socket(self) -> None:
+        answers = self.options.approvals == "ask"
+        self.relay = await open_relay(
+            self.bus, self.gate, self.journal, self.options.cwd, self.project, answers=answers
+        )
+        self.parts.stops_with("socket", self.relay.stop)
+
+    async def _start_providers(self) -> None:
+        self.minds = Minds(self.settings, os.environ)
+        self.parts.stops_with("providers", self.minds.close)
+        for problem in self.minds.catalog.problems:
+            self.bus.publish(Noticed(level="warning", text=problem, about="models"))
+        for command in model_commands.commands(
+            self.minds.catalog,
+            self._change_model,
+            settings=self.settings,
+            environ=os.environ,
+            in_use=self.ledger.in_use,
+        ):
+            self.registry.register(command)
+        self._make_contexts(self.minds)
+
+    def carries(self, agent: str) -> bool:
+        """Whether the agent lives in another process, which keeps what it does itself."""
+        return self.relay is not None and self.relay.carries(agent)
+
+    def connected(self, name: str) -> bool:
+        return self.relay is not None and self.relay.connected(name)
+
+    def session_of(self, name: str) -> str:
+        agent = self.roster.get(name) if self.roster is not None else None
+        return agent.session if agent is not None else ""
+
+    def _agent_names(self) -> list[str]:
+        return [entry.agent for entry in self.ledger.entries()]
+
+    def _register_commands(self) -> None:
+        tools = ToolConfig.of(self.settings)
+        for command in (
+            *tool_commands.commands(tools),
+            *agent_commands.commands(
+                self.bus,
+                self.ledger,
+                lambda: self.fleet.rows(everywhere=False) if self.fleet is not None else [],
+                self._context_facts,
+            ),
+            *native_commands.commands(self.bus),
+            *cli_commands.commands(),
+            *skill_commands.commands(),
+            *help_commands.commands(self.registry),
+            *config_commands.commands(self.options.loaded, publish=self.bus.publish),
+        ):
+            self.registry.register(command)
+
+    def _change_model(self, provider: str, model: str) -> None:
+        self.bus.publish(ModelChangeRequested(agent=self.options.agent, provider=provider, model=model))
+
+    async def _start_fleet(self) -> None:
+        from gshtui.hub.fleet_part import start_fleet  # what no first screen needs
+
+        await start_fleet(self)
+
+    async def _start_shell(self) -> None:
+        from gshtui.hub.shell_part import start_shell
+
+        await start_shell(self)
+
+    def _make_contexts(self, minds: Minds) -> None:
+        if self.store is None or self.observing is None:
+            return
+        from gshtui.agents.context.commands import commands  # what no first screen needs
+        from gshtui.agents.context.making import make_contexts
+
+        self.contexts = make_contexts(
+            self.bus, self.store, self.settings.context, minds,
+            lambda name: self.roster.get(name) if self.roster is not None else None,
+            str(self.options.cwd), self.observing.redactor.redact,
+        )  # fmt: skip
+        for command in commands(self.contexts, self.store.agent, self._agent_names):
+            self.registry.register(command)
+
+    async def _context_facts(self, agent: str) -> dict[str, Any] | None:
+        if self.contexts is None:
+            return None
+        from gshtui.agents.context.facts import facts
+
+        return await facts(self.contexts, agent)

@@ -1,0 +1,66 @@
+"""The life of the hub's parts: each starts with a deadline, and stops in reverse; one that fails is said and kept.
+
+Refuses to let one part's fault take the others down. Held by the hub.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+
+from gshtui.agents.fleet.ports import FleetError
+from gshtui.bus.bus import Bus
+from gshtui.bus.events.hub import PartFailed, PartStarted
+from gshtui.providers.port import ProviderError
+from gshtui.shell.place import PlaceError
+from gshtui.store.errors import StoreError
+
+_START_WITHIN = 20.0
+"""Seconds that one part may take to start."""
+_STOP_WITHIN = 8.0
+
+
+class Lifecycle:
+    """See the module's text."""
+
+    def __init__(self, bus: Bus) -> None:
+        self.failed: dict[str, PartFailed] = {}
+        """Parts that did not start, or did not stop in time, by name."""
+        self._bus = bus
+        self._stops: list[tuple[str, Callable[[], Awaitable[None]]]] = []
+
+    async def start(self, part: str, start: Callable[[], Awaitable[None]]) -> None:
+        """Start a part. Never raises: what fails is in `failed` and on the bus."""
+        began = time.monotonic()
+        try:
+            async with asyncio.timeout(_START_WITHIN):
+                await start()
+        except TimeoutError:
+            self.fail(part, f"it did not start within {_START_WITHIN:g} s", "")
+        except (StoreError, ProviderError, FleetError, PlaceError) as error:
+            self.fail(part, error.message, error.hint)
+        except Exception as error:  # one part's fault must not take the window down
+            self.fail(part, f"{type(error).__name__}: {error}", "`gsh-tui doctor` says more.")
+        else:
+            self._bus.publish(PartStarted(part=part, seconds=time.monotonic() - began))
+
+    def stops_with(self, part: str, stop: Callable[[], Awaitable[None]]) -> None:
+        """What ends a part that runs now."""
+        self._stops.append((part, stop))
+
+    def fail(self, part: str, why: str, hint: str) -> None:
+        """Say that a part does not work, in one sentence, and what to do."""
+        self.failed[part] = PartFailed(part=part, why=why, hint=hint)
+        self._bus.publish(self.failed[part])
+
+    async def stop(self) -> None:
+        """Stop every part, the last one first."""
+        for part, stop in reversed(self._stops):
+            try:
+                async with asyncio.timeout(_STOP_WITHIN):
+                    await stop()
+            except TimeoutError:
+                self.fail(part, "it did not stop in time", "")
+            except (StoreError, ProviderError, FleetError, OSError) as error:
+                self.fail(part, str(error), "")

@@ -1,0 +1,39 @@
+"""The part for the person's shells: what runs in them, and the changes of the project's files.
+
+Needs the record, and refuses to start without. Started by the hub.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from gshtui.store.errors import StoreError
+
+if TYPE_CHECKING:
+    from gshtui.hub.hub import Hub
+
+
+async def start_shell(hub: Hub) -> None:
+    """Listen to shells and watch files. Raises `StoreError`."""
+    if hub.store is None:
+        raise StoreError("closed", "What runs in shells needs the record.")
+    from gshtui.agents.observing import redactor
+    from gshtui.agents.shell_log.assembly import make_shell_log
+
+    hub.shell_log = make_shell_log(
+        hub.bus,
+        hub.store,
+        hub.settings,
+        hub.options.cwd,
+        visiting=hub.options.approvals != "ask",
+        redact=redactor(hub.settings, os.environ).redact,
+    )
+    await hub.shell_log.start()
+    hub.parts.stops_with("shell", hub.shell_log.stop)
+    if hub.settings.shell.watch_files and hub.options.approvals == "ask":
+        from gshtui.agents.shell_log.files import ProjectFiles
+
+        files = ProjectFiles(hub.bus, hub.store, hub.project)
+        files.start()
+        hub.parts.stops_with("files", files.stop)
