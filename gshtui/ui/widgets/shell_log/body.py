@@ -72,6 +72,7 @@ class ShellLogBody(Vertical):
 
     def on_resize(self) -> None:
         self._place()
+        self.describe()
 
     def _place(self) -> None:
         names = heading(self.size.width - self.view.styles.scrollbar_size_vertical)
