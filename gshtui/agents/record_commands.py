@@ -20,7 +20,7 @@ from gshtui.store.store import Store
 
 
 def commands(bus: Bus, store: Store, settings: Settings, here: Callable[[str], str], cwd: str) -> list[AnyCommand]:
-    """Usage, search, log, outputs and tasks. `here(agent)`: the conversation of an agent of this process, else empty."""
+    """Usage, search, log, outputs and tasks. `here(agent)`: the conversation of an agent of this process, or empty."""
     return [
         *usage_commands.commands(store),
         *search_commands.commands(store, settings.general.log_dir),

@@ -30,7 +30,8 @@ from gshtui.bus.events.hub import HubStarted, HubStopped, Noticed, PartFailed
 from gshtui.commands import config as config_commands
 from gshtui.commands import help as help_commands
 from gshtui.commands.declaration import Caller, Invocation, Outcome
-from gshtui.commands.execute import run_line
+from gshtui.commands.execute import run_parsed
+from gshtui.commands.language import parse
 from gshtui.commands.registry import Registry
 from gshtui.guard.approval import Gate
 from gshtui.guard.grants import NoGrants, ProjectGrants
@@ -133,7 +134,15 @@ class Hub:
             UsageError: the line is no valid use of a command.
             CommandError: the command could not do it.
         """
-        return await run_line(self.registry, line, self.invocation(caller or Caller(), output))
+        invocation = self.invocation(caller or Caller(), output)
+        parsed = parse(self.registry, line)
+        if parsed.command.name == "bash" and self.shell_log is not None and not invocation.caller.is_agent:
+            given = parsed.parameters.model_dump()
+            folder = str(self.options.cwd / given["working_dir"])
+            return await self.shell_log.by_hand.run(
+                given["command"], folder, lambda: run_parsed(parsed.command, parsed.parameters, invocation)
+            )
+        return await run_parsed(parsed.command, parsed.parameters, invocation)
 
     def invocation(self, caller: Caller, output: Callable[[str], None] | None = None) -> Invocation:
         """The surroundings of a command that runs here now."""

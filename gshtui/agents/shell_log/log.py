@@ -18,6 +18,7 @@ import msgspec
 
 from gshtui.agents.shell_log.agent_calls import AgentCalls
 from gshtui.agents.shell_log.branches import Branches
+from gshtui.agents.shell_log.by_hand import ByHand
 from gshtui.agents.shell_log.catching_up import CatchingUp
 from gshtui.agents.shell_log.hosts import Shells, Windows
 from gshtui.agents.shell_log.intake import Intake
@@ -83,6 +84,9 @@ class ShellLog:
         self._catching_up = CatchingUp(store, self._heard)
         self._spooling = Spooling(spool_folder(terms.data), self._intake)
         self._calls = AgentCalls(bus, self._intake.keep, self._printed, terms.cwd, redact)
+        self._redact = redact
+        self.by_hand = ByHand(self._intake.keep, self._printed, redact, terms.output_lines)
+        """Runs what the person types into a face, and keeps that it ran."""
         self._seat = Seat(terms.socket)
         self._listener: Listener | None = None
         self._tasks: list[asyncio.Task[None]] = []
@@ -139,7 +143,7 @@ class ShellLog:
 
     async def note(self, text: str, cwd: str = "") -> None:
         """Keep and tell a remark of the person. Raises `StoreError`."""
-        await self._intake.keep((), [(ShellNote("note", text, time.time(), cwd=cwd), 0)])
+        await self._intake.keep((), [(ShellNote("note", self._redact(text), time.time(), cwd=cwd), 0)])
 
     async def _live(self) -> None:
         while True:
