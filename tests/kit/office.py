@@ -65,7 +65,11 @@ class Office:
         )
         self.shelf = shelf or MemoryShelf()
         self.engine = ContextEngine(
-            self.bus, "main", self.shelf, settings or ContextSettings(output_bytes=1_000), (system_source(lambda: ("You are a test.",)),)
+            self.bus,
+            "main",
+            self.shelf,
+            settings or ContextSettings(output_bytes=1_000),
+            (system_source(lambda: ("You are a test.",)),),
         )
         self.agent = Agent(self.bus, "main", toolbox, self.engine, self._choose, max_iterations, max_steps)
         self.conversation = Conversation(self.bus, self.record, "s1", "main", fresh=fresh)
