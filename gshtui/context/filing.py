@@ -54,7 +54,7 @@ class Filing:
             trigger=terms.limits.trigger,
             cuts=(*cuts, *self._truncated(history.log)),
         )
-        iteration = msgspec.structs.replace(iteration, broken_by=await self._broken_by(iteration, assembly.blocks))
+        iteration = msgspec.structs.replace(iteration, broken_by=await self._broken_by(iteration, assembly, history))
         texts = self._new_texts(assembly, history.unfiled)
         await self._shelf.add_iteration(iteration, assembly.blocks, texts)
         self._kept.update(texts)
@@ -62,7 +62,7 @@ class Filing:
         self._before = iteration, assembly.blocks
         return iteration
 
-    async def _broken_by(self, iteration: Iteration, blocks: tuple[Block, ...]) -> str:
+    async def _broken_by(self, iteration: Iteration, assembly: Assembly, history: History) -> str:
         """The block that breaks what the same model was sent before, in this process or an earlier one."""
         if self._before is None and not self._kept:
             marks = await self._shelf.iterations(iteration.session, agent=iteration.agent, limit=1)
@@ -73,8 +73,12 @@ class Filing:
         if self._before is None:
             return ""
         mark, before = self._before
-        same = (mark.provider, mark.model) == (iteration.provider, iteration.model)
-        return broken_by(before, blocks, iteration.provider) if same else ""
+        if (mark.provider, mark.model) != (iteration.provider, iteration.model):
+            return ""
+        fixed = assembly.fixed
+        if self._kept and len(before) == fixed + history.unfiled and before[:fixed] == assembly.blocks[:fixed]:
+            return ""  # the history only went on, as it says itself: not looked through
+        return broken_by(before, assembly.blocks, iteration.provider)
 
     def _truncated(self, log: Log) -> list[str]:
         """Blocks that came in shortened since the last request: the receipts of that have their names."""

@@ -14,7 +14,7 @@ import math
 import sqlite3
 from collections.abc import Sequence
 from itertools import compress, count
-from operator import is_not
+from operator import is_, is_not
 from typing import Any
 
 import msgspec
@@ -35,20 +35,25 @@ def base_of(number: int) -> int:
     return lower if lower or number == 1 else number // 2
 
 
-def stored_blocks(blocks: Sequence[Block], known: Sequence[Block] = ()) -> tuple[Block, ...]:
+def stored_blocks(blocks: Sequence[Block], known: tuple[Block, ...] = ()) -> tuple[Block, ...]:
     """The blocks as they are kept: without their cache state, which changes by itself and is reckoned when read.
 
     Args:
         known: blocks as they were kept before; those at the beginning that are the very same are not looked at again.
     """
-    same = next(compress(count(), map(is_not, blocks, known)), min(len(blocks), len(known)))
-    rest = (
-        msgspec.structs.replace(block, cache="", at=block.at if math.isfinite(block.at) else 0.0)
-        if block.cache or not math.isfinite(block.at)
-        else block
-        for block in blocks[same:]
-    )
-    return (*known[:same], *rest)
+    grown = len(known) <= len(blocks) and tuple(blocks[: len(known)]) == known  # in one go: the usual case
+    same = len(known) if grown else next(compress(count(), map(is_not, blocks, known)), min(len(blocks), len(known)))
+    rest = blocks[same:]
+    kept = [_stored(block) for block in rest]
+    if isinstance(blocks, tuple) and grown and all(map(is_, kept, rest)):
+        return blocks  # nothing to take away: the very same, not another long one
+    return (*known[:same], *kept)
+
+
+def _stored(block: Block) -> Block:
+    if not block.cache and math.isfinite(block.at):
+        return block
+    return msgspec.structs.replace(block, cache="", at=block.at if math.isfinite(block.at) else 0.0)
 
 
 def add(
