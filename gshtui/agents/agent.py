@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 
 from gshtui.agents.conversation import Conversation
+from gshtui.agents.delivered import answered
 from gshtui.agents.loop import Limit, Turn, drafted, unlimited
 from gshtui.agents.ports import Mind, Prompt, RecordError
 from gshtui.agents.toolbox import Toolbox
@@ -243,6 +244,8 @@ class Agent:
         except ProviderError as error:
             self._bus.publish(Noticed(level="error", text=error.message, hint=error.hint, about=self.name))
             return
+        if await self._told_again(prompt, conversation):
+            return
         turn = Turn(
             self._bus,
             self.name,
@@ -270,6 +273,19 @@ class Agent:
             self._say("failed", why)
         finally:
             self._turn, self._turn_id = None, ""
+
+    async def _told_again(self, prompt: Prompt, conversation: Conversation) -> bool:
+        """Whether this prompt had its turn: then what came of it is told once more, to who could not hear it."""
+        try:
+            messages = await conversation.messages()
+        except RecordError:
+            return False  # which the turn will say
+        before = answered(self.name, conversation.session, messages, prompt.id)
+        for event in before or ():
+            self._bus.publish(event)
+        if before is not None:
+            self._say("idle")
+        return before is not None
 
     def _current_mind(self) -> Mind:
         assert self._mind is not None

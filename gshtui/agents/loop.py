@@ -17,6 +17,7 @@ import msgspec
 from gshtui.agents.answer import Answer, AnswerFailed, Interrupted
 from gshtui.agents.attachments import attached
 from gshtui.agents.conversation import Conversation
+from gshtui.agents.delivered import stands_last
 from gshtui.agents.ports import Mind, Prompt, RecordError
 from gshtui.agents.toolbox import Toolbox
 from gshtui.bus.bus import Bus
@@ -136,9 +137,13 @@ class Turn:
         return finished
 
     async def _record_prompt(self, prompt: Prompt) -> None:
-        blocks = await asyncio.to_thread(attached, prompt.attachments)
-        message = user_message(prompt.text, id=prompt.id, turn=self._id, extra=blocks)
-        await self._conversation.append(msgspec.structs.replace(message, agent=prompt.source))
+        before = stands_last(await self._conversation.messages(), prompt.id)
+        if before is not None:
+            self._id = before.turn or self._id  # it was recorded, and whoever was to answer it died
+        else:
+            blocks = await asyncio.to_thread(attached, prompt.attachments)
+            message = user_message(prompt.text, id=prompt.id, turn=self._id, extra=blocks)
+            await self._conversation.append(msgspec.structs.replace(message, agent=prompt.source))
         if not self._conversation.titled:
             await self._conversation.set_title(title_of(prompt.text))
         self._bus.publish(

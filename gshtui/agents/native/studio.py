@@ -74,7 +74,7 @@ class Studio:
         self.budget = Budget(spec.request.budget_usd, spec.agent)
         self.agent: Agent | None = None
         self.resumed = False
-        """The conversation has been here before; its first prompt is not sent again."""
+        """The first prompt was taken up in an earlier life, and something came of it; it is not sent again."""
         self._cwd = Path(spec.cwd)
         self._loaded: Loaded | None = None
         self._store: Store | None = None
@@ -282,7 +282,7 @@ class Studio:
                 hint="It runs already; `gsh-tui agent ls` shows where.",
             )
         messages = await opened.conversation.messages()
-        self.resumed = any(message.id == spec.prompt for message in messages)
+        self.resumed = any(message.id == spec.prompt for message in messages[:-1])
         if mind is not None:
             self.budget.spent_before(messages, mind)
         agent.converse(opened.conversation)

@@ -1,0 +1,84 @@
+"""A prompt that arrives twice, since whoever sent it did not hear that the agent had it: one turn, told as often."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gshtui.agents.delivered import answered
+from gshtui.agents.record import MemoryRecord
+from gshtui.bus.events.agent import MessageAppended, PromptSubmitted, TurnFinished, TurnStarted
+from gshtui.bus.messages import Message, Text, user_message
+from tests.kit.office import Office
+from tests.kit.scripted import ScriptedProvider, call
+
+Open = Callable[..., Awaitable[Office]]
+
+
+@pytest.fixture
+async def office(tmp_path: Path) -> AsyncIterator[Open]:
+    offices: list[Office] = []
+
+    async def make(provider: ScriptedProvider, **options: Any) -> Office:
+        offices.append(Office(tmp_path, provider, **options))
+        return offices[-1]
+
+    yield make
+    for made in offices:
+        await made.close()
+
+
+async def again(here: Office, prompt: str, text: str) -> TurnFinished:
+    """Deliver it as the relay does, and wait for the end that is told."""
+    here.bus.publish(PromptSubmitted(prompt=prompt, agent="main", text=text))
+    finished = await here.bus.wait_for(TurnFinished, timeout=8)
+    await here.bus.drained()
+    return finished
+
+
+async def test_what_was_answered_is_told_again_and_not_done_again(office: Open) -> None:
+    here = await office(ScriptedProvider([call("look", text="a")], ["fine"]))
+    first = await here.ask("look")
+    (prompt,) = [event.prompt for event in here.recorder.of(TurnStarted)]
+    told = await again(here, prompt, "look")
+    assert (told.turn, told.text, told.stop) == (first.turn, first.text, "end")
+    assert told.usage.input == 0, "it cost nothing"
+    assert here.ran == ["look a"]
+    assert len(here.provider.requests) == 2
+    assert [message.role for message in await here.record.load("s1")] == ["user", "assistant", "tool", "assistant"]
+
+
+async def test_what_was_recorded_and_not_answered_is_gone_on_with(office: Open) -> None:
+    """The agent died between the record of the prompt and its answer: the next life has it in its log."""
+    record = MemoryRecord()
+    await record.append("s1", user_message("look", id="p1", turn="t1"))
+    here = await office(ScriptedProvider(["It is fine."]), record=record, fresh=False)
+    finished = await again(here, "p1", "look")
+    assert (finished.turn, finished.text, finished.stop) == ("t1", "It is fine.", "end")
+    said = await here.record.load("s1")
+    assert [(message.role, message.turn) for message in said] == [("user", "t1"), ("assistant", "t1")]
+    assert [event.message.role for event in here.recorder.of(MessageAppended)] == ["assistant"]
+    assert [message.text for message in here.provider.requests[0].messages] == ["look"]
+
+
+async def test_what_was_cut_off_is_told_as_cut_off(office: Open) -> None:
+    """An answer whose tools ran is not begun anew: what a tool did would be done twice."""
+    record = MemoryRecord()
+    await record.append("s1", user_message("act", id="p1", turn="t1"))
+    blocks = (Text("I act."), call("act", "c1", command="x"))
+    await record.append("s1", Message("m1", "assistant", blocks, at=1.0, agent="main", turn="t1", stop="tool_use"))
+    here = await office(ScriptedProvider(), record=record, fresh=False)
+    told = await again(here, "p1", "act")
+    assert (told.stop, told.text) == ("interrupted", "I act.")
+    assert here.ran == [] and here.provider.requests == []
+
+
+def test_a_prompt_that_is_new_is_not_known() -> None:
+    log = [user_message("a", id="p1", turn="t1"), user_message("b", id="p2", turn="t2")]
+    assert answered("main", "s1", log, "p3") is None
+    assert answered("main", "s1", log, "p2") is None
+    left = answered("main", "s1", log, "p1")
+    assert left is not None and (left[1].stop, left[1].text) == ("interrupted", "")
