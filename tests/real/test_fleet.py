@@ -51,7 +51,12 @@ async def test_a_program_is_started_spoken_to_and_ends_with_its_report(yard: Yar
         await yard.heard(AgentEnded)
         with pytest.raises(FleetError, match="has ended"):
             await fleet.send("1", "more")
+        left = [yard.home / "data" / name for name in ("hooks/0001.jsonl", "agents/0001.json", "agents/0001.waiting")]
+        for path in left:
+            path.parent.mkdir(exist_ok=True)
+            path.touch()
         await fleet.remove("1")
+        assert not any(path.exists() for path in left)
         with pytest.raises(FleetError, match="no agent"):
             await fleet.find("1")
         assert await yard.server.panes() == []

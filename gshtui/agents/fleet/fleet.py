@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection
 
 import msgspec
 
+from gshtui.agents.fleet import leftovers
 from gshtui.agents.fleet.catch_up import CatchUp
 from gshtui.agents.fleet.follow import Follower
 from gshtui.agents.fleet.ground import Ground, of_store, over
@@ -259,6 +260,7 @@ class Fleet:
         except StoreError as error:
             raise of_store(error) from error
         self._ground.rows.drop(row.id)
+        await asyncio.to_thread(leftovers.clear, self._ground.place.data, row.id)
 
     def seen(self, id: str) -> None:
         """A person has looked at it: nothing of it is unread."""
