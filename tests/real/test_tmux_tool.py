@@ -11,10 +11,12 @@ import pytest
 
 from gshtui.commands.declaration import CommandError
 from gshtui.tmux.server import TmuxServer
+from tests.kit.record import ROOT
 from tests.kit.terminals import Desk
 from tests.kit.tmux import eventually, screen, shows, tmux
 
 __all__ = ["tmux"]
+SCREENS = ROOT / "tests" / "fixtures" / "screens" / "claude" / "2.1.197"
 
 
 @pytest.fixture
@@ -56,6 +58,22 @@ async def test_text_without_enter_waits_and_keys_are_pressed_by_name(desk: Desk)
     await desk.open()
     with pytest.raises(CommandError, match="There is no key 'Strg-X'"):
         await desk.assess("tmux", action="keys", pane="main", keys=["Strg-X"])
+
+
+async def test_enter_waits_as_long_as_the_programs_profile_says(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that swallows an Enter for half a second behind a paste gets it later; its profile says how much."""
+    folder = tmp_path / "config" / "gsh" / "profiles"
+    folder.mkdir(parents=True)
+    (folder / "sleepy.toml").write_text('title = "Sleepy"\nprograms = ["sleepy"]\n[timing]\nenter = 0.8\n')
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    program = ("-m", "tests.kit.fake_agent", "--screens", str(SCREENS), "--swallow", "0.5")
+    row = await desk.agent("env", f"PYTHONPATH={ROOT}", sys.executable, *program)
+    desk.rows[:] = [msgspec.structs.replace(row, profile="sleepy")]
+    await shows(desk.server, row.pane, "❯")
+    await desk.run("tmux", action="send", pane=row.id, text="good day")
+    await shows(desk.server, row.pane, "Answer number 1.")
 
 
 async def test_texts_of_two_agents_never_mix(desk: Desk) -> None:

@@ -42,6 +42,10 @@ class Programs:
         loaded = await self._profiles()
         return loaded.profiles.get(row.profile) or loaded.for_argv(row.argv)
 
+    async def of_command(self, command: str) -> Profile:
+        """The profile of a program by its name alone, as it stands in front in a terminal that is no agent's."""
+        return (await self._profiles()).for_argv((command,))
+
     async def session(self, server: TmuxServer, row: AgentRow) -> CliSession:
         """The conversation with the program that runs in the agent's terminal; one, so that texts never mix."""
         key = (row.id, row.pid)

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gshtui.agents.fleet.programs import Programs, is_known
 from gshtui.agents.fleet.terminals import Terminals
 from gshtui.agents.terminal_tools.front import is_shell
 from gshtui.agents.terminal_tools.shared import SharedShell, Shells
@@ -48,6 +49,10 @@ class Target:
         return is_shell(self.info.command)
 
 
+ENTER_AFTER = 0.2
+"""Seconds between a paste and Enter for a program of which nothing is known."""
+
+
 class NotOpen(CommandError):
     """The shared shell was not started yet."""
 
@@ -69,6 +74,7 @@ class Reach:
         self.patience = patience
         self._terminals = terminals
         self._rows = rows
+        self._programs = Programs()
         self.shared = SharedShell(terminals.of(socket), f"{prefix}-main", shells)
 
     async def find(self, invocation: Invocation, wanted: str, *, typing: bool = False, start: bool = False) -> Target:
@@ -114,6 +120,15 @@ class Reach:
         if info is None:
             raise NotOpen("The shared shell is not open yet.", hint="`terminal` or `tmux action=send` opens it.")
         return info
+
+    async def enter_after(self, target: Target) -> float:
+        """Seconds that Enter has to wait behind a paste, so that the program there does not swallow it."""
+        if target.is_shell:
+            return 0.0
+        row, programs = target.row, self._programs
+        profile = await (programs.profile(row) if row is not None else programs.of_command(target.info.command))
+        known = is_known(row) if row is not None else profile.ai
+        return profile.timing.enter if known else ENTER_AFTER
 
     async def all(self) -> list[Target]:
         """Every pane that there is: the shared shell (unless it was never started), then the agents'."""

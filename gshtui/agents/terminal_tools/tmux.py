@@ -148,7 +148,7 @@ async def run(
     try:
         match action:
             case "send":
-                return await _send(target, marks, key, invocation, parameters)
+                return await _send(target, marks, key, invocation, parameters, await reach.enter_after(target))
             case "keys":
                 return await _press(target, marks, key, parameters)
             case "read":
@@ -160,7 +160,12 @@ async def run(
 
 
 async def _send(
-    target: Target, marks: Marks, key: tuple[object, ...], invocation: Invocation, parameters: TmuxParameters
+    target: Target,
+    marks: Marks,
+    key: tuple[object, ...],
+    invocation: Invocation,
+    parameters: TmuxParameters,
+    enter_after: float,
 ) -> Outcome:
     _check_text(invocation, parameters, target.is_shell)
     server, pane = target.server, target.info.pane
@@ -172,8 +177,7 @@ async def _send(
         marks.note(key, mark, send=True)
         await server.send_text(pane, parameters.text)
         if parameters.enter:
-            # A program that swallows an Enter close behind a paste is given time; a shell needs none.
-            await asyncio.sleep(0 if target.is_shell else 0.2)
+            await asyncio.sleep(enter_after)
             await server.send_keys(pane, "Enter")
         elif parameters.text:
             marks.pending[key] = ours + parameters.text
