@@ -239,3 +239,15 @@ async def test_a_long_list_is_shown_a_few_times_a_second_and_ends_right() -> Non
         assert len(drawn) < 20
         while len(pane.listing.placed) < 2 or pane.listing.placed[1].agent.doing != "step 199":
             await pilot.pause()
+
+
+async def test_how_long_an_agent_rests_goes_on_counting() -> None:
+    app = Listening()
+    async with app.run_test(size=(120, 40)) as pilot:
+        pane = await begun(app, pilot, *changed(row("0001", "sleeper", status="idle")))
+        (since,) = [placed.agent.since for placed in pane.listing.placed if placed.agent.id == "0001"]
+        for passed, said in ((30, "30 s"), (200, "3 min")):
+            pane._clock = lambda now=since + passed: now  # pyright: ignore[reportPrivateUsage]
+            pane.tick()
+            await pilot.pause()
+            assert said in app.export_screenshot().replace("&#160;", " ")

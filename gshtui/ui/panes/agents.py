@@ -18,6 +18,7 @@ from textual.timer import Timer
 
 from gshtui.bus.context import Iteration
 from gshtui.bus.event import Event
+from gshtui.ui import figures
 from gshtui.ui.bindings import bind
 from gshtui.ui.panes.agents_lines import draw
 from gshtui.ui.panes.agents_menu import ACTIONS, applicable
@@ -63,7 +64,7 @@ class AgentsPane(Pane):
         self._everything = False
         self._owners: list[str] = []
         self._clock = clock
-        self._ages: Timer | None = None
+        self._ages: tuple[str, ...] = ()
         self._due: Timer | None = None
         self._arranged = 0.0
 
@@ -76,7 +77,7 @@ class AgentsPane(Pane):
         return self.listing.placed[0].agent if self.listing.placed else None
 
     def on_mount(self) -> None:
-        self._ages = self.set_interval(1.0, self._draw, pause=True)
+        self.set_interval(1.0, self.tick)
 
     def consume(self, events: Sequence[Event]) -> None:
         """Take the events of one frame."""
@@ -85,9 +86,15 @@ class AgentsPane(Pane):
             self.state = reduce(self.state, event)
         if self.state is not before:
             self._arrange_soon()
-            if self._ages is not None:
-                busy = any(agent.busy for agent in self.state.agents.values())
-                (self._ages.resume if busy else self._ages.pause)()
+
+    def tick(self) -> None:
+        """Once a second: draw anew where what is said of somebody has changed with time alone."""
+        if any(agent.busy for agent in self.state.agents.values()) or self._ages != self._ages_now():
+            self._draw()
+
+    def _ages_now(self) -> tuple[str, ...]:
+        now = self._clock()
+        return tuple(figures.age(max(0.0, now - placed.agent.since)) for placed in self.listing.placed)
 
     def restore(self, agent: str, iterations: Sequence[Iteration]) -> None:
         """Show what the record holds of an agent's requests, unless it sent something meanwhile."""
@@ -121,6 +128,7 @@ class AgentsPane(Pane):
         if not self.display or not self.is_mounted:
             return
         self._label()
+        self._ages = self._ages_now()
         if not self.listing.placed:
             self._owners = []
             self.show(None)
