@@ -25,6 +25,8 @@ from gshtui.tmux.server import TmuxServer
 AT_ONCE = 4
 """Agents that are brought up at the same time; more wait for their turn."""
 _NAMES_TRIED = 20
+_AGAIN = 1.0
+"""Seconds between attempts to take back the row of an agent that could not be started."""
 PROVEN_AFTER = 1.0
 """Seconds that a restarted program must live before it counts as back."""
 
@@ -37,6 +39,7 @@ class Starter:
         self._row_at_a_time = asyncio.Lock()
         self._places = asyncio.Semaphore(AT_ONCE)
         self._briefings: set[asyncio.Task[None]] = set()
+        self._removals: set[asyncio.Task[None]] = set()
 
     async def spawn(
         self, request: SpawnRequest, *, parent_session: str, spawn: str = "", limited: bool = True
@@ -106,10 +109,11 @@ class Starter:
             await asyncio.wait(self._briefings)
 
     async def stop(self) -> None:
-        """Give up what is still to be typed."""
-        for task in tuple(self._briefings):
+        """Give up what is still to be typed, and to be taken back."""
+        tasks = self._briefings | self._removals
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._briefings, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _new_row(self, request: SpawnRequest, parent_session: str, limited: bool) -> AgentRow:
         place, rows = self._ground.place, self._ground.rows
@@ -217,8 +221,22 @@ class Starter:
         try:
             await self._ground.store.remove_agent(id)
         except StoreError:
-            pass  # the record failed, which is what is being reported; the row is found lost later
+            # The record failed, which is what is being reported. Should it not come round, the row is found lost later.
+            self._removals.add(task := asyncio.get_running_loop().create_task(self._remove(id), name=f"remove {id}"))
+            task.add_done_callback(self._removals.discard)
         self._ground.rows.drop(id)
+
+    async def _remove(self, id: str) -> None:
+        """Take a row back as soon as the record takes anything again."""
+        while True:
+            await asyncio.sleep(_AGAIN)
+            try:
+                await self._ground.store.remove_agent(id)
+            except StoreError as error:
+                if error.kind != "unknown":  # else it is gone already
+                    continue
+            self._ground.rows.drop(id)
+            return
 
 
 async def _close(server: TmuxServer, pane: PaneInfo | AgentRow) -> None:
