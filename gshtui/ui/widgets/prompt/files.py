@@ -19,7 +19,7 @@ from gshtui.ui.widgets.prompt.fuzzy import best
 from gshtui.ui.widgets.prompt.sources import LIMIT, mention_start
 
 if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
+    from gshtui.shell.git_rules import Rules
 
 MOST_FILES = 100_000
 FRESH_FOR = 20.0
@@ -72,63 +72,40 @@ class FileIndex:
 
 def walk(root: Path, stop: threading.Event) -> Iterator[str]:
     """Relative paths below the root, near ones first; unreadable folders and links to folders are passed over."""
-    level: list[tuple[str, tuple[tuple[str, GitIgnoreSpec], ...]]] = [("", ())]
+    from gshtui.shell.git_rules import ignored, rules_above, rules_in  # the patterns' library takes time to load
+
+    level = [("", rules_above(str(root)))]
     while level:
-        below: list[tuple[str, tuple[tuple[str, GitIgnoreSpec], ...]]] = []
+        below: list[tuple[str, tuple[Rules, ...]]] = []
         for folder, rules in level:
             if stop.is_set():
                 return
-            rules = _with_rules_of(root, folder, rules)
-            for name, is_folder in _entries(root / folder):
-                path = f"{folder}{name}/" if is_folder else f"{folder}{name}"
-                if name in _NEVER or _ignored(path, rules):
+            entries = _entries(root / folder)
+            rules = (*rules, *rules_in(str(root / folder), entries))
+            for entry in entries:
+                is_folder = _is_folder(entry)
+                if entry.name in _NEVER or ignored(entry.path, is_folder, rules):
                     continue
+                path = f"{folder}{entry.name}/" if is_folder else f"{folder}{entry.name}"
                 yield path
                 if is_folder:
                     below.append((path, rules))
         level = below
 
 
-def _entries(folder: Path) -> list[tuple[str, bool]]:
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as found:
-            return sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in found)
+            return sorted(found, key=lambda entry: entry.name)
     except OSError:
         return []
 
 
-def _with_rules_of(
-    root: Path, folder: str, rules: tuple[tuple[str, GitIgnoreSpec], ...]
-) -> tuple[tuple[str, GitIgnoreSpec], ...]:
-    """The rules that hold in a folder: those from above and its own `.gitignore` (at the root `info/exclude` too)."""
-    lines = _lines(root / folder / ".gitignore")
-    if not folder:
-        lines = _lines(root / ".git" / "info" / "exclude") + lines
-    if not any(line.strip() and not line.startswith("#") for line in lines):
-        return rules
-    from pathspec import GitIgnoreSpec
-
+def _is_folder(entry: os.DirEntry[str]) -> bool:
     try:
-        return (*rules, (folder, GitIgnoreSpec.from_lines(lines)))
-    except ValueError:  # a pattern that git would not take either
-        return rules
-
-
-def _lines(file: Path) -> list[str]:
-    try:
-        with file.open("rb") as opened:
-            return opened.read(1_000_000).decode(errors="replace").split("\n")
+        return entry.is_dir(follow_symlinks=False)
     except OSError:
-        return []
-
-
-def _ignored(path: str, rules: tuple[tuple[str, GitIgnoreSpec], ...]) -> bool:
-    """The nearest rule that has something to say decides."""
-    for folder, spec in reversed(rules):
-        said = spec.check_file(path[len(folder) :]).include
-        if said is not None:
-            return said
-    return False
+        return False
 
 
 class FileSource:
