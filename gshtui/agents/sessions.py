@@ -70,6 +70,7 @@ class Sessions:
         """
         info, fresh = await self._find(wanted, agent, cwd, provider, model)
         held_by = ""
+        put_aside = self._open.get(agent, "") if fresh and agent in self._holds else ""
         if self._store is not None and self._open.get(agent) != info.id:
             try:
                 hold = await self._store.hold(info.id, self._where)
@@ -94,6 +95,7 @@ class Sessions:
                 resumed=not fresh,
                 writable=not held_by,
                 held_by=held_by,
+                follows=put_aside,
             )
         )
         if held_by:

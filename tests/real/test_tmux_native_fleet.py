@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
 
-from gshtui.bus.events.agent import AgentStatusChanged, PromptSubmitted, TurnFinished
+from gshtui.bus.events.agent import AgentStatusChanged, PromptSubmitted, TurnFinished, TurnStarted
 from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested
 from gshtui.bus.events.fleet import AgentEnded, AgentSpawned, AgentSpawnRequested
+from gshtui.bus.events.session import SessionOpened
 from gshtui.bus.fleet import SpawnRequest
 from gshtui.bus.ids import new_id
+from gshtui.bus.mail import Letter
 from gshtui.hub.hub import Hub
 from gshtui.hub.options import ALL_PARTS, HubOptions
 from gshtui.settings.load import load
 from gshtui.tmux.server import TmuxServer
 from tests.kit.command import ROOT
+from tests.kit.fleet import echo
 from tests.kit.native import Heard
 
 pytestmark = pytest.mark.tmux
 
 
 @pytest.fixture
-async def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Path]:
+async def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[Path]:
     """A project; the tmux server that its agents live on is ended after the test."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     yield tmp_path
@@ -34,7 +37,7 @@ async def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterat
 
 
 @contextlib.asynccontextmanager
-async def window(folder: Path) -> AsyncIterator[tuple[Hub, Heard]]:
+async def window(folder: Path) -> AsyncGenerator[tuple[Hub, Heard]]:
     """A window's hub, whole."""
     hub = Hub(HubOptions(cwd=folder, loaded=load(folder)))
     heard = Heard(hub.bus)
@@ -111,3 +114,26 @@ async def test_with_no_window_open_a_message_reaches_an_agent_of_ours(folder: Pa
         assert texts.count("find Zanzibar") == 1
     finally:
         await hub.stop()
+
+
+async def test_what_was_meant_for_a_cleared_conversation_comes_into_the_new_one(folder: Path) -> None:
+    """`/clear` puts the conversation aside, not the agents: a report and a message that waited find the next one."""
+    async with window(folder) as (hub, heard):
+        assert hub.fleet is not None and hub.store is not None
+        before = (await heard.first(SessionOpened, agent="main")).session
+        request = SpawnRequest(cli=echo(), parent="main", background=True, name="scout")
+        row = await hub.fleet.spawn(request)
+        assert row.parent_session == before
+        waits = Letter(id=new_id(), sender=row.id, recipient="main", session=before, text="half way", state="held")
+        await hub.store.add_letter(waits)
+        await hub.run("clear")
+        after = await heard.first(SessionOpened, agent="main", number=2)
+        assert (after.follows, after.session != before) == (before, True)
+        await hub.run(f"mail release message={waits.id}")
+        told = await heard.first(PromptSubmitted, agent="main", source=f"agent {row.id}")
+        assert "half way" in told.text
+        await hub.fleet.send(row.id, "end", defer_if_busy=False)
+        report = await heard.first(PromptSubmitted, agent="main", source=f"agent {row.id}", number=2)
+        assert "scout (0001) has finished" in report.text
+        turn = await heard.first(TurnStarted, agent="main", prompt=report.prompt)
+        assert turn.session == after.session

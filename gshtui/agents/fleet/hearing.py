@@ -19,6 +19,7 @@ from gshtui.bus.events.agent import TurnFinished
 from gshtui.bus.events.fleet import AgentSpawnRequested
 from gshtui.bus.events.session import SessionOpened
 from gshtui.bus.fleet import AgentRow, SpawnRequest
+from gshtui.store.errors import StoreError
 
 
 class Spawn(Protocol):
@@ -71,6 +72,12 @@ class Hearing:
                 await self._reports.hand_over(now)
 
     async def _parent_is_back(self, event: SessionOpened) -> None:
+        """Its reports are due. What was meant for a conversation that it put aside is for the new one."""
         for row in self._ground.rows.all():
-            if over(row) and row.parent == event.agent and row.parent_session == event.session:
+            if row.parent != event.agent:
+                continue
+            if event.follows and row.parent_session == event.follows and not row.reported:
+                with contextlib.suppress(StoreError):  # then its report waits for the old one
+                    row = await self._ground.rows.change(row.id, parent_session=event.session)
+            if over(row) and row.parent_session == event.session:
                 await self._reports.hand_over(row)

@@ -200,6 +200,15 @@ class Delivery:
                 self._not_before.pop(event.agent, None)
             elif isinstance(event, TurnStarted):
                 self._carriers.busy.note(event.agent, works=True)
+            elif isinstance(event, SessionOpened) and event.follows:
+                await self._follow(event)
             await self.progress.heard(event)
             if self._waiting or isinstance(event, MessagePosted | SessionOpened):
                 self.poke()
+
+    async def _follow(self, event: SessionOpened) -> None:
+        """The person put a conversation aside for this one: what waits for its agent comes here."""
+        with contextlib.suppress(StoreError):  # it waits for the old one then
+            for letter in await self._store.letters(("queued", "held"), recipient=event.agent):
+                if letter.session == event.follows:
+                    await self._store.change_letter(letter.id, within=("queued", "held"), session=event.session)

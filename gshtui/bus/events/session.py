@@ -17,6 +17,8 @@ class SessionOpened(Event, frozen=True, kw_only=True):
     writable: bool = True
     held_by: str = ""
     """Where it is open for writing, when it is open here for reading only."""
+    follows: str = ""
+    """The conversation that the person put aside for this new one: reports and messages for that one come here now."""
 
 
 class SessionTitled(Event, frozen=True, kw_only=True):
