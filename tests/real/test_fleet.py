@@ -293,7 +293,7 @@ async def test_a_kill_is_told_stops_the_work_and_can_be_undone(yard: Yard) -> No
         killed = await fleet.kill(row.id)
         assert killed.killed
         (worker,) = psutil.Process(row.pid).children()
-        assert worker.status() == psutil.STATUS_STOPPED
+        await eventually(lambda: asyncio.to_thread(worker.status), until=lambda now: now == psutil.STATUS_STOPPED)
         (event,) = await yard.heard(AgentKilled)
         assert isinstance(event, AgentKilled)
         assert event.until == pytest.approx(killed.killed_at + 60)  # pyright: ignore[reportUnknownMemberType]
