@@ -11,6 +11,8 @@ typeset -ga _gsh_control=(
     '\u0010' '\u0011' '\u0012' '\u0013' '\u0014' '\u0015' '\u0016' '\u0017' '\u0018' '\u0019' '\u001a' '\u001b' '\u001c' '\u001d' '\u001e' '\u001f'
 )
 typeset -g _gsh_shell= _gsh_began= _gsh_noted=
+# What every command says of where it runs, as JSON: made once, and the folder's when the folder is another one.
+typeset -g _gsh_where= _gsh_here= _gsh_cwd=
 typeset -gi _gsh_number=0 _gsh_cut=0
 typeset -ga _gsh_moves=()
 
@@ -58,9 +60,16 @@ _gsh_now() {
     if (( _gsh_has[datetime] )); then REPLY=${EPOCHREALTIME/,/.}; else REPLY=${(%):-%D{%s.%6.}}; fi
 }
 
+# The folder as JSON, in _gsh_cwd.
+_gsh_locate() {
+    local REPLY
+    _gsh_bounded "$PWD" 12000
+    _gsh_here=$PWD _gsh_cwd=$REPLY
+}
+
 # Once, before the first line: modules, identity, and who we are.
 _gsh_begin() {
-    local REPLY tty pane server host cwd parent
+    local REPLY tty pane server host parent
     _gsh_modules
     _gsh_now
     _gsh_shell=$$-${REPLY/./}-$(( [##36] RANDOM * 32768 + RANDOM ))
@@ -68,10 +77,12 @@ _gsh_begin() {
     _gsh_json "${TMUX:+$TMUX_PANE}"; pane=$REPLY
     _gsh_json "${TMUX%%,*}"; server=$REPLY
     _gsh_json "$HOST"; host=$REPLY
-    _gsh_bounded "$PWD" 12000; cwd=$REPLY
+    _gsh_locate
+    _gsh_where=",\"pid\":$$,\"tty\":$tty"
+    [[ -z ${TMUX-} ]] || _gsh_where+=",\"pane\":$pane"
     _gsh_json "${${GSH_SHELL_ID-}[1,100]}"; parent=$REPLY
     export GSH_SHELL_ID=$_gsh_shell
-    _gsh_line ShellStarted "\"pid\":$$,\"version\":\"$ZSH_VERSION\",\"tty\":$tty,\"pane\":$pane,\"socket\":$server,\"host\":$host,\"cwd\":$cwd,\"parent\":$parent"
+    _gsh_line ShellStarted "\"pid\":$$,\"version\":\"$ZSH_VERSION\",\"tty\":$tty,\"pane\":$pane,\"socket\":$server,\"host\":$host,\"cwd\":$_gsh_cwd,\"parent\":$parent"
 }
 
 # Whether a command may be told.
@@ -90,12 +101,11 @@ _gsh_kept() {
     [[ $1 != gsh[[:space:]]##run[[:space:]]##--[[:space:]]* ]]
 }
 
+# Every function that is called costs some hundredths of a millisecond: what is usual is written out here.
 _gsh_preexec() {
     (( ZSH_SUBSHELL == 0 )) || return 0
-    local typed=$1 REPLY command expanded= cwd
-    local -i cut
-    [[ -n $typed ]] || typed=$3  # history is off
-    typed=${typed%$'\n'}
+    local typed=${${1:-$3}%$'\n'} REPLY command more=  # $1 is empty when history is off
+    local -i cut=0
     _gsh_open=0 _gsh_private=0
     (( ${precmd_functions[(Ie)_gsh_precmd]} && ${zshexit_functions[(Ie)_gsh_zshexit]} )) || _gsh_hook
     if [[ $typed == '#'* ]]; then  # comments are off, so zsh looks for a command of this name
@@ -109,35 +119,41 @@ _gsh_preexec() {
         _gsh_hangup
         return 0
     fi
-    (( ++_gsh_number ))
-    _gsh_bounded "$typed" 28000; command=$REPLY cut=$_gsh_cut
-    if (( ! cut && $#3 < 6000 )) && [[ ${3//[[:space:];\\]/} != ${typed//[[:space:];\\]/} ]]; then
-        _gsh_bounded "$3" 12000; expanded=",\"expanded\":$REPLY"
+    if (( $#typed < 4000 )) && [[ $typed != *[^' '!\#-\[\]-\~]* ]]; then
+        command="\"$typed\""
+    else
+        _gsh_bounded "$typed" 28000; command=$REPLY cut=$_gsh_cut
+        (( ! cut )) || more=",\"cut\":$cut"
     fi
-    _gsh_bounded "$PWD" 12000; cwd=$REPLY
-    _gsh_json "$TTY"; expanded+=",\"tty\":$REPLY"
-    [[ -z ${TMUX-} ]] || { _gsh_json "${TMUX_PANE-}"; expanded+=",\"pane\":$REPLY" }
-    (( ! cut )) || expanded+=",\"cut\":$cut"
-    _gsh_line ShellCommandStarted "\"number\":$_gsh_number,\"command\":$command,\"cwd\":$cwd,\"pid\":$$$expanded"
+    if [[ $3 != $typed ]] && (( ! cut && $#3 < 6000 )) && [[ ${3//[[:space:];\\]/} != ${typed//[[:space:];\\]/} ]]; then
+        _gsh_bounded "$3" 12000; more+=",\"expanded\":$REPLY"
+    fi
+    [[ $PWD == $_gsh_here ]] || _gsh_locate
+    REPLY=${${EPOCHREALTIME-}/,/.}
+    [[ -n $REPLY ]] || _gsh_now
+    _gsh_lines+=("{\"v\":1,\"type\":\"ShellCommandStarted\",\"at\":$REPLY,\"shell\":\"$_gsh_shell\",\"number\":$(( ++_gsh_number )),\"command\":$command,\"cwd\":$_gsh_cwd$_gsh_where$more,\"seq\":$(( ++_gsh_seq ))}")
     _gsh_send 2>/dev/null
     # zsh cannot keep what it starts from inheriting the descriptor, so nothing is open while a command runs.
-    _gsh_part 2>/dev/null
-    _gsh_open=1
-    _gsh_now; _gsh_began=$REPLY
+    if (( _gsh_fd )); then
+        (( _gsh_welcome && $#_gsh_lines <= 50 )) || _gsh_part 2>/dev/null
+        (( ! _gsh_fd )) || _gsh_hangup
+    fi
+    _gsh_open=1 _gsh_began=${${EPOCHREALTIME-}/,/.}
+    [[ -n $_gsh_began ]] || { _gsh_now; _gsh_began=$REPLY }
 }
 
 _gsh_precmd() {
     local -a ended=($? "${pipestatus[@]}")
     (( _gsh_open && ZSH_SUBSHELL == 0 )) || { _gsh_private=0; return 0 }
-    local REPLY cwd
+    local REPLY
     local -F 6 took
-    _gsh_open=0
-    _gsh_now
+    _gsh_open=0 REPLY=${${EPOCHREALTIME-}/,/.}
+    [[ -n $REPLY ]] || _gsh_now
     took=$(( REPLY - _gsh_began ))
     (( took >= 0 )) || took=0  # the clock was set back
-    _gsh_bounded "$PWD" 12000; cwd=$REPLY
-    _gsh_line ShellCommandFinished "\"number\":$_gsh_number,\"exit\":$ended[1],\"pipestatus\":[${(j:,:)ended[2,65]}],\"duration\":${took/,/.},\"cwd\":$cwd"
-    _gsh_tell_moves
+    [[ $PWD == $_gsh_here ]] || _gsh_locate
+    _gsh_lines+=("{\"v\":1,\"type\":\"ShellCommandFinished\",\"at\":$REPLY,\"shell\":\"$_gsh_shell\",\"number\":$_gsh_number,\"exit\":$ended[1],\"pipestatus\":[${(j:,:)ended[2,65]}],\"duration\":${took/,/.},\"cwd\":$_gsh_cwd,\"seq\":$(( ++_gsh_seq ))}")
+    (( ! $#_gsh_moves )) || _gsh_tell_moves
     (( ${preexec_functions[(Ie)_gsh_preexec]} )) || _gsh_hook
     _gsh_send 2>/dev/null
     return 0

@@ -5,9 +5,8 @@
 # is forgotten when a hub said that it is kept, or when it is in the spool. Sourced by start.zsh's stubs.
 
 typeset -gi _gsh_fd=0 _gsh_seq=0 _gsh_first=1 _gsh_sent=0 _gsh_lost=0 _gsh_acks=0 _gsh_welcome=0 _gsh_busy=0
-# Of `_gsh_sent`, what was written together with a hello, and with one that was answered; and the connections in a row
-# that were not.
-typeset -gi _gsh_batch=0 _gsh_safe=0 _gsh_silent=0
+# The connections in a row that nobody answered.
+typeset -gi _gsh_silent=0
 typeset -g _gsh_hub= _gsh_refused= _gsh_heard=
 typeset -gF _gsh_retry=0
 typeset -ga _gsh_lines=()
@@ -35,8 +34,7 @@ _gsh_modules() {
 _gsh_line() {
     local REPLY
     _gsh_now
-    (( ++_gsh_seq ))
-    _gsh_lines+=("{\"v\":1,\"type\":\"$1\",\"at\":$REPLY,\"shell\":\"$_gsh_shell\"${2:+,$2},\"seq\":$_gsh_seq}")
+    _gsh_lines+=("{\"v\":1,\"type\":\"$1\",\"at\":$REPLY,\"shell\":\"$_gsh_shell\"${2:+,$2},\"seq\":$(( ++_gsh_seq ))}")
 }
 
 # Tells what is not told yet, one way or the other.
@@ -44,15 +42,21 @@ _gsh_send() {
     local REPLY
     local -a reply
     trap '' PIPE
-    _gsh_hear
-    if (( ! _gsh_fd )); then
-        _gsh_connect || { _gsh_spool; return 0 }
-    fi
-    local -i from=$(( _gsh_sent - _gsh_first + 2 ))
+    (( ! _gsh_fd )) || _gsh_hear
+    (( _gsh_fd )) || _gsh_connect || { _gsh_spool; return 0 }
+    local -i from=$(( _gsh_sent - _gsh_first + 2 )) wrote=0
     (( from >= 1 )) || from=1
-    if _gsh_write "$_gsh_hello${(pj:\n:)_gsh_lines[from,-1]}"$'\n'; then
+    local text="$_gsh_hello${(pj:\n:)_gsh_lines[from,-1]}"$'\n'
+    if (( _gsh_has[system] && $#text <= _gsh_piece )); then  # as nearly always: one piece
+        builtin zselect -t $(( _gsh_busy ? 0 : 1 )) -w $_gsh_fd && builtin syswrite -o $_gsh_fd -c wrote -- "$text" \
+            && { (( wrote == $#text )) || _gsh_write "${text[wrote + 1,-1]}" }
+    else
+        _gsh_write "$text"
+    fi
+    if (( $? == 0 )); then
+        _gsh_busy=0
         _gsh_sent=$_gsh_seq
-        [[ -z $_gsh_hello ]] || _gsh_batch=$_gsh_seq _gsh_hello=
+        _gsh_hello=
         (( $#_gsh_lines <= _gsh_most_lines )) || _gsh_spool
     else
         _gsh_hangup
@@ -88,12 +92,13 @@ _gsh_connect() {
     local REPLY place hub=
     local -a found
     _gsh_socket; place=$REPLY
-    [[ -S $place && -O $place && ! -L $place && -O ${place:h} && ! -L ${place:h} ]] || return 1
     if (( _gsh_has[stat] )); then
-        builtin zstat -A found +mode -- ${place:h} || return 1
-        (( ! (found[1] & 8#022) )) || return 1  # others could put a socket of their own there
-        builtin zstat -A found -- $place || return 1
+        # A folder of ours, where nobody else could put a socket; then a socket of ours. Neither may be a link.
+        builtin zstat -L -A found -- ${place:h} && (( (found[3] & 8#170022) == 8#40000 && found[5] == EUID )) || return 1
+        builtin zstat -L -A found -- $place && (( (found[3] & 8#170000) == 8#140000 && found[5] == EUID )) || return 1
         hub="$found[1]:$found[2]:$found[11]"  # device, inode, time of change: another one for another hub
+    else
+        [[ -S $place && -O $place && ! -L $place && -O ${place:h} && ! -L ${place:h} ]] || return 1
     fi
     _gsh_now
     (( REPLY >= _gsh_retry )) || [[ $hub != $_gsh_refused ]] || return 1
@@ -103,9 +108,9 @@ _gsh_connect() {
         return 1
     fi
     _gsh_fd=$REPLY _gsh_welcome=0 _gsh_heard=
-    # What was written just before we hung up may have been lost; another hub knows nothing of what this one was told.
-    if [[ -n $hub && $hub == $_gsh_hub ]]; then _gsh_sent=$_gsh_safe; else _gsh_sent=$(( _gsh_first - 1 )); fi
-    _gsh_hub=$hub
+    # Whatever is not acknowledged is told again: it may have been lost with the connection, or with a hub that had this
+    # one's inode. Usually that is the beginning of one command, and a hub knows a line that it has heard by its number.
+    _gsh_sent=$(( _gsh_first - 1 )) _gsh_hub=$hub
     _gsh_hello="{\"hello\":\"shell\",\"agent\":\"\",\"pid\":$$,\"shell\":\"$_gsh_shell\"}"$'\n'
 }
 typeset -g _gsh_hello=
@@ -122,7 +127,7 @@ _gsh_hear() {
             break
         fi
         _gsh_heard=${_gsh_heard[-64,-1]}$piece
-        [[ $_gsh_heard != *'"welcome"'* ]] || _gsh_welcome=1 _gsh_silent=0 _gsh_safe=$_gsh_batch
+        [[ $_gsh_heard != *'"welcome"'* ]] || _gsh_welcome=1 _gsh_silent=0
         if [[ $_gsh_heard == *'"ack":'(#b)([0-9](#c1,15))* ]]; then
             _gsh_acks=1
             (( match[1] > _gsh_seq )) || _gsh_forget $match[1]
