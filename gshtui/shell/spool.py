@@ -84,9 +84,17 @@ def read(descriptor: int, start: int = 0) -> tuple[Piece, int]:
     return piece, start + end
 
 
-def empty(descriptor: int) -> None:
-    """Empty a claimed file of which every whole line is kept; a torn one behind them goes too. Raises `OSError`."""
+def emptied(descriptor: int, end: int) -> bool:
+    """Empty a claimed file of which every whole line up to `end` is kept; a torn one behind them goes too.
+
+    Not when a line has come meanwhile: bash appends without a lock. What is left is taken again, and known by its
+    number. Raises `OSError`.
+    """
+    size = os.fstat(descriptor).st_size
+    if size > end and b"\n" in os.pread(descriptor, size - end, end):
+        return False
     os.ftruncate(descriptor, 0)
+    return True
 
 
 def remove_empty(file: Path) -> None:

@@ -58,3 +58,24 @@ async def test_two_looks_at_once_take_a_file_once_and_keep_its_lock(tmp_path: Pa
     intake.go.set()
     await asyncio.gather(first, *others)
     assert len(intake.offered) == 1 and not file.exists()
+
+
+async def test_a_line_that_bash_appends_meanwhile_is_taken_too(tmp_path: Path) -> None:
+    """bash knows no lock: what it writes while a hub keeps the lines before is still there afterwards."""
+
+    def line(seq: int) -> str:
+        return json.dumps({"v": 1, "type": "ShellNoted", "shell": "s", "text": f"# {seq}", "seq": seq}) + "\n"
+
+    file = tmp_path / "s.jsonl"
+    file.write_text(line(1))
+    intake = SlowIntake()
+    spooling = Spooling(tmp_path, cast("Intake", intake))
+    first = asyncio.create_task(spooling.once())
+    await intake.asked.wait()
+    with file.open("a") as shell:
+        shell.write(line(2))
+    intake.go.set()
+    await first
+    await spooling.once()
+    assert {said.seq for said in intake.offered} == {1, 2}
+    assert file.stat().st_size == 0

@@ -66,7 +66,7 @@ class Spooling:
             await self._intake.idle()
             if not piece.more:
                 break
-        spool.empty(descriptor)
+        spool.emptied(descriptor, start)  # else it has grown, and is looked at again
 
     async def forget(self, shells: set[str]) -> None:
         """Remove the files of shells that are gone, once they are empty."""
