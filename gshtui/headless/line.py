@@ -55,6 +55,7 @@ async def _run(options: LineOptions) -> int:
         loaded=loaded,
         approvals="policy" if options.yes else "refuse",
         parts=options.parts,
+        visiting=True,
         where="gsh-tui run",
     )
     async with running(hub_options) as hub:

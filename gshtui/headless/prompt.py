@@ -100,6 +100,7 @@ async def _turn(options: PromptOptions, stop: Stop, deadline: float | None, repo
         model=options.model,
         approvals="policy" if options.yes else "ask" if options.ask else "refuse",
         max_iterations=options.max_iterations,
+        visiting=True,
         where=options.where,
         more=() if just_done is None else (just_done.contribute,),
     )

@@ -210,7 +210,7 @@ class Hub:
         self.parts.stops_with("guard", self.gate.close)
 
     async def _start_socket(self) -> None:
-        answers = self.options.approvals == "ask"
+        answers = self.options.approvals == "ask" and not self.options.visiting
         self.relay = await open_relay(
             self.bus, self.gate, self.journal, self.options.cwd, self.project, answers=answers
         )

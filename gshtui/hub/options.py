@@ -31,6 +31,8 @@ class HubOptions:
     max_iterations: int = 0
     """Model requests a turn; 0: as the settings say."""
     parts: frozenset[str] = ALL_PARTS
+    visiting: bool = False
+    """A command that is gone soon: it neither takes the shells' socket nor answers agents in terminals."""
     where: str = ""
     """Where this is, for another window that wants the same conversation."""
     more: tuple[Contribute, ...] = ()

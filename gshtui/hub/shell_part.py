@@ -26,12 +26,12 @@ async def start_shell(hub: Hub) -> None:
         hub.store,
         hub.settings,
         hub.options.cwd,
-        visiting=hub.options.approvals != "ask",
+        visiting=hub.options.visiting or hub.options.approvals != "ask",
         redact=redactor(hub.settings, os.environ).redact,
     )
     await hub.shell_log.start()
     hub.parts.stops_with("shell", hub.shell_log.stop)
-    if hub.settings.shell.watch_files and hub.options.approvals == "ask":
+    if hub.settings.shell.watch_files and hub.options.approvals == "ask" and not hub.options.visiting:
         from gshtui.agents.shell_log.files import ProjectFiles
 
         files = ProjectFiles(hub.bus, hub.store, hub.project)

@@ -1,0 +1,36 @@
+"""`gsh` with no window open is a visitor: it does not become what shells report to, nor answers for other agents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gshtui.agents.shell_log.log import LOOK_EVERY
+from gshtui.hub.hub import Hub
+from gshtui.hub.options import HubOptions
+from gshtui.settings import paths
+from gshtui.settings.load import load
+from gshtui.shell import place
+from tests.kit.tmux import eventually
+
+
+@pytest.mark.parametrize("visiting", [True, False])
+async def test_only_a_window_takes_the_socket_and_answers(tmp_path: Path, visiting: bool) -> None:
+    hub = Hub(HubOptions(cwd=tmp_path, loaded=load(tmp_path), provider="offline", visiting=visiting))
+    await hub.start()
+    try:
+        log = hub.shell_log
+        assert log is not None
+        if not visiting:
+
+            async def listens() -> bool:
+                return log.listens
+
+            await eventually(listens, until=bool, within=5 * LOOK_EVERY)
+        (entry,) = place.hubs(paths.runtime_dir())
+        assert entry.answers is not visiting
+        assert (paths.runtime_dir() / "gsh.sock").exists() is not visiting
+        assert log.listens is not visiting
+    finally:
+        await hub.stop()
