@@ -139,6 +139,7 @@ class Toolbox:
                 tool=call.name,
                 arguments=call.arguments,
                 subject=subject,
+                cwd=str(self._ground.cwd),
             )
         )
 

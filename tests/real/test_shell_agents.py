@@ -86,6 +86,26 @@ async def test_a_call_is_one_row_with_its_exit_and_output() -> None:
         assert await here.store.history(agent="") == []
 
 
+async def test_a_call_ran_in_the_folder_of_its_agent() -> None:
+    """An agent in a worktree says its folder; what it names is seen from there."""
+    async with agents() as here:
+        for call, more in (("c1", {}), ("c2", {"working_dir": "sub"}), ("c3", {"working_dir": "/else"})):
+            told = ToolStarted(
+                agent="coder",
+                session="s",
+                message="m",
+                call=call,
+                tool="bash",
+                arguments={"command": "make", **more},
+                at=NOW,
+                cwd="/w/coder",
+            )
+            here.bus.publish(told)
+            here.ends(call, "built")
+        found = {record.cwd for record in await here.records(6)}  # each with and without its output
+        assert found == {"/w/coder", "/w/coder/sub", "/else"}
+
+
 async def test_a_call_waits_for_its_permission_and_leaves_nothing_when_it_is_denied() -> None:
     async with agents() as here:
         asked = ApprovalRequested(

@@ -51,7 +51,7 @@ class AgentCalls:
         """
         Args:
             printed: keeps what a command printed.
-            cwd: where commands run that name no folder.
+            cwd: where commands run of agents that tell no folder.
         """
         self._bus = bus
         self._keep = keep
@@ -102,13 +102,14 @@ class AgentCalls:
         if not isinstance(command, str) or not command.strip():
             return
         folder = event.arguments.get("working_dir")
+        cwd = Path(event.cwd) if event.cwd else self._cwd
         while len(self._calls) >= _MOST:
             self._forget(next(iter(self._calls)))
         self._calls[event.call] = ShellRecord(
             shell=f"agent {event.session or event.agent}",
             number=_number(event.call),
             command=self._redact(command),
-            cwd=str(self._cwd / folder) if isinstance(folder, str) else str(self._cwd),
+            cwd=str(cwd / folder) if isinstance(folder, str) else str(cwd),
             program="bash",
             at=event.at or time.time(),
             agent=event.agent,

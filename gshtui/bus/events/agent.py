@@ -200,6 +200,8 @@ class ToolStarted(Event, frozen=True, kw_only=True):
     arguments: dict[str, Any] = {}
     subject: str = ""
     """The argument to show beside the name: a path, a command."""
+    cwd: str = ""
+    """Folder that the call's paths are seen from, where it is told: that of the agent's worktree."""
 
 
 class ToolOutput(Event, frozen=True, kw_only=True):
