@@ -31,11 +31,9 @@ async def complete(registry: Registry, invocation: Invocation, line: str, cursor
     body = typed[offset:]
     name, _, rest = body.partition(" ")
     if not rest and " " not in body:
-        return [
-            Completion(command.name, offset, cursor, "command", command.summary)
-            for command in registry.visible(invocation.caller)
-            if command.name.startswith(name)
-        ]
+        fits = [command for command in registry.visible(invocation.caller) if command.name.startswith(name)]
+        fits.sort(key=lambda command: command.name != name)  # what is written whole is meant, not what it begins
+        return [Completion(command.name, offset, cursor, "command", command.summary) for command in fits]
     try:
         command = registry.get(name)
     except UsageError:

@@ -155,6 +155,9 @@ async def test_completion(registry: Registry, here: Invocation) -> None:
     assert await values("read 'unclosed st") == []
     assert await values("nothing ") == []
     assert await values("help it") == ["item"]
+    for name in ("read_all", "re"):
+        registry.register(Command(name, "Read more", ReadLike, _echo))
+    assert await values("/re") == ["re", "read", "read_all"], "what is written whole comes first"
 
 
 def test_schema_has_no_titles_or_references(registry: Registry) -> None:
