@@ -304,6 +304,8 @@ async def test_the_title_says_who_what_and_how_it_is_known() -> None:
         assert "◆ waiting" in words(view)
         await feed(pilot, app, AgentKilled(agent="0001"))
         assert "killed, can be restored" in words(view)
+        await feed(pilot, app, AgentStatusChanged(agent="0001", status="done", source="process", doing="killed"))
+        assert "· killed" in words(view) and "restored" not in words(view) and words(view).count("killed") == 1
 
 
 async def test_an_agent_that_is_started_anew_is_followed() -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from textual.content import Content
 
+from gshtui.bus.fleet import ENDED_STATUSES
 from gshtui.guard.sanitise import one_line
 from gshtui.ui import figures
 from gshtui.ui.panes.agents_lines import SIGNS
@@ -55,9 +56,9 @@ def title(
         parts += [(f"{sign} {state.status}", colour), (f" · by {state.source}{since}  ", _MUTED)]
     parts.append((one_line(state.row.name, 40), "bold"))
     if state.killed:
-        parts.append((" · killed, can be restored", "$warning"))
+        parts.append((" · killed" if state.status in ENDED_STATUSES else " · killed, can be restored", "$warning"))
     doing = one_line(state.doing or (info.title if info is not None else ""), 80)
-    if doing and doing not in (state.row.name, _HOST):
+    if doing and doing not in (state.row.name, _HOST, "killed" if state.killed else ""):
         parts.append((f" · {doing}", _MUTED))
     return _spread(Content.assemble(*parts), Content.styled(command, _MUTED), width)
 
