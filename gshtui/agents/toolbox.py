@@ -22,7 +22,7 @@ from gshtui.commands.declaration import Assessment, Caller, CommandError, Effect
 from gshtui.commands.execute import run_parsed
 from gshtui.commands.language import validate
 from gshtui.commands.registry import AnyCommand, Registry, may_run
-from gshtui.commands.schema import tool_description, tool_schema
+from gshtui.commands.schema import lean_schema, tool_description
 from gshtui.context.shorten import shorten, with_key
 from gshtui.guard.approval import Call, Gate
 from gshtui.providers.port import ToolSpec
@@ -63,17 +63,18 @@ class Toolbox:
 
     def specs(self) -> tuple[ToolSpec, ...]:
         """The tools as a model is told of them, in a stable order."""
-        return tuple(ToolSpec(c.name, tool_description(c), tool_schema(c)) for c in self._registry.tools())
+        return tuple(ToolSpec(c.name, tool_description(c), lean_schema(c)) for c in self._registry.tools())
 
     async def run(self, calls: Sequence[ToolCall], session: str, message: str) -> tuple[tuple[ToolResult, ...], bool]:
         """Run the calls of an answer; its results in order, and whether the person interrupted."""
         results: dict[str, ToolResult] = {}
         interrupted = False
         try:
+            blocks = {call.id: f"{message}-results/{number}" for number, call in enumerate(calls)}
             for group in self._groups(calls):
                 async with asyncio.TaskGroup() as tasks:
                     for call in group:
-                        tasks.create_task(self._run_one(call, session, message, results))
+                        tasks.create_task(self._run_one(call, session, message, blocks[call.id], results))
         except asyncio.CancelledError:
             interrupted = True
         for call in calls:
@@ -97,10 +98,12 @@ class Toolbox:
     def _is_read(self, call: ToolCall) -> bool:
         return call.name in self._registry and self._registry.get(call.name).effect is Effect.READ
 
-    async def _run_one(self, call: ToolCall, session: str, message: str, results: dict[str, ToolResult]) -> None:
+    async def _run_one(
+        self, call: ToolCall, session: str, message: str, block: str, results: dict[str, ToolResult]
+    ) -> None:
         started = time.monotonic()
         try:
-            result = await self._result(call, session, message)
+            result = await self._result(call, session, message, block)
         except asyncio.CancelledError:
             spent = time.monotonic() - started
             result = ToolResult(call.id, call.name, _CANCELLED, status="cancelled", duration=spent)
@@ -143,7 +146,7 @@ class Toolbox:
             )
         )
 
-    async def _result(self, call: ToolCall, session: str, message: str) -> ToolResult:
+    async def _result(self, call: ToolCall, session: str, message: str, block: str) -> ToolResult:
         invocation = Invocation(
             caller=Caller(self._agent, is_agent=True),
             cwd=self._ground.cwd,
@@ -174,7 +177,7 @@ class Toolbox:
             status: ResultStatus = "timeout" if outcome.timed_out else "error" if outcome.is_error else "ok"
         except CommandError as error:
             outcome, status = Outcome(error.data, str(error), is_error=True), "error"
-        return await self._shortened(call, session, outcome, status, time.monotonic() - started)
+        return await self._shortened(call, session, block, outcome, status, time.monotonic() - started)
 
     def _check(self, call: ToolCall) -> tuple[AnyCommand, Any]:
         if call.broken:
@@ -188,7 +191,7 @@ class Toolbox:
         return command, validate(command, call.arguments)
 
     async def _shortened(
-        self, call: ToolCall, session: str, outcome: Outcome, status: ResultStatus, duration: float
+        self, call: ToolCall, session: str, block: str, outcome: Outcome, status: ResultStatus, duration: float
     ) -> ToolResult:
         text = outcome.text or (json.dumps(outcome.data, default=str) if outcome.data is not None else "(no output)")
         size = len(text.encode(errors="replace"))
@@ -207,6 +210,7 @@ class Toolbox:
                     original_bytes=original,
                     kept_bytes=len(content.encode(errors="replace")),
                     output=key,
+                    block=block,
                 )
             )
         return ToolResult(

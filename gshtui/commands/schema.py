@@ -6,6 +6,13 @@ from typing import Any, cast
 
 from gshtui.commands.registry import AnyCommand
 
+FOR_PEOPLE: dict[str, Any] = {"for_people": True}
+"""`json_schema_extra` of a parameter that models are not told of: it is of no use to them."""
+PLAIN: dict[str, Any] = {"plain": True}
+"""`json_schema_extra` of a parameter whose name says it all to a model; its description is for people."""
+_FAR = 600
+"""Upper bounds from which on they are not told."""
+
 
 def tool_schema(command: AnyCommand) -> dict[str, Any]:
     """JSON schema of an object with the command's parameters; references are resolved in place."""
@@ -15,6 +22,46 @@ def tool_schema(command: AnyCommand) -> dict[str, Any]:
     plain.setdefault("properties", {})
     plain.pop("description", None)
     return plain
+
+
+def lean_schema(command: AnyCommand) -> dict[str, Any]:
+    """The schema as it is sent with every request: without what costs tokens and tells a model nothing.
+
+    What is left out is checked all the same when a call comes in: bounds no call comes near, and that there are no
+    other parameters. Empty defaults are what the descriptions say of an empty value.
+    """
+    return cast("dict[str, Any]", _lean(tool_schema(command)))
+
+
+def _lean(node: Any, name_of_property: bool = False) -> Any:
+    if isinstance(node, list):
+        return [_lean(item) for item in cast("list[Any]", node)]
+    if not isinstance(node, dict):
+        return node
+    fields = cast("dict[str, Any]", node)
+    if name_of_property:
+        return {name: _lean(value) for name, value in fields.items() if not value.get("for_people")}
+    choices = [one for one in fields.get("anyOf", ()) if one not in ({"type": "null"}, {"type": "string", "const": ""})]
+    if len(choices) == 1:
+        fields = {**choices[0], **{name: value for name, value in fields.items() if name != "anyOf"}}
+    said = {"plain", "description"} if fields.get("plain") else set[str]()
+    return {
+        name: _lean(v, name == "properties") for name, v in fields.items() if name not in said and not _idle(name, v)
+    }
+
+
+def _idle(name: str, value: Any) -> bool:
+    match name:
+        case "default":
+            return not value
+        case "additionalProperties" | "minLength" | "exclusiveMinimum":
+            return not value or value == 1
+        case "minimum":
+            return value == 0
+        case "maximum":
+            return value >= _FAR
+        case _:
+            return False
 
 
 def _plain(node: Any, definitions: dict[str, Any], name_of_property: bool = False) -> Any:

@@ -23,6 +23,7 @@ from gshtui.context.cutter import Cutter
 from gshtui.context.decisions import Decisions
 from gshtui.context.difference import differences
 from gshtui.context.forecast import forecast
+from gshtui.context.found_receipt import found_receipt
 from gshtui.context.limits import ContextSettings, limits
 from gshtui.context.log import Log
 from gshtui.context.ports import Shelf
@@ -132,18 +133,11 @@ class Looking:
         return found
 
     async def receipt(self, id: str) -> Receipt:
-        """A receipt by its id, of an agent whose receipts were looked at."""
-        for session, (cutter, _) in self._cutters.items():
-            await self._told(cutter.decisions.refresh())
-            if (cut := cutter.plan.cuts.get(id)) is not None:
-                undone = cutter.plan.undone.get(id)
-                return msgspec.structs.replace(
-                    cut.receipt, session=session, summary=cutter.plan.summary(id), undone=undone is not None,
-                    undone_by=undone.by if undone else "",
-                )  # fmt: skip
-        if id in self._receipts:
-            return self._receipts[id]
-        raise ContextError("unknown", f"There is no cut {id!r}.", "`timeline` lists an agent's cuts.")
+        """A receipt by its id alone, whichever agent's it is."""
+        found = await self._told(found_receipt(self._shelf, self._around.load, id)) or self._receipts.get(id)
+        if found is None:
+            raise ContextError("unknown", f"There is no cut {id!r}.", "`timeline` lists an agent's cuts.")
+        return found
 
     async def forecast(self, agent: str) -> Forecast:
         """In how many turns the next compaction comes."""

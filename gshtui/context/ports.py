@@ -23,6 +23,7 @@ class Shelf(Protocol):
 
     async def add_overlay(self, session: str, overlay_id: str, kind: str, at: float, data: str) -> int: ...
     async def overlays(self, session: str, after: int = 0) -> list[tuple[int, str]]: ...
+    async def home(self, id: str) -> str: ...
     async def text(self, hash: str) -> str: ...
     async def output(self, key: str) -> str: ...
     async def add_iteration(
@@ -72,13 +73,13 @@ class MemoryShelf:
         self._limit = limit
         self._sessions: dict[str, _Kept] = {}
         self._texts: dict[str, str] = {}
-        self._ids: set[str] = set()
+        self._homes: dict[str, str] = {}
         self._seq = 0
 
     async def add_overlay(self, session: str, overlay_id: str, kind: str, at: float, data: str) -> int:
         """Keep an overlay; the same id is kept once."""
-        if overlay_id not in self._ids:
-            self._ids.add(overlay_id)
+        if overlay_id not in self._homes:
+            self._homes[overlay_id] = session
             self._seq += 1
             self._of(session).overlays.append((self._seq, data))
         return self._seq
@@ -86,6 +87,10 @@ class MemoryShelf:
     async def overlays(self, session: str, after: int = 0) -> list[tuple[int, str]]:
         """(place, data) of overlays behind a place."""
         return [(seq, data) for seq, data in self._of(session).overlays if seq > after]
+
+    async def home(self, id: str) -> str:
+        """The conversation of an overlay."""
+        return self._homes.get(id, "")
 
     async def text(self, hash: str) -> str:
         """A text by its hash."""

@@ -40,6 +40,10 @@ class Assemblies:
         """(place, data) of the conversation's overlays behind the place `after`, in order."""
         return await self._database.run(partial(overlays.of_session, session=session, after=after))
 
+    async def home(self, id: str) -> str:
+        """The conversation in which an overlay or a message of this id is; empty: there is none."""
+        return await self._database.run(lambda connection: overlays.home(connection, id))
+
     async def put_texts(self, of: Mapping[str, str], session: str = "") -> None:
         """Keep texts by their hashes for a conversation; without one for a day, until an iteration uses them."""
         if kept := await _packed(of):

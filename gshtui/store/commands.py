@@ -25,6 +25,7 @@ from gshtui.commands.declaration import (
     Parameters,
     UsageError,
 )
+from gshtui.commands.schema import FOR_PEOPLE
 from gshtui.store import export, listing
 from gshtui.store.errors import StoreError
 from gshtui.store.sessions import SessionInfo
@@ -38,16 +39,18 @@ _SHOWN_IDS = 50
 class SessionParameters(Parameters):
     """What to do with which conversation."""
 
-    action: Action = Field(default="ls", description="What to do; agents may use ls, show and search.")
+    action: Action = Field(default="ls", description="Agents may use ls, show and search.")
     target: str = Field(
         default="",
         description="An id, or its beginning or end; the words to look for (search). Empty: the current one.",
     )
     text: str = Field(default="", description="The new title (rename), more words (search), more ids (rm).")
     format: Literal["", "jsonl", "markdown"] = Field(
-        default="", description="Of an export; empty: as the file's name says, else Markdown."
+        default="",
+        description="Of an export; empty: as the file's name says, else Markdown.",
+        json_schema_extra=FOR_PEOPLE,
     )
-    out: str = Field(default="", description="File for the export; empty: print it.")
+    out: str = Field(default="", description="File for the export; empty: print it.", json_schema_extra=FOR_PEOPLE)
     all: bool = Field(default=False, description="ls, search: in every folder. show: all messages.")
     limit: int = Field(default=20, ge=1, le=10_000, description="Entries at most.")
 

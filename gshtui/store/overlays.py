@@ -27,6 +27,15 @@ def add(connection: sqlite3.Connection, session: str, overlay: str, kind: str, a
     return int(added[0][0])
 
 
+def home(connection: sqlite3.Connection, id: str) -> str:
+    """The conversation in which an overlay, or a message, of this id is; empty: there is none."""
+    for table, name in (("overlays", "id"), ("messages", "message")):
+        found = connection.execute(f"SELECT session FROM {table} WHERE {name} = ? LIMIT 1", (id,)).fetchone()
+        if found:
+            return str(found[0])
+    return ""
+
+
 def of_session(connection: sqlite3.Connection, session: str, after: int) -> list[tuple[int, str]]:
     """(place, data) of each overlay whose place is above `after`, in order."""
     found = connection.execute(

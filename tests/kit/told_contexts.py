@@ -61,7 +61,9 @@ class ToldContexts:
         return self.cuts
 
     async def receipt(self, id: str) -> Receipt:
-        return self.cuts[0]
+        if (found := next((cut for cut in self.cuts if cut.id == id), None)) is None:
+            raise ContextError("unknown", f"There is no cut {id!r}.")
+        return found
 
     async def preview(self, agent: str, kind: CutKind) -> Receipt:
         self.asked.append(("preview", agent, kind))

@@ -108,6 +108,8 @@ def test_prune_and_undo(project: Path, session: str) -> None:
     assert sent.count(LONG[:60]) < json.dumps(before["request"]).count(LONG[:60]) / 2  # the answer quotes some of it
     assert [one["id"] for one in gsh("timeline", "--json", cwd=project).json["cuts"]][-1] == cut["id"]
     assert "long.txt" in gsh("timeline", "--cut", cut["id"], cwd=project).out
+    elsewhere = gsh("timeline", "--cut", cut["id"], cwd=project.parent)  # the id alone says whose it is
+    assert "long.txt" in elsewhere.out, elsewhere.err
     assert gsh("run", "undo", cwd=project).code == 0
     assert gsh("context", "--json", cwd=project).json["tokens"] == before["tokens"]
     assert gsh("run", "undo", cwd=project).code in (1, 2)

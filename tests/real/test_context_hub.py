@@ -17,10 +17,12 @@ from gshtui.bus.ids import new_id
 from gshtui.context.views import ContextError
 from gshtui.hub.hub import Hub
 from gshtui.hub.options import HubOptions
+from gshtui.providers.openai_responses import OpenAIResponses
 from gshtui.settings.load import load
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Answer, Call, Fault, Say, Spent
 from tests.kit.pressed import SUMMARY
+from tests.kit.providers import MODELS
 from tests.kit.scripted import Recorder
 
 PARTS = frozenset({"store", "guard", "providers", "agents"})
@@ -58,6 +60,8 @@ async def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterat
     async def make(api: str, url: str, **options: Any) -> Here:
         for name, value in variables(api, url).items():
             monkeypatch.setenv(name, value)
+        if api == "openai":  # by its address alone a server is taken for one that speaks the older API
+            monkeypatch.setattr("gshtui.providers.places._openai", OpenAIResponses)
         cwd = tmp_path / "project"
         cwd.mkdir(exist_ok=True)
         given: dict[str, Any] = {"provider": api.removesuffix("-chat"), "approvals": "policy", "parts": PARTS} | options
@@ -114,11 +118,11 @@ def _person() -> Any:
     return Caller()
 
 
-@pytest.mark.parametrize("api", ["anthropic", "openai-chat", "gemini"])
+@pytest.mark.parametrize("api", ["anthropic", "openai", "openai-chat", "gemini", "ollama"])
 async def test_too_long_is_cut_and_asked_again_within_the_turn(opened: Open, api: str) -> None:
     read: Answer = [Call("bash", {"command": "seq 1 2000"})]
     script: list[Answer] = [read, read, [Fault.context()], [Fault.context()], [Say(SUMMARY)], [Say("done")], [Say("x")]]
-    async with loopback(api, script) as server:
+    async with loopback(api, script, models=[MODELS[api]] if api == "ollama" else []) as server:
         here = await opened(api, server.url, approvals="policy")
         finished = await here.ask("The rule is 4711.")
         assert finished.stop != "error", finished.error
@@ -126,13 +130,17 @@ async def test_too_long_is_cut_and_asked_again_within_the_turn(opened: Open, api
         assert "overflow" in {cut.receipt.by for cut in cuts}
         assert "The rule is 4711." in json.dumps(server.chats[-1].body)
         assert server.refused == []
+        marks = await here.contexts.iterations("main")
+        shown = await here.contexts.request("main", marks[-1].id)
+        assert shown.exact, shown.note
+        assert json.loads(shown.text) == server.chats[-1].body
 
 
 async def test_the_threshold_compacts_and_the_view_says_what_was_sent(
     opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GSH_CONTEXT__COMPACT_THRESHOLD", "0.1")
-    script: list[Answer] = [[Say("word " * 20_000), Spent(input=30_000)], [Say(SUMMARY)], [Say("after"), Spent(10_000)]]
+    script: list[Answer] = [[Say("word " * 20_000), Spent(input=20_000)], [Say(SUMMARY)], [Say("after"), Spent(10_000)]]
     async with loopback("anthropic", script) as server:
         here = await opened("anthropic", server.url)
         await here.ask("Remember 4711.")
@@ -165,7 +173,8 @@ async def test_long_outputs_are_kept_whole_and_can_be_read_and_restored(opened: 
         found = await here.hub.run(f"output key={told.output} query=12345")
         assert "12345│12345" in found.text
         (receipt,) = await here.contexts.receipts("main")
-        assert receipt.kind == "truncate"
+        assert receipt.kind == "truncate" and receipt.id == told.block  # what is seen live opens the receipt
+        assert (await here.contexts.receipt(told.block)).tokens_before == receipt.tokens_before
         await here.contexts.restore("main", receipt.id)
         await here.ask("Again.")
         assert "\\n9000\\n9001\\n" in json.dumps(server.chats[2].body)

@@ -16,7 +16,7 @@ from gshtui.commands.declaration import Assessment, Caller, CommandError, Effect
 from gshtui.commands.execute import run_line
 from gshtui.commands.language import parse
 from gshtui.commands.registry import Registry
-from gshtui.commands.schema import tool_description, tool_schema
+from gshtui.commands.schema import lean_schema, tool_description
 from gshtui.store.errors import StoreError
 from tests.kit.told_contexts import TEXTS, ToldContexts
 
@@ -247,5 +247,5 @@ async def test_completion(office: Office) -> None:
 def test_the_tools_are_few_and_short(office: Office) -> None:
     tools = office.registry.tools()
     assert [tool.name for tool in tools] == ["compact", "context", "pin", "prune", "restore", "timeline", "undo"]
-    sizes = [len(tool_description(tool)) + len(json.dumps(tool_schema(tool))) for tool in tools]
-    assert sum(sizes) / 4 < 1_300  # tokens of every request
+    sizes = [len(tool_description(tool)) + len(json.dumps(lean_schema(tool))) for tool in tools]
+    assert sum(sizes) / 4 < 950  # tokens of every request

@@ -25,7 +25,7 @@ from gshtui.commands.help import commands as help_commands
 from gshtui.commands.language import parse
 from gshtui.commands.lexer import quote, tokens
 from gshtui.commands.registry import Registry
-from gshtui.commands.schema import tool_schema
+from gshtui.commands.schema import lean_schema, tool_schema
 
 
 class ReadLike(Parameters):
@@ -166,6 +166,21 @@ def test_schema_has_no_titles_or_references(registry: Registry) -> None:
     assert schema["additionalProperties"] is False
     assert "title" not in str(schema)
     assert "$ref" not in str(schema)
+
+
+def test_what_models_are_told_leaves_out_what_says_nothing(registry: Registry) -> None:
+    for command in registry:
+        full, lean = tool_schema(command), lean_schema(command)
+        assert "additionalProperties" not in lean
+        assert lean.get("required") == full.get("required")
+        for name, told in lean["properties"].items():
+            whole = full["properties"][name]
+            if not whole.get("plain"):
+                assert told.get("description", "") == whole.get("description", "")
+            assert told.get("default", whole.get("default")) == whole.get("default")
+            assert told.get("enum", whole.get("enum")) == whole.get("enum")
+        hidden = full["properties"].keys() - lean["properties"].keys()
+        assert all(full["properties"][name]["for_people"] for name in hidden)
 
 
 async def test_help_reads_the_declarations(registry: Registry, here: Invocation) -> None:

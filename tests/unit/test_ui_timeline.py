@@ -60,6 +60,13 @@ def test_everything_that_happens_to_a_context_has_its_sign(event: Event, sign: s
     assert state.marks[-1].sign == sign
 
 
+def test_a_truncation_has_the_receipt_that_its_block_names() -> None:
+    cut = OutputTruncated(
+        agent="main", session=S, call="c", tool="bash", original_bytes=9_000, kept_bytes=900, block="m1-results/0"
+    )
+    assert [cut.id for cut in after(sent(1), cut, sent(2)).marks[-1].cuts] == ["m1-results/0"]
+
+
 def test_an_error_is_the_loudest() -> None:
     failed = TurnFinished(agent="main", session=S, turn="t1", stop="error", error="overloaded")
     state = after(ContextCut(agent="main", session=S, receipt=COMPACTED), sent(1), failed)

@@ -38,16 +38,13 @@ Names = Callable[[], list[str]]
 """The agents that can be named, for completion."""
 
 CONTEXT = """\
-See what your model is sent (your own context, unless agent names another: its id or name, or `parent`): the sections \
-with tokens and their newest blocks. section lists one section alone; block gives one block's exact text; iteration \
-looks at an earlier request; diff compares two ('3 7', 'main helper')."""
-TIMELINE = (
-    "See your requests so far, what was cut from your context and when; cut gives one cut's receipt, item by item."
-)
+See what your model is sent, or another agent's (by id or name, or `parent`): the sections with tokens and their \
+newest blocks, one section, one block's exact text, an earlier request, or what differs between two."""
+TIMELINE = "See your requests so far, what was cut from your context and when."
 COMPACT = """\
 Have your conversation so far replaced by a summary before your next request. What people said, pins, tasks and \
-touched files are kept. focus says what the summary should dwell on; preview only says what it would do."""
-PRUNE = "Have old tool outputs replaced by placeholders now; they can be restored. preview only says what it would do."
+touched files are kept."""
+PRUNE = "Have old tool outputs replaced by placeholders now; they can be restored."
 PIN = "Mark a block (its number or id as `context` gives it, or a file) as never to be cut from your context."
 RESTORE = "Send one block that a cut took out in full again (its id as in the cut's receipt, or its number)."
 UNDO = "Undo a cut: all that it took out is sent again. Without an id, the newest one."

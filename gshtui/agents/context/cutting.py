@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class CutParameters(ToolParameters):
     """Whose context is cut."""
 
-    agent: Word = Field(Word(), description="Id or name; empty: your own (for people: the agent in front)")
+    agent: Word = Field(Word(), description="Id or name; empty: your own, or the agent in front")
     preview: bool = Field(False, description="Only say what it would do")
 
 
@@ -43,14 +43,14 @@ class BlockParameters(ToolParameters):
     """Which block of whose context."""
 
     block: Word = Field(description="Number, id, file or source of the block", min_length=1)
-    agent: Word = Field(Word(), description="Id or name; empty: your own (for people: the agent in front)")
+    agent: Word = Field(Word(), description="Id or name; empty: your own, or the agent in front")
 
 
 class UndoParameters(ToolParameters):
     """Which cut of whose context."""
 
     cut: Word = Field(Word(), description="Id of the cut; empty: the newest one")
-    agent: Word = Field(Word(), description="Id or name; empty: your own (for people: the agent in front)")
+    agent: Word = Field(Word(), description="Id or name; empty: your own, or the agent in front")
 
 
 class TuneParameters(ToolParameters):

@@ -18,8 +18,9 @@ from gshtui.agents.context import naming, plain, timeline, wording
 from gshtui.agents.context.rights import Rights
 from gshtui.agents.context.told import telling
 from gshtui.agents.tools.parameters import ToolParameters
-from gshtui.bus.context import SECTIONS
+from gshtui.bus.context import SECTIONS, Receipt
 from gshtui.commands.declaration import Invocation, Outcome, UsageError, Word
+from gshtui.commands.schema import FOR_PEOPLE
 from gshtui.context.cache import ledger
 from gshtui.context.carry import CarryBy
 from gshtui.context.views import ContextError, ContextView
@@ -42,7 +43,7 @@ with warnings.catch_warnings():
     class ContextParameters(ToolParameters):
         """What to look at."""
 
-        agent: Word = Field(Word(), description="Id or name; empty: your own (for people: the agent in front)")
+        agent: Word = Field(Word(), description="Id or name; empty: your own, or the agent in front")
         section: Word = Field(Word(), description="system, call, memory, tools, history or input")
         iteration: str = Field(
             "", description="Number or id of a past request; -1: the last one sent; empty: the next one"
@@ -51,14 +52,14 @@ with warnings.catch_warnings():
         block: Word = Field(Word(), description="Number, id, file or source of one block: gives its exact text")
         limit: int = Field(0, description="Blocks of each section at most; 0: the usual", ge=0, le=100_000)
         request: bool = Field(False, description="The request itself, as JSON")
-        texts: bool = Field(False, description="With the texts of all blocks, in JSON")
-        json: bool = Field(False, description="JSON in place of the rendering")  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
+        texts: bool = Field(False, description="With the texts of all blocks, in JSON", json_schema_extra=FOR_PEOPLE)
+        json: bool = Field(False, description="JSON in place of the rendering", json_schema_extra=FOR_PEOPLE)  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
 
 
 class TimelineParameters(ToolParameters):
     """Whose timeline."""
 
-    agent: Word = Field(Word(), description="Id or name; empty: your own (for people: the agent in front)")
+    agent: Word = Field(Word(), description="Id or name; empty: your own, or the agent in front")
     limit: int = Field(10, description="Requests and cuts to list, the newest", ge=1, le=100_000)
     cut: Word = Field(Word(), description="Id of one cut: its receipt, item by item")
 
@@ -145,11 +146,11 @@ class Reading:
     async def timeline(self, invocation: Invocation, parameters: TimelineParameters) -> Outcome:
         """The requests so far, or one cut's receipt."""
         agent = await self._rights.target(invocation, parameters.agent)
-        receipts = await self._receipts(agent)
         if parameters.cut:
-            receipt = naming.cut(receipts, parameters.cut)
+            receipt = await self._receipt(invocation, parameters, agent)
             data = plain.brief(receipt, _AGENTS_ITEMS) if invocation.caller.is_agent else plain.receipt(receipt)
             return Outcome(data, timeline.receipt(receipt))
+        receipts = await self._receipts(agent)
         iterations = await self._contexts.iterations(agent, limit=naming.ALL)
         forecast = await self._contexts.forecast(agent)
         numbered = list(enumerate(iterations, 1))
@@ -165,6 +166,20 @@ class Reading:
         }
         called = await self._rights.called(agent)
         return Outcome(data, timeline.timeline(called, iterations, receipts, forecast, parameters.limit))
+
+    async def _receipt(self, invocation: Invocation, parameters: TimelineParameters, agent: str) -> Receipt:
+        """The cut that is meant: one of the agent's or, for a person, whoever's has this whole id."""
+        try:
+            return naming.cut(await self._receipts(agent), parameters.cut)
+        except UsageError:
+            if invocation.caller.is_agent:
+                raise
+            try:
+                return await self._contexts.receipt(parameters.cut)
+            except ContextError as error:
+                if error.kind != "unknown":
+                    raise
+            raise
 
     @telling
     async def what_if(self, invocation: Invocation, parameters: WhatIfParameters) -> Outcome:

@@ -25,6 +25,7 @@ from gshtui.commands.declaration import (
     Outcome,
 )
 from gshtui.commands.registry import AnyCommand
+from gshtui.commands.schema import PLAIN
 from gshtui.guard.sanitise import one_line, visible
 from gshtui.store.store import Store
 
@@ -45,7 +46,7 @@ class SayParameters(ToolParameters):
     """What to say to whom."""
 
     to: str = Field(description="Agent's id or name; `parent` for the one that started you", min_length=1)
-    text: str = Field(description="The message", min_length=1)
+    text: str = Field(description="The message", min_length=1, json_schema_extra=PLAIN)
     now: bool = Field(default=False, description="Deliver it also while that agent is at work")
 
 
@@ -53,8 +54,10 @@ class TalkParameters(ToolParameters):
     """What to ask whom."""
 
     to: str = Field(description="Agent's id or name; `parent` for the one that started you", min_length=1)
-    text: str = Field(description="The question", min_length=1)
-    timeout_s: float = Field(default=300, gt=0, le=3_600, description="Seconds to wait for the answer")
+    text: str = Field(description="The question", min_length=1, json_schema_extra=PLAIN)
+    timeout_s: float = Field(
+        default=300, gt=0, le=3_600, description="Seconds to wait for the answer", json_schema_extra=PLAIN
+    )
 
 
 class ReportParameters(ToolParameters):

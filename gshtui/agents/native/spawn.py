@@ -30,6 +30,7 @@ from gshtui.commands.declaration import (
     Parameters,
 )
 from gshtui.commands.registry import AnyCommand
+from gshtui.commands.schema import PLAIN
 from gshtui.guard.sanitise import one_line, visible
 
 NAME = "spawn_agent"
@@ -37,10 +38,9 @@ START_WITHIN = 600.0
 """Seconds until it must have been started: a person may have to be asked first."""
 _DESCRIPTION = """\
 Starts another agent in a terminal of its own, for a task that it can do alone: a search through much of the project, \
-tests to run and mend, work in a git worktree beside yours. It knows nothing of this conversation, so the prompt must \
-say all that it needs. In the foreground its report is the result of this call. In the background the call returns at \
-once, and the report comes to you as a message later. Several calls in one answer in the background work at the same \
-time. It never has more rights than you."""
+tests to run and mend, work in a git worktree beside yours. It knows nothing of this conversation. Its report is the \
+result of this call or, in the background, comes to you as a message later; several calls of one answer in the \
+background work at the same time. It never has more rights than you."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +57,19 @@ class Above:
 class SpawnParameters(Parameters):
     """Parameters of `spawn_agent`."""
 
-    prompt: str = Field(description="The whole task, and what its report has to say.", min_length=1)
-    name: str = Field("", description="A word for people to know it by.")
-    persona: str = Field("", description="explore (reads only), test, build, or another one that there is.")
-    model: str = Field("", description="Model; empty: the default.")
-    provider: str = Field("", description="Provider, where the model alone does not say it.")
-    tools: list[str] = Field(default=[], description="The only tools that it may use; empty: those of its persona.")
-    max_iterations: int = Field(0, description="Model requests a turn; 0: the setting's.", ge=0, le=10_000)
-    budget_usd: float = Field(0.0, description="US dollars that it may spend; 0: no limit of its own.", ge=0, le=1e6)
-    background: bool = Field(False, description="Go on at once; its report comes later as a message.")
-    worktree: str = Field("", description="Branch to make a git worktree for, where it works.")
-    cli: str = Field("", description="Command line of somebody's program (claude, codex …) instead of one of ours.")
+    prompt: str = Field(
+        description="The whole task with all that it needs, and what its report has to say", min_length=1
+    )
+    name: str = Field("", description="A word to know it by")
+    persona: str = Field("", description="explore (reads only), test, build …")
+    model: str = Field("", description="Model; empty: the default.", json_schema_extra=PLAIN)
+    provider: str = Field("", description="Where the model alone does not say it")
+    tools: list[str] = Field(default=[], description="The only ones; empty: its persona's")
+    max_iterations: int = Field(0, description="A turn; 0: the setting's", ge=0, le=10_000)
+    budget_usd: float = Field(0.0, description="0: no limit of its own", ge=0, le=1e6)
+    background: bool = Field(False, description="Go on at once")
+    worktree: str = Field("", description="Branch; it works in a new git worktree of it")
+    cli: str = Field("", description="Command line of another program (claude, codex …) to start instead")
 
 
 def commands(bus: Bus, above: Above, *, ask: bool = True) -> list[AnyCommand]:

@@ -15,6 +15,7 @@ from gshtui.agents.skills.shelf import MAX_BYTES, Shelf, Skill, SkillError, load
 from gshtui.agents.tools.parameters import ToolParameters
 from gshtui.commands.declaration import Command, CommandError, Invocation, Outcome
 from gshtui.commands.registry import AnyCommand
+from gshtui.commands.schema import PLAIN
 
 DESCRIPTION = f"""\
 Instructions for particular kinds of work, kept as skills. action=ls names them; action=load gives one's text by name, \
@@ -24,7 +25,7 @@ and with file another file of its folder ({MAX_BYTES // 1024} KB at most each). 
 class SkillsParameters(ToolParameters):
     """What to do with which skill."""
 
-    action: Literal["ls", "list", "load"] = Field(default="ls", description="What to do")
+    action: Literal["ls", "list", "load"] = Field(default="ls", description="What to do", json_schema_extra=PLAIN)
     name: str = Field(default="", description="load: the skill")
     file: str = Field(default="", description="load: another file of the skill, by its path in the skill's folder")
 

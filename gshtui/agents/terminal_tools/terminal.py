@@ -49,10 +49,8 @@ _SYNTAX_WITHIN = 5.0
 class TerminalParameters(ToolParameters):
     """What to run in the shared shell."""
 
-    command: str = Field(description="The command line, for the person's own shell (zsh mostly)")
-    timeout_s: float = Field(
-        default=120, gt=0, le=3600, description="Seconds to wait for its end; a command that takes longer goes on"
-    )
+    command: str = Field(description="In the person's own shell (zsh mostly)")
+    timeout_s: float = Field(default=120, gt=0, le=3600, description="Seconds to wait")
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,9 +33,8 @@ Run a command line in bash: builds, tests, git, package managers, anything witho
 use read, glob and grep, to change them edit and write: they need fewer approvals and give better answers.
 Each call is a fresh shell in the working folder: cd and variables do not last; chain with &&. There is no terminal \
 and no input, so pass -y or -m instead of waiting for a question, and never start an editor or a pager. Output and \
-errors come together; a long output is shortened in the middle. The limit is timeout_ms (120000 unless you set it, at \
-most an hour). Background jobs end with the call; start with `setsid` what has to outlive it, output redirected to a \
-file. Keys and tokens are not in the environment."""
+errors come together; a long output is shortened in the middle. Background jobs end with the call; start with `setsid` \
+what has to outlive it, output redirected to a file. Keys and tokens are not in the environment."""
 _LONGEST = 131_000
 """Bytes that a system takes as one argument."""
 _NOTES = 700
@@ -45,7 +44,7 @@ class BashParameters(ToolParameters):
     """What to run."""
 
     command: str = Field(description="The command line, for bash")
-    timeout_ms: int = Field(default=0, ge=0, description="Time limit in milliseconds; 0 is the default of 120000")
+    timeout_ms: int = Field(default=0, ge=0, description="Time limit; 0: 120000; at most an hour")
     working_dir: str = Field(default="", description="Folder to run in, instead of the working folder")
 
 

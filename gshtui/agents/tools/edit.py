@@ -31,10 +31,10 @@ _NAMED = 10
 class EditParameters(ToolParameters):
     """What to replace by what, and where."""
 
-    path: str = Field(description="File to change; relative paths start from the working folder")
+    path: str = Field(description="File to change")
     old_text: str = Field(description="Exact text to find, unique in the file")
     new_text: str = Field(description="Text to put in its place; empty deletes")
-    replace_all: bool = Field(default=False, description="Replace every occurrence, not just a unique one")
+    replace_all: bool = Field(default=False, description="Every occurrence")
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,31 +24,32 @@ from gshtui.agents.worktrees.remove import remove_worktree
 from gshtui.agents.worktrees.state import losses_of, state_of
 from gshtui.agents.worktrees.tree import Worktree, found, worktrees
 from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation, Outcome
+from gshtui.commands.schema import PLAIN
 from gshtui.guard.sanitise import literal, one_line
 
 DESCRIPTION = """\
-Manage git worktrees: separate folders with other branches of this repository, so that several agents can work without \
-getting in each other's way. action=create makes one for a branch, new or existing, beside the repository unless path \
-says where, and copies what .worktreeinclude names. action=list shows them. action=status says what is uncommitted, \
-unpushed, ahead of and behind the base. action=diff shows all changes against the base, committed or not. \
-action=merge merges the branch into its base and undoes it when there are conflicts. action=patch writes all changes \
-to a patch file. action=remove takes one away and keeps the branch; it refuses when changes there are not committed or \
-commits are in no other branch and on no remote, unless force is true. status, diff, merge and patch are about the \
-worktree that you are in, unless path or branch names another."""
+Manage git worktrees: separate folders with other branches of this repository, so that several agents work without \
+getting in each other's way. create makes one and copies what .worktreeinclude names. status says what is \
+uncommitted, unpushed, ahead of and behind the base. diff shows all changes against the base, committed or not. merge \
+merges the branch into its base and undoes it when there are conflicts. patch writes all changes to a file. remove \
+takes one away and keeps the branch; it refuses to lose work. status, diff, merge and patch are about the worktree \
+that you are in, unless path or branch names another."""
 _READING = ("list", "status", "diff")
 
 
 class WorktreeParameters(ToolParameters):
     """What to do with which worktree."""
 
-    action: Literal["create", "list", "status", "diff", "merge", "patch", "remove"] = Field(description="What to do")
-    branch: str = Field(default="", description="Branch for create (made when there is none), or of the worktree meant")
-    path: str = Field(default="", description="Folder of the worktree; create puts it beside the repository without it")
+    action: Literal["create", "list", "status", "diff", "merge", "patch", "remove"] = Field(
+        description="What to do", json_schema_extra=PLAIN
+    )
+    branch: str = Field(default="", description="For create (made when there is none), or of the worktree meant")
+    path: str = Field(default="", description="Its folder; empty, for create: beside the repository")
     base: str = Field(
         default="", description="Branch to start from, compare with or merge into; else what it grew from"
     )
-    file: str = Field(default="", description="patch: file to write; beside the repository without it")
-    setup: bool | None = Field(default=None, description="create: whether to run the set-up command that is configured")
+    file: str = Field(default="", description="patch: file to write; empty: beside the repository")
+    setup: bool | None = Field(default=None, description="create: run the configured set-up command")
     force: bool = Field(default=False, description="remove: also when work would be lost")
 
 

@@ -35,7 +35,7 @@ class GlobParameters(ToolParameters):
     """Which files, and below which folder."""
 
     pattern: str = Field(description="Pattern of the path, relative to the folder, such as **/*.py")
-    path: str = Field(default="", description="Folder to search in; the working folder without it")
+    path: str = Field(default="", description="Empty: the working folder")
 
 
 @dataclass(slots=True)

@@ -31,8 +31,7 @@ from gshtui.guard.sanitise import literal, one_line, plain
 
 DESCRIPTION = """\
 Search the content of files for a regular expression; the answer is grouped by file, matching lines as `number:text`, \
-lines around them as `number│text`. path is a file or a folder (the working folder without it), file_pattern a glob \
-such as `*.rs` or `src/**/*.ts`. Case counts; begin the pattern with (?i) where it should not. Escape what is meant \
+lines around them as `number│text`. Case counts; begin the pattern with (?i) where it should not. Escape what is meant \
 literally: `foo\\\\(`. What .gitignore names, binary files and files with keys in them are passed by. Prefer this over \
 grep and rg in bash."""
 _LONGEST_PIECE = 4 << 20
@@ -43,8 +42,8 @@ class GrepParameters(ToolParameters):
     """What to look for, and where."""
 
     pattern: str = Field(description="Regular expression (ripgrep's syntax)")
-    path: str = Field(default="", description="File or folder to search in; the working folder without it")
-    file_pattern: str = Field(default="", description="Only files whose path matches this glob, such as *.py")
+    path: str = Field(default="", description="File or folder; empty: the working folder")
+    file_pattern: str = Field(default="", description="Only files that match, such as `*.rs` or `src/**/*.ts`")
     context_lines: int = Field(default=2, ge=0, le=20, description="Lines to show around each match")
 
 

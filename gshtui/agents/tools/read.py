@@ -38,7 +38,7 @@ _HASHED = 16 * 1024 * 1024
 class ReadParameters(ToolParameters):
     """What to read."""
 
-    path: str = Field(description="File or folder to read; relative paths start from the working folder")
+    path: str = Field(description="File or folder to read")
     start_line: int = Field(default=1, description="First line to show, counting from 1; negative counts from the end")
     end_line: int = Field(default=0, ge=0, description="Last line to show, inclusive; 0 shows as much as fits")
 

@@ -14,6 +14,7 @@ from pydantic import Field
 from gshtui.agents.tools.parameters import ToolParameters
 from gshtui.commands.declaration import Command as Declared
 from gshtui.commands.declaration import CommandError, Invocation, Outcome
+from gshtui.commands.schema import PLAIN
 from gshtui.store.errors import StoreError
 
 _LINES = 400
@@ -26,9 +27,9 @@ Read the whole of a tool output that was shortened: `key` is in its marker. From
 class OutputParameters(ToolParameters):
     """Which output, and what of it."""
 
-    key: str = Field(description="Key of the output, as the marker names it", min_length=1)
+    key: str = Field(description="Key of the output, as the marker names it", min_length=1, json_schema_extra=PLAIN)
     start: int = Field(1, description="First line, from 1; negative: counted from the end")
-    lines: int = Field(_LINES, description="How many lines", ge=1, le=100_000)
+    lines: int = Field(_LINES, description="How many lines", ge=1, le=100_000, json_schema_extra=PLAIN)
     query: str = Field("", description="Only lines that contain this, in any case")
 
 

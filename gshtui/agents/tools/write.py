@@ -31,7 +31,7 @@ _DIFFED = 4 << 20
 class WriteParameters(ToolParameters):
     """What to write, and where."""
 
-    path: str = Field(description="File to write; relative paths start from the working folder")
+    path: str = Field(description="File to write")
     content: str = Field(description="The complete content of the file")
 
 

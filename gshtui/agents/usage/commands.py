@@ -23,8 +23,8 @@ from gshtui.store.store import Store
 class UsageParameters(Parameters):
     """What to sum up."""
 
-    by: By = Field(default="day", description="What each line is: a day, an agent, a model or a conversation.")
-    since: str = Field(default="", description=f"Only from then on, {FORMS}; empty: from the beginning.")
+    by: By = Field(default="day", description="What each line is")
+    since: str = Field(default="", description=f"Only from then on, {FORMS}")
     agent: str = Field(default="", description="Only this agent's.")
     model: str = Field(default="", description="Only this model's.")
     session: str = Field(default="", description="Only of this conversation and of the agents started from it.")

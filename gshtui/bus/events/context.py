@@ -18,6 +18,8 @@ class OutputTruncated(Event, frozen=True, kw_only=True):
     original_bytes: int
     kept_bytes: int
     output: str = ""
+    block: str = ""
+    """Id of the result's block, which is that of the receipt too."""
 
 
 class CutRequested(Event, frozen=True, kw_only=True):

@@ -17,6 +17,7 @@ from pydantic import Field
 from gshtui.commands.declaration import Command, CommandError, Invocation, Outcome, Parameters, UsageError
 from gshtui.commands.moment import FORMS, moment
 from gshtui.commands.registry import AnyCommand
+from gshtui.commands.schema import PLAIN
 from gshtui.commands.verbatim import fenced
 from gshtui.context.retrieval import conversations, wording
 from gshtui.store.errors import StoreError
@@ -33,15 +34,17 @@ _SINCE = f"Only from then on, {FORMS}."
 class SearchParameters(Parameters):
     """What to look for, and where. Filters of other sources are refused."""
 
-    source: Source = Field(description="Where: commands of shells, past conversations, or the log of agents' doings.")
+    source: Source = Field(
+        description="Commands of shells, past conversations, or the log of agents' doings.", json_schema_extra=PLAIN
+    )
     query: str = Field(default="", description="Text to find, in capitals or not; no syntax. Empty: the newest.")
-    cwd: str = Field(default="", description="Folder that it ran in or below (shell_history, sessions).")
-    exit_code: int | None = Field(default=None, description="Exit code; -1: any failure (shell_history).")
-    event_type: RecordType | Literal[""] = Field(default="", description="Kind of record (logs).")
-    agent: str = Field(default="", description="Name of the agent that did it (shell_history, logs).")
+    cwd: str = Field(default="", description="Folder it was in or below (shell_history, sessions)")
+    exit_code: int | None = Field(default=None, description="-1: any failure (shell_history)")
+    event_type: RecordType | Literal[""] = Field(default="", description="Kind of record (logs)")
+    agent: str = Field(default="", description="Who did it (shell_history, logs)")
     since: str = Field(default="", description=_SINCE)
     until: str = Field(default="", description="Only before that moment.")
-    last_n: int = Field(default=20, ge=1, le=MOST, description="Results at most.")
+    last_n: int = Field(default=20, ge=1, le=MOST, description="Results at most.", json_schema_extra=PLAIN)
 
 
 class LogsParameters(Parameters):

@@ -41,19 +41,19 @@ class Item(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    text: str = Field(description="What is to be done, in a few words.")
-    state: State = Field(default="open", description="How far it is; at most one is active.")
-    id: str = Field(default="", description="Of a task that is on the list already; empty: found by its words.")
+    text: str = Field(description="In a few words")
+    state: State = Field(default="open", description="At most one is active")
+    id: str = Field(default="", description="Of a task on the list; empty: found by its words")
 
 
 class TodoParameters(Parameters):
     """What to do to the list."""
 
-    action: Action = Field(default="list", description="What to do. `write` sets the whole list to `tasks`.")
-    task: str = Field(default="", description="Words of a new task (add); else the id of one, or its first words.")
-    text: str = Field(default="", description="The new words (reword).")
-    tasks: list[Item] = Field(default=[], description="The whole list in order (write).")
-    agent: str = Field(default="", description="Whose list; empty: your own, or that of the agent in front.")
+    action: Action = Field(default="list", description="`write` sets the whole list to `tasks`")
+    task: str = Field(default="", description="Words of a new one (add), else its id or first words")
+    text: str = Field(default="", description="New words (reword)")
+    tasks: list[Item] = Field(default=[], description="The whole list (write)")
+    agent: str = Field(default="", description="Whose; empty: your own, or that of the agent in front")
 
 
 def commands(shelf: TaskShelf, session_of: Callable[[str], Awaitable[str]]) -> list[AnyCommand]:

@@ -119,7 +119,8 @@ def _cut(state: TimelineState, event: Event) -> TimelineState:
         case CutFailed():
             return replace(state, waiting=(*state.waiting, Cut("!", why=event.why)))
         case OutputTruncated():
-            truncated = Cut("T", before=event.original_bytes // 4, after=event.kept_bytes // 4, why=event.tool)
+            before, after = event.original_bytes // 4, event.kept_bytes // 4
+            truncated = Cut("T", event.block, before, after, event.tool)
             return replace(state, waiting=(*state.waiting, truncated))
         case _:
             return state
