@@ -35,6 +35,7 @@ from gshtui.context.engine import ContextEngine, Draft, Prepared
 from gshtui.context.pairing import distinct
 from gshtui.context.views import ContextError
 from gshtui.providers.port import Completed, ProviderError
+from gshtui.providers.sent import hash_of_body
 from gshtui.store.errors import StoreError
 
 Limit = Callable[[Mind], Awaitable[str]]
@@ -195,8 +196,12 @@ class Turn:
             self._toolbox.max_output_bytes = self._engine.output_bytes(draft)
             try:
                 return await self._ask(mind, prepared, iteration)
+            except Interrupted:
+                await self._engine.failed(prepared, "", hash_of_body(mind.provider.body(prepared.assembly.request)))
+                raise
             except AnswerFailed as failed:
-                await self._engine.failed(prepared, failed.error.message)
+                sent = hash_of_body(mind.provider.body(prepared.assembly.request))
+                await self._engine.failed(prepared, failed.error.message, sent)
                 again = failed.error.kind == "context" and not failed.partial.blocks
                 if not again or not self._engine.overflowed(prepared, failed.error.message):
                     raise

@@ -174,9 +174,9 @@ class ContextEngine:
         self.correction.note(prepared.key, prepared.assembly.tokens, usage)
         await self._update(prepared.iteration, usage, cost, sent=sent)
 
-    async def failed(self, prepared: Prepared, error: str) -> None:
-        """The request came to nothing. Never raises."""
-        await self._update(prepared.iteration, error=error)
+    async def failed(self, prepared: Prepared, error: str, sent: str = "") -> None:
+        """The request came to nothing, or (without an error) was interrupted; `sent` as in `answered`. Never raises."""
+        await self._update(prepared.iteration, error=error, sent=sent)
 
     def overflowed(self, prepared: Prepared, why: str) -> bool:
         """The provider says that it is too long. Whether to prepare it again: the window is smaller than it says."""

@@ -85,6 +85,8 @@ def _add(plan: Plan, overlay: Overlay) -> None:
             plan.pinned.pop(overlay.block, None)
         case Restored():
             plan.restored[overlay.block] = None
+            # A call is nothing without its result: what was dropped together comes back together.
+            plan.dropped.pop(overlay.block.rpartition("/")[0].removesuffix("-results"), None)
         case SummaryEdited():
             plan.summaries[overlay.cut] = overlay.summary
         case Tasks():

@@ -16,6 +16,7 @@ from gshtui.bus.messages import ToolResult
 from gshtui.context import compact
 from gshtui.context.cutter import Order
 from gshtui.context.limits import ContextSettings, strategy_of
+from gshtui.context.log import Log
 from gshtui.context.looking import Looking, Standing
 from gshtui.context.overlays import Cleared, Compacted, Pinned, Restored, SummaryEdited, Tuned, Undone, Unpinned
 from gshtui.context.ports import Shelf
@@ -64,7 +65,7 @@ class Contexts(Looking):
         self._bus.publish(CutUndone(agent=subject.agent, session=subject.session, cut=cut, by=by))
 
     async def restore(self, agent: str, block: str, *, by: str = "person") -> None:
-        """Send one block in full again, until a later cut comes to it."""
+        """Send one block in full again, until a later cut comes to it; a dropped call comes with its results."""
         subject = await self.subject(agent)
         standing = await self.standing(subject)
         plan, log = standing.cutter.plan, standing.cutter.assembler.history.log
@@ -77,9 +78,7 @@ class Contexts(Looking):
         if block in plan.restored or (not shortened and self._in_full(standing, block)):
             raise ContextError("invalid", "That block is sent in full as it is.")
         answer = entry.message.id.removesuffix("-results")
-        if (cut := plan.dropped.get(answer)) is not None:
-            raise ContextError("invalid", "It was dropped with its call; undo the cut.", f"`undo cut={cut}`")
-        tokens = entry.blocks[number].tokens
+        tokens = entry.blocks[number].tokens if answer not in plan.dropped else self._pair_tokens(log, answer)
         if shortened and isinstance(part, ToolResult):
             tokens = max(tokens, text_tokens(await self._told(self._shelf.output(part.output))))
         self._check_room(standing, tokens, "It")
@@ -164,6 +163,12 @@ class Contexts(Looking):
     def _in_full(standing: Standing, block: str) -> bool:
         sent = next((b for b in standing.assembly.blocks if b.id == block), None)
         return sent is not None and all(change.kind in ("carried", "restored") for change in sent.changes)
+
+    @staticmethod
+    def _pair_tokens(log: Log, answer: str) -> int:
+        """Tokens of an answer's calls and of their results."""
+        places = [place for id in (answer, f"{answer}-results") if (place := log.place(id)) is not None]
+        return sum(b.tokens for p in places for b in log.entries[p].blocks if b.kind in ("tool_call", "tool_result"))
 
     @staticmethod
     def _check_room(standing: Standing, tokens: int, what: str) -> None:

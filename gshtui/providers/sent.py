@@ -28,6 +28,14 @@ def encodings(body: dict[str, Any]) -> tuple[bytes, ...]:
     return compact.encode("utf-8", "replace"), json.dumps(body).encode()
 
 
+def hash_of_body(body: dict[str, Any]) -> str:
+    """The hash of a request of which no answer can tell: it failed, or was interrupted. Empty for what is no JSON."""
+    try:
+        return hash_of(encodings(body)[0])
+    except (TypeError, ValueError):
+        return ""
+
+
 def was_sent(body: dict[str, Any], sent: str) -> bool:
     """Whether this body, byte for byte, is what has this hash."""
     return bool(sent) and any(hash_of(content) == sent for content in encodings(body))

@@ -131,9 +131,11 @@ async def test_too_long_is_cut_and_asked_again_within_the_turn(opened: Open, api
         assert "The rule is 4711." in json.dumps(server.chats[-1].body)
         assert server.refused == []
         marks = await here.contexts.iterations("main")
-        shown = await here.contexts.request("main", marks[-1].id)
-        assert shown.exact, shown.note
-        assert json.loads(shown.text) == server.chats[-1].body
+        assert [bool(mark.error) for mark in marks[-2:]] == [True, False]
+        for mark, chat in zip(marks[-2:], (server.chats[-3], server.chats[-1]), strict=True):  # a summary is between
+            shown = await here.contexts.request("main", mark.id)
+            assert shown.exact, shown.note  # of a refused request, too, it is known what went out
+            assert json.loads(shown.text) == chat.body
 
 
 async def test_the_threshold_compacts_and_the_view_says_what_was_sent(

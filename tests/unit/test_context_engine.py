@@ -11,7 +11,7 @@ from gshtui.bus.events.agent import ContextAssembled
 from gshtui.bus.messages import ToolCall
 from gshtui.context.cutter import Order
 from gshtui.context.limits import ContextSettings
-from gshtui.context.overlays import Pinned, Tasks, Undone
+from gshtui.context.overlays import Pinned, Restored, Tasks, Undone
 from gshtui.context.ports import Along, MemoryShelf
 from gshtui.context.views import ContextError
 from gshtui.providers.port import Capabilities, ProviderError, ToolSpec
@@ -318,6 +318,21 @@ async def test_a_crash_between_summary_and_pointer_leaves_all_sound() -> None:
     after = Pressed(here.model, messages=here.messages)
     after.turns = here.turns
     assert "the words" in await after.sent()
+
+
+async def test_one_dropped_call_comes_back_with_its_result() -> None:
+    here = pressed(10_000)
+    here.turn("the words")
+    ids = [here.work(f"output {n} " + "x" * 400) for n in range(6)]
+    assert await here.engine.cut(here.messages, here.draft, "drop", Order())
+    dropped = set(here.engine.cutter.plan.dropped)
+    assert "output 0 " not in await here.sent()
+    await here.engine.cutter.decisions.add(Restored(block=ids[0][1]))
+    request = (await here.prepare()).assembly.request
+    assert "output 0 " in words_of(request)
+    assert set(here.engine.cutter.plan.dropped) == dropped - {ids[0][0].removesuffix("/0")}
+    calls = [call.id for message in request.messages for call in message.calls]
+    assert calls == [result.call_id for message in request.messages for result in message.results]
 
 
 async def test_a_clock_that_goes_backwards_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
