@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -24,6 +25,9 @@ from tests.kit.fleet import echo
 from tests.kit.native import Heard
 
 pytestmark = pytest.mark.tmux
+SCREENS = ROOT / "tests" / "fixtures" / "screens" / "claude" / "2.1.197"
+SILENT = (sys.executable, "-m", "tests.kit.fake_agent", "--screens", str(SCREENS), "--work", "0.5", "--mute")
+"""A program that reports nothing."""
 
 
 @pytest.fixture
@@ -137,3 +141,21 @@ async def test_what_was_meant_for_a_cleared_conversation_comes_into_the_new_one(
         assert "scout (0001) has finished" in report.text
         turn = await heard.first(TurnStarted, agent="main", prompt=report.prompt)
         assert turn.session == after.session
+
+
+async def test_a_talk_to_a_program_without_hooks_ends_with_what_its_screen_shows(folder: Path) -> None:
+    """Nothing but its screen says that its turn is over; whoever talks to it has the answer then."""
+    async with window(folder) as (hub, heard):
+        assert hub.fleet is not None and hub.store is not None
+        row = await hub.fleet.spawn(SpawnRequest(cli=SILENT, profile="claude", name="silent"))
+        await hub.fleet.wait(row.id, ["idle"], 20)
+        for number in (1, 2):
+            said = await hub.run(f"talk to={row.id} text='question {number}' timeout_s=15")
+            assert not said.timed_out
+            assert f"Answer number {number}." in said.data["answer"]
+            assert f"Answer number {number - 1}." not in said.data["answer"]
+        ended = heard.of(TurnFinished, agent=row.id)
+        assert [event.text.strip("● \n") for event in ended] == ["Answer number 1.", "Answer number 2."]
+        sources = {event.source for event in heard.of(AgentStatusChanged, agent=row.id)}
+        assert "hook" not in sources and sources & {"screen", "title"}
+        await hub.fleet.kill(row.id, now=True)

@@ -165,12 +165,16 @@ class CliSession:
         self._last = Sent(before, text, tuple(conversation), at)
         return self._last
 
-    async def answer(self) -> str:
-        """What its screen shows to have come since the last text that was entered here; each is told once.
+    async def so_far(self) -> str:
+        """What its screen shows to have come since the last text that was entered here, until `answer` told it.
 
         Raises:
             SessionError: terminal.
         """
+        return "" if self._last is None else await self._since(self._last)
+
+    async def answer(self) -> str:
+        """The same; each is told once. Raises `SessionError` (terminal)."""
         last, self._last = self._last, None
         return "" if last is None else await self._since(last)
 

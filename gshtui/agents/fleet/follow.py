@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Callable
-from typing import cast
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, cast
 
 from gshtui.agents.cli.session import SessionError
 from gshtui.agents.cli.spool import Feed
@@ -17,10 +17,14 @@ from gshtui.agents.cli.status import WORKING, Known
 from gshtui.agents.cli.watch import CliStatus
 from gshtui.agents.fleet.ground import Ground
 from gshtui.agents.fleet.programs import Programs
+from gshtui.bus.event import Event
 from gshtui.bus.events.agent import AgentStatusChanged, Status, TurnFinished
+from gshtui.bus.events.fleet import MessageSubmitted
 from gshtui.bus.fleet import ENDED_STATUSES, AgentRow
 from gshtui.tmux.watcher import Change
 
+_LOOKS, _LOOK_EVERY = 15, 1.0
+"""Looks for the answer of a short turn, and seconds between them."""
 _Key = tuple[str, str, int]
 """(agent, pane, process): another process is followed anew."""
 
@@ -40,6 +44,7 @@ class Follower:
         self._worked: set[str] = set()
         """Agents that were seen at work since their last answer."""
         self._answers: set[asyncio.Task[None]] = set()
+        self._subscription = ground.bus.subscribe(self._asked, MessageSubmitted, name="follower")
 
     async def keep(self, alive: list[AgentRow]) -> None:
         """Follow exactly these."""
@@ -53,6 +58,7 @@ class Follower:
 
     async def stop(self) -> None:
         """Follow nobody."""
+        self._subscription.unsubscribe()
         async with self._turn:
             for key in list(self._statuses):
                 await self._leave(key)
@@ -100,9 +106,39 @@ class Follower:
             self._worked.add(row.id)
         elif known.status == "idle" and known.sure and row.id in self._worked:
             self._worked.discard(row.id)
-            task = asyncio.get_running_loop().create_task(self._answer(key, row), name=f"answer of {row.id}")
-            self._answers.add(task)
-            task.add_done_callback(self._answers.discard)
+            self._soon(self._answer(key, row), row)
+
+    def _soon(self, telling: Coroutine[Any, Any, None], row: AgentRow) -> None:
+        task = asyncio.get_running_loop().create_task(telling, name=f"answer of {row.id}")
+        self._answers.add(task)
+        task.add_done_callback(self._answers.discard)
+
+    def _asked(self, batch: Sequence[Event]) -> None:
+        """A text was entered: its turn may be over before anything has shown that it began."""
+        for event in batch:
+            for key, status in self._statuses.items():
+                row = self._ground.rows.get(key[0])
+                if isinstance(event, MessageSubmitted) and event.agent == key[0] and status is not None and row:
+                    self._soon(self._short_turn(key, row, status), row)
+
+    async def _short_turn(self, key: _Key, row: AgentRow, status: CliStatus) -> None:
+        """Where a program rests and its screen shows the same answer twice, its turn was too short to be seen."""
+        before = ""
+        for _ in range(_LOOKS):
+            await asyncio.sleep(_LOOK_EVERY)
+            if status.hooked or row.id in self._worked or self._statuses.get(key) is not status:
+                return  # it says so itself, or the end of its work will be seen
+            now = ""
+            if status.known.status == "idle" and status.known.sure:
+                try:
+                    session = await self._programs.session(self._ground.terminals.of(row.socket), row)
+                    now = await session.so_far()
+                except SessionError:
+                    return
+            if now.strip() and now == before:
+                await self._answer(key, row)
+                return
+            before = now
 
     async def _answer(self, key: _Key, row: AgentRow) -> None:
         """A turn is over: what it answered, by its own word, else by its screen."""
