@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from gshtui.agents.terminal_tools.shared import Shells
 from gshtui.commands.declaration import CommandError
 from gshtui.tmux.server import TmuxServer
 from tests.kit.home import Home
@@ -198,3 +199,17 @@ async def test_what_was_approved_for_one_folder_does_not_run_in_another(desk: De
     with pytest.raises(CommandError, match="When this was approved"):
         await desk.run("terminal", command="touch made", call="c1")
     assert not (tmp_path / "elsewhere" / "made").exists()
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish", "tcsh"])
+async def test_a_shell_that_is_not_where_the_settings_say(tmux: TmuxServer, tmp_path: Path, shell: str) -> None:
+    """It is taken from where it is installed; one that is not there gives way to the person's own, then to sh."""
+    installed, nowhere = tmp_path / "bin", tmp_path / "nowhere"
+    installed.mkdir()
+    (installed / "zsh").symlink_to("/bin/bash")
+    own = {"PATH": str(installed), "SHELL": "/bin/bash"}
+    expected = {"zsh": installed / "zsh", "fish": Path("/bin/bash"), "tcsh": Path("/bin/bash")}[shell]
+    assert Shells(nowhere / shell, own).choose() == expected
+    assert Shells(nowhere / "fish", {"PATH": str(nowhere), "SHELL": str(nowhere / "zsh")}).choose() == Path("/bin/sh")
+    ran = await Desk(tmux, tmp_path, shell=str(nowhere / shell)).run("terminal", command="echo here")
+    assert ran.data["output"] == "here"

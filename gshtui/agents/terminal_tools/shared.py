@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,8 +36,10 @@ class Shells:
     environ: dict[str, str]
 
     def choose(self) -> Path:
-        """The first that is there, and that the terminal tool can speak to."""
-        for shell in (self.wished, Path(self.environ.get("SHELL") or _FALLBACK)):
+        """The first that is there, and that the terminal tool can speak to; the wished one wherever it is installed."""
+        elsewhere = shutil.which(self.wished.name, path=self.environ.get("PATH"))
+        own = self.environ.get("SHELL") or _FALLBACK
+        for shell in (self.wished, Path(elsewhere or own), Path(own)):
             if shell.name in SHELLS and os.access(shell, os.X_OK):
                 return shell
         return _FALLBACK
