@@ -38,7 +38,7 @@ class Effect(enum.Enum):
 class Parameters(BaseModel):
     """Base of every command's parameters: unknown names are refused, text is taken for numbers and booleans."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class Word(str):

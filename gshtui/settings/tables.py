@@ -38,7 +38,7 @@ ProviderType = Literal["anthropic", "openai", "gemini", "ollama", "offline", ""]
 class Table(BaseModel):
     """Base of all tables: unknown keys are refused, defaults are checked, values do not change."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, defer_build=True)
 
 
 class General(Table):

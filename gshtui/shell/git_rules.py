@@ -11,8 +11,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pathspec import GitIgnoreSpec
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 FILES = (".gitignore", ".ignore")
 _LARGEST_RULES = 256 * 1024
@@ -68,6 +70,8 @@ def _load(file: str, base: str) -> Rules | None:
             lines = opened.read().split("\n")
     except OSError:
         return None
+    from pathspec import GitIgnoreSpec  # many modules, and many folders have no rules
+
     try:
         return Rules(base.rstrip("/") + "/", GitIgnoreSpec.from_lines(lines))
     except (ValueError, re.error):  # a rule that is no pattern; git would pass by that one only
@@ -75,6 +79,8 @@ def _load(file: str, base: str) -> Rules | None:
 
 
 def _is_rule(line: str) -> bool:
+    from pathspec import GitIgnoreSpec
+
     try:
         GitIgnoreSpec.from_lines([line])
     except (ValueError, re.error):

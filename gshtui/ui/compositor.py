@@ -8,11 +8,13 @@ not written again. Refuses to lay out. Used by the main screen.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from rich.console import Console, ConsoleOptions, RenderResult
-from textual._compositor import Compositor, CompositorUpdate, LayoutUpdate
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from textual._compositor import ChopsUpdate, Compositor, CompositorUpdate, LayoutUpdate
+from textual._context import visible_screen_stack
 from textual.geometry import Region
+from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -66,29 +68,54 @@ class PieceCompositor(Compositor):
 
     def clear(self) -> None:
         super().clear()
-        self._rows.clear()
-        self._shown.clear()
-        self._laid_out = None
+        self._forget(None)
+
+    def render_update(
+        self, full: bool = False, screen_stack: list[Screen[Any]] | None = None, simplify: bool = False
+    ) -> RenderableType | None:
+        # All of the terminal's screen is made of pieces too: what stands behind others is not drawn. Who asks for the
+        # whole screen (an export, a picture) gets Textual's.
+        if full or simplify or self.size.region not in self._dirty_regions:
+            return super().render_update(full, screen_stack, simplify)  # pyright: ignore[reportUnknownMemberType]
+        visible_screen_stack.set(screen_stack or [])
+        self._forget(None)
+        return self.render_partial_update()
 
     def render_full_update(self, simplify: bool = False) -> LayoutUpdate:
         self._shown.clear()
         return super().render_full_update(simplify)
 
-    def render_partial_update(self) -> CompositorUpdate | None:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def render_partial_update(self) -> PiecesUpdate | ChopsUpdate | None:  # pyright: ignore[reportIncompatibleMethodOverride]
         regions = self._dirty_regions.copy()
         if not regions:
             return None
         layout = self.visible_widgets
         if layout is not self._laid_out:
-            self._laid_out = layout
-            self._rows.clear()
-            self._shown.clear()
+            self._forget(layout)
         strips = self._strips(regions)
         if strips is None:
             self._shown.clear()
             return super().render_partial_update()
         self._dirty_regions.clear()
         return PiecesUpdate(strips, self._shown)
+
+    def drawn(self) -> list[Strip]:
+        """The rows of the screen as they stand now."""
+        if self.visible_widgets is not self._laid_out:
+            self._forget(self.visible_widgets)
+        strips = self._strips([self.size.region])
+        if strips is None:
+            return self.render_strips()
+        rows: list[list[tuple[int, Strip]]] = [[] for _ in range(self.size.height)]
+        for y, x, strip in strips:
+            rows[y].append((x, strip))
+        return [Strip.join(strip for _, strip in sorted(row, key=lambda piece: piece[0])) for row in rows]
+
+    def _forget(self, layout: object) -> None:
+        """Nothing is known of where widgets are in this layout, and of what the terminal shows."""
+        self._laid_out = layout
+        self._rows.clear()
+        self._shown.clear()
 
     def _strips(self, regions: Collection[Region]) -> list[tuple[int, int, Strip]] | None:
         """All pieces that the regions touch, drawn; `None` where a widget draws less than its place."""

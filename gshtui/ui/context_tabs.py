@@ -9,7 +9,6 @@ import re
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
-from gshtui.guard.sanitise import one_line
 from gshtui.ui.widgets.tabs import Deck
 
 if TYPE_CHECKING:
@@ -32,6 +31,7 @@ class ContextTabs:
 
     async def open(self, agent: str, name: str, *, at: str = "", section: str = "") -> InspectorPane:
         """Bring an agent's inspector to the front, made if there is none, at this iteration and with this section."""
+        from gshtui.guard.sanitise import one_line
         from gshtui.ui.panes.inspector import InspectorPane  # what no first screen needs
 
         tab = tab_of(agent)

@@ -15,23 +15,22 @@ from pathlib import Path
 from rich.console import Console
 from rich.segment import Segment
 from textual.geometry import Region
-from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
 
 from gshtui.settings.paths import state_dir
 from gshtui.ui.first_frame import FORMAT, snapshot_name
+from gshtui.ui.screens.frame import FrameScreen
 
 KEPT = 40
 """Snapshots; those that were used longest ago go."""
 
 
-def captured(screen: Screen[object], blank: Iterable[Widget], console: Console) -> bytes:
+def captured(screen: FrameScreen, blank: Iterable[Widget], console: Console) -> bytes:
     """The screen as bytes for a terminal of its size, with the insides of some widgets left blank."""
-    strips = screen._compositor.render_strips()  # pyright: ignore[reportPrivateUsage]  # Textual offers no other way
     regions = [(widget.content_region, widget.background_colors[1].rich_color) for widget in blank if widget.display]
     lines: list[str] = []
-    for y, strip in enumerate(strips):
+    for y, strip in enumerate(screen.drawn()):
         for region, colour in regions:
             if region.y <= y < region.bottom:
                 strip = _blanked(strip, region, colour)

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from gshtui.bus.fleet import AgentRow
-from gshtui.guard.sanitise import one_line
 from gshtui.ui.messages import OpenTerminal
 from gshtui.ui.terminals import Terminals
 from gshtui.ui.widgets.tabs import Deck
@@ -81,4 +80,6 @@ def tab_of(agent: str) -> str:
 
 def title_of(row: AgentRow) -> str:
     """What the line of tabs calls it."""
+    from gshtui.guard.sanitise import one_line  # not before the first letter
+
     return one_line(row.name or row.id, 24)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from textual._compositor import CompositorUpdate
+from textual._compositor import CompositorUpdate, LayoutUpdate
 from textual.pilot import Pilot
 from textual.screen import Screen
 
@@ -106,5 +106,21 @@ async def test_what_is_there_is_not_written_again() -> None:
         assert app.written == [""]
         app.bench.refresh()
         app.bench.header.refresh()
+        await rested(pilot)
+        assert app.terminal.cells == whole(app).cells
+
+
+async def test_the_first_paint_is_in_pieces_and_an_export_is_whole() -> None:
+    app = Seen()
+    async with app.run_test(size=(120, 30)) as pilot:
+        await rested(pilot)
+        compositor = app.bench._compositor
+        assert "\x1b[1;1H" in app.written[0] and "\x1b[30;" in app.written[0]
+        app.bench.refresh()
+        assert isinstance(compositor.render_update(full=True), LayoutUpdate)
+        assert isinstance(compositor.render_update(full=True, simplify=True), LayoutUpdate)
+        rows = [strip.text for strip in app.bench.drawn()]
+        assert rows == [strip.text for strip in compositor.render_strips()]
+        app.bench.refresh()
         await rested(pilot)
         assert app.terminal.cells == whole(app).cells

@@ -39,7 +39,7 @@ _MARKS = {"open": "☐", "active": "▶", "done": "☑", "dropped": "☒"}
 class Item(BaseModel):
     """One task of a whole list."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     text: str = Field(description="In a few words")
     state: State = Field(default="open", description="At most one is active")

@@ -12,7 +12,6 @@ from typing import NamedTuple
 from rich.cells import cell_len, chop_cells
 
 from gshtui.bus.events.approval import ApprovalRequested
-from gshtui.guard.sanitise import literal, one_line, visible
 
 EFFECTS = {"write": "write", "execute": "execute", "network": "reach the network", "read": "read"}
 
@@ -33,6 +32,8 @@ def title(request: ApprovalRequested, place: int, count: int, name: str = "") ->
     Args:
         name: what the agent is called, where it is known by a number.
     """
+    from gshtui.guard.sanitise import one_line  # not before the first letter
+
     effect = EFFECTS.get(request.effect, one_line(request.effect, 40))
     if request.tool == BUDGET:
         effect = "go on"
@@ -45,6 +46,8 @@ def title(request: ApprovalRequested, place: int, count: int, name: str = "") ->
 
 def lines(request: ApprovalRequested) -> list[Line]:
     """The whole question."""
+    from gshtui.guard.sanitise import visible  # not before the first letter
+
     found = [Line("subject", text) for text in visible(request.subject).split("\n")]
     found += [Line("warning", f"⚠ {text}") for warning in request.warnings for text in visible(warning).split("\n")]
     if request.pattern:
@@ -57,6 +60,8 @@ def lines(request: ApprovalRequested) -> list[Line]:
 
 
 def _diff(diff: str) -> Iterator[Line]:
+    from gshtui.guard.sanitise import literal  # not before the first letter
+
     for text in literal(diff).removesuffix("\n").split("\n"):
         if text.startswith(("+++", "---", "@@", "diff ", "index ")):
             yield Line("hunk", text)

@@ -13,6 +13,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 
 from gshtui.bus.event import Event
+from gshtui.bus.events.agent import TurnStarted
 from gshtui.bus.events.session import SessionOpened
 from gshtui.ui.panes.conversation_history import older
 from gshtui.ui.panes.conversation_state import CONSUMES, ConversationState
@@ -67,8 +68,8 @@ class ConversationPane(Vertical):
     def consume(self, events: Sequence[Event]) -> None:
         """Take the events of one frame."""
         transcript = self.transcript
-        if not self._warm:
-            self._warm = True
+        if not self._warm and any(isinstance(event, TurnStarted) for event in events):
+            self._warm = True  # not before there is something to draw: the parser takes memory too
             self.run_worker(transcript.warm(), exit_on_error=False, group="warm")
         for event in events:
             transcript.apply(self._state.take(event))

@@ -8,7 +8,6 @@ from __future__ import annotations
 from textual import events
 from textual.message import Message
 
-from gshtui.guard.sanitise import one_line
 from gshtui.ui.widgets.prompt.area import FoldingArea
 
 MOST = 2_000
@@ -34,6 +33,8 @@ class ReasonInput(FoldingArea):
 
     async def _on_key(self, event: events.Key) -> None:
         if event.key == "enter":
+            from gshtui.guard.sanitise import one_line  # not before the first letter
+
             event.stop()
             event.prevent_default()
             self.post_message(self.Given(self.approval, one_line(self.value, MOST)))

@@ -14,6 +14,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.screen import Screen
+from textual.strip import Strip
 from textual.widget import Widget
 
 from gshtui.ui.compositor import PieceCompositor
@@ -55,7 +56,7 @@ class FrameScreen(Screen[None]):
         self, layout: Layout, project: str, branch: str, front: str, centre: Centre, clock: Callable[[], float]
     ) -> None:
         super().__init__(id="workbench")
-        self._compositor = PieceCompositor()
+        self._pieces = self._compositor = PieceCompositor()
         self._came_up = False
         self._echoed = 0.0
         self.layout_now = layout
@@ -156,6 +157,10 @@ class FrameScreen(Screen[None]):
         """Whether the window stands as it will at its next start: nothing typed, nothing above the panes."""
         unusual = self.layout_now.zoomed or self.banner.display or self.query_one(Offer).display
         return app_of(self).screen is self and not unusual and not self.centre.typed()
+
+    def drawn(self) -> list[Strip]:
+        """The rows of the screen as they stand now."""
+        return self._pieces.drawn()
 
     @contextmanager
     def as_at_first(self) -> Generator[None]:

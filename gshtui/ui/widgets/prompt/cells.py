@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from rich.cells import cell_len, set_cell_size
 
-from gshtui.guard.sanitise import literal
-
 
 def one_line(text: str) -> str:
     """The text as one harmless line: line ends and tabs shown, escapes and hidden characters made visible."""
+    if text.isascii() and text.isprintable():
+        return text
+    from gshtui.guard.sanitise import literal  # not before the first letter
+
     return literal(text.replace("\n", "⏎").replace("\t", " "))
 
 
