@@ -199,6 +199,11 @@ class Shell(Table):
         description="Show changes of the project's files in the shell log, apart from what git ignores.",
         json_schema_extra=FALSE,
     )
+    notices: bool = Field(
+        default=True,
+        description="Say before a prompt that an agent which was started there by gsh --background has ended.",
+        json_schema_extra=FALSE,
+    )
 
 
 Amount = Annotated[float, Field(ge=0, le=1e12)]

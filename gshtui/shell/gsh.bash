@@ -191,14 +191,23 @@ _gsh_debug() {
 }
 _gsh_first() {
     _gsh_armed=''
+    [[ ! -s $_gsh_state/notice-$_gsh_shell ]] || _gsh_notices 2>/dev/null
     _gsh_ended "$@" 2>/dev/null
     return "$1"
+}
+
+# Words for this shell: an agent that was started here has ended.
+_gsh_notices() {
+    local line file=$_gsh_state/notice-$_gsh_shell
+    [[ -O $file && ! -L $file && ${_gsh_option[notices]-} != no ]] || return 0
+    while IFS= read -r line; do printf '%s\n' "${line//[[:cntrl:]]/}"; done <"$file"
+    : >|"$file"
 }
 
 _gsh_hook() {
     if [[ -n ${bash_preexec_imported-}${__bp_imported-} ]]; then
         _gsh_bp_preexec() { _gsh_started "$1" 2>/dev/null; return 0; }
-        _gsh_bp_precmd() { _gsh_ended "$?" "${BP_PIPESTATUS[@]:-0}" 2>/dev/null; return 0; }
+        _gsh_bp_precmd() { _gsh_first "$?" "${BP_PIPESTATUS[@]:-0}"; return 0; }
         preexec_functions+=(_gsh_bp_preexec)
         precmd_functions=(_gsh_bp_precmd ${precmd_functions[@]+"${precmd_functions[@]}"})
     else

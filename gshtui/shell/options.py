@@ -33,6 +33,8 @@ def lines(settings: Settings) -> list[str]:
     place = settings.general.socket_path
     if place != paths.runtime_dir(create=False) / "gsh.sock":  # its default may be another one in another session
         found.append(f"socket={place}")
+    if not settings.shell.notices:
+        found.append("notices=no")
     found += [f"ignore={zsh_pattern(pattern)}" for pattern in settings.shell.ignore if pattern]
     found += [f"ignore_plain={pattern}" for pattern in settings.shell.ignore if pattern]
     return [line for line in found if "\n" not in line and "\0" not in line]

@@ -5,6 +5,7 @@ Owns the choice of place, terms and adapters, nothing else. Called by the hub.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from gshtui.bus.events.hub import Noticed
 from gshtui.guard.approval import Gate, Mode
 from gshtui.settings.model import Settings
 from gshtui.settings.paths import runtime_dir
+from gshtui.shell import notices
 from gshtui.store.store import Store
 
 
@@ -59,6 +61,7 @@ def make_fleet(
         runtime=runtime_dir(create=False),
         worktrees_inside=settings.worktrees.place == "inside",
         setup=tuple(settings.worktrees.setup),
+        notice=_notice() if visiting and settings.shell.notices else "",
     )
 
     def consent(agent: str) -> Consent:
@@ -82,3 +85,12 @@ def make_fleet(
         session_of=session_of,
         connected=connected,
     )
+
+
+def _notice() -> str:
+    """The file in which the shell looks that runs this command."""
+    try:
+        file = notices.file_of(os.environ.get("GSH_SHELL_ID", ""))
+    except OSError:
+        return ""
+    return "" if file is None else str(file)

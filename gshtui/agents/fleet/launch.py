@@ -38,6 +38,8 @@ class Terms:
     runtime: Path = Path()
     """Folder of the hubs' sockets."""
     worktrees_inside: bool = False
+    notice: str = ""
+    """File for words to the shell in which this is a command; empty: there is none."""
     setup: tuple[str, ...] = ()
     """Command for new worktrees, run only once somebody has agreed."""
 
@@ -123,6 +125,7 @@ class CommandLines:
                 auto_approve=terms.auto_approve,
                 max_steps=terms.max_steps,
             )
+            spec = msgspec.structs.replace(spec, notice=terms.notice)
         except KeyError as error:
             raise FleetError("invalid", str(error.args[0])) from error
         except SpecError as error:

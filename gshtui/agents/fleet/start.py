@@ -14,6 +14,7 @@ from gshtui.agents.fleet import limits, process
 from gshtui.agents.fleet.ground import Ground, of_store
 from gshtui.agents.fleet.ports import FleetError, Start
 from gshtui.agents.fleet.terminals import mark_of, socket_of
+from gshtui.agents.native.spec import TERMINAL
 from gshtui.bus.events.fleet import AgentSpawned, AgentSpawnFailed
 from gshtui.bus.events.hub import Noticed
 from gshtui.bus.fleet import AgentRow, SpawnRequest
@@ -195,7 +196,8 @@ class Starter:
         for _ in range(_NAMES_TRIED):
             session = base if number == 1 else f"{base}-{number}"
             try:
-                return await server.spawn(session, start.argv, cwd=Path(row.cwd), env=start.env, mark=mark_of(row))
+                env = {**start.env, TERMINAL: session}
+                return await server.spawn(session, start.argv, cwd=Path(row.cwd), env=env, mark=mark_of(row))
             except TmuxError as error:
                 # A server that is just ending takes nothing in; the next attempt starts another one.
                 if error.kind == "gone":

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from gshtui.agents.native.report import DONE, FAILED, INTERRUPTED, End, StudioError, end_of
 from gshtui.agents.native.snapshot import Snapshot
-from gshtui.agents.native.spec import Spec, SpecError, read_spec, spec_path
+from gshtui.agents.native.spec import TERMINAL, Spec, SpecError, read_spec, spec_path
 from gshtui.bus import wire
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
@@ -30,7 +30,7 @@ from gshtui.bus.events.agent import (
 )
 from gshtui.bus.events.fleet import AgentEnded, AgentSpawned, AgentSpawnFailed
 from gshtui.bus.events.hub import Noticed
-from gshtui.shell import place
+from gshtui.shell import notices, place
 from gshtui.shell.link import Identity, Link
 from gshtui.shell.outbox import Outbox
 from gshtui.shell.table import AGENT, KINDS, TO_AGENT
@@ -123,6 +123,9 @@ class Run:
         if studio.agent is not None and studio.agent.working:
             await studio.agent.stop()
         self._say_end(bus, end)
+        if spec.notice and spec.request.background:
+            name = os.environ.get(TERMINAL) or spec.name or spec.agent
+            notices.leave(Path(spec.notice), notices.ended(name, spec.agent, end.status == "done"))
         return end
 
     def _link(self, bus: Bus) -> Link:

@@ -29,6 +29,10 @@ _VERSION = 1
 _STRICTEST_FIRST: tuple[Approvals, ...] = ("refuse", "ask", "policy")
 
 
+TERMINAL = "GSH_AGENT_TERMINAL"
+"""In the environment of an agent's program: the name of its terminal's session, as people know it."""
+
+
 class SpecError(Exception):
     """A spec cannot be made, written or read; `message` is one clear sentence, `hint` says what to do."""
 
@@ -104,6 +108,8 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     flags: dict[str, str] = {}
     """Settings for this run alone, as `--set` takes them."""
     depth: int = 0
+    notice: str = ""
+    """File for a word to the shell that started it, once it has ended; empty: no shell waits for one."""
 
 
 def make_spec(

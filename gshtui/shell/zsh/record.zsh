@@ -142,8 +142,19 @@ _gsh_preexec() {
     [[ -n $_gsh_began ]] || { _gsh_now; _gsh_began=$REPLY }
 }
 
+# Words for this shell: an agent that was started here has ended. The file is moved away first, so that each is said once.
+_gsh_notices() {
+    local file=$_gsh_state/notice-$_gsh_shell words
+    [[ -O $file && ! -L $file && ${_gsh_option[notices]-} != no ]] || return 0
+    builtin zmodload -F zsh/files b:zf_mv b:zf_rm && builtin zf_mv -f -- $file $file.shown || return 0
+    words=$(<$file.shown)
+    builtin zf_rm -f -- $file.shown
+    builtin print -r -- "${words//[^[:print:]$'\n'$'\x80'-$'\xff']/}"
+}
+
 _gsh_precmd() {
     local -a ended=($? "${pipestatus[@]}")
+    [[ ! -e $_gsh_state/notice-$_gsh_shell ]] || (( ZSH_SUBSHELL )) || _gsh_notices 2>/dev/null
     (( _gsh_open && ZSH_SUBSHELL == 0 )) || { _gsh_private=0; return 0 }
     local REPLY
     local -F 6 took

@@ -1,0 +1,111 @@
+"""An agent that was started at a prompt has ended: its shell says so once, before its next prompt, and only there."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from gshtui.settings.load import load
+from gshtui.shell import notices, options
+from tests.kit.command import ROOT
+from tests.kit.home import Home
+from tests.kit.shells import Shell
+from tests.kit.tmux import eventually, short_folder
+
+SAID = notices.ended("gsh-agent-0012", "0012", True)
+
+
+@pytest.fixture(params=["zsh", "bash"])
+def shell(home: Home, request: pytest.FixtureRequest) -> Generator[Shell]:
+    made = Shell(program=request.param)
+    made.run("true")
+    yield made
+    made.close()
+
+
+def file_of(shell: Shell) -> Path:
+    """The file in which a shell looks."""
+    found = notices.file_of(shell.ran("echo $GSH_SHELL_ID"))
+    assert found is not None
+    return found
+
+
+def test_it_is_said_once_before_a_prompt_and_changes_no_status(shell: Shell) -> None:
+    file = file_of(shell)
+    notices.leave(file, SAID)
+    notices.leave(file, notices.ended("helper", "0013", False))
+    assert shell.run("(exit 3)") == 3
+    assert shell.output.count(b"[gsh] Agent gsh-agent-0012 completed: gsh show 12") == 1
+    assert shell.output.count(b"[gsh] Agent helper failed: gsh show 13") == 1
+    assert not file.exists() or not file.stat().st_size
+    shell.run("true")
+    assert shell.output.count(b"[gsh] Agent") == 2
+
+
+def test_it_is_not_said_in_the_middle_of_a_command(shell: Shell) -> None:
+    file = file_of(shell)
+    shell.type("printf 'ask''ed\\n'; read -r answer; printf 'got''ten\\n'\n")
+    shell.until(b"asked")
+    notices.leave(file, SAID)
+    shell.type("yes\n")
+    shell.wait()
+    said = shell.output
+    assert said.index(b"gotten") < said.index(b"[gsh] Agent")
+
+
+def test_it_can_be_switched_off(home: Home, shell: Shell) -> None:
+    file = file_of(shell)
+    os.environ["GSH_SHELL__NOTICES"] = "false"
+    options.write(load(home.path).settings)
+    quiet = Shell(program="zsh")
+    quiet.run("true")
+    for each in (file, file_of(quiet)):
+        notices.leave(each, SAID)
+    quiet.run("true")
+    assert b"[gsh] Agent" not in quiet.output
+    quiet.close()
+
+
+def test_what_is_no_shell_gets_no_file_and_a_full_one_stays_as_it_is(home: Home) -> None:
+    assert notices.file_of("") is None
+    assert notices.file_of("../options") is None
+    file = notices.file_of("1-2-3")
+    assert file is not None
+    for _ in range(300):
+        notices.leave(file, "x\x1b[2J" * 20)
+    assert file.stat().st_size < 9_000
+    assert b"\x1b" not in file.read_bytes()
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+async def test_an_agent_of_this_shell_says_so_when_it_has_ended(home: Home) -> None:
+    """The whole way: a real agent in a terminal, started by `gsh --background` in a real zsh."""
+    with short_folder() as folder:
+        os.environ["TMUX_TMPDIR"] = str(folder)
+        await _whole_way(home)
+
+
+async def _whole_way(home: Home) -> None:
+    program = home.path / "gsh-tui"
+    program.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m gshtui "$@"\n')
+    program.chmod(0o755)
+    os.environ["GSH_TUI"] = str(program)
+    (home.path / "notes.txt").write_text("what is in it\n")
+    shell = Shell()
+    try:
+        said = shell.ran("gsh --background read notes.txt")
+        assert "[gsh] Started agent " in said
+        name = said.partition("Started agent ")[2].split()[0]
+        file = file_of(shell)
+
+        async def there() -> bool:
+            return file.exists()
+
+        await eventually(there, until=bool, within=20)
+        assert f"[gsh] Agent {name} completed: gsh show " in shell.ran("true")
+    finally:
+        shell.close()
