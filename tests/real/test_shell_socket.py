@@ -309,20 +309,20 @@ async def test_who_is_too_slow_is_told_so(tmp_path: Path, monkeypatch: pytest.Mo
         assert hub.relay.listener.counts.slow == 2
 
 
-async def test_a_thousand_connections(tmp_path: Path) -> None:
+async def test_fifteen_hundred_connections(tmp_path: Path) -> None:
     """All are served at once, and the loop stays responsive; one more agent gets through among them."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 8_192)), hard))
     try:
         async with window(tmp_path) as hub, contextlib.AsyncExitStack() as stack:
-            callers = [await stack.enter_async_context(calling(hub.relay.socket)) for _ in range(1_000)]
+            callers = [await stack.enter_async_context(calling(hub.relay.socket)) for _ in range(1_500)]
             for number, caller in enumerate(callers):
                 prompt = wire.encode(PromptSubmitted(prompt=f"p{number}", agent="main", text=str(number)))
                 await caller.say({"hello": "face", "pid": os.getpid()}, prompt)
             for caller in callers:
                 assert "welcome" in await caller.hear()
-            await hub.heard.first(PromptSubmitted, number=1_000)
-            assert {event.text for event in hub.heard.of(PromptSubmitted)} == {str(n) for n in range(1_000)}
+            await hub.heard.first(PromptSubmitted, number=1_500)
+            assert {event.text for event in hub.heard.of(PromptSubmitted)} == {str(n) for n in range(1_500)}
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
