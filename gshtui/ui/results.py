@@ -6,6 +6,7 @@ to run anything by itself: lines come from people. Called by the app.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, cast
 
 from gshtui.ui.bridge import NotReady
@@ -26,6 +27,8 @@ PICKERS = {
     "context": "inspect",
 }
 """Lines that open a list in this window, where the command alone could only print one."""
+_BOLD = re.compile(r"\*\*(.+?)\*\*")
+"""What outcomes are set in, which a few words for a moment are shown without."""
 
 
 async def run_line(app: ActingApp, line: str) -> None:
@@ -52,7 +55,7 @@ async def run_line(app: ActingApp, line: str) -> None:
 
         app.push_screen(TextScreen(line, text))
     elif text:
-        app.notify(text, markup=False)
+        app.notify(_BOLD.sub(r"\1", text), markup=False)
 
 
 def _attached(line: str, data: Any) -> str | None:

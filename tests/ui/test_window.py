@@ -403,3 +403,12 @@ async def test_sleep_is_refused_where_no_shell_could_wake_it(monkeypatch: pytest
         await pilot.press("alt+2", "ctrl+z")
         await pilot.pause()
         assert "No shell started this window" in notices(app)[-1]
+
+
+async def test_a_few_words_for_a_moment_are_shown_without_marks() -> None:
+    app = Window(answers={"spawn cli=x": Answer(text="**agent-2** (0003) runs in `gsh-agent-0003`.")})
+    async with app.run_test(size=(100, 30), notifications=True) as pilot:
+        await settled(pilot)
+        await pilot.press(*"/spawn cli=x", "escape", "enter")
+        await settled(pilot)
+        assert notices(app) == ["agent-2 (0003) runs in `gsh-agent-0003`."]
