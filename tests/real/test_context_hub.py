@@ -162,6 +162,29 @@ async def test_the_threshold_compacts_and_the_view_says_what_was_sent(
         assert json.loads(request.text)["messages"] == server.chats[-1].body["messages"]
 
 
+async def test_a_long_turn_of_many_calls_is_compacted_in_its_middle(
+    opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GSH_CONTEXT__COMPACT_THRESHOLD", "0.1")
+    count: Answer = [Call("bash", {"command": "seq 1 4000"})]
+    last: Answer = [*count, Spent(input=98_000)]  # nearly a tenth of the window, by the provider's own count
+    script: list[Answer] = [*[count] * 5, last, [Say(SUMMARY)], count, [Say("done")]]
+    async with loopback("anthropic", script) as server:
+        here = await opened("anthropic", server.url)
+        finished = await here.ask("Count often; the rule is 4711.")
+        assert (finished.stop, finished.text) == ("end", "done"), finished.error
+        (cut,) = here.recorder.of(ContextCut)
+        assert (cut.receipt.kind, cut.receipt.by, cut.receipt.turn) == ("compact", "threshold", finished.turn)
+        after = json.dumps(server.chats[7].body["messages"])  # the first request behind the summary
+        assert "Count often; the rule is 4711." in after and "The port is 4711." in after
+        assert len(after) < len(json.dumps(server.chats[5].body["messages"]))
+        marks = await here.contexts.iterations("main")
+        assert [mark.iteration for mark in marks] == list(range(1, 9))  # one turn, of eight requests
+        assert {mark.turn for mark in marks} == {finished.turn}
+        assert marks[6].cuts == (cut.receipt.id,)
+        assert server.refused == []  # each call with its result, all the way
+
+
 async def test_long_outputs_are_kept_whole_and_can_be_read_and_restored(opened: Open) -> None:
     script: list[Answer] = [[Call("bash", {"command": "seq 1 20000"})], [Say("long")], [Say("again")]]
     async with loopback("anthropic", script) as server:

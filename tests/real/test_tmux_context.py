@@ -1,0 +1,80 @@
+"""Cuts and summaries of an agent in a real tmux, asked for and answered by the window over its socket."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from gshtui.bus.events.agent import PromptSubmitted, TurnFinished
+from gshtui.bus.events.context import ContextCut, CutFailed, CutRequested, SummaryAnswered, SummaryProposed
+from gshtui.bus.events.fleet import AgentSpawned, AgentSpawnRequested
+from gshtui.bus.fleet import SpawnRequest
+from gshtui.bus.ids import new_id
+from gshtui.hub.hub import Hub
+from gshtui.hub.options import HubOptions
+from gshtui.settings.load import load
+from gshtui.tmux.server import TmuxServer
+from tests.kit.command import ROOT
+from tests.kit.loopback.apis import loopback, variables
+from tests.kit.loopback.script import Answer, Say
+from tests.kit.native import Heard
+from tests.kit.pressed import SUMMARY
+
+pytestmark = pytest.mark.tmux
+
+
+@pytest.fixture
+async def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[Path]:
+    """A project; the tmux server that its agents live on is ended after the test."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("GSH_CONTEXT__REVIEW_SUMMARIES", "true")
+    yield tmp_path
+    server = TmuxServer("gsh")
+    await server.kill_server()
+    await server.close()
+
+
+@contextlib.asynccontextmanager
+async def window(folder: Path) -> AsyncGenerator[tuple[Hub, Heard]]:
+    """A window's hub, whole."""
+    hub = Hub(HubOptions(cwd=folder, loaded=load(folder)))
+    heard = Heard(hub.bus)
+    await hub.start()
+    try:
+        assert hub.failed == {}
+        yield hub, heard
+    finally:
+        await hub.stop()
+
+
+async def test_a_compaction_is_asked_for_shown_and_answered(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    thinking: Answer = [Say("so " * 400)]
+    async with loopback("anthropic", [thinking, thinking, [Say(SUMMARY)]]) as server:
+        for name, value in variables("anthropic", server.url).items():
+            monkeypatch.setenv(name, value)
+        async with window(folder) as (hub, heard):
+            hub.bus.publish(AgentSpawnRequested(request=SpawnRequest(prompt="The rule is 4711.", provider="anthropic")))
+            agent = (await heard.first(AgentSpawned)).row.id
+            await heard.first(TurnFinished, agent=agent)
+            early = new_id()
+            hub.bus.publish(CutRequested(agent=agent, kind="compact", request=early))
+            assert "short as it is" in (await heard.first(CutFailed, agent=agent, request=early)).why
+            hub.bus.publish(PromptSubmitted(prompt=new_id(), agent=agent, text="Go on."))
+            await heard.first(TurnFinished, number=2, agent=agent)
+            asked = new_id()
+            hub.bus.publish(CutRequested(agent=agent, kind="compact", request=asked))
+            proposed = (await heard.first(SummaryProposed, agent=agent)).receipt
+            assert "The port is 4711." in proposed.summary
+            hub.bus.publish(SummaryAnswered(agent=agent, cut=proposed.id, accepted=True, summary="My words."))
+            cut = await heard.first(ContextCut, agent=agent, request=asked)
+            assert (cut.receipt.id, cut.receipt.summary) == (proposed.id, "My words.")
+            assert hub.contexts is not None
+            view = await hub.contexts.view(agent)  # read here, out of the record
+            said = [await hub.contexts.text(block.hash) for block in view.blocks if block.section == "history"]
+            assert any("My words." in text for text in said)
+            assert any("The rule is 4711." in text for text in said)
+            assert not any("so so so" in text for text in said)
+        assert server.refused == []
