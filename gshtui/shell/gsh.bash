@@ -53,8 +53,7 @@ _gsh_json() {
         t=${t//$'\xe0'[$'\xa0'-$'\xbf']$byte/ }
         t=${t//$'\xed'[$'\x80'-$'\x9f']$byte/ }
         t=${t//[$'\xc2'-$'\xdf']$byte/ }
-        # Where something is no UTF-8, whatever is not ASCII becomes U+FFFD: bash is too slow to tell byte from byte.
-        [[ $t != *[$'\x80'-$'\xff']* ]] || s=${s//[$'\x80'-$'\xff']/$'\xef\xbf\xbd'}
+        [[ $t != *[$'\x80'-$'\xff']* ]] || _gsh_mended
     fi
     s=${s//\\/\\\\}
     s=${s//\"/\\\"}
@@ -68,6 +67,28 @@ _gsh_json() {
         done
     fi
     REPLY=\"$s\"
+}
+
+# What is no UTF-8 in `s` becomes U+FFFD; in a long text whatever is not ASCII does: bash is too slow to tell byte from byte.
+_gsh_mended() {
+    local LC_ALL=C rest=$s bad=$'\xef\xbf\xbd' plain
+    if ((${#s} > 2000)); then
+        s=${s//[$'\x80'-$'\xff']/$bad}
+        return
+    fi
+    s=''
+    while [[ $rest == *[$'\x80'-$'\xff']* ]]; do
+        plain=${rest%%[$'\x80'-$'\xff']*}
+        rest=${rest:${#plain}}
+        case $rest in
+            [$'\xf1'-$'\xf3']$byte$byte$byte* | $'\xf0'[$'\x90'-$'\xbf']$byte$byte* | $'\xf4'[$'\x80'-$'\x8f']$byte$byte*) t=4 ;;
+            [$'\xe1'-$'\xec\xee\xef']$byte$byte* | $'\xe0'[$'\xa0'-$'\xbf']$byte* | $'\xed'[$'\x80'-$'\x9f']$byte*) t=3 ;;
+            [$'\xc2'-$'\xdf']$byte*) t=2 ;;
+            *) s+=$plain$bad rest=${rest:1}; continue ;;
+        esac
+        s+=$plain${rest:0:t} rest=${rest:t}
+    done
+    s+=$rest
 }
 
 # A line into the spool: the type of the event and its fields.

@@ -64,6 +64,7 @@ HOSTILE = {
     "emoji": "true '👩 é 𐍈 \u2028'".encode(),
     "control": b"true '\x16\x01\x16\x1b[31m'",
     "invalid": b"true '\xff\xfe'",
+    "among others": "true 'é".encode() + b"\xff\xe2\x82" + "😀 €'".encode() + b" \xed\xa0\x80",
 }
 
 
