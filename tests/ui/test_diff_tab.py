@@ -79,7 +79,7 @@ async def test_a_tab_is_opened_once_and_closed() -> None:
         await pilot.press("f5")
         await settled(pilot)
         assert isinstance(app.screen, WorktreesScreen)
-        await pilot.press("down", "enter")
+        await pilot.press("enter")
         await settled(pilot)
         await pilot.press("ctrl+pageup")
         app.feed(*recorded.STARTED, *FEW)

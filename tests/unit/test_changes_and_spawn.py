@@ -55,7 +55,7 @@ def test_worktrees_whose_folder_is_gone_are_not_offered() -> None:
         {"path": "/b", "branch": "", "commit": "0123456789"},
         {"path": "/c", "branch": "c", "gone": True},
     ]
-    assert [(choice.id, choice.name) for choice in listed(rows)] == [("/a", "main (main tree)"), ("/b", "01234567")]
+    assert [(choice.id, choice.name) for choice in listed(rows)] == [("/b", "01234567"), ("/a", "main (main tree)")]
     assert listed(None) == []
 
 
