@@ -25,7 +25,7 @@ class WorktreesScreen(Picker):
 
 
 def listed(data: Any) -> list[Choice]:
-    """The worktrees in the data of `git_worktree action=list` whose folder is there; last the main one, without base."""
+    """Worktrees in the data of `git_worktree action=list` whose folder is there; last the main one, without base."""
     rows = [cast("dict[str, Any]", one) for one in cast("list[Any]", data or []) if isinstance(one, dict)]
     return [
         Choice(str(one.get("path", "")), _name(one), str(one.get("path", "")))
