@@ -13,10 +13,11 @@ import time
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import aclosing
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from gshtui.bus.events.shell import FileChange, FilesChanged
 from gshtui.shell.folders import MOST_FOLDERS, Folders, files_of, look
+from gshtui.shell.native_watch import watch
 
 NAMED = 50
 """Files that one event names."""
@@ -36,7 +37,7 @@ _TEMPORARY = re.compile(r"(~|\.sw[a-z]|\.tmp|\.part|\.crdownload)$|^(\.#|#.*#$|4
 Notice = Callable[[str, str], None]
 """Takes a sentence for the person, and what to do."""
 Watch = Callable[..., AsyncGenerator[set[tuple[Any, str]]]]
-"""`watchfiles.awatch`."""
+"""`native_watch.watch`."""
 
 
 def refusal(root: Path, home: Path) -> str:
@@ -56,7 +57,7 @@ class FileWatch:
         root: the project's folder.
         tell: gets what changed.
         notice: gets what the person should know.
-        watch: for tests of what the system refuses; `watchfiles.awatch` by default.
+        watch: for tests of what the system refuses; `native_watch.watch` by default.
     """
 
     def __init__(
@@ -122,10 +123,10 @@ class FileWatch:
             self._publish(now, [FileChange(path, "added") for path in found])
 
     async def _until_folders_change(self, folders: Folders) -> None:
-        watch = self._watch or (await asyncio.to_thread(_awatch))
-        batches = watch(
-            *folders.rules, watch_filter=None, debounce=GATHER, step=STEP, recursive=False, rust_timeout=IDLE,
-            yield_on_timeout=True, ignore_permission_denied=True,
+        made = self._watch or (await asyncio.to_thread(_native))
+        batches = made(
+            *folders.rules, debounce=GATHER, step=STEP, rust_timeout=IDLE, recursive=False,
+            ignore_permission_denied=True,
         )  # fmt: skip
         # The folders are taken in one step, up to the first wait.
         begun = asyncio.get_running_loop().call_soon(self.watched.set)
@@ -193,7 +194,7 @@ def _shown(path: str) -> str:
     return path.encode("utf-8", "replace").decode("utf-8")
 
 
-def _awatch() -> Watch:
-    from watchfiles import awatch  # pyright: ignore[reportUnknownVariableType]  # not before the first frame
+def _native() -> Watch:
+    import watchfiles  # not before the first frame  # noqa: F401  # pyright: ignore[reportUnusedImport]
 
-    return cast("Watch", awatch)
+    return watch

@@ -150,7 +150,7 @@ def limited(most: int) -> Any:
     async def watch(*paths: str, **options: Any) -> AsyncIterator[set[Any]]:
         if len(paths) > most:
             raise OSError('OS file watch limit reached. about ["/x"]')
-        async for changes in files._awatch()(*paths, **options):  # pyright: ignore[reportPrivateUsage]
+        async for changes in files._native()(*paths, **options):  # pyright: ignore[reportPrivateUsage]
             yield changes
 
     return watch

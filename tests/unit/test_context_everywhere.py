@@ -46,7 +46,7 @@ def everywhere(tmp_path: Path, ours: ToldContexts) -> Everywhere:
     folder.mkdir(parents=True)
     shutil.copy(FIXTURE, folder / f"{ID}.jsonl")
     known = lambda _model: PRICED  # noqa: E731
-    return Everywhere(cast("Any", ours), row, Transcripts(known, {}, tmp_path), known)
+    return Everywhere(cast("Any", ours), row, lambda: Transcripts(known, {}, tmp_path), known)
 
 
 async def test_another_program_is_read_from_its_transcript(everywhere: Everywhere) -> None:

@@ -7,10 +7,10 @@ another program sends: that program does so itself. Made by the hub.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from gshtui.agents.cli.transcripts.reconstruct import Known, Transcripts
 from gshtui.agents.context.rights import Row
 from gshtui.bus.context import CutKind, Difference, Iteration, Receipt
 from gshtui.bus.fleet import AgentRow
@@ -24,6 +24,7 @@ from gshtui.context.what_if import Target, suppose
 from gshtui.store.errors import StoreError
 
 if TYPE_CHECKING:
+    from gshtui.agents.cli.transcripts.reconstruct import Known, Transcripts
     from gshtui.context.service import Contexts
 
 _LAST = 100
@@ -33,12 +34,16 @@ _LAST = 100
 class Everywhere:
     """The interface of `Contexts`, for every agent."""
 
-    def __init__(self, ours: Contexts, row: Row | None, transcripts: Transcripts, known: Known) -> None:
-        """`row`: an agent of the roster; `None` where there is no record."""
+    def __init__(self, ours: Contexts, row: Row | None, transcripts: Callable[[], Transcripts], known: Known) -> None:
+        """`row`: an agent of the roster; `None` where there is no record. `transcripts`: made when first asked for."""
         self._ours = ours
         self._row = row
-        self._transcripts = transcripts
+        self._make = transcripts
         self._known = known
+
+    @cached_property
+    def _transcripts(self) -> Transcripts:
+        return self._make()
 
     async def iterations(self, agent: str, *, limit: int = 500) -> list[Iteration]:
         """Its requests, oldest first. Raises `ContextError`."""

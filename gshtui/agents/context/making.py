@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, cast
 
 from gshtui.agents.agent import Agent
-from gshtui.agents.cli.transcripts.reconstruct import Transcripts
 from gshtui.agents.context.everywhere import Everywhere
 from gshtui.agents.minds import Minds
 from gshtui.agents.whose import sessions_by_agent
@@ -27,6 +26,7 @@ from gshtui.store.errors import StoreError
 from gshtui.store.store import Store
 
 if TYPE_CHECKING:
+    from gshtui.agents.cli.transcripts.reconstruct import Transcripts
     from gshtui.context.subject import Live
 
 _HINT = "`agents` lists those that there are."
@@ -94,6 +94,14 @@ def make_contexts(
         found = minds.catalog.find(model, provider) or minds.catalog.find(model)
         return found.capabilities if found is not None else Capabilities()
 
+    def known(model: str) -> Capabilities:
+        return abilities("", model)
+
+    def transcripts() -> Transcripts:
+        from gshtui.agents.cli.transcripts.reconstruct import Transcripts  # what no first screen needs
+
+        return Transcripts(known)
+
     around = Surroundings(Everyone(store, here, cwd).find, choose, abilities, load, redact)
     ours = Contexts(bus, store, ContextSettings.of(table), around)
-    return Everywhere(ours, store.agent, Transcripts(lambda model: abilities("", model)), lambda m: abilities("", m))
+    return Everywhere(ours, store.agent, transcripts, known)

@@ -12,8 +12,6 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
-
 from gshtui.agents.fleet.environment import environment
 from gshtui.agents.terminal_tools import zsh
 from gshtui.agents.terminal_tools.front import SHELLS, Front, front, is_shell
@@ -133,6 +131,8 @@ def _in_use(program: str) -> CommandError:
 
 
 def _variable(pid: int, name: str) -> str:
+    import psutil  # what no first screen needs
+
     try:
         return psutil.Process(pid).environ().get(name, "")
     except (psutil.Error, OSError):
@@ -140,6 +140,8 @@ def _variable(pid: int, name: str) -> str:
 
 
 def _folder(pid: int, otherwise: Path) -> Path:
+    import psutil
+
     try:
         return Path(psutil.Process(pid).cwd())
     except (psutil.Error, OSError):

@@ -9,10 +9,12 @@ import os
 import signal
 import time
 from collections.abc import Iterable
-
-import psutil
+from typing import TYPE_CHECKING
 
 from gshtui.agents.tools.environment import MARK
+
+if TYPE_CHECKING:
+    import psutil
 
 _GRACE = 1.0
 _ROUNDS = 8
@@ -25,6 +27,8 @@ def family(leader: int, call: str) -> list[psutil.Process]:
         leader: pid of the shell, which leads its own session; it may have ended.
         call: value of the mark in the environment.
     """
+    import psutil  # what no first screen needs
+
     found: dict[int, psutil.Process] = {}
     try:
         shell = psutil.Process(leader)
@@ -69,6 +73,8 @@ def end(processes: list[psutil.Process], *, force: bool = False) -> None:
 
 def named(process: psutil.Process) -> str:
     """What to call a process: its command line, or its name, and its pid."""
+    import psutil  # what no first screen needs
+
     try:
         line = " ".join(process.cmdline()) or process.name()
     except psutil.Error:
@@ -87,6 +93,8 @@ def _wait(processes: list[psutil.Process], seconds: float) -> list[psutil.Proces
 
 
 def _signal(processes: Iterable[psutil.Process], number: signal.Signals) -> None:
+    import psutil  # what no first screen needs
+
     for process in processes:
         try:
             process.send_signal(number)
@@ -95,6 +103,8 @@ def _signal(processes: Iterable[psutil.Process], number: signal.Signals) -> None
 
 
 def _belongs(process: psutil.Process, leader: int, call: str) -> bool:
+    import psutil  # what no first screen needs
+
     if _session(process) == leader:
         return True
     try:
@@ -111,6 +121,8 @@ def _session(process: psutil.Process) -> int:
 
 
 def _alive(process: psutil.Process) -> bool:
+    import psutil  # what no first screen needs
+
     try:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.Error:
