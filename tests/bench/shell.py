@@ -1,5 +1,7 @@
 """The shell's side: what the hooks cost a command, what the plugin costs a shell's start, against doing it by forks.
 
+Each command is measured in turn with the hooks of an empty prompt, which do nothing, and costs what is more than them.
+
 The floor is the approach that starts `date`, `jq` and `nc` from the hooks; where one of them is missing, `cat` stands
 for it, which starts sooner and waits for nothing.
 """
@@ -35,7 +37,16 @@ measure() {{
     for hook in $precmd_functions; do $hook; done
     took[-1]=$(( took[-1] + (EPOCHREALTIME - began) * 1000 ))
     zselect -t 1 2>/dev/null
+    began=$EPOCHREALTIME
+    for hook in nothing; do $hook "$1" "$1" "$1"; done
+    took[-1]=$(( took[-1] - (EPOCHREALTIME - began) * 1000 ))
+    zselect -t 1 2>/dev/null
+    began=$EPOCHREALTIME
+    for hook in nothing; do $hook; done
+    took[-1]=$(( took[-1] - (EPOCHREALTIME - began) * 1000 ))
+    zselect -t 1 2>/dev/null
 }}
+nothing() {{ : }}
 zmodload zsh/zselect
 text={command}
 for number in {{1..{count}}}; do measure "$text $number"; done
@@ -76,7 +87,9 @@ def _milliseconds(setup: str, count: int, command: str) -> list[float]:
     ran = subprocess.run(
         [zsh(), "-d", "-f", "-i"], input=script.encode(), capture_output=True, timeout=120, check=False
     )
-    found = [float(line) for line in ran.stdout.split() if line.replace(b".", b"").replace(b"e-", b"").isdigit()]
+    found = [
+        float(line) for line in ran.stdout.split() if line.lstrip(b"-").replace(b".", b"").replace(b"e-", b"").isdigit()
+    ]
     assert len(found) == count, ran.stderr[-500:]
     return found[2:]
 
