@@ -12,9 +12,11 @@ from textual.pilot import Pilot
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub import PartFailed
+from gshtui.ui.panes.shell import ShellPane
 from gshtui.ui.widgets.transcript.transcript import Transcript
-from tests.kit import recorded
+from tests.kit import recorded, recorded_shell
 from tests.kit.fake_hub import Answer
+from tests.kit.recorded_shell import FakeRecord
 from tests.kit.snapshots import Snap, readme_snap, snap
 from tests.kit.transcript_host import settled as drawn
 from tests.kit.window import NOW, Window
@@ -73,9 +75,10 @@ async def shown(
     events: Sequence[Event],
     *keys: str,
     answers: dict[str, Answer] | None = None,
+    record: FakeRecord | None = None,
 ) -> None:
     """Play events to a window of this size and theme, press keys, and compare."""
-    app = Window(answers=answers or ANSWERS, theme=theme)
+    app = Window(answers=answers or ANSWERS, store=record, theme=theme)
     async with app.run_test(size=size) as pilot:
         await settled(pilot)
         app.feed(*events)
@@ -85,6 +88,9 @@ async def shown(
             await settled(pilot)
         # The cursor stands still, whatever the time is.
         app.bench.input.set_reactive(type(app.bench.input).cursor_blink, False)
+        shells = app.bench.panes["shell"]
+        assert isinstance(shells, ShellPane)
+        await shells.filtered()
         await settled(pilot)
         snap(app)
 
@@ -120,7 +126,8 @@ async def test_answered(snap: Snap, size: tuple[int, int], theme: str) -> None:
 
 
 async def test_the_readme_shows_the_window_as_it_is(readme_snap: Snap) -> None:
-    await shown(readme_snap, (130, 36), "gsh-dark", (*recorded.STARTED, *recorded.TURN, *recorded.ANSWERED))
+    said = (*recorded.STARTED, *recorded.TURN, *recorded.ANSWERED, *recorded_shell.SHELLS)
+    await shown(readme_snap, (130, 36), "gsh-dark", said, record=FakeRecord())
 
 
 @pytest.mark.parametrize("size", SIZES)

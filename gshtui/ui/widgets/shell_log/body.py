@@ -62,6 +62,7 @@ class ShellLogBody(Vertical):
         self._head = Static("", markup=False, id="shell-head")
         self._about = Static("", markup=False, id="shell-about")
         self._project = project
+        self._names = ""
         self.line.display = self._head.display = self._about.display = False
 
     def compose(self) -> ComposeResult:
@@ -71,13 +72,15 @@ class ShellLogBody(Vertical):
         yield self.line
 
     def on_resize(self) -> None:
-        self._place()
         self.describe()
 
     def _place(self) -> None:
+        """Give the columns' names and the line about a row their places, by the room that there is now."""
         names = heading(self.size.width - self.view.styles.scrollbar_size_vertical)
+        if names != self._names:
+            self._names = names
+            self._head.update(Content(names))
         self._head.display = bool(names)
-        self._head.update(Content(names))
         self._about.display = not names and self.size.height >= _HIGH
 
     def show(self, state: LogState) -> None:
@@ -91,6 +94,7 @@ class ShellLogBody(Vertical):
 
     def describe(self) -> None:
         """Say what is known of the row under the cursor, and how many rows the filter lets through."""
+        self._place()
         state = self.view.state
         if self.line.display:
             self.line.tell(self.view.cursor + 1, state.total, not state.stale)
