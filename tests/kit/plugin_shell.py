@@ -1,8 +1,8 @@
 """A shell as its plugin behaves, without zsh: it connects at its prompt, hangs up while a command runs, and says again
 what no hub acknowledged, to the next one or into the spool.
 
-Blocking, for a process of its own: `python -m tests.kit.plugin_shell SOCKET SPOOL NAME COMMANDS STAY`, which stops
-between two commands while standard input is not closed and says so. Called by the tests of the shell log.
+Blocking, for a process of its own: `python -m tests.kit.plugin_shell SOCKET SPOOL NAME COMMANDS STAY`, which runs so
+many commands for each line of its standard input, and leaves at its end. Called by the tests of the shell log.
 """
 
 from __future__ import annotations
@@ -153,8 +153,11 @@ class PluginShell:
 def main(socket_path: str, spool: str, name: str, commands: str, stay: str) -> None:
     """Run commands one after the other."""
     shell = PluginShell(Path(socket_path), Path(spool), name, stay=int(stay))
-    for number in range(1, int(commands) + 1):
-        shell.run(f"make part-{number} | tee log", number % 3)
+    number = 0
+    for _ in sys.stdin:
+        for _ in range(int(commands)):
+            number += 1
+            shell.run(f"make part-{number} | tee log", number % 3)
     shell.leave()
     sys.stdout.write(f"{shell.spooled}\n")
 

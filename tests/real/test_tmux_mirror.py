@@ -206,7 +206,8 @@ async def test_a_person_who_attaches_keeps_their_size_and_the_tab_gets_it_back(
         await frames.shows("from the person\nfrom the person")
         await tmux.send_text(pane.pane, "from the agent", enter=True)
         frame = await frames.shows("from the agent\nfrom the agent")
-        assert (frame.info.width, frame.info.attached) == (100, 1)
+        assert frame.info.width == 100
+        await frames.until(lambda frame: frame.info.attached == 1)
         await tmux.resize(pane.pane, 50, 10)
         assert (await tmux.pane(pane.pane)).width == 100
     await frames.until(lambda frame: (frame.info.width, frame.info.height, frame.info.attached) == (70, 20, 0))
