@@ -24,7 +24,7 @@ from gshtui.tmux.panes import FORMAT, PaneInfo
 from gshtui.tmux.server import TmuxServer
 from tests.bench.figures import Report, p95
 from tests.bench.place import Place
-from tests.kit.tmux import private_server
+from tests.kit.tmux import clients, private_server
 
 FPS = 20
 SECONDS = 5.0
@@ -151,8 +151,8 @@ def used(server: TmuxServer, tmux: psutil.Process) -> float:
     """Seconds of processor so far: ours, the server's, our clients'."""
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     total = time.process_time() + ended.ru_utime + ended.ru_stime
-    clients = [c for c in psutil.Process().children() if str(server.socket_path) in c.cmdline()]
-    for process in (tmux, *clients):
+    ours = [client for client, _ in clients(server)]
+    for process in (tmux, *ours):
         with contextlib.suppress(psutil.Error):
             times = process.cpu_times()
             total += times.user + times.system

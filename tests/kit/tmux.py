@@ -221,6 +221,15 @@ async def person(server: TmuxServer, session: str, *, columns: int = 100, rows: 
         os.close(leader)
 
 
+def clients(server: TmuxServer) -> list[tuple[psutil.Process, list[str]]]:
+    """Children of ours that talk to the server, with their arguments."""
+    found: list[tuple[psutil.Process, list[str]]] = []
+    for child in psutil.Process().children():
+        with contextlib.suppress(psutil.Error):  # it has just ended
+            found.append((child, child.cmdline()))
+    return [(child, words) for child, words in found if str(server.socket_path) in words]
+
+
 async def looking(server: TmuxServer, session: str) -> bool:
     """Whether somebody is attached to the session."""
     return any(info.session == session and info.attached for info in await server.panes())

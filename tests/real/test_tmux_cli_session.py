@@ -17,6 +17,7 @@ from gshtui.agents.cli.spool import VARIABLE, Feed, open_spool
 from gshtui.agents.cli.status import Known
 from gshtui.agents.cli.watch import CliStatus
 from gshtui.bus.fleet import AgentRow
+from gshtui.tmux.processes import living
 from gshtui.tmux.server import TmuxServer
 from tests.kit.tmux import screen, shows, tmux
 
@@ -143,8 +144,9 @@ async def test_a_long_paste_arrives_whole(tmux: TmuxServer) -> None:
 async def test_a_stubborn_program_is_gone_when_it_is_killed(tmux: TmuxServer) -> None:
     row = await started(tmux, "--stubborn")
     await CliSession(tmux, row, QUICK).start()
+    process = psutil.Process(row.pid)
     await tmux.kill_pane(row.pane, grace=0.3)
-    assert not psutil.pid_exists(row.pid)
+    assert living([process]) == []
 
 
 async def test_two_texts_at_once_are_sent_one_after_the_other(tmux: TmuxServer) -> None:

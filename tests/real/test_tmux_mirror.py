@@ -20,7 +20,7 @@ from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.processes import living
 from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.watcher import Change
-from tests.kit.tmux import DEADLINE, Frames, eventually, person, plain, shows, tmux
+from tests.kit.tmux import DEADLINE, Frames, clients, eventually, person, plain, shows, tmux
 
 __all__ = ["tmux"]
 
@@ -315,8 +315,7 @@ async def test_a_pane_that_never_was_is_said_to_be_gone(tmux: TmuxServer, mirror
 
 def control_client(server: TmuxServer) -> psutil.Process:
     """The control client, a child of ours."""
-    path = str(server.socket_path)
-    (found,) = [c for c in psutil.Process().children() if path in c.cmdline() and "-C" in c.cmdline()]
+    (found,) = [client for client, words in clients(server) if "-C" in words]
     return found
 
 
@@ -454,14 +453,17 @@ async def test_a_hub_that_is_killed_leaves_nothing_for_long(tmux: TmuxServer) ->
     async with asyncio.timeout(DEADLINE):
         while (await hub.stdout.readline()).strip() != b"control":
             pass
-    clients = psutil.Process(hub.pid).children()
+    below = psutil.Process(hub.pid).children()
     hub.kill()
     await hub.wait()
 
     async def sessions() -> tuple[str, ...]:
         return (await tmux.ladder.ask(["list-sessions -F '#{session_name}'"]))[0].text()
 
-    assert psutil.wait_procs(clients, timeout=5)[1] == []
+    async def left() -> list[psutil.Process]:
+        return living(below)
+
+    assert await eventually(left, until=lambda left: not left) == []
     assert not (await tmux.pane(pane.pane)).dead
     # What it listened through is cleared away by the next one that listens.
     mirror = Mirror(tmux)

@@ -16,8 +16,9 @@ import psutil
 import pytest
 
 from gshtui.tmux.errors import TmuxError
+from gshtui.tmux.processes import living
 from gshtui.tmux.server import TmuxServer
-from tests.kit.tmux import eventually, no_pane, private_server, screen, short_folder, shows, tmux
+from tests.kit.tmux import clients, eventually, no_pane, private_server, screen, short_folder, shows, tmux
 
 __all__ = ["tmux"]
 
@@ -169,7 +170,7 @@ async def test_kill_ends_what_ignores_signals_and_daemons_and_nothing_else(tmux:
     processes = [psutil.Process(pid) for pid in pids]
     await tmux.kill_pane(pane.pane, grace=0.6)
     assert await no_pane(tmux, pane.pane)
-    assert [process for process in processes if process.is_running() and process.status() != "zombie"] == []
+    assert living(processes) == []
     assert not (await tmux.pane(other.pane)).dead
 
 
@@ -268,8 +269,7 @@ async def test_a_stopped_server_costs_a_deadline_not_the_program(tmux: TmuxServe
 
 def clients_of(server: TmuxServer) -> list[int]:
     """Children of ours that talk to the server."""
-    path = str(server.socket_path)
-    return [child.pid for child in psutil.Process().children() if path in child.cmdline()]
+    return [client.pid for client, _ in clients(server)]
 
 
 async def test_a_cancelled_call_leaves_no_process(tmux: TmuxServer) -> None:
@@ -313,4 +313,4 @@ def test_a_server_left_by_a_crash_is_reaped(tmp_path: Path) -> None:
     left = psutil.Process(int(ran.stdout))
     with short_folder():
         pass
-    assert psutil.wait_procs([left], timeout=5)[1] == []
+    assert living([left]) == []

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -85,16 +86,19 @@ def go_on(pid: int, start: float) -> int:
 
 def end(pid: int, start: float, grace: float) -> bool:
     """End the whole tree: asked first, killed after `grace` seconds. Returns whether all of it is gone."""
-    import psutil
-
     everyone = tree(pid, start)
-    processes: list[psutil.Process] = []
-    for one, begun in everyone:
-        with suppress(psutil.Error):
-            if runs(one, begun):
-                processes.append(psutil.Process(one))
     send(everyone, signal.SIGTERM)
     send(everyone, signal.SIGCONT)
-    _, left = psutil.wait_procs(processes, timeout=grace)
-    send([one for one in everyone if any(process.pid == one[0] for process in left)], signal.SIGKILL)
-    return not psutil.wait_procs(left, timeout=1.0)[1]
+    left = _wait(everyone, grace)
+    send(left, signal.SIGKILL)
+    return not _wait(left, 1.0)
+
+
+def _wait(identities: Iterable[Identity], seconds: float) -> list[Identity]:
+    """Those that still run after so many seconds. What nobody reaps (a container's first process may not) has ended."""
+    until = time.monotonic() + seconds
+    left = [one for one in identities if runs(*one)]
+    while left and time.monotonic() < until:
+        time.sleep(0.01)
+        left = [one for one in left if runs(*one)]
+    return left
