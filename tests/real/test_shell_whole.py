@@ -11,7 +11,7 @@ from gshtui.settings import paths
 from gshtui.store.store import Store
 from tests.kit.command import ROOT
 from tests.kit.home import Home
-from tests.kit.shells import Shell, feed
+from tests.kit.shells import Fed, Shell
 from tests.kit.tmux import eventually
 
 SHELLS, COMMANDS, KILLS = 3, 150, 3
@@ -34,8 +34,10 @@ async def test_every_command_of_real_shells_is_kept_while_hubs_die(home: Home) -
         [f"true {shell} {number}" if number % 7 else f"false {shell} {number}" for number in range(COMMANDS)]
         for shell in range(SHELLS)
     ]
-    shells = [await asyncio.to_thread(feed, commands) for commands in lines]
+    shells = [Fed() for _ in lines]
     try:
+        for shell, commands in zip(shells, lines, strict=True):
+            shell.feed(commands)
         for kill in range(KILLS):
             wanted = (kill + 1) * SHELLS * COMMANDS // (KILLS + 3)
             await eventually(store.history_count, until=lambda count, wanted=wanted: count >= wanted)
@@ -43,16 +45,17 @@ async def test_every_command_of_real_shells_is_kept_while_hubs_die(home: Home) -
             hub.wait()
             hub = _hub()
         for shell in shells:
-            assert await asyncio.to_thread(shell.wait, 30) == 0
+            assert await asyncio.to_thread(shell.leave) == 0
         await eventually(store.history_count, until=lambda count: count >= SHELLS * COMMANDS)
         await eventually(store.running_records, until=lambda running: not running)
         rows = [row for row in await store.history(limit=10_000) if row.command[:4] in ("true", "fals")]
         assert sorted(row.command for row in rows) == sorted(command for commands in lines for command in commands)
         assert all(row.exit == (1 if row.command.startswith("false") else 0) for row in rows)
     finally:
-        for process in (hub, *shells):
-            process.kill()
-            process.wait()
+        for shell in shells:
+            shell.close()
+        hub.kill()
+        hub.wait()
         await store.close()
 
 
