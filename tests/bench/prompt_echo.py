@@ -43,7 +43,7 @@ def _probe(argv: list[str]) -> Iterator[Probe]:
         environ = {**os.environ, "HOME": home, "XDG_STATE_HOME": f"{home}/state"}
         with Probe([sys.executable, "-m", *argv], columns=120, rows=40, environ=environ) as probe:
             probe.first_frame()
-            probe.settle(0.5)
+            probe.settle()
             yield probe
 
 

@@ -38,9 +38,9 @@ def run(report: Report, place: Place) -> None:
             with Probe(ours(), environ=environ, cwd=place.project) as probe:
                 probe.first_frame()
                 probe.wait_for("no model")
-                probe.settle(0.8)
+                probe.settle()
                 probe.write(LOG)
-                probe.settle(0.5)
+                probe.settle()
                 shown(probe, ZOOM, f"step{length - 1}end")
                 probe.settle(0.3)
                 wheel[length] += [reaction(probe, notch) for notch in [WHEEL_UP] * 40 + [WHEEL_DOWN] * 20]

@@ -51,7 +51,7 @@ def streamed(place: Place, command: list[str], **more: object) -> dict[str, Any]
         echoes = probe.echoes(60, gap=0.05) if more.get("BENCH_RATE") == 2000 else []
         probe.wait_for(END, after=after, timeout=90)
         shown = probe.began + probe.last_output
-        probe.settle(0.5)
+        probe.settle()
         while not path.exists():
             probe.read(0.05)
         probe.settle(0.3)
