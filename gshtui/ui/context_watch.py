@@ -1,4 +1,5 @@
-"""Keeps the panes about the context whole: what the record holds of a resumed conversation, forecast, summaries.
+"""Keeps the panes about the context whole: what the record holds of a resumed conversation, forecast, summaries. Pins
+what a person sent to be pinned.
 
 Owns when these are asked for; a service that fails costs the figures and nothing else. Fed by the bridge like a pane.
 """
@@ -9,7 +10,7 @@ from collections.abc import Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import TurnFinished
+from gshtui.bus.events.agent import MessageAppended, TurnFinished
 from gshtui.bus.events.context import ContextCut, CutFailed, CutUndone, SummaryAnswered, SummaryProposed
 from gshtui.bus.events.session import SessionOpened
 from gshtui.ui.bridge import NotReady
@@ -28,6 +29,7 @@ class ContextWatch:
         ContextCut,
         CutFailed,
         CutUndone,
+        MessageAppended,
         SessionOpened,
         SummaryAnswered,
         SummaryProposed,
@@ -43,6 +45,8 @@ class ContextWatch:
         for event in events:
             if isinstance(event, SessionOpened) and event.agent == front and event.messages:
                 self._work(self._restore(event.session), "restore")
+            elif isinstance(event, MessageAppended) and event.message.role == "user":
+                self._app.run_worker(self._pin(event), exit_on_error=False, group="pins")
         if any(isinstance(event, TurnFinished | ContextCut | CutUndone) and event.agent == front for event in events):
             self._work(self._foretell(), "forecast")
         if any(isinstance(event, SummaryProposed) for event in events):
@@ -67,6 +71,19 @@ class ContextWatch:
         cast("AgentsPane", bench.panes["agents"]).restore(front, mine)
         bench.header.restore(mine)
         await self._foretell()
+
+    async def _pin(self, event: MessageAppended) -> None:
+        """What came from the shell log to be kept, now that it is in the conversation."""
+        from gshtui.context.views import ContextError
+        from gshtui.ui.shell_reference import pinned_blocks
+
+        try:
+            for block in pinned_blocks(event.message):
+                await (await self._app.context_service()).pin(event.agent, block, True)
+        except (NotReady, ContextError) as error:
+            if isinstance(error, ContextError) and error.kind == "invalid":
+                return  # it is pinned already: another window shows this conversation too
+            self._app.notify(f"It could not be pinned: {error}", severity="error", markup=False, timeout=8)
 
     async def _foretell(self) -> None:
         from gshtui.context.views import ContextError

@@ -27,7 +27,7 @@ from gshtui.ui.widgets.prompt.cells import fit
 if TYPE_CHECKING:
     from gshtui.ui.fleet_app import FleetApp
 
-PINNED = "Keep this in mind from now on; I pinned it from the shell log.\n"
+PINNED = "Keep this in mind from now on:\n"
 
 
 class ShellActions:
@@ -40,8 +40,8 @@ class ShellActions:
             "copy": lambda record: self._copied(record.command),
             "copy_output": self._copy_output,
             "again": self._again,
-            "ask": lambda record: self._refer(record, ""),
-            "pin": lambda record: self._refer(record, PINNED),
+            "ask": self._refer,
+            "pin": lambda record: self._refer(record, pinned=True),
         }
 
     def perform(self, action: str, row: Row | None) -> None:
@@ -104,18 +104,19 @@ class ShellActions:
         self._app.show_centre()
         self._app.write(text)
 
-    def _refer(self, record: ShellRecord, words: str) -> None:
-        self._with_output(record, lambda output: self._put(record, words, output))
+    def _refer(self, record: ShellRecord, *, pinned: bool = False) -> None:
+        self._with_output(record, lambda output: self._put(record, output, pinned=pinned))
 
-    def _put(self, record: ShellRecord, words: str, output: str) -> None:
+    def _put(self, record: ShellRecord, output: str, *, pinned: bool) -> None:
         area = self._app.bench.input
         if not isinstance(area, FoldingArea):
             return
-        self._write(words)
-        area.insert_folded(reference(record, output))
+        self._write(PINNED if pinned else "")
+        area.insert_folded(reference(record, output, pinned=pinned))
         area.insert_typed(" ")
         says = f"Its output goes along ({ended(record)})." if output else f"It has no output here ({ended(record)})."
-        self._app.notify(f"{says} Write what you want to know.", markup=False, timeout=4)
+        then = "Sent with this prompt, it is pinned: no cut touches it." if pinned else "Write what you want to know."
+        self._app.notify(f"{says} {then}", markup=False, timeout=4)
 
     # Notes
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from gshtui.bus.messages import Message, Text
 from gshtui.bus.shell import ShellRecord
 from gshtui.guard.sanitise import one_line, plain
 from gshtui.ui.panes import shell_words as words
@@ -15,16 +16,19 @@ MOST_LINES = 400
 MOST = 24_000
 """Characters of output that go along; of more, the beginning and the end."""
 TAG = "shell-command"
-_END = re.compile(rf"</({TAG})", re.IGNORECASE)
+_PINNED = f'<{TAG} pinned="yes" '
+_MARK = re.compile(rf"<(/?{TAG})", re.IGNORECASE)
 
 
-def reference(record: ShellRecord, output: str) -> str:
+def reference(record: ShellRecord, output: str, *, pinned: bool = False) -> str:
     """The command and its output as text for an agent.
 
     Args:
         output: all that was kept of it; empty: nothing was.
+        pinned: the message that it is sent in shall never be cut.
     """
     facts = {
+        "pinned": "yes" if pinned else "",
         "id": str(record.id),
         "at": words.moment(record.at),
         "folder": record.cwd,
@@ -42,6 +46,17 @@ def reference(record: ShellRecord, output: str) -> str:
     return "\n".join((*lines, f"</{TAG}>"))
 
 
+def pinned_blocks(message: Message) -> list[str]:
+    """The ids of a person's words that hold a pinned reference, as the context knows them."""
+    if message.role != "user":
+        return []
+    return [
+        f"{message.id}/{number}"
+        for number, block in enumerate(message.blocks)
+        if isinstance(block, Text) and _PINNED in block.text
+    ]
+
+
 def bounded(text: str, lines: int = MOST_LINES, characters: int = MOST) -> str:
     """A text with its middle left out, where it is too long; how much that is stands in its place."""
     rows = text.split("\n")
@@ -55,7 +70,7 @@ def bounded(text: str, lines: int = MOST_LINES, characters: int = MOST) -> str:
 
 
 def _inside(text: str) -> str:
-    return _END.sub(r"<\\/\1", plain(text))
+    return _MARK.sub(r"<\\\1", plain(text))
 
 
 def _attribute(text: str) -> str:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 from textual.pilot import Pilot
 from textual.widgets import Static
 
+from gshtui.bus.events.agent import MessageAppended, PromptSubmitted
 from gshtui.bus.events.shell import ShellRecorded
+from gshtui.bus.messages import Message, Text
 from gshtui.bus.shell import ShellRecord
 from gshtui.bus.shell_rows import Filter, Row, Span
 from gshtui.store.errors import StoreError
@@ -19,6 +22,7 @@ from gshtui.ui.screens.shell_record import RecordScreen
 from gshtui.ui.screens.words import WordsScreen
 from gshtui.ui.widgets.prompt.area import FoldingArea
 from tests.kit import recorded, recorded_shell
+from tests.kit.recorded_contexts import RecordedContexts
 from tests.kit.recorded_shell import EARLIER, FakeRecord, ran
 from tests.kit.window import NOW, Window
 from tests.ui.test_pictures import settled
@@ -26,10 +30,10 @@ from tests.ui.test_pictures import settled
 
 @asynccontextmanager
 async def opened(
-    record: FakeRecord | None = None, *, size: tuple[int, int] = (120, 40), focus: bool = True
+    record: FakeRecord | None = None, *, size: tuple[int, int] = (120, 40), focus: bool = True, **hub: Any
 ) -> AsyncGenerator[tuple[Pilot[int], Window, ShellPane]]:
     """A window with a record of shells, the log in front."""
-    app = Window(store=record)
+    app = Window(store=record, **hub)
     async with app.run_test(size=size) as pilot:
         await settled(pilot)
         app.feed(*recorded.STARTED)
@@ -268,12 +272,21 @@ async def test_ask_puts_the_command_with_its_output_into_the_prompt() -> None:
         assert "[shell #1 · make test]" in area.text
 
 
-async def test_pin_says_that_it_is_to_be_kept() -> None:
-    async with opened(FakeRecord()) as (pilot, app, _):
+async def test_what_is_sent_to_be_kept_is_pinned_when_it_is_in_the_conversation() -> None:
+    contexts = RecordedContexts()
+    async with opened(FakeRecord(), service=contexts) as (pilot, app, _):
         await press(pilot, "home", *["down"] * 5, "p")
         area = app.bench.input
         assert isinstance(area, FoldingArea)
         assert area.value.startswith("Keep this in mind") and "IndexError" in area.value
+        await press(pilot, "enter")
+        assert app.hub is not None
+        (sent,) = [event for event in app.hub.said if isinstance(event, PromptSubmitted)]
+        for id, text in ((sent.prompt, sent.text), ("other", "make test")):
+            message = Message(id, "user", (Text(text),))
+            app.feed(MessageAppended(agent="main", session="s", message=message))
+        await settled(pilot)
+        assert contexts.done == [("pin", "main", f"{sent.prompt}/0", True)]
 
 
 class Notes:
