@@ -22,6 +22,7 @@ NAMES = (
     "history",
     "native",
     "mirror",
+    "agents",
     "terminals",
     "search",
     "shell",
