@@ -42,6 +42,7 @@ class Control:
         self._note = note
         self._blocks = Blocks(self._noted)
         self._pending: set[asyncio.Future[Reply]] = set()
+        self._unsent: list[str] = []
         self._ending: asyncio.Task[None] | None = None
 
     @classmethod
@@ -135,7 +136,15 @@ class Control:
             self._blocks.feed(data)
 
     def _send(self, text: str) -> None:
-        if self._client is not None:
+        """What is sent in one step of the loop goes out together: each write wakes two processes."""
+        if not self._unsent:
+            asyncio.get_running_loop().call_soon(self._flush)
+        self._unsent.append(text)
+
+    def _flush(self) -> None:
+        text = "".join(self._unsent)
+        self._unsent.clear()
+        if self._client is not None and text:
             self._client.write(text.encode())
 
     def _abandon(self) -> None:
@@ -146,6 +155,7 @@ class Control:
             if not future.done():
                 future.set_exception(gone())
         if self._client is not None:
+            self._flush()
             self._client.close_input()
 
     async def _ended(self, client: Client) -> None:

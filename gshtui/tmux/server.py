@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from gshtui.tmux import program, spawning
 from gshtui.tmux.errors import TmuxError, gone, no_such_pane
-from gshtui.tmux.forked import Forked, Reply
+from gshtui.tmux.forked import Forked, Question, Reply
 from gshtui.tmux.ladder import Ladder
 from gshtui.tmux.panes import FORMAT, PaneInfo, parse, parse_all
 from gshtui.tmux.quoting import command, resizing
@@ -208,6 +208,23 @@ class TmuxServer:
         (reply,) = await self._ask([command(*words)])
         return list(reply.text())
 
+    async def look(self, pane: str) -> tuple[PaneInfo, tuple[str, ...]]:
+        """A pane and the styled lines of its screen, both of the same moment.
+
+        Raises:
+            TmuxError: no_such_pane, gone, timeout.
+        """
+        check(pane)
+        known = self.watcher.info(pane) or await self.pane(pane)
+        (reply,) = await self._ask([Question(command("capture-pane", "-p", "-e", "-t", pane), known.target)])
+        lines = reply.text()
+        info = parse(reply.about)
+        if info is None or info.pane != pane:  # it is in another session now
+            info = await self.pane(pane)
+        elif info.dead and info.exit_status is None:
+            await self._reap()
+        return info, lines
+
     async def resize(self, pane: str, width: int, height: int) -> None:
         """Give a pane's window a size, unless a person looks at it in a terminal of their own."""
         info = await self.pane(pane)
@@ -263,7 +280,7 @@ class TmuxServer:
 
     # -- below -----------------------------------------------------------------------------------------------------
 
-    async def _ask(self, lines: Sequence[str]) -> list[Reply]:
+    async def _ask(self, lines: Sequence[str | Question]) -> list[Reply]:
         await self.version()
         return await self.ladder.ask(lines)
 

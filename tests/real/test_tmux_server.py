@@ -18,6 +18,7 @@ import pytest
 from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.processes import living
 from gshtui.tmux.server import TmuxServer
+from gshtui.tmux.watcher import Change
 from tests.kit.tmux import clients, eventually, no_pane, private_server, screen, short_folder, shows, tmux
 
 __all__ = ["tmux"]
@@ -265,6 +266,31 @@ async def test_a_stopped_server_costs_a_deadline_not_the_program(tmux: TmuxServe
     finally:
         process.send_signal(signal.SIGCONT)
     assert len(await tmux.panes()) == 1
+
+
+async def test_a_look_is_the_pane_and_its_screen_wherever_the_pane_is(tmux: TmuxServer) -> None:
+    one = await tmux.spawn("gsh-agent-0001", ["sh", "-c", "printf 'one\\n'; exec cat"], cwd=Path("/tmp"), env=ENV)
+    two = await tmux.spawn("gsh-agent-0002", ["sh", "-c", "printf 'two\\n'; exec cat"], cwd=Path("/tmp"), env=ENV)
+    seen: list[Change] = []
+    tmux.watcher.watch(one.pane, seen.append)
+
+    async def known() -> object:
+        return tmux.watcher.info(one.pane)
+
+    await eventually(known)
+    for pane, text, session in ((one, "one", "gsh-agent-0001"), (two, "two", "gsh-agent-0002")):
+        await shows(tmux, pane.pane, text)
+        info, lines = await tmux.look(pane.pane)
+        assert (info.pane, info.session, info.cursor_y) == (pane.pane, session, 1)
+        assert lines[0] == text and list(lines) == await tmux.capture(pane.pane)
+    (moved,) = await tmux.ladder.ask(["move-window -s =gsh-agent-0001: -t =gsh-agent-0002:7"])
+    moved.text()
+    info, lines = await tmux.look(one.pane)
+    assert (info.pane, info.session, lines[0]) == (one.pane, "gsh-agent-0002", "one")
+    await tmux.kill_pane(one.pane)
+    with pytest.raises(TmuxError) as raised:
+        await tmux.look(one.pane)
+    assert raised.value.kind == "no_such_pane"
 
 
 def clients_of(server: TmuxServer) -> list[int]:

@@ -57,8 +57,7 @@ class Looking:
     async def look(self) -> Seen:
         """Its terminal now. Raises `SessionError` (terminal)."""
         try:
-            info = await self._server.pane(self._pane)
-            lines = await self._server.capture(self._pane)
+            info, lines = await self._server.look(self._pane)
         except TmuxError as error:
             raise SessionError("terminal", error.message, error.hint) from error
         place = (info.cursor_x, info.cursor_y)
@@ -66,7 +65,7 @@ class Looking:
         said = by_title(self._profile, info.title)
         if said and reading.status == "idle":  # an answer may be written above an input that looks idle
             reading = dataclasses.replace(reading, status=said)
-        return Seen(reading, info.dead, tuple(lines))
+        return Seen(reading, info.dead, lines)
 
     async def until(self, good: Callable[[Seen], bool]) -> Seen | None:
         """The first look that is good, or shows that the program has ended; `None` when none was in time."""

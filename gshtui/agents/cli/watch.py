@@ -11,6 +11,7 @@ import dataclasses
 import time
 from collections.abc import Callable
 
+from gshtui.agents.cli.pace import Pace
 from gshtui.agents.cli.profile import Profile
 from gshtui.agents.cli.reading import read
 from gshtui.agents.cli.spool import Feed
@@ -35,6 +36,7 @@ class CliStatus:
         changed: called with every status that differs in more than its age.
         bound: called with the conversation's id when the program itself tells it, or another one.
         acted: called with the time at which the program took up a prompt, by its own word.
+        pace: shared with the statuses of other programs, so that not all look at once.
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class CliStatus:
         feed: Feed | None = None,
         bound: Callable[[str], None] | None = None,
         acted: Callable[[float], None] | None = None,
+        pace: Pace | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.known = Known("starting", "spawn", row.created)
@@ -62,6 +65,7 @@ class CliStatus:
         self._feed = feed
         self._bound = bound
         self._acted = acted
+        self._pace = pace or Pace()
         self._clock = clock
         self._conversation = row.external_id
         self._hook: HookEvent | None = None
@@ -158,6 +162,7 @@ class CliStatus:
             except TimeoutError:
                 pass
             await asyncio.sleep(max(_SOON, self._looked + _APART - time.monotonic()))
+            await self._pace.wait()
             self._stirred.clear()
             self._looked = time.monotonic()
             await self._look()
@@ -169,8 +174,7 @@ class CliStatus:
         if self._facts.dead or self._facts.gone:
             return
         try:
-            info = await self._server.pane(self._row.pane)
-            lines = tuple(await self._server.capture(self._row.pane))
+            info, lines = await self._server.look(self._row.pane)
         except TmuxError as error:
             if error.kind in ("no_such_pane", "gone"):
                 now = self._clock()

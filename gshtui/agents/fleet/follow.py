@@ -11,6 +11,7 @@ import functools
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, cast
 
+from gshtui.agents.cli.pace import Pace
 from gshtui.agents.cli.session import SessionError
 from gshtui.agents.cli.spool import Feed
 from gshtui.agents.cli.status import WORKING, Known
@@ -38,6 +39,7 @@ class Follower:
         self._programs = programs
         self._poke = poke
         self._feed = Feed(ground.place.data)
+        self._pace = Pace()
         self._statuses: dict[_Key, CliStatus | None] = {}
         self._ends: dict[_Key, Callable[[], None]] = {}
         self._turn = asyncio.Lock()
@@ -75,7 +77,8 @@ class Follower:
             told = functools.partial(self._said, key, row)
             bound = functools.partial(self._bound, row.id)
             profile = await self._programs.profile(row)
-            status = self._statuses[key] = CliStatus(server, row, profile, told, feed=self._feed, bound=bound)
+            status = CliStatus(server, row, profile, told, feed=self._feed, bound=bound, pace=self._pace)
+            self._statuses[key] = status
             await status.start()
             if status.answer and status.answer != row.report:
                 self._answered(row.id, status.answer)  # while nobody was there to hear it

@@ -12,7 +12,6 @@ from typing import ClassVar
 
 from textual import events
 from textual.binding import BindingType
-from textual.content import Content
 from textual.message import Message
 from textual.timer import Timer
 
@@ -135,7 +134,7 @@ class AgentsPane(Pane):
             return
         chosen = self.chosen.id if self.chosen is not None and self.has_focus else ""
         lines, self._owners = draw(self.listing, self.columns, self._clock(), chosen)
-        self.show(Content("\n").join(lines))
+        self.show_lines(lines)
 
     def _label(self) -> None:
         agents = [placed.agent for placed in self.listing.placed]

@@ -5,6 +5,8 @@ Pure; whatever a program chose (a name, a title) is sanitised here. Called by th
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from textual.content import Content
 
 from gshtui.ui import figures
@@ -66,40 +68,53 @@ def _left_out(listing: Listing) -> list[str]:
 def draw_agent(placed: Placed, width: int, now: float, *, full: bool = True, chosen: bool = False) -> list[Content]:
     """One agent in lines of at most `width` cells."""
     agent = placed.agent
+    age = figures.age(max(0.0, now - agent.since)) if agent.since else ""
+    left = f"{max(0.0, agent.killed_until - now):.0f} s" if agent.killed_until else ""
+    return list(_lines(placed, width, age, left, full, chosen))
+
+
+@lru_cache(maxsize=512)
+def _lines(placed: Placed, width: int, age: str, left: str, full: bool, chosen: bool) -> tuple[Content, ...]:
+    """Kept for as long as nothing of it changes: a list of many agents is asked for several times a second.
+
+    Args:
+        age: how long its status has lasted, in words.
+        left: how long a kill can be undone.
+    """
+    agent = placed.agent
     depth = min(placed.depth, _DEEPEST)
     indent = " " * (_INDENT * (depth - 1)) + ("└ " if depth else "")
     room = max(8, width - len(indent))
-    head = _head(agent, room, now, chosen)
+    head = _head(agent, room, age, chosen)
     if agent.ended and not agent.waits_for_you:
         rest = []
     else:
-        rest = [line.truncate(room - 2, ellipsis=True) for line in _rest(agent, now, full, room - 2)]
+        rest = [line.truncate(room - 2, ellipsis=True) for line in _rest(agent, left, full, room - 2)]
     lines = [Content.assemble(indent, head)]
     bar = Content.styled("▌ ", "$primary") if chosen else Content("  ")
     lines += [Content.assemble(" " * len(indent), bar, line) for line in rest]
     if chosen:
         lines = [_padded(line, width).stylize_before("on $primary 18%") for line in lines]
-    return lines
+    return tuple(lines)
 
 
 def _padded(line: Content, width: int) -> Content:
     return Content.assemble(line, " " * max(0, width - line.cell_length))
 
 
-def _head(agent: AgentView, width: int, now: float, chosen: bool) -> Content:
+def _head(agent: AgentView, width: int, age: str, chosen: bool) -> Content:
     sign, colour = SIGNS[agent.status]
-    since = figures.age(max(0.0, now - agent.since)) if agent.since else ""
     marks = f"{agent.unread} new " if agent.unread else ""
     if agent.ended:
         marks = f"{agent.status} {marks}"
-    tail = Content.assemble((marks, "$warning" if agent.unread else _MUTED), (since, _MUTED))
+    tail = Content.assemble((marks, "$warning" if agent.unread else _MUTED), (age, _MUTED))
     name = Content.styled(_clean(agent.name), "bold underline" if chosen else "bold")
     name = name.truncate(max(4, width - 3 - tail.cell_length), ellipsis=True)
     gap = " " * max(1, width - 2 - name.cell_length - tail.cell_length)
     return Content.assemble((f"{sign} ", colour), name, gap, tail).truncate(width, ellipsis=True)
 
 
-def _rest(agent: AgentView, now: float, full: bool, width: int) -> list[Content]:
+def _rest(agent: AgentView, left: str, full: bool, width: int) -> list[Content]:
     _, colour = SIGNS[agent.status]
     doing = _clean(agent.doing)
     status = Content.styled(agent.status, colour)
@@ -109,9 +124,8 @@ def _rest(agent: AgentView, now: float, full: bool, width: int) -> list[Content]
     lines = [Content.assemble(status, (f" · by {agent.source}", _MUTED))]
     if not full and doing and not agent.killed_until:
         lines = [Content.assemble(status, f" · {doing}")]
-    if agent.killed_until:
-        left = max(0.0, agent.killed_until - now)
-        lines = [Content.styled(f"killed · u undoes it · {left:.0f} s", "$error")]
+    if left:
+        lines = [Content.styled(f"killed · u undoes it · {left}", "$error")]
     elif full and doing:
         lines.append(Content(doing))
     if waits := agent.queued + len(agent.messages):

@@ -6,15 +6,17 @@ Owns the frame around a pane's content; refuses to know the content. Base of the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.cells import cell_len
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.message import Message
-from textual.widgets import Static
 
 from gshtui.ui.bindings import bind
+from gshtui.ui.widgets.body import Body
 from gshtui.ui.widgets.drag import Drag
 
 
@@ -59,8 +61,8 @@ class Pane(VerticalScroll):
         self._title = title
         self._number = number
         self._empty = Content(empty)
-        self._shown = self._empty
-        self._body = Static(self._empty, markup=False, classes="pane-body -empty")
+        self._shown: Content | None = self._empty
+        self._body = Body(self._empty, classes="pane-body -empty")
         self._drag = Drag(self, pane)
         self._extra: str | None = None
         self.label("")
@@ -71,11 +73,17 @@ class Pane(VerticalScroll):
     def show(self, content: Content | None) -> None:
         """Show this; nothing: the words about what will appear here."""
         shown = self._empty if content is None else content
-        if shown == self._shown:
-            return
         before, self._shown = self._shown, shown
+        if before is not None and shown.is_same(before):
+            return
         self._body.set_class(content is None, "-empty")
-        self._body.update(shown, layout=not self._as_high(before, shown))
+        self._body.put(shown, layout=before is None or not self._as_high(before, shown))
+
+    def show_lines(self, lines: Sequence[Content]) -> None:
+        """Show lines of which none is wider than the pane; what is drawn anew is those that are others."""
+        self._shown = None
+        self._body.remove_class("-empty")
+        self._body.put_lines(lines)
 
     def _as_high(self, one: Content, other: Content) -> bool:
         """Whether both surely need the same height, so that nothing has to be laid out again."""
