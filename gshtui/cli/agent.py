@@ -6,6 +6,7 @@ import click
 
 from gshtui.cli.agent_run import run
 from gshtui.cli.agent_spawn import spawn
+from gshtui.cli.names import AGENT
 from gshtui.cli.options import json_option, yes_option
 
 
@@ -29,7 +30,7 @@ def ls(everywhere: bool, as_json: bool) -> int:
 
 
 @agent.command()
-@click.argument("id")
+@click.argument("id", type=AGENT)
 @json_option
 def show(id: str, as_json: bool) -> int:
     """Print an agent's report; while it has none, what its terminal shows.
@@ -42,7 +43,7 @@ def show(id: str, as_json: bool) -> int:
 
 
 @agent.command()
-@click.argument("id")
+@click.argument("id", type=AGENT)
 @json_option
 def attach(id: str, as_json: bool) -> int:
     """Show an agent full-screen in this terminal; detach with tmux's keys (ctrl+b d).
@@ -55,7 +56,7 @@ def attach(id: str, as_json: bool) -> int:
 
 
 @agent.command()
-@click.argument("id")
+@click.argument("id", type=AGENT)
 @click.argument("text", nargs=-1, required=True)
 @click.option("--now", is_flag=True, help="Also while it is busy; otherwise it gets the words when it rests.")
 @json_option
@@ -67,7 +68,7 @@ def send(id: str, text: tuple[str, ...], now: bool, as_json: bool) -> int:
 
 
 @agent.command()
-@click.argument("id")
+@click.argument("id", type=AGENT)
 @click.option("--status", default="", metavar="S", help="Wait for this status, or several with commas.")
 @click.option("--timeout", type=click.FloatRange(0, 1e6), default=600.0, show_default=True, help="Seconds at most.")
 @json_option
@@ -78,7 +79,7 @@ def wait(id: str, status: str, timeout: float, as_json: bool) -> int:
 
 
 @agent.command()
-@click.argument("id")
+@click.argument("id", type=AGENT)
 @json_option
 def interrupt(id: str, as_json: bool) -> int:
     """Stop what an agent is doing; it stays."""
@@ -86,7 +87,7 @@ def interrupt(id: str, as_json: bool) -> int:
 
 
 @agent.command()
-@click.argument("id")
+@click.argument("id", type=AGENT)
 @json_option
 def restart(id: str, as_json: bool) -> int:
     """End an agent's program and start it again, with its conversation where the program can."""
@@ -94,7 +95,7 @@ def restart(id: str, as_json: bool) -> int:
 
 
 @agent.command()
-@click.argument("id")
+@click.argument("id", type=AGENT)
 @click.argument("name")
 @json_option
 def rename(id: str, name: str, as_json: bool) -> int:
@@ -103,7 +104,7 @@ def rename(id: str, name: str, as_json: bool) -> int:
 
 
 @agent.command()
-@click.argument("id")
+@click.argument("id", type=AGENT)
 @yes_option("Do not ask, also when something is unsaved.")
 @json_option
 def kill(id: str, yes: bool, as_json: bool) -> int:
@@ -118,7 +119,7 @@ def kill(id: str, yes: bool, as_json: bool) -> int:
 
 
 @agent.command()
-@click.argument("id")
+@click.argument("id", type=AGENT)
 @json_option
 def recover(id: str, as_json: bool) -> int:
     """Bring a lost agent back with its conversation; `all` brings back every one of this folder, one at a time."""
@@ -126,7 +127,7 @@ def recover(id: str, as_json: bool) -> int:
 
 
 @agent.command()
-@click.argument("id")
+@click.argument("id", type=AGENT)
 @json_option
 def seen(id: str, as_json: bool) -> int:
     """Mark an agent's report as read."""
@@ -134,7 +135,7 @@ def seen(id: str, as_json: bool) -> int:
 
 
 @agent.command()
-@click.argument("id")
+@click.argument("id", type=AGENT)
 @json_option
 def remove(id: str, as_json: bool) -> int:
     """Take an agent that has ended off the list; its conversation is kept."""

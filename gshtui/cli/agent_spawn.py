@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import click
 
+from gshtui.cli.names import MODEL, PERSONA, PROFILE, PROVIDER
 from gshtui.cli.options import json_option
 
 
 @click.command(short_help="Start an agent and print its ID.")
 @click.argument("prompt", nargs=-1)
 @click.option("--name", default="", metavar="N", help="A word to know it by; made unique.")
-@click.option("--persona", default="", metavar="P", help="explore (reads only), test, build, or one of yours.")
-@click.option("--model", default="", metavar="M", help="Model; default: the configuration's.")
-@click.option("--provider", default="", metavar="P", help="Provider, where the model alone does not say it.")
+@click.option(
+    "--persona", type=PERSONA, default="", metavar="P", help="explore (reads only), test, build, or one of yours."
+)
+@click.option("--model", type=MODEL, default="", metavar="M", help="Model; default: the configuration's.")
+@click.option(
+    "--provider", type=PROVIDER, default="", metavar="P", help="Provider, where the model alone does not say it."
+)
 @click.option("--tool", "tools", multiple=True, metavar="T", help="The only tools that it may use; may be repeated.")
 @click.option("--max-iterations", type=click.IntRange(0, 10_000), default=0, help="Model requests a turn.")
 @click.option(
@@ -20,9 +25,17 @@ from gshtui.cli.options import json_option
 )
 @click.option("--background", is_flag=True, help="It ends when its task is done; `agent show ID` prints the report.")
 @click.option("--worktree", default="", metavar="BRANCH", help="Make a git worktree of this branch, and work there.")
-@click.option("--cli", default="", metavar="COMMAND", help="Anyone's program instead of one of ours: claude, bash …")
-@click.option("--profile", default="", metavar="P", help="Profile of that program; default: by its name.")
-@click.option("--cwd", default="", metavar="FOLDER", help="Folder to start in; default: this one.")
+@click.option(
+    "--cli", type=PROFILE, default="", metavar="COMMAND", help="Anyone's program instead of one of ours: claude, bash …"
+)
+@click.option("--profile", type=PROFILE, default="", metavar="P", help="Profile of that program; default: by its name.")
+@click.option(
+    "--cwd",
+    default="",
+    type=click.Path(file_okay=False),
+    metavar="FOLDER",
+    help="Folder to start in; default: this one.",
+)
 @json_option
 def spawn(
     prompt: tuple[str, ...],

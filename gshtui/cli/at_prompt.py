@@ -13,6 +13,7 @@ import click
 
 from gshtui.cli.agent import agent
 from gshtui.cli.config import config
+from gshtui.cli.names import MODEL, PROVIDER, SESSION
 from gshtui.cli.options import agent_option, json_option, yes_option
 from gshtui.cli.prompt import prompt
 from gshtui.cli.session import session
@@ -86,10 +87,10 @@ class AtPrompt(click.Group):
 )
 @click.option("--background", "-b", is_flag=True, help="An agent of its own does it in a terminal of its own.")
 @click.option("--new", "-n", is_flag=True, help="Begin a new conversation.")
-@click.option("--session", default="", metavar="ID", help="Go on with this conversation.")
+@click.option("--session", type=SESSION, default="", metavar="ID", help="Go on with this conversation.")
 @agent_option("Agent to ask.")
-@click.option("--provider", default="", metavar="NAME", help="Provider to ask.")
-@click.option("--model", default="", metavar="NAME", help="Model to ask.")
+@click.option("--provider", type=PROVIDER, default="", metavar="NAME", help="Provider to ask.")
+@click.option("--model", type=MODEL, default="", metavar="NAME", help="Model to ask.")
 @click.option("--timeout", type=click.FloatRange(0.001, 1e7), metavar="SECONDS", help="Give up after this time.")
 @yes_option("Let tools run without a question as far as policy allows: inside the project.")
 @json_option

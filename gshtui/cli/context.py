@@ -9,13 +9,14 @@ from collections.abc import Callable
 
 import click
 
+from gshtui.cli.names import AGENT
 from gshtui.cli.options import json_option
 
 SECTIONS = ("system", "call", "memory", "tools", "history", "input")
 
 
 @click.command(short_help="What an agent's model is sent, section by section.")
-@click.argument("agent", required=False, default="main")
+@click.argument("agent", required=False, default="main", type=AGENT)
 @click.option("--section", type=click.Choice(SECTIONS), help="This section's blocks alone.")
 @click.option("--iteration", default="", metavar="N", help="A past request by its number; -1 is the last one sent.")
 @click.option("--diff", nargs=2, metavar="A B", help="What differs between two requests, or between two agents' next.")
@@ -50,7 +51,7 @@ def context(
 
 
 @click.command(short_help="An agent's requests and cuts over time.")
-@click.argument("agent", required=False, default="main")
+@click.argument("agent", required=False, default="main", type=AGENT)
 @click.option("--limit", type=click.IntRange(1, 100_000), default=10, show_default=True, help="Lines at most.")
 @click.option("--cut", default="", metavar="ID", help="One cut: its receipt, item by item.")
 @json_option
@@ -66,7 +67,7 @@ def _preview(function: Callable[..., int]) -> Callable[..., int]:
 
 
 @click.command(short_help="Replace an agent's conversation so far by a summary.")
-@click.argument("agent", required=False, default="main")
+@click.argument("agent", required=False, default="main", type=AGENT)
 @click.option("--focus", default="", metavar="TEXT", help="What the summary should dwell on.")
 @_preview
 @json_option
@@ -82,7 +83,7 @@ def compact(agent: str, focus: str, preview: bool, as_json: bool) -> int:
 
 
 @click.command(short_help="Replace an agent's old tool outputs by placeholders.")
-@click.argument("agent", required=False, default="main")
+@click.argument("agent", required=False, default="main", type=AGENT)
 @_preview
 @json_option
 def prune(agent: str, preview: bool, as_json: bool) -> int:

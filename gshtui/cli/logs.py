@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from gshtui.cli.names import AGENT
 from gshtui.cli.options import json_option
 
 _TYPES = ["truncation", "prune", "compaction", "tool_call", "bash_exec", "prompt", "usage", "error"]
@@ -13,7 +14,7 @@ _TYPES = ["truncation", "prune", "compaction", "tool_call", "bash_exec", "prompt
 @click.argument("query", nargs=-1)
 @click.option("--follow", "-f", is_flag=True, help="Go on with what comes, until it is interrupted.")
 @click.option("--type", "kind", type=click.Choice(_TYPES), default=None, help="Only this kind of record.")
-@click.option("--agent", default="", metavar="NAME", help="Only of this agent.")
+@click.option("--agent", type=AGENT, default="", metavar="NAME", help="Only of this agent.")
 @click.option("--since", default="", metavar="WHEN", help="Only from then on: 2h, 7d, today, 2026-11-21 …")
 @click.option("--until", default="", metavar="WHEN", help="Only before that moment.")
 @click.option("--limit", "-n", type=click.IntRange(0, 1_000_000), default=50, show_default=True,

@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 
 import click
 
+from gshtui.cli.names import AGENT
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -47,4 +49,4 @@ def yes_option(help: str) -> Callable[[F], F]:
 
 def agent_option(help: str) -> Callable[[F], F]:
     """`--agent NAME`."""
-    return click.option("--agent", default="main", show_default=True, metavar="NAME", help=help)
+    return click.option("--agent", type=AGENT, default="main", show_default=True, metavar="NAME", help=help)

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import click
 
+from gshtui.cli.names import MODEL, PROVIDER, SESSION
 from gshtui.cli.options import agent_option, json_option, set_option, yes_option
 
 
 @click.command(short_help="One turn without a window.")
 @click.argument("text", nargs=-1)
 @agent_option("Agent to ask.")
-@click.option("--provider", default="", metavar="NAME", help="Provider: anthropic, openai, gemini, ollama, offline.")
-@click.option("--model", default="", metavar="NAME", help="Model; alone it also says which provider.")
-@click.option("--session", default="", metavar="ID", help="Go on with this conversation, or with `latest`.")
+@click.option(
+    "--provider",
+    type=PROVIDER,
+    default="",
+    metavar="NAME",
+    help="Provider: anthropic, openai, gemini, ollama, offline.",
+)
+@click.option("--model", type=MODEL, default="", metavar="NAME", help="Model; alone it also says which provider.")
+@click.option(
+    "--session", type=SESSION, default="", metavar="ID", help="Go on with this conversation, or with `latest`."
+)
 @click.option(
     "--max-iterations", type=click.IntRange(1, 10_000), metavar="N", help="Model requests that the turn may take."
 )

@@ -20,6 +20,7 @@ from gshtui.cli.config import config
 from gshtui.cli.context import compact, context, prune, timeline
 from gshtui.cli.doctor import doctor
 from gshtui.cli.logs import logs
+from gshtui.cli.names import AGENT, MODEL, PROVIDER, SESSION
 from gshtui.cli.options import json_option
 from gshtui.cli.prompt import prompt
 from gshtui.cli.run import run as run_command
@@ -73,10 +74,15 @@ def _version(context: click.Context, _parameter: click.Parameter, value: bool) -
 )
 @click.option("--continue", "-c", "latest", is_flag=True, help="Open the last conversation of the folder.")
 @click.option("--new", is_flag=True, help="Start a new conversation without asking.")
-@click.option("--resume", metavar="ID", help="Open this conversation.")
-@click.option("--agent", metavar="NAME", help="Agent to talk to.")
-@click.option("--provider", metavar="NAME", help="Provider to start with: anthropic, openai, gemini, ollama, offline.")
-@click.option("--model", metavar="NAME", help="Model to start with.")
+@click.option("--resume", type=SESSION, metavar="ID", help="Open this conversation.")
+@click.option("--agent", type=AGENT, metavar="NAME", help="Agent to talk to.")
+@click.option(
+    "--provider",
+    type=PROVIDER,
+    metavar="NAME",
+    help="Provider to start with: anthropic, openai, gemini, ollama, offline.",
+)
+@click.option("--model", type=MODEL, metavar="NAME", help="Model to start with.")
 @json_option
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Say the version.")
 @click.pass_context

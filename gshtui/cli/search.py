@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from gshtui.cli.names import AGENT
 from gshtui.cli.options import json_option
 
 _SOURCES = ["shell_history", "sessions", "logs"]
@@ -20,10 +21,16 @@ class _Source(click.Choice[str]):
 @click.command(short_help="Find shell commands, past conversations, log records.")
 @click.argument("source", type=_Source(_SOURCES))
 @click.argument("query", nargs=-1)
-@click.option("--cwd", default="", metavar="FOLDER", help="Only in this folder or below (shell_history, sessions).")
+@click.option(
+    "--cwd",
+    default="",
+    type=click.Path(file_okay=False),
+    metavar="FOLDER",
+    help="Only in this folder or below (shell_history, sessions).",
+)
 @click.option("--exit-code", type=click.IntRange(-1, 255), help="Exit code; -1: any failure (shell_history).")
 @click.option("--event-type", default="", metavar="TYPE", help="Kind of record: bash_exec, tool_call, error … (logs).")
-@click.option("--agent", default="", metavar="NAME", help="Only what this agent did (shell_history, logs).")
+@click.option("--agent", type=AGENT, default="", metavar="NAME", help="Only what this agent did (shell_history, logs).")
 @click.option("--since", default="", metavar="WHEN", help="Only from then on: 2h, 7d, today, 2026-11-21 …")
 @click.option("--until", default="", metavar="WHEN", help="Only before that moment.")
 @click.option("--last-n", "-n", type=click.IntRange(1, 50), default=20, show_default=True, help="Results at most.")

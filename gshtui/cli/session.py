@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import click
 
+from gshtui.cli.names import SESSION
 from gshtui.cli.options import json_option, yes_option
 
 
@@ -27,7 +28,7 @@ def ls(everywhere: bool, limit: int, as_json: bool) -> int:
 
 
 @session.command()
-@click.argument("id", required=False, default="")
+@click.argument("id", required=False, default="", type=SESSION)
 @click.option("--all", "whole", is_flag=True, help="All messages.")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="Messages at most.")
 @json_option
@@ -37,7 +38,7 @@ def show(id: str, whole: bool, limit: int, as_json: bool) -> int:
 
 
 @session.command()
-@click.argument("id", required=False, default="latest")
+@click.argument("id", required=False, default="latest", type=SESSION)
 @json_option
 def resume(id: str, as_json: bool) -> int:
     """Open the window with a conversation.
@@ -55,9 +56,16 @@ def resume(id: str, as_json: bool) -> int:
 
 
 @session.command()
-@click.argument("id", required=False, default="")
+@click.argument("id", required=False, default="", type=SESSION)
 @click.option("--format", "form", type=click.Choice(["jsonl", "markdown"]), help="Default: by the file's name.")
-@click.option("--out", "-o", default="", metavar="FILE", help="Write to a new file instead of standard output.")
+@click.option(
+    "--out",
+    "-o",
+    default="",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Write to a new file instead of standard output.",
+)
 @json_option
 def export(id: str, form: str | None, out: str, as_json: bool) -> int:
     """Export a conversation.
@@ -80,7 +88,7 @@ def search(words: tuple[str, ...], everywhere: bool, limit: int, as_json: bool) 
 
 
 @session.command()
-@click.argument("id")
+@click.argument("id", type=SESSION)
 @click.argument("title", nargs=-1, required=True)
 @json_option
 def rename(id: str, title: tuple[str, ...], as_json: bool) -> int:
@@ -89,7 +97,7 @@ def rename(id: str, title: tuple[str, ...], as_json: bool) -> int:
 
 
 @session.command()
-@click.argument("ids", nargs=-1, required=True, metavar="ID…")
+@click.argument("ids", nargs=-1, type=SESSION, required=True, metavar="ID…")
 @yes_option("Do not ask, also in a terminal.")
 @json_option
 def rm(ids: tuple[str, ...], yes: bool, as_json: bool) -> int:

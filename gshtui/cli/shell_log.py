@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from gshtui.cli.names import AGENT
 from gshtui.cli.options import json_option
 
 
@@ -11,9 +12,17 @@ from gshtui.cli.options import json_option
 @click.argument("words", nargs=-1)
 @click.option("--failed", is_flag=True, help="Only what ended with another status than 0.")
 @click.option("--exit", "code", type=int, metavar="N", help="Only what ended with this status.")
-@click.option("--cwd", default="", metavar="FOLDER", help="Only in this folder and below; `.` is this one.")
+@click.option(
+    "--cwd",
+    default="",
+    type=click.Path(file_okay=False),
+    metavar="FOLDER",
+    help="Only in this folder and below; `.` is this one.",
+)
 @click.option("--shell", default="", metavar="ID", help="Only of this shell; `.` is the one you are in.")
-@click.option("--agent", default=None, metavar="NAME", help="Only what this agent ran; empty: only what people ran.")
+@click.option(
+    "--agent", type=AGENT, default=None, metavar="NAME", help="Only what this agent ran; empty: only what people ran."
+)
 @click.option("--since", default="", metavar="TIME", help="Not older: 30m, 2h, 3d, 2026-11-20, 2026-11-20T14:30.")
 @click.option("--until", default="", metavar="TIME", help="Older than this.")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="Commands at most.")

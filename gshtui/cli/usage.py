@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from gshtui.cli.names import AGENT, MODEL, SESSION
 from gshtui.cli.options import json_option
 
 
@@ -11,9 +12,15 @@ from gshtui.cli.options import json_option
 @click.option("--by", type=click.Choice(["day", "agent", "model", "session"]), default="day", show_default=True,
               help="What each line is.")  # fmt: skip
 @click.option("--since", default="", metavar="WHEN", help="Only from then on: 2h, 7d, today, 2026-11-21 …")
-@click.option("--agent", default="", metavar="NAME", help="Only this agent's.")
-@click.option("--model", default="", metavar="NAME", help="Only this model's.")
-@click.option("--session", default="", metavar="ID", help="Only of this conversation and the agents started from it.")
+@click.option("--agent", type=AGENT, default="", metavar="NAME", help="Only this agent's.")
+@click.option("--model", type=MODEL, default="", metavar="NAME", help="Only this model's.")
+@click.option(
+    "--session",
+    type=SESSION,
+    default="",
+    metavar="ID",
+    help="Only of this conversation and the agents started from it.",
+)
 @json_option
 def usage(by: str, since: str, agent: str, model: str, session: str, as_json: bool) -> int:
     """Show what model requests used, by day, agent, model or conversation, of every folder.

@@ -1,0 +1,86 @@
+"""TAB behind `gsh` and `gsh-tui` in real shells, answered by the real program."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+
+from gshtui.bus.fleet import AgentRow, SpawnRequest
+from gshtui.bus.messages import Message, Text
+from gshtui.settings import paths
+from gshtui.store.store import Store
+from tests.kit.command import ROOT
+from tests.kit.home import Home
+from tests.kit.shells import Shell
+
+BEFORE = {"zsh": "bindkey -e; autoload -Uz compinit; compinit -u -d $HOME/.zcompdump", "bash": ""}
+
+
+@pytest.fixture(params=["zsh", "bash"])
+def shell(home: Home, request: pytest.FixtureRequest) -> Shell:
+    file = home.path / "bin" / "gsh-tui"
+    file.parent.mkdir()
+    file.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m gshtui "$@"\n')
+    file.chmod(0o755)
+    os.environ["GSH_TUI"] = str(file)
+    (home.path / "project-with-a-name").mkdir()
+    made = Shell(
+        program=request.param, editor=True, before=f"{BEFORE[request.param]}\nPATH={file.parent}:/usr/bin:/bin"
+    )
+    request.addfinalizer(made.close)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("typed", "whole"),
+    [
+        ("gsh-tui sess", "gsh-tui session"),
+        ("gsh-tui session sh", "gsh-tui session show"),
+        ("gsh-tui shell un", "gsh-tui shell uninstall"),
+        ("gsh --backg", "gsh --background"),
+        ("gsh-tui agent spawn --pers", "gsh-tui agent spawn --persona"),
+        ("gsh-tui agent spawn --persona expl", "gsh-tui agent spawn --persona explore"),
+        ("gsh-tui agent spawn --cli aid", "gsh-tui agent spawn --cli aider"),
+        ("gsh-tui prompt --provider offl", "gsh-tui prompt --provider offline"),
+        ("gsh sho", "gsh show"),
+        ("gsh agents rena", "gsh agents rename"),
+        ("gsh-tui agent spawn --cwd proj", "gsh-tui agent spawn --cwd project-with-a-name"),
+    ],
+)
+def test_the_rest_of_a_word(shell: Shell, typed: str, whole: str) -> None:
+    shell.type(f"{typed}\t")
+    shell.until(whole.encode())
+
+
+def test_several_that_are_possible(shell: Shell) -> None:
+    shell.type("gsh-tui session \t\t")
+    for word in (b"ls", b"show", b"resume", b"export"):
+        shell.until(word)
+
+
+async def test_names_of_the_record(shell: Shell) -> None:
+    store = await Store.open(paths.data_dir() / "gsh.db")
+    try:
+        await store.add_agent(AgentRow(id="", name="fix-the-lexer", home="/p"), SpawnRequest())
+        session = await store.create_session(cwd=os.environ["HOME"], agent="main", title="about parsers")
+        message = Message("m1", "user", (Text("hello"),))
+        await store.append(session.id, message)
+    finally:
+        await store.close()
+    for typed, whole in (
+        ("gsh show 00", "gsh show 0001"),
+        ("gsh-tui agent kill 00", "gsh-tui agent kill 0001"),
+        (f"gsh-tui session export {session.id[:4]}", f"gsh-tui session export {session.id}"),
+    ):
+        shell.type(f"\x15{typed}\t")
+        shell.until(whole.encode())
+
+
+def test_no_record_no_names_and_no_noise(shell: Shell) -> None:
+    shell.type("gsh show 00\t")
+    shell.until(b"\x07")
+    shell.type("\x15: still here\n")
+    assert shell.wait() == 0
+    assert b"Error" not in shell.output and b"Traceback" not in shell.output
