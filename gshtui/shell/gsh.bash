@@ -302,11 +302,13 @@ _gsh_bind() {
     while read -r id do key; do
         ((++number))
         [[ -z ${_gsh_option[$id]+x} ]] || key=${_gsh_option[$id]}
-        [[ $key =~ ^(\^[A-Z])+$ ]] || continue
+        [[ $key =~ ^(\^?[A-Za-z])+$ ]] || continue
+        # ctrl+c is the terminal's own key, which comes before ours: the plain letter does it.
+        [[ $key != *?^C ]] || key=${key%^C}c
         key=${key//^/\\C-}
         for map in emacs vi-insert; do
             bind -m $map -x "\"\\e[gsh$number~\": $do" 2>/dev/null
-            bind -m $map "\"${key,,}\": \"\\e[gsh$number~\\C-m\"" 2>/dev/null
+            bind -m $map "\"$key\": \"\\e[gsh$number~\\C-m\"" 2>/dev/null
         done
     done <<'KEYS'
 invoke_llm _gsh_invoke ^G

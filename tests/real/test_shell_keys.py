@@ -11,24 +11,13 @@ import pytest
 from gshtui.settings.load import load
 from gshtui.shell import options
 from tests.kit.home import Home
+from tests.kit.shell_keys import folder_of_fzf, program_that_echoes
 from tests.kit.shells import Shell
-
-PROGRAM = """#!/bin/sh
-[ "$1 $2" = "shell menu" ] && { cat "$HOME/menu"; exit; }
-for word in "$@"; do printf '[%s]' "$word"; done; echo
-exit 6
-"""
 
 
 @pytest.fixture
 def program(home: Home) -> Path:
-    file = home.path / "bin" / "gsh-tui"
-    file.parent.mkdir()
-    file.write_text(PROGRAM)
-    file.chmod(0o755)
-    os.environ["GSH_TUI"] = str(file)
-    (home.path / "menu").write_text("")
-    return file
+    return program_that_echoes(home)
 
 
 @pytest.fixture
@@ -72,6 +61,15 @@ def test_attaching_to_one_of_several(home: Home, shell: Shell) -> None:
     (home.path / "menu").write_text("0003\t0003  fix  thinking\n0004\t0004  try  idle\n")
     pressed(shell, "\x18\x01", "Attach to:")
     pressed(shell, "2", "[gsh][attach][0004]")
+
+
+def test_attaching_by_fzf(home: Home, program: Path) -> None:
+    (home.path / "menu").write_text("0003\t0003  fix  thinking\n0004\t0004  try  idle\n")
+    shell = Shell(editor=True, before=f"bindkey -e; PATH={folder_of_fzf(home)}:/usr/bin:/bin")
+    try:
+        pressed(shell, "\x18\x01", "[gsh][attach][0004]")
+    finally:
+        shell.close()
 
 
 def test_interrupting(home: Home, shell: Shell) -> None:

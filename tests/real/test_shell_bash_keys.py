@@ -1,0 +1,93 @@
+"""`gsh` and its keys in a real bash with readline; for `gsh-tui` stands a program that says what it was told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gshtui.settings.load import load
+from gshtui.shell import options
+from tests.kit.home import Home
+from tests.kit.shell_keys import folder_of_fzf, program_that_echoes
+from tests.kit.shells import Shell
+
+TWO = "0003\t0003  fix  thinking\n0004\t0004  try  idle\n"
+
+
+@pytest.fixture
+def program(home: Home) -> Path:
+    return program_that_echoes(home)
+
+
+@pytest.fixture
+def shell(program: Path) -> Iterator[Shell]:
+    made = Shell(program="bash", editor=True, before="PATH=/usr/bin:/bin")
+    yield made
+    made.close()
+
+
+def pressed(shell: Shell, keys: str, wanted: str) -> None:
+    """Press keys; what is wanted has to appear."""
+    shell.type(keys)
+    shell.until(wanted.encode())
+
+
+def test_words_with_signs_are_words_and_patterns_are_patterns_again(shell: Shell) -> None:
+    shell.run("cd /")
+    pressed(shell, "gsh what is this? and *\n", "[gsh][what][is][this?][and][*]")
+    assert shell.wait() == 6
+    assert "bin" in shell.ran("echo *")
+
+
+def test_the_key_sends_the_line_as_it_is(shell: Shell) -> None:
+    pressed(shell, "it's \"half 😀 $HOME `x`\x07", "[gsh][--][it's \"half 😀 $HOME `x`]")
+    assert shell.wait() == 6
+
+
+def test_the_list(shell: Shell) -> None:
+    pressed(shell, "\x18\x0c", "[gsh][agents]")
+
+
+def test_attaching_to_the_only_one(home: Home, shell: Shell) -> None:
+    (home.path / "menu").write_text("0003\t0003  fix  thinking\n")
+    pressed(shell, "\x18\x01", "[agent][attach][0003]")
+
+
+def test_attaching_to_one_of_several(home: Home, shell: Shell) -> None:
+    (home.path / "menu").write_text(TWO)
+    pressed(shell, "\x18\x01", "Attach: ")
+    pressed(shell, "2\n", "[agent][attach][0004]")
+
+
+def test_attaching_by_fzf(home: Home, program: Path) -> None:
+    (home.path / "menu").write_text(TWO)
+    shell = Shell(program="bash", editor=True, before=f"PATH={folder_of_fzf(home)}:/usr/bin:/bin")
+    try:
+        pressed(shell, "\x18\x01", "[agent][attach][0004]")
+    finally:
+        shell.close()
+
+
+def test_interrupting(home: Home, shell: Shell) -> None:
+    (home.path / "menu").write_text("0003\t0003  fix  thinking\n")
+    pressed(shell, "\x18c", "[agent][interrupt][0003]")
+
+
+def test_nobody_to_attach_to(shell: Shell) -> None:
+    pressed(shell, "\x18\x01", "No agent is there.")
+
+
+def test_keys_of_the_settings(home: Home, program: Path) -> None:
+    file = home.config / "gsh" / "config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text('[keybindings]\ninvoke_llm = "^Xg"\nlist_agents = ""\n')
+    options.write(load(home.path).settings)
+    shell = Shell(program="bash", editor=True, before="PATH=/usr/bin:/bin")
+    try:
+        pressed(shell, "two words\x18g", "[gsh][--][two words]")
+        shell.wait()
+        assert "gsh3" not in shell.ran("bind -s")
+    finally:
+        shell.close()
