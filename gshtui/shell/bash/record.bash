@@ -1,0 +1,155 @@
+# What is told of a shell: its beginning, commands, folders, remarks, its end. Sourced by gsh.bash.
+#
+# Owns the hooks; refuses to change a status, to print, and to end the shell.
+
+# Once, before the first line. This alone starts something: a subshell that makes the file, for you alone.
+_gsh_begin() {
+    local REPLY data=$HOME/.local/share part tty host pane server cwd parent
+    [[ ${XDG_DATA_HOME-} != /* ]] || data=$XDG_DATA_HOME
+    _gsh_now
+    _gsh_shell=$$-$REPLY-$RANDOM$RANDOM
+    _gsh_read_options
+    part=$data
+    while [[ ! -e $part && $part == /*/* ]]; do part=${part%/*}; done
+    [[ -O $part && -w $part ]] || return 0  # somebody else's home: sudo, su
+    data=$data/gsh/spool
+    (umask 077 && { [[ -d $data ]] || command mkdir -p "$data"; } && [[ -O $data && ! -L $data ]] \
+        && : >"$data/$_gsh_shell.jsonl" && : >"$data/.$_gsh_shell.line") 2>/dev/null || return 0
+    _gsh_spool=$data/$_gsh_shell.jsonl _gsh_last=$data/.$_gsh_shell.line
+    _gsh_json "$HOSTNAME" 300; host=$REPLY
+    _gsh_json "${TMUX:+${TMUX_PANE-}}" 100; pane=$REPLY
+    _gsh_json "${TMUX%%,*}" 1000; server=$REPLY
+    _gsh_json "$PWD" 4096; cwd=$REPLY
+    _gsh_json "${GSH_SHELL_ID-}" 100; parent=$REPLY
+    tty=$(tty 2>/dev/null); _gsh_json "$tty" 200; _gsh_tty=$REPLY
+    export GSH_SHELL_ID=$_gsh_shell
+    _gsh_line ShellStarted "\"pid\":$$,\"program\":\"bash\",\"version\":\"${BASH_VERSION%%(*}\",\"tty\":$_gsh_tty,\"pane\":$pane,\"socket\":$server,\"host\":$host,\"cwd\":$cwd,\"parent\":$parent"
+}
+
+# The line that was typed, in REPLY; empty when it is not in the history. No fork: by way of a file of ours.
+_gsh_typed() {
+    local LC_ALL=C entry pattern='^ *([0-9]+)[* ] ?(.*)$' number
+    REPLY='' _gsh_fresh=''
+    [[ -n $_gsh_last ]] || return 0
+    HISTTIMEFORMAT='' builtin history 1 >"$_gsh_last" 2>/dev/null || return 0
+    IFS= read -r -d '' entry <"$_gsh_last"
+    : >"$_gsh_last"
+    [[ ${entry%$'\n'} =~ $pattern ]] || return 0
+    number=${BASH_REMATCH[1]}
+    if [[ $number != "$_gsh_history" ]]; then
+        _gsh_history=$number _gsh_fresh=1 REPLY=${BASH_REMATCH[2]}
+    elif [[ ${HISTCONTROL-} != *ignorespace* && ${HISTCONTROL-} != *ignoreboth* || ${BASH_REMATCH[2]} == "${1%% *}"* ]]; then
+        REPLY=${BASH_REMATCH[2]}  # the same line once more, which the history holds once
+    fi
+}
+
+_gsh_kept() {
+    local pattern
+    [[ -n $1 && $1 != [[:space:]]* && ! -e $_gsh_state/paused && $1 != gsh[[:space:]]*run[[:space:]]*--[[:space:]]* ]] || return 1
+    for pattern in ${_gsh_ignored[@]+"${_gsh_ignored[@]}"}; do
+        # shellcheck disable=SC2053  # it is a pattern
+        [[ $1 != $pattern ]] || return 1
+    done
+}
+
+# A command is about to run.
+_gsh_started() {
+    local REPLY typed command cut=''
+    [[ -n $_gsh_shell ]] || _gsh_begin
+    _gsh_open=''
+    _gsh_typed "$1"; typed=$REPLY
+    _gsh_kept "$typed" || return 0
+    ((++_gsh_number))
+    _gsh_json "$typed" 16000; command=$REPLY
+    ((${#command} <= 40000)) || { _gsh_json "$typed" 5000; command=$REPLY; }
+    ((_gsh_cut == 0)) || cut=",\"cut\":$_gsh_cut"
+    _gsh_json "$PWD" 4096
+    _gsh_folder=$PWD _gsh_open=1
+    _gsh_line ShellCommandStarted "\"number\":$_gsh_number,\"command\":$command,\"cwd\":$REPLY,\"pid\":$$,\"tty\":$_gsh_tty${TMUX:+,\"pane\":\"${TMUX_PANE//[^%0-9]/}\"}$cut"
+    _gsh_now; _gsh_began=$REPLY
+}
+
+# The prompt is about to be shown. `$1`: the status of the last command; the rest: those of its pipeline.
+_gsh_ended() {
+    local REPLY took cwd status=$1 IFS=,
+    shift
+    if [[ -n $_gsh_open ]]; then
+        _gsh_open=''
+        _gsh_now
+        took=$((REPLY - _gsh_began))
+        ((took >= 0)) || took=0  # the clock was set back
+        printf -v took '%d.%06d' $((took / 1000000)) $((took % 1000000))
+        _gsh_json "$PWD" 4096; cwd=$REPLY
+        _gsh_line ShellCommandFinished "\"number\":$_gsh_number,\"exit\":$status,\"pipestatus\":[$*],\"duration\":$took,\"cwd\":$cwd"
+        if [[ $PWD != "$_gsh_folder" ]]; then
+            _gsh_json "$_gsh_folder" 4096
+            _gsh_line ShellFolderChanged "\"old\":$REPLY,\"new\":$cwd"
+        fi
+        return 0
+    fi
+    [[ -n $_gsh_shell ]] || return 0
+    _gsh_typed ''
+    [[ -n $_gsh_fresh && $REPLY == '#'* && ! -e $_gsh_state/paused ]] || return 0
+    took=${REPLY#"${REPLY%%[!#]*}"}
+    _gsh_json "${took#"${took%%[![:space:]]*}"}" 16000; took=$REPLY
+    _gsh_json "$PWD" 4096
+    _gsh_line ShellNoted "\"text\":$took,\"cwd\":$REPLY"
+}
+
+_gsh_left() {
+    [[ -n $_gsh_shell ]] || return 0
+    _gsh_line ShellEnded
+    (command rm -f -- "$_gsh_last") 2>/dev/null
+    return 0
+}
+
+# The hooks. `$?`, the pipeline's statuses and `$_` are as they would be without us.
+_gsh_debug() {
+    [[ -n $_gsh_armed && $BASH_SUBSHELL == 0 && $BASH_COMMAND != _gsh_first* && -z ${COMP_LINE+x}${READLINE_LINE+x} ]] || return 0
+    _gsh_armed=''
+    _gsh_started "$BASH_COMMAND" 2>/dev/null
+    return 0
+}
+_gsh_first() {
+    _gsh_armed=''
+    [[ ! -s $_gsh_state/notice-$_gsh_shell ]] || _gsh_notices 2>/dev/null
+    _gsh_ended "$@" 2>/dev/null
+    return "$1"
+}
+
+# Words for this shell: an agent that was started here has ended.
+_gsh_notices() {
+    local line file=$_gsh_state/notice-$_gsh_shell
+    [[ -O $file && ! -L $file && ${_gsh_option[notices]-} != no ]] || return 0
+    while IFS= read -r line; do printf '%s\n' "${line//[[:cntrl:]]/}"; done <"$file"
+    : >|"$file"
+}
+
+_gsh_hook() {
+    if [[ -n ${bash_preexec_imported-}${__bp_imported-} ]]; then
+        _gsh_bp_preexec() { _gsh_started "$1" 2>/dev/null; return 0; }
+        _gsh_bp_precmd() { _gsh_first "$?" "${BP_PIPESTATUS[@]:-0}"; return 0; }
+        preexec_functions+=(_gsh_bp_preexec)
+        precmd_functions=(_gsh_bp_precmd ${precmd_functions[@]+"${precmd_functions[@]}"})
+    else
+        local yours
+        yours=$(trap -p DEBUG)
+        yours=${yours#"trap -- '"}
+        yours=${yours%"' DEBUG"}
+        yours=${yours//"'\\''"/"'"}
+        trap -- "_gsh_debug \"\$_\"${yours:+; $yours}" DEBUG
+        # The first word of all must not change a status, and the last one lets the next command be seen.
+        local first='_gsh_first "$?" "${PIPESTATUS[@]}"' last="_gsh_armed=1"
+        if [[ $(declare -p PROMPT_COMMAND 2>/dev/null) == 'declare -a'* ]]; then
+            PROMPT_COMMAND=("$first" "${PROMPT_COMMAND[@]}" "$last")
+        else
+            PROMPT_COMMAND="$first${PROMPT_COMMAND:+$'\n'$PROMPT_COMMAND}"$'\n'"$last"
+        fi
+    fi
+    local ending
+    ending=$(trap -p EXIT)
+    ending=${ending#"trap -- '"}
+    ending=${ending%"' EXIT"}
+    ending=${ending//"'\\''"/"'"}
+    trap -- "_gsh_left${ending:+; $ending}" EXIT
+}
