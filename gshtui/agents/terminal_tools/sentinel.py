@@ -39,13 +39,27 @@ def pattern(token: str) -> str:
     return rf"^\[gsh {token} exit (\d+)\]\s*$"
 
 
-def found(lines: Sequence[str], token: str) -> Found | None:
-    """The command's end and its output between the typed line and the sentinel; `None` while it has not ended."""
+def prompted(typed: str, shell: str) -> tuple[str, ...]:
+    """The lines of what was typed before each of which a shell without an editor of its own prints `> `."""
+    return () if shell in ("zsh", "bash", "fish") else tuple(typed.split("\n")[1:])
+
+
+def found(lines: Sequence[str], token: str, prompted: Sequence[str] = ()) -> Found | None:
+    """The command's end and its output between the typed line and the sentinel; `None` while it has not ended.
+
+    Args:
+        prompted: see there. Where the terminal shows all lines before the shell reads the first, those prompts come
+            behind them, and are no output.
+    """
     expression = re.compile(pattern(token))
     for end in range(len(lines) - 1, -1, -1):
         if match := expression.match(lines[end]):
             start = typed_end(lines[:end], token)
             output = list(lines[start:end])
+            if start and output:
+                shown = lines[max(0, start - len(prompted)) : start]
+                left = len(prompted) - sum(line in shown for line in (f"> {text}".rstrip() for text in prompted))
+                output[0] = re.sub(rf"^(?:> ?){{0,{left}}}", "", output[0], count=1)
             while output and not output[-1].strip():
                 output.pop()  # the sentinel begins with a line end, in case the output had none
             return Found(int(match[1]), tuple(output), start > 0)

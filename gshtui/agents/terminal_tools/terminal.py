@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -94,11 +95,12 @@ async def run(reach: Reach, told: Told, limit: int, invocation: Invocation, para
             folder = await reach.shared.folder(info, invocation.cwd)
             told.confirm(invocation, folder, f"it is in {folder}")
             await _check_syntax(command, info)
-            token = sentinel.token()
+            token, shell = sentinel.token(), info.command.removeprefix("-")
             async with typing(reach.socket, info.pane):
                 before = await _type(reach, info, command, token)
             try:
-                ended = await _wait(reach, before, token, parameters.timeout_s, invocation.cancelled)
+                prompted = sentinel.prompted(sentinel.line(command, token, shell), shell)
+                ended = await _wait(reach, before, token, prompted, parameters.timeout_s, invocation.cancelled)
             except asyncio.CancelledError:
                 with contextlib.suppress(TmuxError):
                     await asyncio.shield(reach.shared.server.send_keys(info.pane, "C-c"))
@@ -167,7 +169,9 @@ async def _nothing_typed(reach: Reach, info: PaneInfo) -> None:
         await asyncio.sleep(0.1)
 
 
-async def _wait(reach: Reach, before: Marker, token: str, timeout: float, cancelled: asyncio.Event) -> _Ended:
+async def _wait(
+    reach: Reach, before: Marker, token: str, prompted: Sequence[str], timeout: float, cancelled: asyncio.Event
+) -> _Ended:
     """Wait for the sentinel; without one, for the prompt to be back or the time to be over."""
     server, pane = reach.shared.server, before.info.pane
     until = asyncio.get_running_loop().time() + timeout
@@ -187,7 +191,7 @@ async def _wait(reach: Reach, before: Marker, token: str, timeout: float, cancel
         info = await server.pane(pane)
         back = (await reach.shared.front(info)).prompt
         lines = await server.capture(pane, start=-_LINES, styled=False, join=True)
-        if found := sentinel.found([line.rstrip() for line in lines], token):
+        if found := sentinel.found([line.rstrip() for line in lines], token, prompted):
             return _Ended("exit", found.code, "\n".join(found.lines), found.whole)
         if back and ready.reason == "idle":
             return _Ended("stopped", None, await since(server, before))
