@@ -25,14 +25,18 @@ from tests.kit.record import ROOT
 from tests.kit.tmux import DEADLINE, eventually
 
 ECHO = """
-import sys
+import os, sys, tty
 print("ready", flush=True)
 for line in sys.stdin:
-    print("got:" + line.rstrip(), flush=True)
     if line.strip() == "end":
+        tty.setcbreak(0)
+        print("got:end\\033[6n", flush=True)
+        os.read(0, 1)
         sys.exit(int(sys.argv[1]) if len(sys.argv) > 1 else 0)
+    print("got:" + line.rstrip(), flush=True)
 """
-"""An agent that repeats what it is told, and ends when told `end`."""
+"""An agent that repeats what it is told, and ends when told `end`: with the terminal's answer to a question, since the
+system drops what a program has just written to its terminal when it ends at once."""
 
 
 def echo(code: int = 0) -> tuple[str, ...]:

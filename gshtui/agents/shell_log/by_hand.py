@@ -44,9 +44,9 @@ class ByHand:
             shell=self._shell, number=next(self._numbers), command=self._redact(command), cwd=cwd, program="bash",
             at=began, source="run",
         )  # fmt: skip
-        await self._told(record)
         outcome: Outcome | None = None
         try:
+            await self._told(record)
             outcome = await run()
             return outcome
         finally:
