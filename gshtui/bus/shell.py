@@ -50,6 +50,16 @@ class ShellRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     """`shell`, `run` (`gsh run -- …`), `agent`, or `import …`."""
 
 
+class Ran(msgspec.Struct, frozen=True):
+    """A command that was run from a conversation's input line, as it is kept."""
+
+    run: str
+    """Id of the run."""
+    record: ShellRecord
+    printed: str = ""
+    """What is kept of its output."""
+
+
 class ShellNote(msgspec.Struct, frozen=True, omit_defaults=True):
     """A remark, a change of folder or a file's change, between the commands."""
 

@@ -18,6 +18,7 @@ from gshtui.agents.sessions import Sessions
 from gshtui.agents.skills.section import section
 from gshtui.agents.skills.shelf import read_shelf
 from gshtui.agents.toolbox import Ground, Toolbox
+from gshtui.context.ports import Contribution
 from gshtui.context.retrieval.ambient import ambient
 from gshtui.context.system import system_sections
 from gshtui.providers.port import ProviderError
@@ -62,6 +63,12 @@ def _make_agent(hub: Hub) -> Agent:
         record.put_output,
         hub.settings.context.max_tool_output_bytes,
     )
+
+    async def ran_here(_new: bool) -> Contribution:
+        log = hub.shell_log
+        limit = hub.settings.context.max_tool_output_bytes
+        return Contribution() if log is None else await log.news_for(hub.session_of(name), limit)
+
     engine = engine_for(
         hub.bus,
         name,
@@ -70,7 +77,7 @@ def _make_agent(hub: Hub) -> Agent:
         options.cwd,
         lambda: system_sections(name, options.cwd, hub.branch.name, date.today(), hub.skills),
         attended=lambda: options.approvals == "ask",
-        more=options.more if hub.store is None else (ambient(hub.store, hub.settings.context), *options.more),
+        more=(*(() if hub.store is None else (ambient(hub.store, hub.settings.context),)), ran_here, *options.more),
     )
     return Agent(
         hub.bus,

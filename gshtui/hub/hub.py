@@ -136,12 +136,8 @@ class Hub:
         """
         invocation = self.invocation(caller or Caller(), output)
         parsed = parse(self.registry, line)
-        if parsed.command.name == "bash" and self.shell_log is not None and not invocation.caller.is_agent:
-            given = parsed.parameters.model_dump()
-            folder = str(self.options.cwd / given["working_dir"])
-            return await self.shell_log.by_hand.run(
-                given["command"], folder, lambda: run_parsed(parsed.command, parsed.parameters, invocation)
-            )
+        if self.shell_log is not None and self.shell_log.by_hand.takes(parsed, invocation):
+            return await self.shell_log.by_hand.run(parsed, invocation)
         return await run_parsed(parsed.command, parsed.parameters, invocation)
 
     def invocation(self, caller: Caller, output: Callable[[str], None] | None = None) -> Invocation:

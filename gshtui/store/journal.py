@@ -17,14 +17,23 @@ from gshtui.bus import wire
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import MessageAppended, TextDelta, ThinkingDelta, ToolOutput, TurnFinished
 from gshtui.bus.events.hub import Noticed
-from gshtui.bus.events.shell import FilesChanged, ShellFolderChanged, ShellNoted, ShellRecorded
+from gshtui.bus.events.shell import (
+    FilesChanged,
+    InputCommandFinished,
+    InputCommandPrinted,
+    InputCommandStarted,
+    ShellFolderChanged,
+    ShellNoted,
+    ShellRecorded,
+)
 from gshtui.store import plain
 
 LOOSE_KEPT = 20_000
 """Entries of no conversation (a window opened, a setting changed) that are kept."""
 NOT_RECORDED = (
     *(TextDelta, ThinkingDelta, ToolOutput),
-    *(ShellRecorded, ShellNoted, ShellFolderChanged, FilesChanged),  # the history has them
+    *(ShellRecorded, ShellNoted, ShellFolderChanged, FilesChanged),  # the history has them, and the runs
+    *(InputCommandStarted, InputCommandPrinted, InputCommandFinished),
 )
 
 

@@ -115,7 +115,7 @@ class ActingApp(SteadyApp):
             self.push_screen(help_screen(self.screen))
 
     def action_copy_or_interrupt(self) -> None:
-        """Copy what is selected; with nothing selected, interrupt the turn; with no turn, say how to leave."""
+        """Copy what is selected; with nothing selected, interrupt what goes on; when nothing does, say how to leave."""
         focused = self.screen.focused
         selected = self.screen.get_selected_text()
         if not selected and isinstance(focused, TextArea):
@@ -124,15 +124,15 @@ class ActingApp(SteadyApp):
             self.copy_to_clipboard(selected)
             self.screen.clear_selection()
             self.notify("Copied.", markup=False, timeout=2)
-        elif self.busy:
-            self.interrupt()
-        else:
+        elif not self.interrupt():
             self.notify("ctrl+q leaves the workbench. The conversation is kept.", markup=False, timeout=4)
 
-    def interrupt(self) -> None:
-        """Stop the turn in progress; without one, nothing happens."""
+    def interrupt(self) -> bool:
+        """Stop the turn in progress, or without one the newest command of the input line; whether there was any."""
         if self.busy:
             self.publish(InterruptRequested(agent=self.front))
+            return True
+        return self.bridge.stop_command()
 
     def action_sleep(self) -> None:
         from gshtui.ui.handoff import has_job_control, sleep_until_continued

@@ -14,6 +14,7 @@ from gshtui.bus.bus import Subscription, WhenFull
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub import SubscriberFailed
 from gshtui.bus.events.session import SessionClosed
+from gshtui.bus.shell import Ran
 from gshtui.bus.shell_rows import Filter, Span
 from gshtui.ui.coalesce import coalesced
 from gshtui.ui.consumer import EventConsumer
@@ -106,6 +107,21 @@ class Bridge:
     async def messages(self, session: str, before: int | None = None, limit: int = 200) -> Sequence[Stored]:
         """The newest `limit` messages of a conversation that are older than `before`, in order. Raises `NotReady`."""
         return await (await self._running()).messages(session, before=before, limit=limit)
+
+    async def ran(self, session: str, after: float, before: float) -> Sequence[Ran]:
+        """What was run from a conversation's input line in a time, in order. Raises as `shell_rows`."""
+        log = (await self._running()).shell_log
+        return () if log is None else await log.ran(session, after, before)
+
+    @property
+    def keeps_commands(self) -> bool:
+        """Whether commands of the input line are told on the bus and kept."""
+        return self.hub is not None and self.hub.shell_log is not None
+
+    def stop_command(self) -> bool:
+        """End the newest command of the input line that still runs; whether there is one."""
+        log = self.hub.shell_log if self.hub is not None else None
+        return log is not None and log.by_hand.stop()
 
     async def shell_rows(self, wanted: Filter, start: int, limit: int) -> Span | None:
         """Rows of the shell log, see `Store.shell_rows`; `None` where there is no record.

@@ -24,7 +24,7 @@ def make_centre(bridge: Bridge) -> Centre:
     def chat() -> Widget:
         from gshtui.ui.panes.conversation import ConversationPane
 
-        return ConversationPane(bridge.messages, agent=agent)
+        return ConversationPane(bridge.messages, bridge.ran, agent=agent)
 
     return Centre(
         chat=chat,

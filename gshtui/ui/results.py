@@ -1,7 +1,8 @@
 """What becomes of a line of the command language: run it, then show in the right place what it said.
 
 Owns the choice between a few words and the viewer, and the commands that are a picker when nothing is named. Refuses
-to run anything by itself: lines come from people. Called by the app.
+to run anything by itself: lines come from people; and to show what the conversation shows as it runs. Called by the
+app.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any, cast
 
 from gshtui.ui.bridge import NotReady
+from gshtui.ui.layout import CHAT
 from gshtui.ui.messages import OpenTerminal
 
 if TYPE_CHECKING:
@@ -36,13 +38,19 @@ async def run_line(app: ActingApp, line: str) -> None:
     if (picker := PICKERS.get(line.strip().removeprefix("/"))) is not None:
         await app.run_action(f"app.{picker}")
         return
+    shown = _in_conversation(app, line)
+    if shown:
+        app.bench.deck.show(CHAT)
     try:
         outcome = await app.bridge.run(line)
     except NotReady as error:
         app.notify(str(error), severity="error", markup=False, timeout=8)
         return
     except Exception as error:  # CommandError, whose module loads pydantic; and what nobody expected
-        _failed(app, line, error)
+        if not shown or _misused(error):
+            _failed(app, line, error)
+        return
+    if shown:
         return
     if (agent := _attached(line, outcome.data)) is not None:
         app.post_message(OpenTerminal(agent, attach=True))
@@ -56,6 +64,17 @@ async def run_line(app: ActingApp, line: str) -> None:
         app.push_screen(TextScreen(line, text))
     elif text:
         app.notify(_BOLD.sub(r"\1", text), markup=False)
+
+
+def _in_conversation(app: ActingApp, line: str) -> bool:
+    """Whether the line is a shell command, which is shown in the conversation from its beginning to its end."""
+    return line.strip().removeprefix("/").split()[:1] == ["bash"] and app.bridge.keeps_commands
+
+
+def _misused(error: Exception) -> bool:
+    from gshtui.commands.declaration import UsageError
+
+    return isinstance(error, UsageError)
 
 
 def _attached(line: str, data: Any) -> str | None:

@@ -25,7 +25,12 @@ from gshtui.bus.events.agent import (
 from gshtui.bus.events.approval import ApprovalRequested
 from gshtui.bus.events.hub import HubStarted
 from gshtui.bus.events.session import SessionOpened
-from gshtui.bus.events.shell import ShellRecorded
+from gshtui.bus.events.shell import (
+    InputCommandFinished,
+    InputCommandPrinted,
+    InputCommandStarted,
+    ShellRecorded,
+)
 from gshtui.bus.messages import Message, Text, ToolCall, ToolResult, Usage
 from gshtui.bus.shell import ShellRecord
 
@@ -184,3 +189,30 @@ ANSWERED: tuple[Event, ...] = (
     TurnFinished(agent="main", session=S, turn="turn1", stop="end", text=ANSWER, duration=52.0, at=NOW - 8),
     AgentStatusChanged(agent="main", status="idle", at=NOW - 8),
 )
+
+_BY_HAND = {"agent": "main", "session": S}
+_TESTED = """\
+tests/test_lexer.py ........................................ [ 62%]
+tests/test_parse.py ...............\x1b[31mF\x1b[0m..                      [ 91%]
+tests/test_print.py .....                                    [100%]
+
+=================================== FAILURES ===================================
+______________________________ test_parse_empty ________________________________
+    def test_parse_empty() -> None:
+>       assert parse("") == []
+E       IndexError: list index out of range
+
+src/parse.py:3: IndexError
+=========================== short test summary info ============================
+\x1b[31mFAILED\x1b[0m tests/test_parse.py::test_parse_empty - IndexError: list index out of range
+\x1b[31m1 failed\x1b[0m, 63 passed in 1.92s
+"""
+COMMANDS: tuple[Event, ...] = (
+    InputCommandStarted(run="1", command="git status --short", at=NOW - 30, **_BY_HAND),
+    InputCommandFinished(run="1", status="ok", text=" M src/parse.py\n?? notes.md", exit=0, duration=0.02, **_BY_HAND),
+    InputCommandStarted(run="2", command="pytest -q tests", at=NOW - 20, **_BY_HAND),
+    InputCommandFinished(run="2", status="error", text=_TESTED.rstrip(), exit=1, duration=2.4, bytes=1_112, **_BY_HAND),
+    InputCommandStarted(run="3", command="npm run build", at=NOW - 4, **_BY_HAND),
+    InputCommandPrinted(run="3", text="vite v7.1.2 building …\n✓ 214 modules transformed.\n", **_BY_HAND),
+)
+"""What the person ran in the input line, the last of it still running."""

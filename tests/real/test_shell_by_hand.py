@@ -1,16 +1,54 @@
-"""What the person runs in the input line is a row of the shell log, with its exit and output; remarks are redacted."""
+"""What the person runs in the input line: a row of the shell log, told to windows as it runs, and to the agent next.
+
+Remarks are redacted.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import json
+import math
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from gshtui.commands.declaration import Caller
+from gshtui.bus.events.agent import PromptSubmitted, TurnFinished
+from gshtui.bus.events.shell import InputCommandFinished, InputCommandPrinted, InputCommandStarted
+from gshtui.bus.ids import new_id
+from gshtui.commands.declaration import Caller, CommandError
 from gshtui.hub.hub import Hub
 from gshtui.hub.options import HubOptions
 from gshtui.settings.load import load
+from gshtui.shell import options
+from tests.kit.loopback.apis import loopback, variables
+from tests.kit.loopback.script import Answer, Say
+from tests.kit.scripted import Recorder
+
+SHELL = frozenset({"store", "guard", "shell"})
+EVERY = SHELL | {"providers", "agents"}
+
+
+@asynccontextmanager
+async def hub_in(folder: Path, parts: frozenset[str] = SHELL, **more: Any) -> AsyncGenerator[Hub]:
+    """A hub that runs."""
+    hub = Hub(HubOptions(cwd=folder, loaded=load(folder), parts=parts, **more))
+    await hub.start()
+    try:
+        assert hub.failed == {}
+        yield hub
+    finally:
+        await hub.stop()
+
+
+async def asked(hub: Hub, text: str) -> None:
+    """One turn."""
+    waiting = asyncio.create_task(hub.bus.wait_for(TurnFinished, timeout=20))
+    await asyncio.sleep(0)
+    hub.bus.publish(PromptSubmitted(prompt=new_id(), agent="main", text=text))
+    assert (await waiting).stop == "end"
 
 
 async def test_a_run_of_the_person_is_kept_and_an_agents_line_is_not(tmp_path: Path) -> None:
@@ -50,3 +88,86 @@ async def test_one_that_is_called_off_is_lost(tmp_path: Path) -> None:
         assert (record.state, record.exit) == ("lost", None)
     finally:
         await hub.stop()
+
+
+async def test_windows_are_told_of_a_run_as_it_goes_on(tmp_path: Path) -> None:
+    async with hub_in(tmp_path) as hub:
+        recorder = Recorder(hub.bus)
+        await hub.run("bash command='echo out; echo err >&2; exit 3'")
+        await hub.run("bash command='true'")
+        await hub.bus.drained()
+        first, second = recorder.of(InputCommandStarted)
+        assert (first.command, first.cwd) == ("echo out; echo err >&2; exit 3", str(tmp_path))
+        assert "".join(event.text for event in recorder.of(InputCommandPrinted)) == "out\nerr\n"
+        ended, quiet = recorder.of(InputCommandFinished)
+        assert (ended.run, ended.status, ended.exit, ended.text) == (first.run, "error", 3, "out\nerr")
+        assert (quiet.run, quiet.status, quiet.exit, quiet.text) == (second.run, "ok", 0, "")
+
+
+async def test_it_is_stopped_as_by_ctrl_c_and_keeps_what_it_printed(tmp_path: Path) -> None:
+    async with hub_in(tmp_path) as hub:
+        assert hub.shell_log is not None and hub.store is not None
+        assert not hub.shell_log.by_hand.stop()
+        printed = asyncio.create_task(hub.bus.wait_for(InputCommandPrinted, timeout=20))
+        over = asyncio.create_task(hub.bus.wait_for(InputCommandFinished, timeout=20))
+        running = asyncio.create_task(hub.run("bash command='echo begun; sleep 60'"))
+        await printed
+        assert hub.shell_log.by_hand.stop()
+        assert not hub.shell_log.by_hand.stop(), "it was told so already"
+        await running
+        ended = await over
+        assert ended.status == "cancelled" and ended.text.startswith("begun\n[cancelled after ")
+        (record,) = await hub.store.history()
+        assert (record.state, record.exit) == ("done", 143)
+        assert (await hub.store.output(record.output)).startswith("begun")
+
+
+async def test_one_that_cannot_run_says_why_in_the_window_too(tmp_path: Path) -> None:
+    async with hub_in(tmp_path) as hub:
+        over = asyncio.create_task(hub.bus.wait_for(InputCommandFinished, timeout=20))
+        with pytest.raises(CommandError, match="does not exist"):
+            await hub.run("bash command=true working_dir=gone")
+        ended = await over
+        assert ended.status == "error" and "gone does not exist" in ended.text and ended.exit is None
+
+
+async def test_what_is_private_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GSH_SHELL__IGNORE", '["pass *"]')
+    async with hub_in(tmp_path) as hub:
+        assert hub.store is not None and hub.shell_log is not None
+        await hub.run("bash command='pass show bank || true'")
+        options.pause()
+        await hub.run("bash command='echo paused'")
+        options.resume()
+        await hub.run("bash command='echo seen'")
+        assert [record.command for record in await hub.store.history()] == ["echo seen"]
+        (told,) = (await hub.shell_log.news_for("", 1_000)).along
+        assert "echo seen" in told.text and "bank" not in told.text and "paused" not in told.text
+
+
+async def test_the_agent_is_told_once_with_the_next_prompt_also_after_a_restart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script: list[Answer] = [[Say("one")], [Say("two")], [Say("three")]]
+    async with loopback("anthropic", script) as server:
+        for name, value in variables("anthropic", server.url).items():
+            monkeypatch.setenv(name, value)
+        async with hub_in(tmp_path, EVERY, provider="anthropic") as hub:
+            await asked(hub, "Hello.")
+            await hub.run("bash command='echo the secret is ghp_0123456789abcdefghijklmnopqrstuvwxyzA; exit 7'")
+            await asked(hub, "What was that?")
+            await hub.run("bash command='echo the last words'")
+            session = hub.session_of("main")
+        async with hub_in(tmp_path, EVERY, provider="anthropic", session=session) as hub:
+            assert hub.shell_log is not None
+            first, last = await hub.shell_log.ran(session, -math.inf, math.inf)
+            assert (first.record.exit, last.printed.strip()) == (7, "the last words")
+            assert (first.record.number, last.record.number) == (1, 2)
+            await asked(hub, "And that?")
+            await hub.run("bash command=true")
+            assert (await hub.shell_log.ran(session, -math.inf, math.inf))[-1].record.number == 3
+        first_sent, second_sent, third_sent = (json.dumps(chat.body) for chat in server.chats)
+        assert "exit 7" not in first_sent
+        assert "The person ran this here" in second_sent and "exit 7" in second_sent and "ghp_" not in second_sent
+        assert third_sent.count("exit 7") == second_sent.count("exit 7"), "told again"
+        assert "  the last words" in third_sent

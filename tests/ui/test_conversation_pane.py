@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 from gshtui.bus.events.agent import MessageAppended, TextDelta, TurnFinished, TurnStarted
 from gshtui.bus.events.session import SessionOpened
+from gshtui.bus.events.shell import InputCommandFinished, InputCommandPrinted, InputCommandStarted
 from gshtui.bus.messages import Message, Text, ToolCall, ToolResult
+from gshtui.bus.shell import Ran, ShellRecord
 from gshtui.ui.consumer import EventConsumer
 from gshtui.ui.panes.conversation import PAGE, ConversationPane
 from gshtui.ui.themes import OURS
@@ -48,7 +51,7 @@ class Host(App[None]):
 
     CSS_PATH = [Path(STYLES) / "transcript.tcss"]
 
-    def __init__(self, stored: Sequence[Row] = (), failure: Exception | None = None) -> None:
+    def __init__(self, stored: Sequence[Row] = (), failure: Exception | None = None, ran: Sequence[Ran] = ()) -> None:
         super().__init__()
         for ours in OURS:
             self.register_theme(ours)
@@ -56,13 +59,17 @@ class Host(App[None]):
         self.asked: list[int | None] = []
         self._stored = stored
         self._failure = failure
-        self.pane = ConversationPane(self._load)
+        self._ran = ran
+        self.pane = ConversationPane(self._load, self._load_ran)
 
     async def _load(self, session: str, before: int | None, limit: int) -> Sequence[Any]:
         self.asked.append(before)
         if self._failure is not None:
             raise self._failure
         return [row for row in self._stored if before is None or row.seq < before][-limit:]
+
+    async def _load_ran(self, session: str, after: float, before: float) -> Sequence[Ran]:
+        return [one for one in self._ran if after <= one.record.at < before]
 
     def compose(self) -> ComposeResult:
         yield self.pane
@@ -171,3 +178,48 @@ async def test_a_search_without_a_hit_says_so() -> None:
 def _lit(style: Any, view: Any) -> bool:
     palette = view.document.page.palette
     return style is not None and style.bgcolor in (palette.match.bgcolor, palette.match_here.bgcolor)
+
+
+async def test_a_command_of_the_person_shows_the_end_of_what_it_prints_and_opens_to_all() -> None:
+    app = Host()
+    async with app.run_test(size=(60, 40)) as pilot:
+        await app.opened(pilot)
+        view = app.pane.transcript
+        who = {"agent": "main", "session": "s", "run": "r"}
+        app.pane.consume([InputCommandStarted(command="seq 40", **who), InputCommandPrinted(text="1\n2\n", **who)])
+        await settled(pilot, view)
+        running = [row for row in rows(view) if row]
+        assert running[0].startswith("◐ ! seq 40") and running[1:] == ["  │ 1", "  │ 2"]
+        printed = "\n".join(str(n) for n in range(1, 41))
+        app.pane.consume([InputCommandFinished(status="error", text=printed, exit=3, duration=1.2, **who)])
+        await settled(pilot, view)
+        done = [row for row in rows(view) if row]
+        assert done[0].startswith("✗ ! seq 40") and done[0].endswith("exit 3 1.2s ▸")
+        assert done[1:] == ["  │ … 28 lines before", *(f"  │ {n}" for n in range(29, 41))]
+        await pilot.press("end", "enter")
+        await settled(pilot, view)
+        await pilot.press("home")
+        await settled(pilot, view)
+        opened = [row for row in rows(view) if row]
+        assert opened[0].endswith("▾") and opened[1:4] == ["  ╷ output", "  │ 1", "  │ 2"]
+
+
+async def test_stored_commands_come_with_the_page_of_their_time() -> None:
+    stored = [Row(row.seq, msgspec.structs.replace(row.message, at=float(row.seq))) for row in record(PAGE + 30)]
+    ran = [
+        Ran(f"window-s.{n}", ShellRecord(shell="window-s", number=n, command=f"make {n}", at=at, exit=0, state="done"))
+        for n, at in enumerate((-5.0, 10.5, 100.5, 1e9), 1)
+    ]
+    app = Host(stored, ran=ran)
+    async with app.run_test(size=(60, 12)) as pilot:
+        await app.opened(pilot)
+        view = app.pane.transcript
+        shown = [sheet.entry.id for sheet in view.document.sheets]
+        assert [id for id in shown if id.startswith("run/")] == ["run/window-s.3", "run/window-s.4"]
+        assert shown[-1] == "run/window-s.4"
+        for _ in range(3):
+            await pilot.press("home")
+            await settled(pilot, view)
+        shown = [sheet.entry.id for sheet in view.document.sheets]
+        assert [id for id in shown if id.startswith("run/")] == [f"run/window-s.{n}" for n in (1, 2, 3, 4)]
+        assert shown[:2] == ["run/window-s.1", "m0"]

@@ -125,6 +125,12 @@ async def test_answered(snap: Snap, size: tuple[int, int], theme: str) -> None:
     await shown(snap, size, theme, (*recorded.STARTED, *recorded.TURN, *recorded.ANSWERED))
 
 
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("theme", THEMES)
+async def test_commands_of_the_person(snap: Snap, size: tuple[int, int], theme: str) -> None:
+    await shown(snap, size, theme, (*recorded.STARTED, *recorded.COMMANDS))
+
+
 async def test_the_readme_shows_the_window_as_it_is(readme_snap: Snap) -> None:
     said = (*recorded.STARTED, *recorded.TURN, *recorded.ANSWERED, *recorded_shell.SHELLS)
     await shown(readme_snap, (130, 36), "gsh-dark", said, record=FakeRecord())

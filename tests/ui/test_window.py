@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from textual import events as textual_events
 from textual.pilot import Pilot
@@ -17,7 +19,7 @@ from gshtui.bus.events.agent import (
 from gshtui.bus.events.approval import ApprovalRequested
 from gshtui.bus.events.hub import Noticed, PartFailed, QuitRequested
 from gshtui.bus.events.session import SessionChangeRequested, SessionOpened, SessionTitled
-from gshtui.commands.declaration import CommandError
+from gshtui.commands.declaration import CommandError, UsageError
 from gshtui.ui.screens.help import HelpScreen
 from gshtui.ui.screens.models import ModelsScreen
 from gshtui.ui.screens.sessions import SessionsScreen
@@ -79,6 +81,44 @@ async def test_escape_without_a_turn_does_nothing_and_never_leaves() -> None:
         await pilot.press(*["escape"] * 5)
         await settled(pilot)
         assert hub.intents(InterruptRequested) == [] and app.is_running
+
+
+async def test_escape_stops_the_turn_first_and_then_a_command_of_the_person() -> None:
+    stops = iter([True, False])
+    asked: list[str] = []
+
+    def stop() -> bool:
+        asked.append("stop")
+        return next(stops)
+
+    app = Window(log_of_shells=SimpleNamespace(by_hand=SimpleNamespace(stop=stop)))
+    async with app.run_test(size=SIZE) as pilot:
+        hub = await settled(pilot)
+        app.feed(*STARTED)
+        await pilot.press("escape")
+        await settled(pilot)
+        assert len(hub.intents(InterruptRequested)) == 1 and asked == []
+        app.feed(TurnFinished(agent="main", session="s", turn="t", stop="interrupted"))
+        await pilot.press("ctrl+c")
+        assert asked == ["stop"] and notices(app) == []
+        await pilot.press("ctrl+c")
+        assert "ctrl+q leaves" in notices(app)[-1]
+
+
+async def test_what_a_command_of_the_person_came_to_is_not_said_twice() -> None:
+    answers = {
+        "bash command='make'": Answer(text="x " * 300),
+        "bash command='gone'": CommandError("It cannot run."),
+        "bash comand='ls'": UsageError("bash has no parameter comand."),
+    }
+    app = Window(answers=answers, log_of_shells=SimpleNamespace())
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        for line in answers:
+            app.run_command(line)
+            await settled(pilot)
+        assert app.screen is app.bench
+        assert notices(app) == ["bash has no parameter comand."]
 
 
 async def test_ctrl_c_copies_then_interrupts_then_says_how_to_leave() -> None:

@@ -24,7 +24,9 @@ from gshtui.bus.events.agent import (
 from gshtui.bus.events.approval import ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.hub import Noticed
 from gshtui.bus.events.session import SessionOpened
+from gshtui.bus.events.shell import InputCommandFinished, InputCommandPrinted, InputCommandStarted
 from gshtui.bus.messages import Image, Message, Text, Thinking, ToolCall, ToolResult, Usage
+from gshtui.bus.shell import Ran, ShellRecord
 from gshtui.ui.panes.conversation_history import older
 from gshtui.ui.panes.conversation_state import ConversationState
 from gshtui.ui.widgets.transcript.entries import (
@@ -267,3 +269,55 @@ def test_a_stored_call_without_a_result_and_a_stored_stop_are_said() -> None:
     *_, tool, notice = loaded([Message("a", "assistant", (CALL,), stop="interrupted")], [])
     assert isinstance(tool, Tool) and tool.status == "lost"
     assert isinstance(notice, Notice) and notice.text == "Interrupted here."
+
+
+# Commands of the input line
+
+
+def ran(number: int, at: float, *, exit: int | None = 0, state: str = "done") -> Ran:
+    record = ShellRecord(shell="window-s", number=number, command=f"make {number}", at=at, exit=exit, state=state)  # type: ignore[arg-type]
+    return Ran(f"window-s.{number}", record, f"made {number}")
+
+
+BEGUN = InputCommandStarted(run="r", command="make test\n  all", **WHO)
+
+
+def test_a_command_of_the_person_is_shown_as_it_runs() -> None:
+    (running,) = played(BEGUN, InputCommandPrinted(run="r", text="one\n", **WHO))
+    assert isinstance(running, Tool) and running.by_person and running.live
+    assert (running.name, running.subject, running.output) == ("!", "make test", "one\n")
+    assert running.arguments == {"command": "make test\n  all"}
+    ended = InputCommandFinished(run="r", status="error", text="one\ntwo", exit=2, duration=1.5, **WHO)
+    (done,) = played(BEGUN, InputCommandPrinted(run="r", text="one\n", **WHO), ended)
+    assert isinstance(done, Tool) and not done.live
+    assert (done.status, done.word, done.output, done.duration) == ("error", "exit 2", "one\ntwo", 1.5)
+
+
+def test_the_end_of_a_turn_does_not_end_a_command_of_the_person() -> None:
+    entries = played(BEGUN, TurnFinished(turn="t", stop="interrupted", **WHO))
+    assert [entry.live for entry in entries if isinstance(entry, Tool)] == [True]
+
+
+def test_commands_of_other_conversations_are_not_shown() -> None:
+    assert played(InputCommandStarted(run="r", command="ls", agent="main", session="other")) == []
+    assert played(InputCommandPrinted(run="unknown", text="x", **WHO)) == []
+
+
+def test_stored_commands_stand_where_they_were_run() -> None:
+    said = [Message(f"m{n}", "user", (Text(f"p{n}"),), at=n * 10.0) for n in (1, 2)]
+    state, screen = ConversationState("main", "s"), Screen()
+    screen.apply(older(state, said, [ran(1, 5.0), ran(2, 15.0, exit=3), ran(3, 25.0, exit=None, state="lost")]))
+    entries = list(screen.entries.values())
+    assert [entry.id for entry in entries] == ["run/window-s.1", "m1", "run/window-s.2", "m2", "run/window-s.3"]
+    tools = [entry for entry in entries if isinstance(entry, Tool)]
+    assert [(tool.status, tool.word, tool.output) for tool in tools] == [
+        ("ok", "", "made 1"), ("error", "exit 3", "made 2"), ("lost", "", "made 3"),
+    ]  # fmt: skip
+
+
+def test_one_that_still_runs_when_its_conversation_is_opened_again_goes_on() -> None:
+    state, screen = ConversationState("main", "s"), Screen()
+    screen.apply(older(state, [], [ran(1, 5.0, exit=None, state="running")]))
+    screen.apply(state.take(InputCommandFinished(run="window-s.1", status="ok", text="all", exit=0, **WHO)))
+    (tool,) = screen.entries.values()
+    assert isinstance(tool, Tool) and (tool.status, tool.output) == ("ok", "all")

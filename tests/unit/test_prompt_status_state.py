@@ -14,6 +14,7 @@ from gshtui.bus.events.agent import (
     TurnStarted,
 )
 from gshtui.bus.events.approval import ApprovalSettled
+from gshtui.bus.events.shell import InputCommandFinished, InputCommandStarted
 from gshtui.ui.widgets.prompt.status_state import StatusState, doing, elapsed, reduce, waits
 from tests.kit.prompt_host import question
 
@@ -70,3 +71,15 @@ def test_others_are_not_shown() -> None:
 @pytest.mark.parametrize(("seconds", "shown"), [(-1, "0s"), (7.9, "7s"), (125, "2m 05s"), (3_720, "1h 02m")])
 def test_durations(seconds: float, shown: str) -> None:
     assert elapsed(seconds) == shown
+
+
+def test_commands_of_the_person_run_beside_turns() -> None:
+    who = {"agent": "main", "session": "s"}
+    state = after(
+        InputCommandStarted(run="1", command="make", at=5.0, **who),
+        InputCommandStarted(run="2", command="ls", at=6.0, **who),
+        START,
+    )
+    assert [(one.command, one.since) for one in state.running] == [("make", 5.0), ("ls", 6.0)]
+    state = reduce(state, InputCommandFinished(run="1", status="ok", **who))
+    assert [one.command for one in state.running] == ["ls"]

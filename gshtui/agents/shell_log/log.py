@@ -18,18 +18,20 @@ import msgspec
 
 from gshtui.agents.shell_log.agent_calls import AgentCalls
 from gshtui.agents.shell_log.branches import Branches
-from gshtui.agents.shell_log.by_hand import ByHand
+from gshtui.agents.shell_log.by_hand import ByHand, HandTerms
 from gshtui.agents.shell_log.catching_up import CatchingUp
 from gshtui.agents.shell_log.hosts import Shells, Windows
 from gshtui.agents.shell_log.intake import Intake
 from gshtui.agents.shell_log.living import gone
 from gshtui.agents.shell_log.output import Outputs
+from gshtui.agents.shell_log.ran import ran, since_answer
 from gshtui.agents.shell_log.spooling import Spooling
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub import Noticed
 from gshtui.bus.events.shell import ShellRecorded
-from gshtui.bus.shell import ShellNote, ShellRecord
+from gshtui.bus.shell import Ran, ShellNote, ShellRecord
+from gshtui.context.ports import Contribution
 from gshtui.shell.following import Following
 from gshtui.shell.ignoring import ignoring
 from gshtui.shell.listener import Listener
@@ -85,11 +87,18 @@ class ShellLog:
         self._spooling = Spooling(spool_folder(terms.data), self._intake)
         self._calls = AgentCalls(bus, self._intake.keep, self._printed, terms.cwd, redact)
         self._redact = redact
-        self.by_hand = ByHand(self._intake.keep, self._printed, redact, terms.output_lines)
+        self.by_hand = ByHand(
+            bus,
+            self._intake.keep,
+            self._printed,
+            self._last_number,
+            HandTerms(redact, ignoring(terms.ignore), terms.output_lines),
+        )
         """Runs what the person types into a face, and keeps that it ran."""
         self._seat = Seat(terms.socket)
         self._listener: Listener | None = None
         self._tasks: list[asyncio.Task[None]] = []
+        self._recalled: set[str] = set()
         self._said = ""
         self._told_bad = (0, 0.0)
         self._grown = True
@@ -144,6 +153,31 @@ class ShellLog:
     async def note(self, text: str, cwd: str = "") -> None:
         """Keep and tell a remark of the person. Raises `StoreError`."""
         await self._intake.keep((), [(ShellNote("note", self._redact(text), time.time(), cwd=cwd), 0)])
+
+    async def ran(self, session: str, after: float, before: float, limit: int = 200) -> list[Ran]:
+        """What was run from a conversation's input line in a time, the newest `limit`, oldest first.
+
+        Args:
+            after, before: seconds since the epoch; infinite ones too.
+
+        Raises:
+            StoreError: the record cannot be read.
+        """
+        return await ran(self._store, session, after, before, limit, self.by_hand.runs)
+
+    async def news_for(self, session: str, limit: int) -> Contribution:
+        """What the agent of a conversation was not yet told of the commands of its input line.
+
+        Args:
+            session: the conversation.
+            limit: bytes of outputs, all of them together; 0: no limit.
+        """
+        if session not in self._recalled:
+            self._recalled.add(session)
+            with contextlib.suppress(StoreError):  # then it is told what this process knows
+                for one in await since_answer(self._store, session, self.by_hand.runs):
+                    self.by_hand.ran_here.add(session, one.record, one.printed.splitlines())
+        return self.by_hand.ran_here.take(session, limit)
 
     async def _live(self) -> None:
         while True:
@@ -237,6 +271,10 @@ class ShellLog:
         kept = await self._store.put_shell_output(record.shell, record.number, text)
         if kept is not None:
             self._told(ShellRecorded(record=kept))
+
+    async def _last_number(self, shell: str) -> int:
+        found = await self._store.history(shell=shell, limit=1)
+        return found[0].number if found else 0
 
     async def _trim(self) -> None:
         while True:

@@ -1,4 +1,8 @@
-"""What happens in the person's shells. The first four types are also what the plugin itself writes, a line each."""
+"""What happens in the person's shells. The first four types are also what the plugin itself writes, a line each.
+
+What the person runs in a window's input line (`!make`) is told here too, as it goes on: the window shows it in the
+conversation from which it was run.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from typing import Literal
 import msgspec
 
 from gshtui.bus.event import Event
+from gshtui.bus.messages import ResultStatus
 from gshtui.bus.shell import ShellRecord
 
 
@@ -83,6 +88,51 @@ class ShellNoted(Event, frozen=True, kw_only=True):
     shell: str
     text: str
     cwd: str = ""
+
+
+class InputCommandStarted(Event, frozen=True, kw_only=True):
+    """A command from the input line runs."""
+
+    agent: str
+    """Whose conversation it was run from."""
+    session: str
+    run: str
+    """Id of the run, the same for a stored one: its shell and number."""
+    command: str
+    cwd: str = ""
+
+
+class InputCommandPrinted(Event, frozen=True, kw_only=True):
+    """More of what a running command from the input line prints, sanitised."""
+
+    agent: str
+    session: str
+    run: str
+    text: str
+
+    def merge_key(self) -> Hashable | None:
+        return ("InputCommandPrinted", self.run)
+
+    def merged_with(self, newer: Event) -> Event:
+        assert isinstance(newer, InputCommandPrinted)
+        kept = (self.text + newer.text)[-8_000:]  # a tail for the eye; the end of the run brings the whole
+        return msgspec.structs.replace(self, text=kept)
+
+
+class InputCommandFinished(Event, frozen=True, kw_only=True):
+    """A command from the input line ended."""
+
+    agent: str
+    session: str
+    run: str
+    status: ResultStatus
+    text: str = ""
+    """What it printed, long ones shortened in the middle; or why it could not run."""
+    exit: int | None = None
+    duration: float = 0.0
+    """Seconds."""
+    bytes: int = 0
+    """Size of all that it printed."""
 
 
 class FileChange(msgspec.Struct, frozen=True):

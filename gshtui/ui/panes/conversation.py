@@ -6,6 +6,7 @@ does) or to draw it (the transcript does). Fed by the bridge.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Callable, Sequence
 from typing import ClassVar
 
@@ -15,6 +16,7 @@ from textual.containers import Vertical
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import TurnStarted
 from gshtui.bus.events.session import SessionOpened
+from gshtui.bus.shell import Ran
 from gshtui.ui.panes.conversation_history import older
 from gshtui.ui.panes.conversation_state import CONSUMES, ConversationState
 from gshtui.ui.port import Stored
@@ -24,6 +26,8 @@ from gshtui.ui.widgets.transcript.transcript import Transcript
 
 LoadOlder = Callable[[str, int | None, int], Awaitable[Sequence[Stored]]]
 """(session, before this number or none, at most so many) → the newest of them, in order."""
+LoadRan = Callable[[str, float, float], Awaitable[Sequence[Ran]]]
+"""(session, from this time on, before that one) → the commands of its input line, in order."""
 
 PAGE = 200
 """Messages that are loaded at a time."""
@@ -43,16 +47,21 @@ class ConversationPane(Vertical):
     ConversationPane Transcript { height: 1fr; }
     """
 
-    def __init__(self, load_older: LoadOlder, *, agent: str = "main", id: str | None = None) -> None:
+    def __init__(
+        self, load_older: LoadOlder, load_ran: LoadRan | None = None, *, agent: str = "main", id: str | None = None
+    ) -> None:
         """
         Args:
             load_older: reads stored messages. It may raise anything; what it says is shown as a notice.
+            load_ran: reads the commands of the input line, likewise.
             agent: whose conversation it is.
         """
         super().__init__(id=id)
         self._load_older = load_older
+        self._load_ran = load_ran
         self._state = ConversationState(agent)
         self._oldest: int | None = None
+        self._oldest_at = math.inf
         self._complete = True
         self._loading = False
         self._warm = False
@@ -74,7 +83,7 @@ class ConversationPane(Vertical):
         for event in events:
             transcript.apply(self._state.take(event))
             if isinstance(event, SessionOpened) and event.agent == self._state.agent:
-                self._oldest, self._complete = None, not event.messages
+                self._oldest, self._oldest_at, self._complete = None, math.inf, not event.messages
                 self._loading = False
                 self._load()
 
@@ -114,6 +123,7 @@ class ConversationPane(Vertical):
         try:
             await self.transcript.warm()
             stored = await self._load_older(session, self._oldest, PAGE)
+            ran = await self._ran(session, stored)
         except Exception as error:  # whatever is wrong with the record, the window goes on and says so
             if session == self._state.session:
                 self._complete, self._loading = True, False
@@ -125,5 +135,13 @@ class ConversationPane(Vertical):
         self._loading = False
         self._complete = len(stored) < PAGE
         if stored:
-            self._oldest = stored[0].seq
-            self.transcript.apply(older(self._state, [item.message for item in stored]))
+            self._oldest, self._oldest_at = stored[0].seq, stored[0].message.at
+        if stored or ran:
+            self.transcript.apply(older(self._state, [item.message for item in stored], ran))
+
+    async def _ran(self, session: str, stored: Sequence[Stored]) -> Sequence[Ran]:
+        """The commands that belong between these messages, or before all of them when there are no older ones."""
+        if self._load_ran is None:
+            return ()
+        first = stored[0].message.at if len(stored) == PAGE else -math.inf
+        return await self._load_ran(session, first, self._oldest_at)

@@ -26,6 +26,7 @@ from gshtui.bus.events.agent import (
 from gshtui.bus.events.approval import ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.hub import Noticed
 from gshtui.bus.events.session import SessionOpened
+from gshtui.bus.events.shell import InputCommandFinished, InputCommandPrinted, InputCommandStarted
 from gshtui.bus.messages import Message, ToolResult
 from gshtui.ui.panes.conversation_entries import (
     call_id,
@@ -35,6 +36,7 @@ from gshtui.ui.panes.conversation_entries import (
     turn_end,
     with_result,
 )
+from gshtui.ui.panes.conversation_runs import begun, ended, printed
 from gshtui.ui.widgets.transcript.entries import (
     Answer,
     Clear,
@@ -66,6 +68,9 @@ CONSUMES: tuple[type[Event], ...] = (
     TurnFinished,
     ModelChanged,
     Noticed,
+    InputCommandStarted,
+    InputCommandPrinted,
+    InputCommandFinished,
 )
 _TAIL = 8_000
 """Characters that are kept of what a running tool prints."""
@@ -99,6 +104,8 @@ class ConversationState:
     """The latest call of each id."""
     live: dict[str, list[_Part]] = field(default_factory=dict[str, list[_Part]])
     """Parts of the messages that are still coming."""
+    runs: dict[str, Tool] = field(default_factory=dict[str, Tool])
+    """Commands of the input line that still run."""
     early: dict[str, ToolResult] = field(default_factory=dict[str, ToolResult])
     """Results whose calls are in an older page."""
     notices: int = 0
@@ -128,6 +135,8 @@ class ConversationState:
                 return self.message(event.message)
             case TurnFinished():
                 return self._finish(event)
+            case InputCommandStarted() | InputCommandPrinted() | InputCommandFinished():
+                return self._run(event)
             case _:
                 return self._word(event)
 
@@ -221,6 +230,21 @@ class ConversationState:
         if isinstance(event, ToolOutput):
             return self._put(replace(tool, status="running", output=(tool.output + event.text)[-_TAIL:]))
         return self._put(replace(tool, status="asked" if isinstance(event, ApprovalRequested) else "running"))
+
+    def _run(self, event: InputCommandStarted | InputCommandPrinted | InputCommandFinished) -> list[Operation]:
+        """A command of the person. No turn ends it, so it is none of the calls."""
+        if isinstance(event, InputCommandStarted):
+            tool = begun(event)
+        elif event.run not in self.runs:
+            return []
+        elif isinstance(event, InputCommandPrinted):
+            tool = printed(self.runs[event.run], event)
+        else:
+            tool = ended(self.runs.pop(event.run), event)
+        if tool.live:
+            self.runs[event.run] = tool
+        self.shown.add(tool.id)
+        return [Put(tool)]
 
     def result(self, result: ToolResult) -> list[Operation]:
         """A call's result, whether or not it was told before."""

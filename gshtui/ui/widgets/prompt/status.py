@@ -1,6 +1,7 @@
-"""The line under the input: a spinner while the agent works, how long, what waits, and the keys that matter now.
+"""The line under the input: a spinner while the agent or a command of the person works, how long, what waits, and the
+keys that matter now.
 
-It owns its clock, which runs only while a turn is on. Fed by the bridge.
+It owns its clock, which runs only while something goes on. Fed by the bridge.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from gshtui.bus.event import Event
+from gshtui.guard.sanitise import one_line
 from gshtui.ui.surroundings import app_of
 from gshtui.ui.widgets.prompt.cells import fit
 from gshtui.ui.widgets.prompt.keys import key_of
@@ -53,7 +55,7 @@ class PromptStatus(Static):
         if self.state is not before:
             self.draw()
             if self._timer is not None:
-                (self._timer.resume if self.state.busy else self._timer.pause)()
+                (self._timer.resume if self.state.busy or self.state.running else self._timer.pause)()
 
     def on_resize(self) -> None:
         self.draw()
@@ -70,18 +72,32 @@ class PromptStatus(Static):
         if not self.is_mounted or width <= 0:
             return
         writing = self.editing or self.searching
-        line = self._busy(width) if self.state.busy and not writing else self._idle(width)
+        if writing or not (self.state.busy or self.state.running):
+            line = self._idle(width)
+        else:
+            line = self._busy(width) if self.state.busy else self._by_hand(width)
         self.update(line, layout=False)  # it is one line, whatever it says
 
     def _busy(self, width: int) -> Content:
+        waiting = waits(self.state, key_of(self, "approval.focus"))
+        return self._going_on(doing(self.state), self.state.since, waiting, width, "esc to interrupt")
+
+    def _by_hand(self, width: int) -> Content:
+        """A command of the person, the newest one."""
+        newest = self.state.running[-1]
+        more = len(self.state.running) - 1
+        waiting = [*([f"{more} more"] if more else []), *waits(self.state, key_of(self, "approval.focus"))]
+        what = f"Running: {one_line(newest.command)}"
+        return self._going_on(what, newest.since, [*waiting, "esc to stop"], width)
+
+    def _going_on(self, what: str, since: float, beside: list[str], width: int, spare: str = "") -> Content:
+        """What goes on, shortened so that all of `beside` fits; `spare` is said only where there is room left."""
         moving = app_of(self).animation_level != "none"
         spinner = FRAMES[self._frame % len(FRAMES)] if moving else "●"
-        waiting = waits(self.state, key_of(self, "approval.focus"))
-        rest = [elapsed(self._clock() - self.state.since), *waiting, "esc to interrupt"]
-        needed = sum(cell_len(part) + 3 for part in rest[: 1 + len(waiting)])
-        what = fit(doing(self.state), max(12, width - 2 - needed))
-        line = Content.assemble((f"{spinner} ", "$primary"), (what, "$foreground"))
-        return _joined(line, rest, width)
+        rest = [elapsed(self._clock() - since), *beside]
+        needed = sum(cell_len(part) + 3 for part in rest)
+        line = Content.assemble((f"{spinner} ", "$primary"), (fit(what, max(12, width - 2 - needed)), "$foreground"))
+        return _joined(line, [*rest, spare] if spare else rest, width)
 
     def _idle(self, width: int) -> Content:
         waiting = waits(self.state, key_of(self, "approval.focus"))

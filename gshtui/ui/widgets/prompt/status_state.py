@@ -18,6 +18,7 @@ from gshtui.bus.events.agent import (
     TurnStarted,
 )
 from gshtui.bus.events.approval import ApprovalRequested, ApprovalSettled
+from gshtui.bus.events.shell import InputCommandFinished, InputCommandStarted
 
 CONSUMED: tuple[type[Event], ...] = (
     AgentStatusChanged,
@@ -28,8 +29,18 @@ CONSUMED: tuple[type[Event], ...] = (
     PromptWithdrawn,
     ApprovalRequested,
     ApprovalSettled,
+    InputCommandStarted,
+    InputCommandFinished,
 )
 WORDS = {"starting": "Starting", "thinking": "Thinking", "tool": "Working", "waiting": "Waiting for you"}
+
+
+class Running(msgspec.Struct, frozen=True):
+    """A command of the input line that goes on."""
+
+    run: str
+    command: str
+    since: float
 
 
 class StatusState(msgspec.Struct, frozen=True):
@@ -45,6 +56,7 @@ class StatusState(msgspec.Struct, frozen=True):
     asking: frozenset[str] = frozenset()
     ended: str = ""
     """How the last turn ended, where that was not well."""
+    running: tuple[Running, ...] = ()
 
     @property
     def busy(self) -> bool:
@@ -61,7 +73,9 @@ def reduce(state: StatusState, event: Event) -> StatusState:
             return replace(state, asking=state.asking - {event.approval})
         case TurnStarted() if event.agent == state.agent:
             queued = state.queued - {event.prompt}
-            return StatusState(state.agent, "thinking", since=event.at, queued=queued, asking=state.asking)
+            return StatusState(
+                state.agent, "thinking", since=event.at, queued=queued, asking=state.asking, running=state.running
+            )
         case TurnFinished() if event.agent == state.agent:
             ended = {"interrupted": "interrupted", "max_iterations": "stopped at its limit"}.get(event.stop, "")
             ended = event.error or ended
@@ -74,6 +88,10 @@ def reduce(state: StatusState, event: Event) -> StatusState:
             return replace(state, queued=state.queued | {event.prompt})
         case PromptWithdrawn() if event.agent == state.agent:
             return replace(state, queued=state.queued - {event.prompt})
+        case InputCommandStarted():
+            return replace(state, running=(*state.running, Running(event.run, event.command, event.at)))
+        case InputCommandFinished():
+            return replace(state, running=tuple(one for one in state.running if one.run != event.run))
         case _:
             return state
 

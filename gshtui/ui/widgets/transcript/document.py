@@ -206,7 +206,9 @@ class Document:
 
 
 def _gap(before: Sheet | None, sheet: Sheet) -> int:
-    """Empty rows between two entries: calls stand close together, all else apart."""
+    """Empty rows between two entries: calls of a model stand close together, and notices; all else apart."""
     if before is None:
         return 0
+    if isinstance(before.entry, Tool) and before.entry.by_person:
+        return 1
     return 0 if isinstance(before.entry, (Tool, Notice)) and isinstance(sheet.entry, type(before.entry)) else 1

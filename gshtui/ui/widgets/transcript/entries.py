@@ -47,7 +47,7 @@ class Thought:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool call and its result."""
+    """A tool call and its result, or a command that the person ran here."""
 
     id: str
     name: str
@@ -63,6 +63,10 @@ class Tool:
     """Seconds."""
     bytes: int = 0
     """Size of the whole output, where `output` is a part of it."""
+    by_person: bool = False
+    """The person ran it, and wants to see what it printed without opening it."""
+    word: str = ""
+    """Stands for the status, where it says more."""
 
     @property
     def live(self) -> bool:

@@ -38,6 +38,10 @@ _SIGNS = {
 }
 _WORDS = {"asked": "waiting", "running": "running", "error": "failed", "timeout": "timed out"}
 _PREVIEW = 3
+_PRINTED = 12
+"""Rows that are shown under a folded command of the person."""
+_WIDEST = 600
+"""Characters of such a row."""
 _LONG = 160
 
 
@@ -108,7 +112,7 @@ def _meta(tool: Tool, opened: bool, page: Page) -> list[Segment]:
     elif tool.bytes > 1_000:
         parts.append([Segment(size(tool.bytes), palette.faint)])
     if tool.status != "ok":
-        parts.append([Segment(_WORDS.get(tool.status, tool.status), _look(tool, palette))])
+        parts.append([Segment(tool.word or _WORDS.get(tool.status, tool.status), _look(tool, palette))])
     if tool.duration >= 0.05:
         parts.append([Segment(seconds(tool.duration), palette.faint)])
     parts.append([Segment("▾" if opened else "▸", palette.faint)])
@@ -143,6 +147,8 @@ def _ends(left: list[Segment], right: list[Segment], page: Page) -> Line:
 
 def _preview(tool: Tool, page: Page) -> list[Line]:
     """Under a folded call: why it failed, or the end of what a running one prints."""
+    if tool.by_person:
+        return _printed(tool, page)
     if tool.status in ("error", "denied", "timeout", "lost"):
         rows = [row for row in plain(tool.output[:4_000]).split("\n") if row.strip()][:1]
         look = page.palette.error if tool.status != "denied" else page.palette.warning
@@ -154,6 +160,26 @@ def _preview(tool: Tool, page: Page) -> list[Line]:
     inner = page.narrower(4).width
     lead = Segment("  └ " if tool.status != "running" else "  │ ", page.palette.rule)
     return [Line([Segment(one_line(row, inner), look)]).behind(lead) for row in rows]
+
+
+def _printed(tool: Tool, page: Page) -> list[Line]:
+    """The end of what a command of the person printed, and how much there is before it."""
+    text = tool.output.strip("\n")
+    if not text:
+        return []
+    rows = text.rsplit("\n", _PRINTED)
+    before = rows[0].count("\n") + 1 if len(rows) > _PRINTED else 0
+    if before > 1:
+        rows = rows[1:]
+    lead = Segment("  │ ", page.palette.rule)
+    above = "…" if tool.live else f"… {before:,} lines before"  # while it runs only the end is here
+    lines = [Line([Segment(above, page.palette.faint)]).behind(lead)] if before > 1 else []
+    runs = _runs("\n".join(row[:_WIDEST] for row in rows), page.palette.text)
+    return lines + [line.behind(lead) for line in wrapped(runs, page.narrower(4).width, hard=True)]
+
+
+def _runs(text: str, look: Style) -> list[Segment]:
+    return [Segment(span.text.expandtabs(4), _span_style(span, look)) for span in styled(text)]
 
 
 def _opened(tool: Tool) -> Iterator[Block]:
@@ -201,10 +227,7 @@ def _section(name: str, text: str, coloured: bool, page: Page) -> list[Line]:
     lines = [Line([Segment(name, palette.faint)]).behind(Segment("  ╷ ", palette.rule))] if name else []
     if not text:
         return lines
-    if coloured:
-        runs = [Segment(span.text.expandtabs(4), _span_style(span, palette.muted)) for span in styled(text)]
-    else:
-        runs = [Segment(plain(text).expandtabs(4), palette.muted)]
+    runs = _runs(text, palette.muted) if coloured else [Segment(plain(text).expandtabs(4), palette.muted)]
     return lines + [line.behind(bar) for line in wrapped(runs, inner.width, hard=coloured)]
 
 
