@@ -6,6 +6,7 @@ It refuses two commands of one name, and hands an agent nothing that is for peop
 from __future__ import annotations
 
 import difflib
+import typing
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -51,9 +52,13 @@ class Registry:
         """
         if (canonical := self._names.get(name)) is not None:
             return self._commands[canonical]
-        near = difflib.get_close_matches(name, self._names, n=3, cutoff=0.6)
+        near = self._doing(name) or difflib.get_close_matches(name, self._names, n=3, cutoff=0.6)
         hint = f"Did you mean {' or '.join(near)}?" if near else "`help` lists all commands."
         raise UsageError(f"There is no command {name!r}.", hint=hint)
+
+    def _doing(self, action: str) -> list[str]:
+        """The commands that know this word as what to do: `session export` for `export`."""
+        return [f"`{command.name} {action}`" for command in self if action in _actions(command)][:3]
 
     def names(self) -> list[str]:
         """Every name, without aliases, sorted."""
@@ -67,6 +72,13 @@ class Registry:
         """The commands that agents are offered as tools, by name: a stable order keeps a provider's prompt cache."""
         offered = [command for command in self if command.tool and command.access is not Access.HUMAN_ONLY]
         return sorted(offered, key=lambda command: command.name)
+
+
+def _actions(command: AnyCommand) -> tuple[Any, ...]:
+    if not command.positions:
+        return ()
+    annotation = command.parameters.model_fields[command.positions[0]].annotation
+    return typing.get_args(annotation) if typing.get_origin(annotation) is typing.Literal else ()
 
 
 def may_run(command: AnyCommand, caller: Caller) -> bool:

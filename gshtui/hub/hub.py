@@ -175,7 +175,8 @@ class Hub:
             await self.store.add_prompt(str(self.options.cwd), text)
 
     async def _start_store(self) -> None:
-        from gshtui.agents.observing import Observing  # what no first screen needs
+        from gshtui.agents import approvals  # what no first screen needs
+        from gshtui.agents.observing import Observing
         from gshtui.agents.record_commands import commands as record_commands
 
         observing = self.observing = Observing(self.bus, self.settings, os.environ, self.carries)
@@ -192,6 +193,7 @@ class Hub:
         for command in (
             *session_commands.commands(self.store),
             *record_commands(self.bus, self.store, self.settings, self.session_of, str(self.options.cwd)),
+            approvals.command(self.store, str(self.project), self.settings.agent.auto_approve),
         ):
             self.registry.register(command)
 

@@ -1,4 +1,4 @@
-"""The command `session`: list, show, resume, remove, export, search and rename conversations.
+"""The commands `session` (list, show, resume, remove, export, search and rename conversations) and `resume`.
 
 Owns its parameters and words; refuses agents everything but looking, and removing what is open somewhere. Declared for
 the hub, which registers it.
@@ -16,6 +16,7 @@ import msgspec
 from pydantic import Field
 
 from gshtui.commands.declaration import (
+    Access,
     Assessment,
     Command,
     CommandError,
@@ -55,6 +56,12 @@ class SessionParameters(Parameters):
     limit: int = Field(default=20, ge=1, le=10_000, description="Entries at most.")
 
 
+class ResumeParameters(Parameters):
+    """Which conversation to go on with."""
+
+    target: str = Field(default="latest", description="An id, or its beginning or end; `latest`: of this folder.")
+
+
 Do = Callable[[Store, Invocation, SessionParameters], Awaitable[Outcome]]
 
 
@@ -69,6 +76,9 @@ def commands(store: Store) -> list[Command[Any]]:
             return await _ACTIONS[parameters.action](store, invocation, parameters)
         except StoreError as error:
             raise CommandError(error.message, hint=error.hint, data={"kind": error.kind}) from error
+
+    async def resume(invocation: Invocation, parameters: ResumeParameters) -> Outcome:
+        return await run(invocation, SessionParameters(action="resume", target=parameters.target))
 
     async def assess(invocation: Invocation, parameters: SessionParameters) -> Assessment:
         looking = parameters.action in _LOOKING
@@ -104,7 +114,17 @@ def commands(store: Store) -> list[Command[Any]]:
             tool=True,
             assess=assess,
             complete=complete,
-        )
+        ),
+        Command(
+            "resume",
+            "Go on with an earlier conversation",
+            ResumeParameters,
+            resume,
+            access=Access.HUMAN_ONLY,
+            positions=("target",),
+            family="session",
+            complete=complete,
+        ),
     ]
 
 

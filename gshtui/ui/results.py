@@ -22,6 +22,7 @@ SHORT = 160
 PICKERS = {
     "model": "models",
     "session": "sessions",
+    "resume": "sessions",
     "theme": "theme",
     "keys": "keys",
     "spawn": "spawn",
@@ -55,6 +56,9 @@ async def run_line(app: ActingApp, line: str) -> None:
     if (agent := _attached(line, outcome.data)) is not None:
         app.post_message(OpenTerminal(agent, attach=True))
         return
+    if (session := _resumed(line, outcome.data)) is not None:
+        app.choose_session(session)
+        return
     text = outcome.text.strip()
     if outcome.is_error:
         app.notify(text, title=line, severity="error", markup=False, timeout=8)
@@ -83,6 +87,14 @@ def _attached(line: str, data: Any) -> str | None:
     asked = len(words) > 2 and words[0] == "agent" and words[1] in ("attach", "action=attach")
     told = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
     return str(told["id"]) if asked and "argv" in told else None
+
+
+def _resumed(line: str, data: Any) -> str | None:
+    """The conversation that a line asked to go on with: here that is done, and not only told where it is."""
+    words = line.strip().removeprefix("/").split()
+    asked = words[:1] == ["resume"] or (words[:1] == ["session"] and words[1:2] in (["resume"], ["action=resume"]))
+    told = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
+    return str(told["session"]) if asked and told.get("session") else None
 
 
 def _failed(app: ActingApp, line: str, error: Exception) -> None:

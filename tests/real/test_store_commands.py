@@ -244,12 +244,18 @@ async def test_agents_may_look_at_this_folders_conversations_and_no_more(shell: 
 
 async def test_ids_are_completed_and_a_closed_store_is_one_clear_sentence(shell: Shell) -> None:
     session = await _conversation(shell)
-    (command,) = commands(shell.store)
-    assert command.complete is not None
-    assert await command.complete(shell.invocation(), "target", session[:5]) == [session]
-    assert await command.complete(shell.invocation(), "target", "nothing") == []
-    assert await command.complete(shell.invocation(), "text", "") == []
+    family = commands(shell.store)
+    assert [command.name for command in family] == ["session", "resume"]
+    for command in family:
+        assert command.complete is not None
+        assert await command.complete(shell.invocation(), "target", session[:5]) == [session]
+        assert await command.complete(shell.invocation(), "target", "nothing") == []
+        assert await command.complete(shell.invocation(), "text", "") == []
+    assert (await shell.run(f"resume {session[-5:]}")).data["session"] == session
     await shell.store.close()
-    assert await command.complete(shell.invocation(), "target", "") == []
-    with pytest.raises(CommandError, match="closed"):
-        await shell.run("session ls")
+    for command in family:
+        assert command.complete is not None
+        assert await command.complete(shell.invocation(), "target", "") == []
+    for line in ("session ls", "resume"):
+        with pytest.raises(CommandError, match="closed"):
+            await shell.run(line)

@@ -256,6 +256,26 @@ async def test_a_conversation_is_picked_from_the_list() -> None:
         assert [event.session for event in hub.said if isinstance(event, SessionChangeRequested)] == ["s1", "new"]
 
 
+@pytest.mark.parametrize("line", ["resume s1", "/resume s1", "session resume s1", "/session action=resume target=s1"])
+async def test_a_conversation_is_gone_on_with_by_its_name(line: str) -> None:
+    app = Window(answers={line: Answer({"session": "s1"}, "The conversation s1.")})
+    async with app.run_test(size=SIZE) as pilot:
+        hub = await settled(pilot)
+        app.run_command(line)
+        await settled(pilot)
+        assert [event.session for event in hub.said if isinstance(event, SessionChangeRequested)] == ["s1"]
+        assert notices(app) == []
+
+
+async def test_resume_alone_lists_the_conversations() -> None:
+    app = Window(answers={"session ls": Answer(SESSIONS)})
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        app.run_command("/resume")
+        await settled(pilot)
+        assert isinstance(app.screen, SessionsScreen)
+
+
 async def test_a_model_is_picked_by_key_and_by_line() -> None:
     app = Window(answers={"model list": Answer(MODELS)})
     async with app.run_test(size=SIZE) as pilot:

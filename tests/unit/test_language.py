@@ -102,6 +102,7 @@ def test_lines_bind(registry: Registry, line: str, expected: dict[str, object]) 
         ("", "empty"),
         ("   ", "empty"),
         ("raed x", "Did you mean read"),
+        ("remove x", "Did you mean `item remove`?"),
         ("read", "path is missing"),
         ("read a start_line=two", "start_line"),
         ("read a pth=b", "did you mean 'path'"),

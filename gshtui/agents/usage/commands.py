@@ -60,6 +60,7 @@ def commands(store: Store) -> list[AnyCommand]:
             UsageParameters,
             run,
             positions=("by",),
+            aliases=("cost",),
             description="What model requests used: tokens by the providers' count, the estimate's error, cost, time.",
             family="usage",
             tool=True,
