@@ -253,6 +253,8 @@ class ContextEngine:
         for along in (along for c in contributed for along in c.along):
             if along.text and is_news(along, self.cutter.plan, self.cutter.assembler.history.log):
                 await self.cutter.decisions.add(Told(message=prompt.id, source=along.source, text=along.text))
+            if along.told is not None:
+                along.told()
 
     async def _contributions(self, fresh: bool) -> list[Contribution]:
         return [await contribute(fresh) for contribute in self._contribute]

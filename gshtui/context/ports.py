@@ -44,6 +44,8 @@ class Along:
     text: str
     once: bool = False
     """Only in the first message of a conversation."""
+    told: Callable[[], None] | None = None
+    """Called once it is kept that it goes along; a source that is asked and not called so must offer it again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,8 @@ class Contribution:
 
 
 Contribute = Callable[[bool], Awaitable[Contribution]]
-"""Asked at the start of each turn; the argument says whether the conversation is new. Must not raise."""
+"""Asked at the start of each turn, and when somebody looks; the argument says whether the conversation is new. Must not
+raise, nor take being asked for being heard."""
 
 
 @dataclass(slots=True)

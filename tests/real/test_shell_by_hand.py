@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from gshtui.bus.events.agent import PromptSubmitted, TurnFinished
+from gshtui.bus.events.session import SessionChangeRequested, SessionOpened
 from gshtui.bus.events.shell import InputCommandFinished, InputCommandPrinted, InputCommandStarted
 from gshtui.bus.ids import new_id
 from gshtui.commands.declaration import Caller, CommandError
@@ -141,8 +142,12 @@ async def test_what_is_private_leaves_nothing_behind(tmp_path: Path, monkeypatch
         options.resume()
         await hub.run("bash command='echo seen'")
         assert [record.command for record in await hub.store.history()] == ["echo seen"]
-        (told,) = (await hub.shell_log.news_for("", 1_000)).along
-        assert "echo seen" in told.text and "bank" not in told.text and "paused" not in told.text
+        for _ in range(2):  # being asked is not being heard
+            (news,) = (await hub.shell_log.news_for("", 1_000)).along
+            assert "echo seen" in news.text and "bank" not in news.text and "paused" not in news.text
+        assert news.told is not None
+        news.told()
+        assert (await hub.shell_log.news_for("", 1_000)).along == ()
 
 
 async def test_the_agent_is_told_once_with_the_next_prompt_also_after_a_restart(
@@ -158,8 +163,13 @@ async def test_the_agent_is_told_once_with_the_next_prompt_also_after_a_restart(
             await asked(hub, "What was that?")
             await hub.run("bash command='echo the last words'")
             session = hub.session_of("main")
-        async with hub_in(tmp_path, EVERY, provider="anthropic", session=session) as hub:
-            assert hub.shell_log is not None
+        async with hub_in(tmp_path, EVERY, provider="anthropic") as hub:
+            assert hub.shell_log is not None and hub.contexts is not None
+            opened = asyncio.create_task(hub.bus.wait_for(SessionOpened, timeout=20))
+            await asyncio.sleep(0)
+            hub.bus.publish(SessionChangeRequested(agent="main", session=session))
+            await opened
+            await hub.contexts.view("main")  # somebody looks before the agent is told
             first, last = await hub.shell_log.ran(session, -math.inf, math.inf)
             assert (first.record.exit, last.printed.strip()) == (7, "the last words")
             assert (first.record.number, last.record.number) == (1, 2)

@@ -177,7 +177,7 @@ class ShellLog:
             with contextlib.suppress(StoreError):  # then it is told what this process knows
                 for one in await since_answer(self._store, session, self.by_hand.runs):
                     self.by_hand.ran_here.add(session, one.record, one.printed.splitlines())
-        return self.by_hand.ran_here.take(session, limit)
+        return self.by_hand.ran_here.news(session, limit)
 
     async def _live(self) -> None:
         while True:

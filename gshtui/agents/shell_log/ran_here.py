@@ -31,19 +31,24 @@ class RanHere:
             waiting.sort(key=lambda one: one[0].number)
             del waiting[:-_MOST]
 
-    def take(self, session: str, limit: int) -> Contribution:
-        """All that the agent of the conversation was not told.
+    def news(self, session: str, limit: int) -> Contribution:
+        """All that the agent of the conversation was not told; it is offered until it was.
 
         Args:
             session: the conversation.
             limit: bytes of outputs, all runs together; 0: no limit.
         """
-        waiting = self._waiting.pop(session, [])
+        waiting = tuple(self._waiting.get(session, ()))
         if not waiting:
             return Contribution()
         each = max(1, limit // len(waiting)) if limit else 0
         parts = [_told(record, shorten(printed, each)) for record, printed in waiting]
-        return Contribution(along=(Along(SOURCE, "\n\n".join([_HEAD, *parts])),))
+
+        def told() -> None:
+            rest = [one for one in self._waiting.get(session, ()) if one not in waiting]
+            self._waiting[session] = rest
+
+        return Contribution(along=(Along(SOURCE, "\n\n".join([_HEAD, *parts]), told=told),))
 
 
 def _told(record: ShellRecord, printed: str) -> str:
