@@ -111,7 +111,7 @@ class Bridge:
     async def ran(self, session: str, after: float, before: float) -> Sequence[Ran]:
         """What was run from a conversation's input line in a time, in order. Raises as `shell_rows`."""
         log = (await self._running()).shell_log
-        return () if log is None else await log.ran(session, after, before)
+        return () if log is None else await log.runs.between(session, after, before)
 
     @property
     def keeps_commands(self) -> bool:

@@ -68,7 +68,7 @@ class HubPort(Protocol):
     @property
     def shell_log(self) -> Any: ...
 
-    """What runs in shells (`note`, `ran`, `by_hand.stop`), or `None` where that part did not start."""
+    """What runs in shells (`note`, `runs.between`, `by_hand.stop`), or `None` where that part did not start."""
 
     @property
     def shared_shell(self) -> Any: ...

@@ -8,8 +8,13 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import os
+import signal
+import sys
+import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +24,7 @@ from gshtui.bus.events.agent import PromptSubmitted, TurnFinished
 from gshtui.bus.events.session import SessionChangeRequested, SessionOpened
 from gshtui.bus.events.shell import InputCommandFinished, InputCommandPrinted, InputCommandStarted
 from gshtui.bus.ids import new_id
+from gshtui.bus.shell import ShellRecord
 from gshtui.commands.declaration import Caller, CommandError
 from gshtui.hub.hub import Hub
 from gshtui.hub.options import HubOptions
@@ -27,8 +33,10 @@ from gshtui.shell import options
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Answer, Say
 from tests.kit.scripted import Recorder
+from tests.kit.tmux import eventually
 
 SHELL = frozenset({"store", "guard", "shell"})
+CHILD = [sys.executable, "-m", "tests.kit.hand_child"]
 EVERY = SHELL | {"providers", "agents"}
 
 
@@ -143,11 +151,11 @@ async def test_what_is_private_leaves_nothing_behind(tmp_path: Path, monkeypatch
         await hub.run("bash command='echo seen'")
         assert [record.command for record in await hub.store.history()] == ["echo seen"]
         for _ in range(2):  # being asked is not being heard
-            (news,) = (await hub.shell_log.news_for("", 1_000)).along
+            (news,) = (await hub.shell_log.runs.news_for("", 1_000)).along
             assert "echo seen" in news.text and "bank" not in news.text and "paused" not in news.text
         assert news.told is not None
         news.told()
-        assert (await hub.shell_log.news_for("", 1_000)).along == ()
+        assert (await hub.shell_log.runs.news_for("", 1_000)).along == ()
 
 
 async def test_the_agent_is_told_once_with_the_next_prompt_also_after_a_restart(
@@ -170,14 +178,53 @@ async def test_the_agent_is_told_once_with_the_next_prompt_also_after_a_restart(
             hub.bus.publish(SessionChangeRequested(agent="main", session=session))
             await opened
             await hub.contexts.view("main")  # somebody looks before the agent is told
-            first, last = await hub.shell_log.ran(session, -math.inf, math.inf)
+            first, last = await hub.shell_log.runs.between(session, -math.inf, math.inf)
             assert (first.record.exit, last.printed.strip()) == (7, "the last words")
             assert (first.record.number, last.record.number) == (1, 2)
             await asked(hub, "And that?")
             await hub.run("bash command=true")
-            assert (await hub.shell_log.ran(session, -math.inf, math.inf))[-1].record.number == 3
+            assert (await hub.shell_log.runs.between(session, -math.inf, math.inf))[-1].record.number == 3
         first_sent, second_sent, third_sent = (json.dumps(chat.body) for chat in server.chats)
         assert "exit 7" not in first_sent
         assert "The person ran this here" in second_sent and "exit 7" in second_sent and "ghp_" not in second_sent
         assert third_sent.count("exit 7") == second_sent.count("exit 7"), "told again"
         assert "  the last words" in third_sent
+
+
+async def test_runs_end_with_their_window_and_are_kept_so(tmp_path: Path) -> None:
+    async with hub_in(tmp_path) as hub:
+        printed = asyncio.create_task(hub.bus.wait_for(InputCommandPrinted, timeout=20))
+        running = asyncio.create_task(hub.run("bash command='echo begun; sleep 60'"))
+        await printed
+    assert (await running).data["cancelled"]
+    async with hub_in(tmp_path) as hub:
+        assert hub.store is not None
+        (record,) = await hub.store.history()
+        assert (record.state, record.exit) == ("done", 143)
+        assert await hub.store.known_shells() == {}
+
+
+async def test_what_a_killed_window_ran_is_lost(tmp_path: Path) -> None:
+    command = f"bash command='echo $$ > {tmp_path}/pid; exec sleep 60'"
+    env = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
+    window = await asyncio.create_subprocess_exec(*CHILD, command, cwd=tmp_path, env=env)
+    pid = int(await eventually(lambda: asyncio.to_thread(read, tmp_path / "pid"), within=20))
+    try:
+        window.kill()
+        await window.wait()
+        async with hub_in(tmp_path) as hub:
+            assert hub.store is not None
+            store = hub.store
+            stray = ShellRecord(shell="window-of-old", number=1, command="make", source="run", at=time.time())
+            await store.keep_record(stray)
+            killed = partial(store.history, query="sleep")
+            (record,) = await eventually(killed, until=lambda rows: rows and rows[0].state == "lost")
+            assert (record.exit, record.number) == (None, 1)
+            await eventually(store.running_records, until=lambda rows: not rows)
+            await eventually(store.known_shells, until=lambda known: not known)
+    finally:
+        os.kill(pid, signal.SIGKILL)
+
+
+def read(path: Path) -> str:
+    return path.read_text() if path.exists() else ""

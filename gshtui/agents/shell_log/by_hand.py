@@ -12,12 +12,13 @@ import contextlib
 import dataclasses
 import re
 import time
-from collections.abc import Awaitable, Callable, Generator
-from typing import Any, Protocol
+from collections.abc import Callable, Generator
+from typing import Any
 
 import msgspec
 
 from gshtui.agents.shell_log.agent_calls import Keep, Printed
+from gshtui.agents.shell_log.hand_shells import HandShells, shell_of
 from gshtui.agents.shell_log.ran_here import RanHere
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.shell import InputCommandFinished, InputCommandPrinted, InputCommandStarted
@@ -35,12 +36,8 @@ COMMAND = "bash"
 _NO_OUTPUT = "(no output)"
 _EXIT_LINE = re.compile(r"\n?^\[exit code: \d+\]$", re.MULTILINE)
 _HOUR_MS = 3_600_000
-
-
-class Last(Protocol):
-    """The number of a shell's newest command that is kept; 0: none is. Raises `StoreError`."""
-
-    def __call__(self, shell: str, /) -> Awaitable[int]: ...
+_END_WITHIN = 3.0
+"""Seconds for runs to end when the hub does."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -58,19 +55,21 @@ class HandTerms:
 class ByHand:
     """The runs of one hub, numbered like the commands of a shell: one for each conversation, for all time."""
 
-    def __init__(self, bus: Bus, keep: Keep, printed: Printed, last: Last, terms: HandTerms) -> None:
+    def __init__(self, bus: Bus, keep: Keep, printed: Printed, shells: HandShells, terms: HandTerms) -> None:
         """`printed` keeps what a command printed."""
         self.ran_here = RanHere()
         """What agents are told of the runs."""
         self._bus = bus
         self._keep = keep
         self._printed = printed
-        self._last = last
+        self._shells = shells
         self._terms = terms
         self._elsewhere = new_id()
         self._numbers: dict[str, int] = {}
         self._numbering = asyncio.Lock()
         self._running: dict[str, asyncio.Event] = {}
+        self._quiet = asyncio.Event()
+        self._quiet.set()
 
     def takes(self, parsed: Parsed, invocation: Invocation) -> bool:
         """Whether the line is one that the person runs in a shell."""
@@ -87,6 +86,16 @@ class ByHand:
                 asked.set()
                 return True
         return False
+
+    async def close(self) -> None:
+        """End all runs, keep how they ended, and leave their shells."""
+        while self.stop():
+            pass
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_END_WITHIN):
+                await self._quiet.wait()
+        with contextlib.suppress(StoreError):  # then the next hub finds that this process is gone
+            await self._shells.leave()
 
     async def run(self, parsed: Parsed, invocation: Invocation) -> Outcome:
         """Run it, and keep that it ran. A person's command has an hour, unless the line says otherwise.
@@ -134,11 +143,14 @@ class ByHand:
             invocation.output(text)
 
         self._running[run] = invocation.cancelled
+        self._quiet.clear()
         self._bus.publish(InputCommandStarted(agent=agent, session=session, run=run, command=command, cwd=record.cwd))
         try:
             yield dataclasses.replace(invocation, output=output)
         finally:
             del self._running[run]
+            if not self._running:
+                self._quiet.set()
             self._bus.publish(
                 InputCommandFinished(
                     agent=agent,
@@ -157,7 +169,7 @@ class ByHand:
             if shell not in self._numbers:
                 self._numbers[shell] = 0
                 with contextlib.suppress(StoreError):  # a record that cannot be read says so by itself
-                    self._numbers[shell] = await self._last(shell)
+                    self._numbers[shell] = await self._shells.take(shell)
             self._numbers[shell] += 1
             return self._numbers[shell]
 
@@ -204,11 +216,6 @@ def _paused() -> bool:
         return options.paused()
     except FolderError:  # nothing can be paused where there is no folder to say so
         return False
-
-
-def shell_of(session: str) -> str:
-    """Id of the shell that a conversation's runs belong to."""
-    return f"window-{session}"
 
 
 def run_id(record: ShellRecord) -> str:

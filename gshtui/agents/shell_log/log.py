@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import random
 import time
 from collections.abc import Callable, Sequence
@@ -20,18 +21,18 @@ from gshtui.agents.shell_log.agent_calls import AgentCalls
 from gshtui.agents.shell_log.branches import Branches
 from gshtui.agents.shell_log.by_hand import ByHand, HandTerms
 from gshtui.agents.shell_log.catching_up import CatchingUp
+from gshtui.agents.shell_log.hand_shells import PROGRAM, HandShells
 from gshtui.agents.shell_log.hosts import Shells, Windows
 from gshtui.agents.shell_log.intake import Intake
 from gshtui.agents.shell_log.living import gone
 from gshtui.agents.shell_log.output import Outputs
-from gshtui.agents.shell_log.ran import ran, since_answer
+from gshtui.agents.shell_log.ran import Runs
 from gshtui.agents.shell_log.spooling import Spooling
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub import Noticed
 from gshtui.bus.events.shell import ShellRecorded
-from gshtui.bus.shell import Ran, ShellNote, ShellRecord
-from gshtui.context.ports import Contribution
+from gshtui.bus.shell import ShellNote, ShellRecord
 from gshtui.shell.following import Following
 from gshtui.shell.ignoring import ignoring
 from gshtui.shell.listener import Listener
@@ -45,6 +46,8 @@ from gshtui.store.store import Store
 
 LOOK_EVERY = 1.0
 """Seconds between two looks at what can only be looked at: shells that died, the socket's place."""
+_WINDOWS_EVERY = 5
+"""Such looks from one for windows that died to the next."""
 _TRY_AGAIN = 0.2
 """Seconds until the socket is tried again, where neither it nor its owner could be had."""
 _TRIM_EVERY = 2.0
@@ -87,18 +90,21 @@ class ShellLog:
         self._spooling = Spooling(spool_folder(terms.data), self._intake)
         self._calls = AgentCalls(bus, self._intake.keep, self._printed, terms.cwd, redact)
         self._redact = redact
+        self._hand_shells = HandShells(store, self._intake.tell)
         self.by_hand = ByHand(
             bus,
             self._intake.keep,
             self._printed,
-            self._last_number,
+            self._hand_shells,
             HandTerms(redact, ignoring(terms.ignore), terms.output_lines),
         )
         """Runs what the person types into a face, and keeps that it ran."""
+        self.runs = Runs(store, self.by_hand)
+        """What was run so."""
         self._seat = Seat(terms.socket)
         self._listener: Listener | None = None
         self._tasks: list[asyncio.Task[None]] = []
-        self._recalled: set[str] = set()
+        self._looks = itertools.count()
         self._said = ""
         self._told_bad = (0, 0.0)
         self._grown = True
@@ -129,7 +135,8 @@ class ShellLog:
         self._calls.start()
 
     async def stop(self) -> None:
-        """Keep what was heard, then hand the socket on."""
+        """End what the person runs, keep what was heard, then hand the socket on."""
+        await self.by_hand.close()
         await self._calls.stop()
         if self._listener is not None:
             await self._listener.stop()
@@ -153,31 +160,6 @@ class ShellLog:
     async def note(self, text: str, cwd: str = "") -> None:
         """Keep and tell a remark of the person. Raises `StoreError`."""
         await self._intake.keep((), [(ShellNote("note", self._redact(text), time.time(), cwd=cwd), 0)])
-
-    async def ran(self, session: str, after: float, before: float, limit: int = 200) -> list[Ran]:
-        """What was run from a conversation's input line in a time, the newest `limit`, oldest first.
-
-        Args:
-            after, before: seconds since the epoch; infinite ones too.
-
-        Raises:
-            StoreError: the record cannot be read.
-        """
-        return await ran(self._store, session, after, before, limit, self.by_hand.runs)
-
-    async def news_for(self, session: str, limit: int) -> Contribution:
-        """What the agent of a conversation was not yet told of the commands of its input line.
-
-        Args:
-            session: the conversation.
-            limit: bytes of outputs, all of them together; 0: no limit.
-        """
-        if session not in self._recalled:
-            self._recalled.add(session)
-            with contextlib.suppress(StoreError):  # then it is told what this process knows
-                for one in await since_answer(self._store, session, self.by_hand.runs):
-                    self.by_hand.ran_here.add(session, one.record, one.printed.splitlines())
-        return self.by_hand.ran_here.news(session, limit)
 
     async def _live(self) -> None:
         while True:
@@ -221,7 +203,8 @@ class ShellLog:
         shells: list[ShellInfo] = []
         for data in known.values():
             with contextlib.suppress(msgspec.DecodeError):
-                shells.append(msgspec.json.decode(data, type=ShellInfo))
+                info = msgspec.json.decode(data, type=ShellInfo)
+                shells += [info] if info.program != PROGRAM else []  # windows are looked for by themselves
         self._pairing.know(shells, [row for row in await self._store.running_records() if row.source == "shell"])
 
     async def _look(self, listener: Listener) -> None:
@@ -234,6 +217,9 @@ class ShellLog:
             self._bus.publish(Noticed(level="warning", text=text, about="shell"))
         dead = set(await asyncio.to_thread(gone, tuple(self._pairing.shells.values())))
         dead |= await self._strays()
+        if next(self._looks) % _WINDOWS_EVERY == 0:
+            with contextlib.suppress(StoreError):
+                dead |= await self._hand_shells.dead()
         if not dead:
             return
         await self._spooling.once()  # their last words may be there
@@ -271,10 +257,6 @@ class ShellLog:
         kept = await self._store.put_shell_output(record.shell, record.number, text)
         if kept is not None:
             self._told(ShellRecorded(record=kept))
-
-    async def _last_number(self, shell: str) -> int:
-        found = await self._store.history(shell=shell, limit=1)
-        return found[0].number if found else 0
 
     async def _trim(self) -> None:
         while True:

@@ -1,0 +1,24 @@
+"""A window's hub as a process of its own, to be killed, that runs one line: `python -m tests.kit.hand_child LINE`."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+from gshtui.hub.hub import Hub
+from gshtui.hub.options import HubOptions
+from gshtui.settings.load import load
+
+
+async def main(line: str) -> None:
+    """Run it as the person."""
+    cwd = Path.cwd()
+    hub = Hub(HubOptions(cwd=cwd, loaded=load(cwd), parts=frozenset({"store", "guard", "shell"})))
+    await hub.start()
+    await hub.run(line)
+    await hub.stop()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1]))
