@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 
 from gshtui.agents.shell_log.log import ShellLog, Terms
+from gshtui.agents.shell_log.own_shells import OwnShells
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import ToolFinished, ToolOutput, ToolStarted
@@ -74,12 +75,14 @@ async def test_a_call_is_one_row_with_its_exit_and_output() -> None:
         here.bus.publish(ToolOutput(agent="main", session="s", call="c1", text="building"))
         (running,) = await here.records(1)
         assert (running.state, running.command, running.cwd) == ("running", "make [redacted]", "/p/sub")
+        assert await OwnShells(here.store, lambda _: None).dead() == set(), "its hub lives"
         here.ends("c1", "built s3cret\n[exit code: 2]", "error")
         done = (await here.records(3))[-1]
         assert (done.state, done.exit, done.duration, done.agent, done.id) == ("done", 2, 2.0, "main", running.id)
         assert await here.store.output(done.output) == "built [redacted]\n"
         # The window reads the same events again from the record of a conversation.
         here.begins("c1", "make s3cret")
+        assert await OwnShells(here.store, lambda _: None).dead() == set(), "its hub lives"
         here.ends("c1", "built s3cret\n[exit code: 2]", "error")
         await here.records(4)
         assert await here.store.history_count() == 1

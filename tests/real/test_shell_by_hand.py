@@ -215,8 +215,9 @@ async def test_what_a_killed_window_ran_is_lost(tmp_path: Path) -> None:
         async with hub_in(tmp_path) as hub:
             assert hub.store is not None
             store = hub.store
-            stray = ShellRecord(shell="window-of-old", number=1, command="make", source="run", at=time.time())
-            await store.keep_record(stray)
+            for shell, source in (("window-of-old", "run"), ("agent of-old", "agent")):
+                stray = ShellRecord(shell=shell, number=1, command="make", source=source, at=time.time())
+                await store.keep_record(stray)
             killed = partial(store.history, query="sleep")
             (record,) = await eventually(killed, until=lambda rows: rows and rows[0].state == "lost")
             assert (record.exit, record.number) == (None, 1)

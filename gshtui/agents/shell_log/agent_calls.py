@@ -17,6 +17,7 @@ from typing import Protocol
 
 import msgspec
 
+from gshtui.agents.shell_log.own_shells import OwnShells
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import ToolFinished, ToolOutput, ToolStarted
@@ -47,7 +48,9 @@ Printed = Callable[[ShellRecord, str], Awaitable[None]]
 class AgentCalls:
     """`start` and `stop` bracket its life."""
 
-    def __init__(self, bus: Bus, keep: Keep, printed: Printed, cwd: Path, redact: Callable[[str], str]) -> None:
+    def __init__(
+        self, bus: Bus, keep: Keep, printed: Printed, shells: OwnShells, cwd: Path, redact: Callable[[str], str]
+    ) -> None:
         """
         Args:
             printed: keeps what a command printed.
@@ -56,6 +59,7 @@ class AgentCalls:
         self._bus = bus
         self._keep = keep
         self._printed = printed
+        self._shells = shells
         self._cwd = cwd
         self._redact = redact
         self._calls: dict[str, ShellRecord] = {}
@@ -133,7 +137,10 @@ class AgentCalls:
         record = self._calls.get(call)
         if record is not None and not record.id:
             self._calls[call] = msgspec.structs.replace(record, id=1)  # told as running
-            await self._told(record)
+            with contextlib.suppress(StoreError):
+                await self._shells.take(record.shell)
+            if call in self._calls:  # else its end is being told
+                await self._told(record)
 
     async def _ended(self, event: ToolFinished) -> None:
         record = self._calls[event.call]

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from gshtui.agents.shell_log.agent_calls import Keep, Printed
-from gshtui.agents.shell_log.hand_shells import HandShells, shell_of
+from gshtui.agents.shell_log.own_shells import OwnShells, shell_of
 from gshtui.agents.shell_log.ran_here import RanHere
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.shell import InputCommandFinished, InputCommandPrinted, InputCommandStarted
@@ -55,7 +55,7 @@ class HandTerms:
 class ByHand:
     """The runs of one hub, numbered like the commands of a shell: one for each conversation, for all time."""
 
-    def __init__(self, bus: Bus, keep: Keep, printed: Printed, shells: HandShells, terms: HandTerms) -> None:
+    def __init__(self, bus: Bus, keep: Keep, printed: Printed, shells: OwnShells, terms: HandTerms) -> None:
         """`printed` keeps what a command printed."""
         self.ran_here = RanHere()
         """What agents are told of the runs."""
@@ -88,14 +88,12 @@ class ByHand:
         return False
 
     async def close(self) -> None:
-        """End all runs, keep how they ended, and leave their shells."""
+        """End all runs, and keep how they ended."""
         while self.stop():
             pass
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_END_WITHIN):
                 await self._quiet.wait()
-        with contextlib.suppress(StoreError):  # then the next hub finds that this process is gone
-            await self._shells.leave()
 
     async def run(self, parsed: Parsed, invocation: Invocation) -> Outcome:
         """Run it, and keep that it ran. A person's command has an hour, unless the line says otherwise.

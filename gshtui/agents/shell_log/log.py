@@ -21,11 +21,11 @@ from gshtui.agents.shell_log.agent_calls import AgentCalls
 from gshtui.agents.shell_log.branches import Branches
 from gshtui.agents.shell_log.by_hand import ByHand, HandTerms
 from gshtui.agents.shell_log.catching_up import CatchingUp
-from gshtui.agents.shell_log.hand_shells import PROGRAM, HandShells
 from gshtui.agents.shell_log.hosts import Shells, Windows
 from gshtui.agents.shell_log.intake import Intake
 from gshtui.agents.shell_log.living import gone
 from gshtui.agents.shell_log.output import Outputs
+from gshtui.agents.shell_log.own_shells import PROGRAM, OwnShells
 from gshtui.agents.shell_log.ran import Runs
 from gshtui.agents.shell_log.spooling import Spooling
 from gshtui.bus.bus import Bus
@@ -88,14 +88,14 @@ class ShellLog:
         self._following = Following(self._heard)
         self._catching_up = CatchingUp(store, self._heard)
         self._spooling = Spooling(spool_folder(terms.data), self._intake)
-        self._calls = AgentCalls(bus, self._intake.keep, self._printed, terms.cwd, redact)
         self._redact = redact
-        self._hand_shells = HandShells(store, self._intake.tell)
+        self._own_shells = OwnShells(store, self._intake.tell)
+        self._calls = AgentCalls(bus, self._intake.keep, self._printed, self._own_shells, terms.cwd, redact)
         self.by_hand = ByHand(
             bus,
             self._intake.keep,
             self._printed,
-            self._hand_shells,
+            self._own_shells,
             HandTerms(redact, ignoring(terms.ignore), terms.output_lines),
         )
         """Runs what the person types into a face, and keeps that it ran."""
@@ -138,6 +138,8 @@ class ShellLog:
         """End what the person runs, keep what was heard, then hand the socket on."""
         await self.by_hand.close()
         await self._calls.stop()
+        with contextlib.suppress(StoreError):  # then another hub finds that this process is gone
+            await self._own_shells.leave()
         if self._listener is not None:
             await self._listener.stop()
         with contextlib.suppress(TimeoutError):
@@ -219,7 +221,7 @@ class ShellLog:
         dead |= await self._strays()
         if next(self._looks) % _WINDOWS_EVERY == 0:
             with contextlib.suppress(StoreError):
-                dead |= await self._hand_shells.dead()
+                dead |= await self._own_shells.dead()
         if not dead:
             return
         await self._spooling.once()  # their last words may be there

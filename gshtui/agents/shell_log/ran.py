@@ -11,7 +11,7 @@ import math
 import msgspec
 
 from gshtui.agents.shell_log.by_hand import ByHand, run_id
-from gshtui.agents.shell_log.hand_shells import shell_of
+from gshtui.agents.shell_log.own_shells import shell_of
 from gshtui.bus.shell import Ran, ShellRecord
 from gshtui.context.ports import Contribution
 from gshtui.store.errors import StoreError

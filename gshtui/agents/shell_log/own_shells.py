@@ -1,7 +1,8 @@
-"""The shells that stand for input lines: which process has each of them, and which were left by one that died.
+"""The shells that are none: input lines, and agents that run commands. Which hub has each, and which were left behind.
 
-Owns their entries among the known shells; refuses to guess, see `living`. Used by `by_hand`, and by the hub that looks
-after all shells.
+Owns their entries among the known shells, so that what a hub ran or heard of does not count as running when that hub
+has died; refuses to guess, see `living`. Used by `by_hand` and `agent_calls`, and by the hub that looks after all
+shells.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from gshtui.bus.shell import ShellRecord
 from gshtui.shell.pairing import ShellInfo
 from gshtui.store.store import Store
 
-PROGRAM = "window"
+PROGRAM = "hub"
+_SOURCES = ("run", "agent")
 
 
 def shell_of(session: str) -> str:
@@ -27,7 +29,7 @@ def shell_of(session: str) -> str:
     return f"window-{session}"
 
 
-class HandShells:
+class OwnShells:
     """Every coroutine raises `StoreError`."""
 
     def __init__(self, store: Store, tell: Callable[[Sequence[ShellRecord]], None]) -> None:
@@ -38,14 +40,18 @@ class HandShells:
 
     async def take(self, shell: str) -> int:
         """This process has it from now on; what an earlier one left running is lost. The last number that was used."""
-        self._taken.add(shell)
+        if shell not in self._taken:
+            self._taken.add(shell)
+            await self._take(shell)
+        found = await self._store.history(shell=shell, limit=1)
+        return found[0].number if found else 0
+
+    async def _take(self, shell: str) -> None:
         self._tell(await self._store.close_lost({shell}))
         pid = os.getpid()
         process = await asyncio.to_thread(process_of, pid)
         info = ShellInfo(shell, pid, process, PROGRAM, began=time.time())
         await self._store.keep_shell(shell, msgspec.json.encode(info).decode(), time.time())
-        found = await self._store.history(shell=shell, limit=1)
-        return found[0].number if found else 0
 
     async def leave(self) -> None:
         """This process has none any more, and nothing runs in them."""
@@ -55,10 +61,11 @@ class HandShells:
 
     async def dead(self) -> set[str]:
         """Those whose process died without leaving them, and those with a running command that nobody has."""
-        windows: list[ShellInfo] = []
+        own: list[ShellInfo] = []
+        running = await self._store.running_records()  # first: whoever has one is known before it runs
         known = await self._store.known_shells()
-        left = {one.shell for one in await self._store.running_records() if one.source == "run"} - known.keys()
+        left = {one.shell for one in running if one.source in _SOURCES} - known.keys()
         for data in known.values():
             with contextlib.suppress(msgspec.DecodeError):
-                windows.append(msgspec.json.decode(data, type=ShellInfo))
-        return left | set(await asyncio.to_thread(gone, [info for info in windows if info.program == PROGRAM]))
+                own.append(msgspec.json.decode(data, type=ShellInfo))
+        return left | set(await asyncio.to_thread(gone, [info for info in own if info.program == PROGRAM]))
