@@ -16,6 +16,8 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler
 from pydantic_core.core_schema import CoreSchema, str_schema
 
+from gshtui.bus.event import Event
+
 
 class Access(enum.Enum):
     """Who may run it (`seeds/partyline`: the toolset is asymmetric by design)."""
@@ -53,7 +55,12 @@ P = TypeVar("P", bound=BaseModel)
 
 
 class CommandError(Exception):
-    """The command could not do it. `message` is one clear sentence, `hint` says what to do."""
+    """The command could not do it. `message` is one clear sentence, `hint` says what to do.
+
+    `shown`: whoever ran it has seen this already, where it ran.
+    """
+
+    shown = False
 
     def __init__(self, message: str, *, hint: str = "", data: Any = None) -> None:
         super().__init__(message)
@@ -106,6 +113,9 @@ class Outcome:
 
     `data` is for scripts (plain JSON data), `text` for people and models. `full` is the whole text where `text` was
     shortened; it goes to the store. `diff` is what changed, for people.
+
+    `intent` is what a window does with it in place of showing `text`; where there is none, `text` says how it is done.
+    `shown`: whoever ran it saw it as it ran.
     """
 
     data: Any = None
@@ -116,6 +126,8 @@ class Outcome:
     bytes: int = 0
     """Size of the whole output in bytes; 0: that of `text`."""
     timed_out: bool = False
+    intent: Event | None = None
+    shown: bool = False
 
 
 @dataclass(frozen=True, slots=True)

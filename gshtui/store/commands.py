@@ -15,6 +15,7 @@ from typing import Any, Literal
 import msgspec
 from pydantic import Field
 
+from gshtui.bus.events.session import SessionChangeRequested
 from gshtui.commands.declaration import (
     Access,
     Assessment,
@@ -153,7 +154,8 @@ async def _resume(store: Store, invocation: Invocation, parameters: SessionParam
     info = await _wanted(store, invocation, parameters.target, other=True)
     open_in = f" It is open in {listing.one_line(info.held_by)}." if info.held_by else ""
     text = f"The conversation {info.id}, {listing.one_line(info.title) or 'without a title'}.{open_in}"
-    return Outcome({"session": info.id, "held_by": info.held_by, "cwd": info.cwd}, text)
+    change = SessionChangeRequested(agent=invocation.agent, session=info.id)
+    return Outcome({"session": info.id, "held_by": info.held_by, "cwd": info.cwd}, text, intent=change)
 
 
 async def _rm(store: Store, invocation: Invocation, parameters: SessionParameters) -> Outcome:

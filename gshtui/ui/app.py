@@ -26,6 +26,7 @@ from gshtui.ui.context_app import ContextApp
 from gshtui.ui.context_tabs import ContextTabs
 from gshtui.ui.context_watch import ContextWatch
 from gshtui.ui.driver import WorkbenchDriver, free_alt_digits
+from gshtui.ui.layout import CHAT
 from gshtui.ui.messages import CommandLine, Intent, OpenTerminal
 from gshtui.ui.notices import Notices
 from gshtui.ui.parts import Centre
@@ -156,6 +157,9 @@ class Workbench(ContextApp):
             self.terminals.focus(message.tab) or self.focus_changes(message.tab) or self.contexts.focus(message.tab)
         ):
             self.bench.input.focus()
+
+    def on_conversation_pane_command_began(self) -> None:
+        self.bench.deck.show(CHAT)
 
     async def on_prompt_input_sent(self, message: PromptInput.Sent) -> None:
         self.run_worker(self._remember(message.text), exit_on_error=False, group="prompts")

@@ -113,11 +113,6 @@ class Bridge:
         log = (await self._running()).shell_log
         return () if log is None else await log.runs.between(session, after, before)
 
-    @property
-    def keeps_commands(self) -> bool:
-        """Whether commands of the input line are told on the bus and kept."""
-        return self.hub is not None and self.hub.shell_log is not None
-
     def stop_command(self) -> bool:
         """End the newest command of the input line that still runs; whether there is one."""
         log = self.hub.shell_log if self.hub is not None else None

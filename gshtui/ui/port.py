@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import msgspec
 
 from gshtui.bus.bus import Bus
+from gshtui.bus.event import Event
 
 
 class Opening(msgspec.Struct, frozen=True):
@@ -35,6 +36,10 @@ class Result(Protocol):
     def text(self) -> str: ...
     @property
     def is_error(self) -> bool: ...
+    @property
+    def intent(self) -> Event | None: ...
+    @property
+    def shown(self) -> bool: ...
 
 
 class Stored(Protocol):

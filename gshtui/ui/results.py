@@ -1,8 +1,7 @@
 """What becomes of a line of the command language: run it, then show in the right place what it said.
 
 Owns the choice between a few words and the viewer, and the commands that are a picker when nothing is named. Refuses
-to run anything by itself: lines come from people; and to show what the conversation shows as it runs. Called by the
-app.
+to run anything by itself: lines come from people; and to show again what was shown as it ran. Called by the app.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ import re
 from typing import TYPE_CHECKING, Any, cast
 
 from gshtui.ui.bridge import NotReady
-from gshtui.ui.layout import CHAT
 from gshtui.ui.messages import OpenTerminal
 
 if TYPE_CHECKING:
@@ -39,25 +37,21 @@ async def run_line(app: ActingApp, line: str) -> None:
     if (picker := PICKERS.get(line.strip().removeprefix("/"))) is not None:
         await app.run_action(f"app.{picker}")
         return
-    shown = _in_conversation(app, line)
-    if shown:
-        app.bench.deck.show(CHAT)
     try:
         outcome = await app.bridge.run(line)
     except NotReady as error:
         app.notify(str(error), severity="error", markup=False, timeout=8)
         return
     except Exception as error:  # CommandError, whose module loads pydantic; and what nobody expected
-        if not shown or _misused(error):
-            _failed(app, line, error)
+        _failed(app, line, error)
         return
-    if shown:
+    if outcome.shown:
+        return
+    if outcome.intent is not None:
+        app.publish(outcome.intent)
         return
     if (agent := _attached(line, outcome.data)) is not None:
         app.post_message(OpenTerminal(agent, attach=True))
-        return
-    if (session := _resumed(line, outcome.data)) is not None:
-        app.choose_session(session)
         return
     text = outcome.text.strip()
     if outcome.is_error:
@@ -70,17 +64,6 @@ async def run_line(app: ActingApp, line: str) -> None:
         app.notify(_BOLD.sub(r"\1", text), markup=False)
 
 
-def _in_conversation(app: ActingApp, line: str) -> bool:
-    """Whether the line is a shell command, which is shown in the conversation from its beginning to its end."""
-    return line.strip().removeprefix("/").split()[:1] == ["bash"] and app.bridge.keeps_commands
-
-
-def _misused(error: Exception) -> bool:
-    from gshtui.commands.declaration import UsageError
-
-    return isinstance(error, UsageError)
-
-
 def _attached(line: str, data: Any) -> str | None:
     """The agent that a line asked to attach to: here that is done, and not only told how."""
     words = line.strip().removeprefix("/").split()
@@ -89,17 +72,11 @@ def _attached(line: str, data: Any) -> str | None:
     return str(told["id"]) if asked and "argv" in told else None
 
 
-def _resumed(line: str, data: Any) -> str | None:
-    """The conversation that a line asked to go on with: here that is done, and not only told where it is."""
-    words = line.strip().removeprefix("/").split()
-    asked = words[:1] == ["resume"] or (words[:1] == ["session"] and words[1:2] in (["resume"], ["action=resume"]))
-    told = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
-    return str(told["session"]) if asked and told.get("session") else None
-
-
 def _failed(app: ActingApp, line: str, error: Exception) -> None:
     from gshtui.commands.declaration import CommandError
 
     expected = isinstance(error, CommandError)
+    if expected and error.shown:
+        return
     text = str(error) if expected else f"`{line}` failed: {type(error).__name__}: {error}"
     app.notify(text, severity="error", markup=False, timeout=8)

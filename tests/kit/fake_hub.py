@@ -24,6 +24,8 @@ class Answer:
     data: Any = None
     text: str = ""
     is_error: bool = False
+    intent: Event | None = None
+    shown: bool = False
 
 
 class FakeRegistry(list[Any]):

@@ -103,7 +103,7 @@ async def test_windows_are_told_of_a_run_as_it_goes_on(tmp_path: Path) -> None:
     async with hub_in(tmp_path) as hub:
         recorder = Recorder(hub.bus)
         await hub.run("bash command='echo out; echo err >&2; exit 3'")
-        await hub.run("bash command='true'")
+        assert (await hub.run("bash command='true'")).shown
         await hub.bus.drained()
         first, second = recorder.of(InputCommandStarted)
         assert (first.command, first.cwd) == ("echo out; echo err >&2; exit 3", str(tmp_path))
@@ -134,8 +134,9 @@ async def test_it_is_stopped_as_by_ctrl_c_and_keeps_what_it_printed(tmp_path: Pa
 async def test_one_that_cannot_run_says_why_in_the_window_too(tmp_path: Path) -> None:
     async with hub_in(tmp_path) as hub:
         over = asyncio.create_task(hub.bus.wait_for(InputCommandFinished, timeout=20))
-        with pytest.raises(CommandError, match="does not exist"):
+        with pytest.raises(CommandError, match="does not exist") as caught:
             await hub.run("bash command=true working_dir=gone")
+        assert caught.value.shown
         ended = await over
         assert ended.status == "error" and "gone does not exist" in ended.text and ended.exit is None
 

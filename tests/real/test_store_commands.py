@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from gshtui.bus.context import Block, Iteration
+from gshtui.bus.events.session import SessionChangeRequested
 from gshtui.bus.messages import Document, Image, Message, Text, Thinking, ToolCall, ToolResult, Usage
 from gshtui.commands.declaration import Caller, CommandError, Effect, Invocation, Outcome, UsageError
 from gshtui.commands.execute import run_line
@@ -251,7 +252,9 @@ async def test_ids_are_completed_and_a_closed_store_is_one_clear_sentence(shell:
         assert await command.complete(shell.invocation(), "target", session[:5]) == [session]
         assert await command.complete(shell.invocation(), "target", "nothing") == []
         assert await command.complete(shell.invocation(), "text", "") == []
-    assert (await shell.run(f"resume {session[-5:]}")).data["session"] == session
+    for line in (f"resume {session[-5:]}", f"session target={session} action=resume"):
+        intent = (await shell.run(line)).intent
+        assert isinstance(intent, SessionChangeRequested) and intent.session == session
     await shell.store.close()
     for command in family:
         assert command.complete is not None

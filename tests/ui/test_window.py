@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 from textual import events as textual_events
 from textual.pilot import Pilot
+from textual.widgets import Static
 
 from gshtui.bus.events.agent import (
     AgentAdded,
@@ -19,7 +20,9 @@ from gshtui.bus.events.agent import (
 from gshtui.bus.events.approval import ApprovalRequested
 from gshtui.bus.events.hub import Noticed, PartFailed, QuitRequested
 from gshtui.bus.events.session import SessionChangeRequested, SessionOpened, SessionTitled
+from gshtui.bus.events.shell import InputCommandStarted
 from gshtui.commands.declaration import CommandError, UsageError
+from gshtui.ui.layout import CHAT
 from gshtui.ui.screens.help import HelpScreen
 from gshtui.ui.screens.models import ModelsScreen
 from gshtui.ui.screens.sessions import SessionsScreen
@@ -106,12 +109,14 @@ async def test_escape_stops_the_turn_first_and_then_a_command_of_the_person() ->
 
 
 async def test_what_a_command_of_the_person_came_to_is_not_said_twice() -> None:
+    gone = CommandError("It cannot run.")
+    gone.shown = True
     answers = {
-        "bash command='make'": Answer(text="x " * 300),
-        "bash command='gone'": CommandError("It cannot run."),
+        "bash command='make'": Answer(text="x " * 300, shown=True),
+        "bash command='gone'": gone,
         "bash comand='ls'": UsageError("bash has no parameter comand."),
     }
-    app = Window(answers=answers, log_of_shells=SimpleNamespace())
+    app = Window(answers=answers)
     async with app.run_test(size=SIZE) as pilot:
         await settled(pilot)
         for line in answers:
@@ -256,9 +261,24 @@ async def test_a_conversation_is_picked_from_the_list() -> None:
         assert [event.session for event in hub.said if isinstance(event, SessionChangeRequested)] == ["s1", "new"]
 
 
-@pytest.mark.parametrize("line", ["resume s1", "/resume s1", "session resume s1", "/session action=resume target=s1"])
-async def test_a_conversation_is_gone_on_with_by_its_name(line: str) -> None:
-    app = Window(answers={line: Answer({"session": "s1"}, "The conversation s1.")})
+async def test_a_command_of_the_person_brings_the_chat_to_the_front() -> None:
+    app = Window()
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await app.bench.deck.open("other", "Other", Static("something else"))
+        assert app.bench.deck.front == "other"
+        app.feed(InputCommandStarted(agent="helper", session="s", run="0", command="ls"))
+        await settled(pilot)
+        assert app.bench.deck.front == "other"
+        app.feed(InputCommandStarted(agent="main", session="s", run="1", command="ls"))
+        await settled(pilot)
+        assert app.bench.deck.front == CHAT
+
+
+async def test_what_an_outcome_asks_of_the_window_is_done() -> None:
+    line = "session target=s1 action=resume"
+    change = SessionChangeRequested(agent="main", session="s1")
+    app = Window(answers={line: Answer({"session": "s1"}, "The conversation s1.", intent=change)})
     async with app.run_test(size=SIZE) as pilot:
         hub = await settled(pilot)
         app.run_command(line)

@@ -119,9 +119,10 @@ class ByHand:
                     await self._told(record)
                 outcome = await run_parsed(parsed.command, parameters, surroundings)
                 ended.take(outcome)
-                return outcome
+                return dataclasses.replace(outcome, shown=True)
             except CommandError as error:
                 ended.status, ended.text = "error", str(error)
+                error.shown = True
                 raise
             finally:
                 ended.duration = time.monotonic() - clock

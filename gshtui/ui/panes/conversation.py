@@ -12,10 +12,12 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
+from textual.message import Message
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import TurnStarted
 from gshtui.bus.events.session import SessionOpened
+from gshtui.bus.events.shell import InputCommandStarted
 from gshtui.bus.shell import Ran
 from gshtui.ui.panes.conversation_history import older
 from gshtui.ui.panes.conversation_state import CONSUMES, ConversationState
@@ -39,6 +41,9 @@ _EMPTY = (
 
 class ConversationPane(Vertical):
     """The conversation of one agent."""
+
+    class CommandBegan(Message):
+        """A command of the person runs here: they want to see it."""
 
     CONSUMES: ClassVar[tuple[type[Event], ...]] = CONSUMES
 
@@ -82,6 +87,8 @@ class ConversationPane(Vertical):
             self.run_worker(transcript.warm(), exit_on_error=False, group="warm")
         for event in events:
             transcript.apply(self._state.take(event))
+            if isinstance(event, InputCommandStarted) and event.agent == self._state.agent:
+                self.post_message(self.CommandBegan())
             if isinstance(event, SessionOpened) and event.agent == self._state.agent:
                 self._oldest, self._oldest_at, self._complete = None, math.inf, not event.messages
                 self._loading = False
