@@ -1,17 +1,40 @@
-"""What stands for programs that `gsh` and its keys start in a shell."""
+"""Keys of `gsh` in a shell with its editor, and what stands for the programs that they start."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
+from gshtui.settings.load import load
+from gshtui.shell import options
 from tests.kit.home import Home
+from tests.kit.shells import Shell
 
 _PROGRAM = """#!/bin/sh
 [ "$1 $2" = "shell menu" ] && { cat "$HOME/menu"; exit; }
 for word in "$@"; do printf '[%s]' "$word"; done; echo
 exit 6
 """
+
+
+def pressed(shell: Shell, keys: str, wanted: str) -> None:
+    """Press keys; what is wanted has to appear."""
+    shell.type(keys)
+    shell.until(wanted.encode())
+
+
+def agents_there(home: Home, *rows: str) -> None:
+    """These agents are what the menu offers: number, name, status."""
+    made = ("\t".join((row.split()[0], "  ".join(row.split()))) + "\n" for row in rows)
+    (home.path / "menu").write_text("".join(made))
+
+
+def bind(home: Home, text: str) -> None:
+    """The person's settings have these `[keybindings]`, and shells know them."""
+    file = home.config / "gsh" / "config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text(f"[keybindings]\n{text}")
+    options.write(load(home.path).settings)
 
 
 def program_that_echoes(home: Home) -> Path:

@@ -7,13 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.settings.load import load
-from gshtui.shell import options
 from tests.kit.home import Home
-from tests.kit.shell_keys import folder_of_fzf, program_that_echoes
+from tests.kit.shell_keys import agents_there, bind, folder_of_fzf, pressed, program_that_echoes
 from tests.kit.shells import Shell
-
-TWO = "0003\t0003  fix  thinking\n0004\t0004  try  idle\n"
 
 
 @pytest.fixture
@@ -26,12 +22,6 @@ def shell(program: Path) -> Iterator[Shell]:
     made = Shell(program="bash", editor=True, before="PATH=/usr/bin:/bin")
     yield made
     made.close()
-
-
-def pressed(shell: Shell, keys: str, wanted: str) -> None:
-    """Press keys; what is wanted has to appear."""
-    shell.type(keys)
-    shell.until(wanted.encode())
 
 
 def test_words_with_signs_are_words_and_patterns_are_patterns_again(shell: Shell) -> None:
@@ -51,18 +41,18 @@ def test_the_list(shell: Shell) -> None:
 
 
 def test_attaching_to_the_only_one(home: Home, shell: Shell) -> None:
-    (home.path / "menu").write_text("0003\t0003  fix  thinking\n")
+    agents_there(home, "0003 fix thinking")
     pressed(shell, "\x18\x01", "[agent][attach][0003]")
 
 
 def test_attaching_to_one_of_several(home: Home, shell: Shell) -> None:
-    (home.path / "menu").write_text(TWO)
+    agents_there(home, "0003 fix thinking", "0004 try idle")
     pressed(shell, "\x18\x01", "Attach: ")
     pressed(shell, "2\n", "[agent][attach][0004]")
 
 
 def test_attaching_by_fzf(home: Home, program: Path) -> None:
-    (home.path / "menu").write_text(TWO)
+    agents_there(home, "0003 fix thinking", "0004 try idle")
     shell = Shell(program="bash", editor=True, before=f"PATH={folder_of_fzf(home)}:/usr/bin:/bin")
     try:
         pressed(shell, "\x18\x01", "[agent][attach][0004]")
@@ -71,7 +61,7 @@ def test_attaching_by_fzf(home: Home, program: Path) -> None:
 
 
 def test_interrupting(home: Home, shell: Shell) -> None:
-    (home.path / "menu").write_text("0003\t0003  fix  thinking\n")
+    agents_there(home, "0003 fix thinking")
     pressed(shell, "\x18c", "[agent][interrupt][0003]")
 
 
@@ -80,10 +70,7 @@ def test_nobody_to_attach_to(shell: Shell) -> None:
 
 
 def test_keys_of_the_settings(home: Home, program: Path) -> None:
-    file = home.config / "gsh" / "config.toml"
-    file.parent.mkdir(parents=True)
-    file.write_text('[keybindings]\ninvoke_llm = "^Xg"\nlist_agents = ""\n')
-    options.write(load(home.path).settings)
+    bind(home, 'invoke_llm = "^Xg"\nlist_agents = ""\n')
     shell = Shell(program="bash", editor=True, before="PATH=/usr/bin:/bin")
     try:
         assert "gsh3" not in shell.ran("bind -s")

@@ -8,10 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.settings.load import load
-from gshtui.shell import options
 from tests.kit.home import Home
-from tests.kit.shell_keys import folder_of_fzf, program_that_echoes
+from tests.kit.shell_keys import agents_there, bind, folder_of_fzf, pressed, program_that_echoes
 from tests.kit.shells import Shell
 
 
@@ -25,12 +23,6 @@ def shell(program: Path) -> Iterator[Shell]:
     made = Shell(editor=True, before="bindkey -e; PATH=/usr/bin:/bin")
     yield made
     made.close()
-
-
-def pressed(shell: Shell, keys: str, wanted: str) -> None:
-    """Press keys; what is wanted has to appear."""
-    shell.type(keys)
-    shell.until(wanted.encode())
 
 
 def test_words_with_signs_are_words(shell: Shell) -> None:
@@ -53,18 +45,18 @@ def test_the_list(shell: Shell) -> None:
 
 
 def test_attaching_to_the_only_one(home: Home, shell: Shell) -> None:
-    (home.path / "menu").write_text("0003\t0003  fix  thinking\n")
+    agents_there(home, "0003 fix thinking")
     pressed(shell, "\x18\x01", "[gsh][attach][0003]")
 
 
 def test_attaching_to_one_of_several(home: Home, shell: Shell) -> None:
-    (home.path / "menu").write_text("0003\t0003  fix  thinking\n0004\t0004  try  idle\n")
+    agents_there(home, "0003 fix thinking", "0004 try idle")
     pressed(shell, "\x18\x01", "Attach to:")
     pressed(shell, "2", "[gsh][attach][0004]")
 
 
 def test_attaching_by_fzf(home: Home, program: Path) -> None:
-    (home.path / "menu").write_text("0003\t0003  fix  thinking\n0004\t0004  try  idle\n")
+    agents_there(home, "0003 fix thinking", "0004 try idle")
     shell = Shell(editor=True, before=f"bindkey -e; PATH={folder_of_fzf(home)}:/usr/bin:/bin")
     try:
         pressed(shell, "\x18\x01", "[gsh][attach][0004]")
@@ -73,7 +65,7 @@ def test_attaching_by_fzf(home: Home, program: Path) -> None:
 
 
 def test_interrupting(home: Home, shell: Shell) -> None:
-    (home.path / "menu").write_text("0003\t0003  fix  thinking\n")
+    agents_there(home, "0003 fix thinking")
     pressed(shell, "\x18c", "[agent][interrupt][0003]")
 
 
@@ -82,10 +74,7 @@ def test_nobody_to_attach_to(shell: Shell) -> None:
 
 
 def test_keys_of_the_settings(home: Home, program: Path) -> None:
-    file = home.config / "gsh" / "config.toml"
-    file.parent.mkdir(parents=True)
-    file.write_text('[keybindings]\ninvoke_llm = "^Xg"\nlist_agents = ""\n')
-    options.write(load(home.path).settings)
+    bind(home, 'invoke_llm = "^Xg"\nlist_agents = ""\n')
     shell = Shell(editor=True, before="bindkey -e; PATH=/usr/bin:/bin")
     try:
         pressed(shell, "two words\x18g", "[gsh][--][two words]")

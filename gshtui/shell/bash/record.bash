@@ -125,6 +125,13 @@ _gsh_notices() {
     : >|"$file"
 }
 
+# Leave in REPLY what a trap does, from what `trap -p` says of it.
+_gsh_trapped() {
+    REPLY=${1#"trap -- '"}
+    REPLY=${REPLY%"' $2"}
+    REPLY=${REPLY//"'\\''"/"'"}
+}
+
 _gsh_hook() {
     if [[ -n ${bash_preexec_imported-}${__bp_imported-} ]]; then
         _gsh_bp_preexec() { _gsh_started "$1" 2>/dev/null; return 0; }
@@ -132,12 +139,9 @@ _gsh_hook() {
         preexec_functions+=(_gsh_bp_preexec)
         precmd_functions=(_gsh_bp_precmd ${precmd_functions[@]+"${precmd_functions[@]}"})
     else
-        local yours
-        yours=$(trap -p DEBUG)
-        yours=${yours#"trap -- '"}
-        yours=${yours%"' DEBUG"}
-        yours=${yours//"'\\''"/"'"}
-        trap -- "_gsh_debug \"\$_\"${yours:+; $yours}" DEBUG
+        local REPLY
+        _gsh_trapped "$(trap -p DEBUG)" DEBUG
+        trap -- "_gsh_debug \"\$_\"${REPLY:+; $REPLY}" DEBUG
         # The first word of all must not change a status, and the last one lets the next command be seen.
         local first='_gsh_first "$?" "${PIPESTATUS[@]}"' last="_gsh_armed=1"
         if [[ $(declare -p PROMPT_COMMAND 2>/dev/null) == 'declare -a'* ]]; then
@@ -146,10 +150,7 @@ _gsh_hook() {
             PROMPT_COMMAND="$first${PROMPT_COMMAND:+$'\n'$PROMPT_COMMAND}"$'\n'"$last"
         fi
     fi
-    local ending
-    ending=$(trap -p EXIT)
-    ending=${ending#"trap -- '"}
-    ending=${ending%"' EXIT"}
-    ending=${ending//"'\\''"/"'"}
-    trap -- "_gsh_left${ending:+; $ending}" EXIT
+    local REPLY
+    _gsh_trapped "$(trap -p EXIT)" EXIT
+    trap -- "_gsh_left${REPLY:+; $REPLY}" EXIT
 }
