@@ -33,8 +33,8 @@ from gshtui.bus.events.agent import (
 from gshtui.bus.events.context import CutRequested
 from gshtui.bus.events.hub import Noticed
 from gshtui.bus.messages import Message
-from gshtui.context.cutter import Order
 from gshtui.context.engine import ContextEngine, Draft
+from gshtui.context.order import Order
 from gshtui.context.views import ContextError
 from gshtui.providers.port import ProviderError
 

@@ -3,72 +3,40 @@
 Owns the order of things: choose, try, validate, write, and only then tell; so a crash at any moment leaves the log and
 what is sent as they were, or as they are after the whole cut. Refuses a cut that removes nothing, and one whose pins do
 not fit. Called by the engine and the service.
-
-Longer than 300 lines because the five kinds of cut share one way from wish to receipt, and are short each.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import msgspec
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.context import CutKind, Receipt, Task
-from gshtui.bus.events.agent import AgentStatusChanged
 from gshtui.bus.events.context import ContextCut
 from gshtui.bus.ids import new_id
-from gshtui.bus.messages import Usage
 from gshtui.context import compact
 from gshtui.context.assembly import Assembler, Assembly
 from gshtui.context.compact import Span
 from gshtui.context.decisions import Decisions
-from gshtui.context.limits import INSTRUCTION_TOKENS
+from gshtui.context.drafting import Drafted, draft, finished
+from gshtui.context.order import Order
 from gshtui.context.overlays import Cleared, Compacted, Cut, Dropped, Pruned
 from gshtui.context.plan import Plan
 from gshtui.context.prune import Outputs
 from gshtui.context.receipts import items, priced
-from gshtui.context.summarise import NoSummary, Wish, summarise, without_oldest
 from gshtui.context.summary import extract
 from gshtui.context.terms import Terms
 from gshtui.context.tokens import Correction
 from gshtui.context.touched import touched_files
 from gshtui.context.views import ContextError
-from gshtui.providers.port import Request
 
 Review = Callable[[Receipt], Awaitable[str | None]]
 """Shows a summary before it counts: the words to use, or `None` when it is rejected."""
 _LEAST = 400
 """Tokens below which compacting cannot pay."""
-
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """Who wants a cut, and why."""
-
-    by: str = "person"
-    why: str = ""
-    focus: str = ""
-    request: str = ""
-    """Id that the answer names."""
-    forced: bool = False
-    """Everything that can go goes: nothing else makes room."""
-    dry: bool = False
-    """Only tell what it would do: nothing is asked, written or published."""
-
-    @property
-    def automatic(self) -> bool:
-        """Nobody asked for it."""
-        return self.by in ("threshold", "overflow", "strategy")
-
-
-@dataclass(frozen=True, slots=True)
-class _Drafted:
-    summary: str = ""
-    usage: Usage = field(default_factory=Usage)
-    steps: tuple[str, ...] = ()
 
 
 class Cutter:
@@ -196,9 +164,9 @@ class Cutter:
                 return None
             raise ContextError("invalid", "There is nothing to compact yet: the conversation is short as it is.")
         self._check_pins(terms)
-        drafted = await self._draft(terms, order, cut, replaced)
-        if drafted is None:
-            return None
+        assembly = self.assemble(terms)
+        tokens = self.expected(terms, assembly.tokens)
+        drafted = await draft(self._bus, terms, order, finished(assembly.request, log), tokens, replaced)
         if not drafted.summary:  # no model wrote one
             if order.automatic and not order.forced and not order.dry:
                 pruned = await self._prune_instead(terms, order, drafted)
@@ -206,7 +174,7 @@ class Cutter:
                     return pruned
             text = extract(compact.covered(log, cut), min(terms.limits.summary, replaced // 2))
             step = "The summary was put together without a model." if drafted.steps else ""
-            drafted = _Drafted(text, drafted.usage, (*drafted.steps, *([step] if step else [])))
+            drafted = Drafted(text, drafted.usage, (*drafted.steps, *([step] if step else [])))
         receipt = msgspec.structs.replace(
             self._blank(terms, "compact", order, drafted.steps),
             summary=drafted.summary,
@@ -235,39 +203,7 @@ class Cutter:
             )
         return await self._make(terms, order, overlay)
 
-    async def _draft(self, terms: Terms, order: Order, cut: Span, replaced: int) -> _Drafted | None:
-        if order.dry:
-            return _Drafted("(the summary that the model will write)" + " ·" * min(terms.limits.summary, replaced // 4))
-        if terms.provider.name == "offline":
-            return _Drafted(steps=("There is no model to write a summary.",))
-        assembly = self.assemble(terms)
-        request, steps = self._finished(assembly.request), ()
-        room = terms.limits.window - terms.limits.summary - INSTRUCTION_TOKENS
-        over = self.expected(terms, assembly.tokens) - room
-        if over > 0:
-            request = without_oldest(request, over)
-            steps = ("The oldest part was left out of the request for the summary, to make room for it.",)
-            if request is None:
-                return _Drafted(steps=("There was no room left to ask for a summary.",))
-        if order.automatic:  # within a turn, where it is a wait that needs a word
-            self._bus.publish(
-                AgentStatusChanged(agent=terms.agent, status="thinking", doing="summarising the conversation")
-            )
-        who = "the person" if order.by == "person" else order.by
-        wish = Wish(replaced, terms.limits.summary, order.focus, who, terms.settings.summary_seconds)
-        try:
-            made = await summarise(terms.provider, request, wish)
-        except NoSummary as none:
-            return _Drafted("", none.usage, (*steps, *none.steps))
-        return _Drafted(made.text, made.usage, (*steps, *made.steps))
-
-    def _finished(self, request: Request) -> Request:
-        """The request without the answer whose calls still run: a command of such an answer may have asked for this."""
-        log = self.assembler.history.log
-        running = {entry.message.id for entry in log.entries[log.unfinished :]}
-        return replace(request, messages=tuple(m for m in request.messages if m.id not in running))
-
-    async def _prune_instead(self, terms: Terms, order: Order, drafted: _Drafted) -> Receipt | None:
+    async def _prune_instead(self, terms: Terms, order: Order, drafted: Drafted) -> Receipt | None:
         """Prune everything prunable, where that alone brings the request under the trigger."""
         plan = self.plan
         freed = sum(self.outputs.choose(0, plan).values())

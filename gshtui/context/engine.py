@@ -20,13 +20,14 @@ from gshtui.bus.events.hub import Noticed
 from gshtui.bus.messages import Message, Usage
 from gshtui.context.assembly import Assembly, Inputs
 from gshtui.context.blocks import Passage
-from gshtui.context.cutter import Cutter, Order, Review
+from gshtui.context.cutter import Cutter, Review
 from gshtui.context.decisions import Decisions
 from gshtui.context.filing import Filing
 from gshtui.context.fit import refusal, with_room
 from gshtui.context.limits import ContextSettings, Limits, capture_bytes, limits
 from gshtui.context.news import is_news
 from gshtui.context.offered import Offer
+from gshtui.context.order import Order
 from gshtui.context.overlays import Told
 from gshtui.context.plan import Plan
 from gshtui.context.ports import Contribute, Contribution, Shelf

@@ -14,10 +14,10 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.context import BlockPinned, BlockRestored, CutUndone, SummaryAnswered
 from gshtui.bus.messages import ToolResult
 from gshtui.context import compact
-from gshtui.context.cutter import Order
 from gshtui.context.limits import ContextSettings, strategy_of
 from gshtui.context.log import Log
 from gshtui.context.looking import Looking, Standing
+from gshtui.context.order import Order
 from gshtui.context.overlays import Cleared, Compacted, Pinned, Restored, SummaryEdited, Tuned, Undone, Unpinned
 from gshtui.context.ports import Shelf
 from gshtui.context.subject import Subject, Surroundings

@@ -14,8 +14,9 @@ from gshtui.bus.context import CutKind, Receipt
 from gshtui.bus.events.context import CutFailed
 from gshtui.bus.events.hub import Noticed
 from gshtui.context import compact
-from gshtui.context.cutter import Cutter, Order
+from gshtui.context.cutter import Cutter
 from gshtui.context.limits import strategy_of
+from gshtui.context.order import Order
 from gshtui.context.prune import step_of
 from gshtui.context.terms import Terms
 from gshtui.context.views import ContextError

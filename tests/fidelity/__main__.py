@@ -15,8 +15,8 @@ from typing import Any
 
 from gshtui.bus.ids import new_id
 from gshtui.bus.messages import Message, Text
-from gshtui.context.cutter import Order
 from gshtui.context.limits import ContextSettings
+from gshtui.context.order import Order
 from gshtui.context.overlays import Pinned
 from gshtui.providers.port import Completed, Provider, ProviderError, Request
 from gshtui.providers.select import choose

@@ -9,8 +9,8 @@ import pytest
 from gshtui.bus.context import Task
 from gshtui.bus.events.agent import ContextAssembled
 from gshtui.bus.messages import ToolCall
-from gshtui.context.cutter import Order
 from gshtui.context.limits import ContextSettings
+from gshtui.context.order import Order
 from gshtui.context.overlays import Pinned, Restored, Tasks, Undone
 from gshtui.context.ports import Along, MemoryShelf
 from gshtui.context.views import ContextError

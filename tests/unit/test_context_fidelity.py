@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gshtui.bus.context import CutKind
-from gshtui.context.cutter import Order
 from gshtui.context.limits import ContextSettings
+from gshtui.context.order import Order
 from gshtui.context.overlays import Pinned
 from gshtui.providers.port import ProviderError
 from tests.fidelity.planted import FILES, PIN, RULES, plant

@@ -16,9 +16,9 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.context import CutKind
 from gshtui.bus.messages import Message, Text, ToolCall, ToolResult
 from gshtui.context.assembly import Assembler, Inputs, assemble
-from gshtui.context.cutter import Order
 from gshtui.context.limits import ContextSettings
 from gshtui.context.log import Log
+from gshtui.context.order import Order
 from gshtui.context.overlays import Overlay, Pinned, Restored, Undone, Unpinned, decode, encode
 from gshtui.context.pairing import missing_results, paired
 from gshtui.context.plan import fold
