@@ -1,0 +1,1 @@
+"""What the operating system gives: private files, locks, processes, terminals. No other room."""

@@ -1,0 +1,202 @@
+"""Faults that nobody expected: each becomes a private file with its traceback, is said once, and is counted after that.
+
+Owns the files (`crash-….log`, 0600), what counts as the same fault, and when something that fails again and again is
+left alone for a while. Refuses to say anything to anybody: whoever records a fault says it. Never raises.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import traceback
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from pathlib import Path
+
+from gshtui import __version__
+from gshtui.system import private_files
+
+FILES = 40
+"""Files that one process writes at most; later faults are added to the last one."""
+_LONGEST = 1_000_000
+"""Bytes of one file, from which on nothing is added."""
+_KNOWN = 1_000
+"""Faults that are remembered; the one that was not seen for the longest time goes first."""
+_WHY = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What was recorded."""
+
+    part: str
+    """What failed, in a person's words."""
+    doing: str
+    """What it was doing, as `while it handled …`; may be empty."""
+    why: str
+    """The error in one line."""
+    file: str
+    """Where the traceback is; empty when it could not be written."""
+    trouble: str = ""
+    """Why it could not be written."""
+    count: int = 1
+    """How often this fault was seen in this process."""
+
+    @property
+    def news(self) -> bool:
+        """Whether a person should hear of it: the first time, then the tenth, the hundredth, and so on."""
+        return str(self.count).strip("0") == "1"
+
+    @property
+    def details(self) -> str:
+        """One sentence that says where the traceback is."""
+        if self.file:
+            return f"The details are in {self.file}."
+        return f"The details could not be written: {self.trouble or 'nobody knows why'}."
+
+
+class FaultLog:
+    """The faults of one process, or of one window."""
+
+    def __init__(self, folder: Callable[[], Path]) -> None:
+        """`folder` gives the folder of the files, and makes it; it may raise `OSError`."""
+        self._folder = folder
+        self._known: OrderedDict[Hashable, tuple[int, str, str]] = OrderedDict()
+        self._files: list[str] = []
+
+    def record(self, part: str, error: BaseException, doing: str = "") -> Fault:
+        """Write the fault down, or count it if it is a known one."""
+        key = (part, type(error), place_of(error))
+        count, file, trouble = self._known.pop(key, (0, "", ""))
+        if not count:
+            file, trouble = self._write(part, error, doing)
+        self._known[key] = (count + 1, file, trouble)
+        while len(self._known) > _KNOWN:
+            self._known.popitem(last=False)
+        return Fault(part, doing, in_one_line(error), file, trouble, count + 1)
+
+    def _write(self, part: str, error: BaseException, doing: str) -> tuple[str, str]:
+        head = f"{part} failed {doing}".rstrip() + "\n"
+        try:
+            if len(self._files) >= FILES:
+                file = Path(self._files[-1])
+                if file.stat().st_size < _LONGEST:
+                    _put(private_files.open_file(file, os.O_WRONLY | os.O_APPEND), f"\n\n{head}{_traceback(error)}")
+                return str(file), ""
+            file = write_report(self._folder(), error, head)
+        except OSError as failure:
+            return "", failure.strerror or str(failure)
+        self._files.append(str(file))
+        return str(file), ""
+
+
+def write_report(folder: Path, error: BaseException, head: str = "") -> Path:
+    """Write one error with its traceback into a file of its own. Raises `OSError`."""
+    # Arguments of the process may hold what was asked, and are not written.
+    told = f"gsh-tui {__version__}, Python {sys.version.split()[0]}, {sys.platform}\n{head}\n"
+    stamp = f"{time.strftime('%Y%m%dT%H%M%S')}-{time.monotonic_ns() // 1_000 % 1_000_000:06}"
+    text = told + _traceback(error)
+    for number in range(100):  # two faults within a microsecond
+        file = folder / f"crash-{stamp}-{os.getpid()}{f'-{number}' if number else ''}.log"
+        try:
+            _put(private_files.make_file(file), text)
+        except FileExistsError:
+            continue
+        return file
+    raise FileExistsError(f"{folder} has too many reports of this moment")
+
+
+def expected(error: BaseException) -> bool:
+    """Whether somebody raised it on purpose: an error of this house, of the system, or a deadline."""
+    return isinstance(error, OSError) or type(error).__module__.startswith("gshtui.")
+
+
+def in_one_line(error: BaseException) -> str:
+    """The error's type and text, printable and short."""
+    try:
+        text = f"{type(error).__name__}: {error}"
+    except Exception:
+        text = f"{type(error).__name__} (whose text cannot be shown)"
+    text = " ".join(text.split()).removesuffix(":")
+    shown = "".join(char if char.isprintable() else "?" for char in text)
+    return shown if len(shown) <= _WHY else shown[: _WHY - 1] + "…"
+
+
+def place_of(error: BaseException) -> str:
+    """Where it was raised, as `file:line`; its text for an error that was never raised."""
+    last = error.__traceback__
+    if last is None:
+        return in_one_line(error)
+    while last.tb_next is not None:
+        last = last.tb_next
+    return f"{last.tb_frame.f_code.co_filename}:{last.tb_lineno}"
+
+
+def _traceback(error: BaseException) -> str:
+    try:
+        return "".join(traceback.format_exception(error))
+    except Exception:  # an error whose own text raises
+        return "".join(traceback.format_tb(error.__traceback__)) + in_one_line(error) + "\n"
+
+
+def _put(descriptor: int, text: str) -> None:
+    with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as out:
+        out.write(text)
+
+
+class Breaker:
+    """Leaves alone for a while what has failed again and again without one success, and then lets it try once more."""
+
+    def __init__(
+        self,
+        limit: int = 25,
+        within: float = 10.0,
+        rest: float = 30.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`limit` failures `within` seconds pause it for `rest` seconds."""
+        self.rest = rest
+        self._limit = limit
+        self._within = within
+        self._clock = clock
+        self._failures: dict[str, tuple[int, float]] = {}
+        """Failures in a row, and when the first of them was."""
+        self._until: dict[str, float] = {}
+
+    def paused(self, what: str) -> bool:
+        """Whether to leave it alone now."""
+        until = self._until.get(what)
+        if until is None:
+            return False
+        if self._clock() < until:
+            return True
+        del self._until[what]
+        self._failures[what] = (self._limit - 1, self._clock())  # one attempt
+        return False
+
+    def succeeded(self, what: str) -> None:
+        """It works."""
+        if self._failures:
+            self._failures.pop(what, None)
+
+    def failed(self, what: str) -> bool:
+        """It has failed; whether that pauses it."""
+        now = self._clock()
+        count, since = self._failures.get(what, (0, now))
+        if now - since > self._within:
+            count, since = 0, now
+        self._failures[what] = (count + 1, since)
+        if count + 1 < self._limit:
+            return False
+        del self._failures[what]
+        self._until[what] = now + self.rest
+        return True
+
+    def resume(self) -> bool:
+        """Leave nothing alone any more; whether anything was."""
+        was = bool(self._until)
+        self._until.clear()
+        self._failures.clear()
+        return was

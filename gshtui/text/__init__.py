@@ -1,0 +1,1 @@
+"""Pure operations on text: patterns, cuts, widths, units. No input or output, no other room."""

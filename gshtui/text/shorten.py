@@ -1,0 +1,175 @@
+"""Truncate: what of a long text is sent. Head and tail, cut on character borders, and one marker with true numbers.
+
+Owns the only marker there is for left-out bytes, and its arithmetic: bytes omitted = bytes of the original − bytes of
+head and tail. Lines of the middle that look like errors are kept too. Pure; refuses to cut what a cut would not make
+shorter. Called where a tool's output is captured, and for people's long words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain, islice
+
+_BLOCK = 1 << 20
+_ERRORS = 40
+_ERROR_LENGTH = 200
+_ROOM_FOR_ERRORS = 400
+"""Bytes of a limit below which its eighth holds no line worth having."""
+_OPENS, _SAYS, _PLAIN = "\n\n… (", " bytes omitted", ") …"
+_WITH_ERRORS, _ERRORS_END = "; lines in them that look like errors:) …\n", "\n…"
+_MOST = 10**15 - 1
+"""The largest count that a marker is planned for."""
+_HINTS = ("rror", "RROR", "ail", "FAIL", "atal", "FATAL", "xception", "raceback", "anic", "egmentation", "denied")
+_ERROR_LINE = re.compile(
+    r"\b(?:\w*(?:Error|Exception|Failure)|errors?|ERRORS?|fail(?:ed|ures?|s)?|FAIL(?:ED|URES?)?|fatal|FATAL|Traceback"
+    r"|panic(?:ked)?|PANIC|Segmentation fault|[Pp]ermission denied|Failed|Fatal|E   )\b"
+)
+_NOT_AN_ERROR = re.compile(r"\b(?:0|no) (?:errors?|failures?|failed)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Where a text has lost bytes already: its own marker stands from `start` to `end`, for `lost` bytes."""
+
+    start: int
+    end: int
+    lost: int
+
+
+def marker(omitted: int, key: str = "", errors: str = "") -> str:
+    """What stands between head and tail, with the empty lines around it.
+
+    Args:
+        omitted: bytes of the original that are in neither of the two.
+        key: under which the whole is kept.
+        errors: lines of what is left out that look like errors.
+    """
+    said = f"{_WITH_ERRORS}{errors}{_ERRORS_END}" if errors else _PLAIN
+    return f"{_OPENS}{omitted:,}{_SAYS}{said}{way_back(key)}\n\n"
+
+
+def way_back(key: str) -> str:
+    """The line of a marker that says how to read the whole; empty without a key."""
+    return f"\n[the whole output: `output key={key}`]" if key else ""
+
+
+def gap_of(text: str) -> Gap | None:
+    """The first marker in a text that is known to be cut, so that it can be cut further with true numbers."""
+    start = text.find(_OPENS)
+    number, words, rest = text[start + len(_OPENS) :].partition(_SAYS)
+    digits = number.replace(",", "")
+    if start < 0 or not words or not (digits.isascii() and digits.isdecimal()):
+        return None
+    end = len(text) - len(rest)
+    if not rest.startswith(_PLAIN):
+        end = text.find(_ERRORS_END, end)
+    last = text.find("\n\n", end)
+    return None if end < 0 or last < 0 else Gap(start, last + 2, int(digits))
+
+
+def least(key: str = "", notes: str = "") -> int:
+    """Bytes that a cut text takes when nothing of it is kept: a smaller limit counts as this."""
+    return len(marker(_MOST, key).encode()) + _size(_behind("", notes))
+
+
+def original_size(text: str, gap: Gap | None = None) -> int:
+    """Bytes of the original: those of the text, and in place of its gap's marker those that were lost there."""
+    if gap is None:
+        return _size(text)
+    return _size(text[: gap.start]) + gap.lost + _size(text[gap.end :])
+
+
+def is_too_long(text: str, limit: int, key: str = "", *, notes: str = "") -> bool:
+    """Whether `shorten` would cut it."""
+    if not limit:
+        return False
+    room = max(limit, least(key, notes)) - _size(_behind(text, notes))
+    return len(text) > room or (len(text) * 4 > room and _size(text) > room)
+
+
+def shorten(text: str, limit: int, key: str = "", *, notes: str = "", gap: Gap | None = None) -> str:
+    """The text, or its head and tail with a marker in between that says how many bytes are left out.
+
+    The result has at most `limit` bytes of UTF-8, marker, error-like lines and notes included; where a marker and the
+    notes alone take more (see `least`), that many. So what was cut is not cut again by the same limit.
+
+    Args:
+        text: any text.
+        limit: bytes; 0: no limit.
+        key: under which the whole is kept; the marker says how to read it.
+        notes: last lines that no cut takes away; they are added to every text.
+        gap: where the text has lost something already: it is never kept, so that there is one marker, for both.
+    """
+    last = _behind(text, notes)
+    if not is_too_long(text, limit, key, notes=notes):
+        return f"{text}{last}"
+    before = after = _bytes(text)
+    size = len(before)
+    if gap is not None:
+        before, after = _bytes(text[: gap.start]), _bytes(text[gap.end :])
+        size = len(before) + gap.lost + len(after)
+    room = max(limit, least(key, notes)) - _size(last)
+    head, tail = _ends(before, after, room - _size(marker(size, key)))
+    errors = _errors(text, head, tail, gap, room // 8) if room >= _ROOM_FOR_ERRORS else ""
+    if errors:
+        head, tail = _ends(before, after, room - _size(marker(size, key, errors)))
+    omitted = size - _size(head) - _size(tail)
+    return f"{head}{marker(omitted, key, errors)}{tail}{last}"
+
+
+def _behind(text: str, notes: str) -> str:
+    return "" if not notes else notes if text.endswith("\n") else f"\n{notes}"
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode(errors="replace")
+
+
+def _size(text: str) -> int:
+    return len(text) if text.isascii() else len(_bytes(text))
+
+
+def _ends(before: bytes, after: bytes, room: int) -> tuple[str, str]:
+    """The beginning of one and the end of the other, half the room each; no character is broken."""
+    half = max(0, room) // 2
+    head = before[: max(0, room) - half]
+    tail = after[max(0, len(after) - half) :]
+    return head.decode(errors="ignore"), tail.decode(errors="ignore")
+
+
+def _errors(text: str, head: str, tail: str, gap: Gap | None, room: int) -> str:
+    """The error-like lines between head and tail, as many whole ones as there is room for; 40 at most."""
+    start, end = len(head), len(text) - len(tail)
+    found = (
+        [error_lines(text, start, end)]
+        if gap is None
+        else [error_lines(text, start, gap.start), error_lines(text, gap.end, end)]
+    )
+    kept: list[str] = []
+    for line in islice(chain(*found), _ERRORS):
+        room -= _size(line) + 1
+        if room < 0:
+            break
+        kept.append(line)
+    return "\n".join(kept)
+
+
+def error_lines(text: str, start: int, end: int) -> Iterator[str]:
+    """Lines between two places that look like errors, with their numbers, at most 40 of them."""
+    number = text.count("\n", 0, start) + 1
+    found = 0
+    for at in range(start, end, _BLOCK):
+        block = text[at : min(at + _BLOCK, end)]
+        if not any(hint in block for hint in _HINTS):
+            number += block.count("\n")
+            continue
+        for line in block.split("\n"):
+            if _ERROR_LINE.search(line[:2_000]) and not _NOT_AN_ERROR.search(line[:2_000]):
+                yield f"{number:>6}│{line.strip()[:_ERROR_LENGTH]}"
+                found += 1
+                if found >= _ERRORS:
+                    return
+            number += 1
+        number -= 1  # the block's last line goes on in the next one

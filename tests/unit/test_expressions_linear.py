@@ -1,0 +1,102 @@
+"""Every regular expression of the package takes time in proportion to the text, whatever the text is."""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from tests.kit import attacks, source
+
+MADE = {
+    ("gshtui/agents/terminal_tools/sentinel.py", "f'^(?:> ?){{0,{left}}}'"): [r"^(?:> ?){0,40}"],
+    ("gshtui/context/summary.py", "begins"): [r"(?im)^(?:[#*\d.]|[^\S\n])*+What\ was\ done\b"],
+    ("gshtui/providers/select.py", "pattern"): [r"claude-", r"gpt-|o\d|chatgpt-", r"(models/)?gemini-"],
+    ("gshtui/shell/ignoring.py", "'|'.join((fnmatch.translate(pattern) for pattern in wanted))"): [
+        fnmatch.translate("*a*a*a*a*b"),
+        fnmatch.translate("*[ab]*?*a?b*"),
+        "|".join(map(fnmatch.translate, ("git *a*", "*secret*", "*a*"))),
+    ],
+    (
+        "gshtui/ui/widgets/prompt/fuzzy.py",
+        "''.join((f'(?>.*?{re.escape(letter)})' for letter in query))",
+    ): ["(?s)(?>.*?a)(?>.*?a)(?>.*?a)(?>.*?a)(?>.*?b)", "(?s)(?>.*?a)(?>.*?/)(?>.*?a)"],
+    # Their results are held by their modules, where they are found.
+    ("gshtui/guard/secret_names.py", "*"): [],
+    ("gshtui/guard/secret_shapes.py", "*"): [],
+}
+"""Expressions that are made while the program runs, with examples of the worst of them."""
+
+CHILD = """
+import json, sys
+from tests.kit import attacks, expressions
+part, parts = int(sys.argv[1]), int(sys.argv[2])
+uses, unknown = expressions.found()
+slow = {}
+for use in uses[part::parts]:
+    attack = attacks.superlinear(use.expression, use.run)
+    if attack is not None:
+        slow[f"{use.where} {use.operation}"] = repr(attack)
+print(json.dumps([len(uses), slow, [(each.file, each.expression) for each in unknown]]))
+"""
+PARTS = 2
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("part", range(PARTS))
+def test_no_expression_of_the_package_backtracks(part: int) -> None:
+    """In a process of its own: one that does is ended by a signal, which only the first thread gets."""
+    ran = subprocess.run(
+        [sys.executable, "-c", CHILD, str(part), str(PARTS)],
+        capture_output=True,
+        text=True,
+        timeout=290,
+        cwd=source.ROOT,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    number, slow, made = json.loads(ran.stdout)
+    assert number > 150
+    assert slow == {}, "what takes more than proportionally longer"
+    unknown = {tuple(each) for each in made if (each[0], "*") not in MADE}
+    assert unknown == {each for each in MADE if each[1] != "*"}, "give examples of what is made at run time"
+
+
+@pytest.mark.parametrize("pattern", [example for examples in MADE.values() for example in examples])
+def test_expressions_made_at_run_time(pattern: str) -> None:
+    expression = re.compile(pattern)
+    assert attacks.superlinear(expression, expression.match) is None
+
+
+@pytest.mark.parametrize(
+    ("pattern", "operation"),
+    [
+        (r"(a+)+b", "match"),
+        (r"(?:a|aa)+b", "fullmatch"),
+        (r"\s+$", "search"),
+        (r"(x\w+\s*)*y", "match"),
+        (r"\d+[^\n]*\]\Z", "match"),
+        (r"<!--.*?-->", "search"),
+        (r"[ab]*a.*b[^c]*d", "match"),
+        (r"(\w+):(.+?) => (.*)!", "match"),
+        (r"\S+\s*\Z", "search"),
+        (r"(?P<key>[A-Za-z][A-Za-z0-9_-]*):(?:[ \t]+(?P<value>.*))?$", "match"),
+        (r"\s*(\d+(?:\.\d+)?)\s*s?\s*", "fullmatch"),
+        (r"(?:\x1b\[[0-9;:]*m)*\x1b\[(?:[0-9;:]*;)?7m[%#]", "search"),
+        (r"(\d+)\.(\d+)", "search"),
+        (r'(?:^|[\s(\[{,;:])(@(?:"[^"\n]*|[^\s"]*))$', "search"),
+        (r"( {0,3})(`{3,}|~{3,})[ \t]*([^`\n]*)$", "match"),
+        (r" *(?:[-*+]|\d{1,9}[.)])? *(`{3,}|~{3,})[^`\n]*$", "match"),
+        (r".*?a.*?a.*?a.*?b", "search"),
+        (r"(?:[^%\\-][^%\\]*|[^%\\]|%%)*", "fullmatch"),
+    ],
+)
+def test_the_attacks_find_what_backtracks(pattern: str, operation: str) -> None:
+    expression = re.compile(pattern)
+    run: Callable[[str], object] = getattr(expression, operation)
+    assert attacks.superlinear(expression, run) is not None
