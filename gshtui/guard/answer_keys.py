@@ -1,0 +1,273 @@
+"""Which key answers which question: one vocabulary and one state machine for the window, an agent's pane and `gsh`.
+
+Pure: it is told what is on the screen and which key came when, and says what the key means. An answer is always to the
+question that could be read when its key was pressed: a key answers only if the run of typing that it belongs to began
+after the question had been on the screen for a moment, and if no words were typed in that run. Whatever else comes is
+swallowed until typing pauses. Once a reason is being written, every key belongs to the reason. It knows no clock, no
+keyboard and no screen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Choice = Literal["once", "session", "always", "deny", "reason"]
+
+READ = 0.4
+"""Seconds for which a question must have been on the screen before a key can be about it."""
+PAUSE = 0.4
+"""Seconds without a key that end a run of typing. Not longer than `READ`: a run that began before a question came up
+then has a key in the question's first moments, and is known by it."""
+HAND = 0.08
+"""Seconds after the person's own key to the question: shorter than two fingers, longer than an injected burst."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One of the five answers: its key everywhere, what it does, and its words from the longest to none."""
+
+    key: str
+    choice: Choice
+    words: tuple[str, str, str, str]
+
+
+ANSWERS: tuple[Offer, ...] = (
+    Offer("1", "once", ("allow once", "allow once", "yes", "")),
+    Offer("2", "session", ("this exact call for the session", "for this session", "session", "")),
+    Offer("3", "always", ("always this pattern", "always", "always", "")),
+    Offer("4", "deny", ("deny", "deny", "no", "")),
+    Offer("5", "reason", ("deny with a reason", "deny, why", "why", "")),
+)
+
+
+def offers(pattern: str) -> tuple[Offer, ...]:
+    """What can be answered; `always` only where there is a pattern that it would allow."""
+    return tuple(offer for offer in ANSWERS if pattern or offer.choice != "always")
+
+
+def choices(offered: Iterable[Offer]) -> frozenset[str]:
+    """The choices among these offers."""
+    return frozenset(offer.choice for offer in offered)
+
+
+def worded(offered: Sequence[Offer], width: int) -> list[tuple[Offer, str]]:
+    """The offers with the longest words that fit a width in cells, two blanks between them."""
+    found: list[tuple[Offer, str]] = []
+    for size in range(4):
+        found = [(offer, offer.words[size]) for offer in offered]
+        if sum(len(offer.key) + len(words) + 3 for offer, words in found) - 2 <= width:
+            break
+    return found
+
+
+def line_of(offered: Sequence[Offer], width: int = 200) -> str:
+    """The offers as one line of text."""
+    return "  ".join(f"{offer.key} {words}".rstrip() for offer, words in worded(offered, width))
+
+
+def choice_of(key: str, offered: Iterable[Offer]) -> Choice | None:
+    """What a character stands for among the offers; `None`: nothing."""
+    return next((offer.choice for offer in offered if offer.key == key), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The person's word on the question of this id. `choice` is never `reason`: that is `deny` with its words."""
+
+    question: str
+    choice: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonBegun:
+    """All keys from here on are the reason's, until `give_reason` or `leave_reason`. An empty question: the key came
+    too soon to be about any, the words are taken all the same, and they will deny nothing."""
+
+    question: str
+
+
+@dataclass(frozen=True, slots=True)
+class Swallowed:
+    """The key does nothing. `why`, where the person should know."""
+
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """The key is none of the answers: it moves about, or is a letter of the reason or of words for another place."""
+
+    to: Literal["panel", "reason", "input"]
+
+
+Outcome = Chosen | ReasonBegun | Swallowed | Passed
+
+TOO_SOON = "that came too soon, press it again"
+CHANGED = "the question has changed, nothing was answered"
+NOT_OFFERED = "that is not offered here"
+
+
+class AnswerKeys:
+    """See the module. Times are seconds of one clock that never goes back; each key's is that of its pressing."""
+
+    def __init__(self) -> None:
+        self._question = ""
+        self._choices: Collection[str] = frozenset()
+        self._waits = False
+        self._readable = math.inf
+        """From when on a run of typing may be about the question on the screen."""
+        self._looked = -math.inf
+        self._last = -math.inf
+        self._began = -math.inf
+        self._run: Literal["fresh", "words", "spoilt"] = "fresh"
+        self._opened = -math.inf
+        self._reason: str | None = None
+
+    @property
+    def question(self) -> str:
+        """The question on the screen; empty while there is none, or while another one is being drawn."""
+        return self._question
+
+    @property
+    def in_reason(self) -> bool:
+        """Whether a reason is being written."""
+        return self._reason is not None
+
+    @property
+    def reason_counts(self) -> bool:
+        """Whether the reason that is being written would deny the question on the screen."""
+        return bool(self._reason) and self._reason == self._question
+
+    @property
+    def readable(self) -> float:
+        """From when on the question on the screen can be answered; infinite while there is none."""
+        return max(self._readable, self._looked + READ)
+
+    @property
+    def counts_from(self) -> float:
+        """From when on a key would answer the question on the screen, if none comes before; infinite: there is none."""
+        return max(self.readable, self._last + PAUSE)
+
+    # What is on the screen
+
+    def expect(self) -> None:
+        """Another question comes to the front, and is not on the screen yet."""
+        self._question, self._waits, self._readable = "", True, math.inf
+
+    def show(self, question: str, choices: Collection[str], at: float) -> None:
+        """This question has been drawn, with these answers. Drawn again it is no other one."""
+        self._waits, self._choices = True, choices
+        if question != self._question:
+            self._question, self._readable = question, at + READ
+
+    def clear(self) -> None:
+        """No question waits any more."""
+        self._question, self._waits, self._readable = "", False, math.inf
+
+    def look(self, at: float) -> None:
+        """The question can be seen, or answered, only since now: a dialog went, or the focus came by itself."""
+        self._looked = max(self._looked, at)
+
+    def come(self, at: float) -> None:
+        """The person's own key went to the question: it begins a run of typing."""
+        self._began = self._last = self._opened = at
+        self._run = "fresh"
+
+    # What is typed
+
+    def press(self, meaning: Choice | Literal["move", "words"], at: float, *, printable: bool = True) -> Outcome:
+        """A key came: what it does.
+
+        Args:
+            meaning: one of the answers, `move` for a key that moves about, else `words`.
+            at: when it was pressed.
+            printable: it would be a letter where words are written.
+        """
+        self._note(at)
+        if self._reason is not None:
+            return Passed("reason")
+        if not self._waits:
+            return Passed("input" if printable else "panel")
+        if meaning == "move" and not printable:
+            return Passed("panel")
+        if self._run == "words":
+            return Passed("input")
+        too_soon = self._run == "spoilt" or self._began < self.readable or not self._question
+        if meaning == "reason":
+            # Never dropped: the letters behind it would be taken for something else.
+            self._reason = "" if too_soon else self._question
+            return ReasonBegun(self._reason)
+        if too_soon or (meaning not in ("move", "words") and at - self._opened < HAND):
+            said, self._run = self._run != "spoilt", "spoilt"
+            return Swallowed(TOO_SOON if said else "")
+        if meaning == "move":
+            return Passed("panel")
+        if meaning == "words":
+            self._run = "words"
+            return Passed("input")
+        if meaning not in self._choices:
+            return Swallowed(NOT_OFFERED)
+        return self._answer(meaning)
+
+    def begin(self, at: float) -> str:
+        """A key begins a line where answers and other words are written alike: the question that the line may be about.
+
+        Empty: none, since the key belongs to typing that began before, or the question is not read yet.
+        """
+        begins = self._note(at)
+        return self._question if begins and at >= self.readable else ""
+
+    def follow(self, at: float) -> None:
+        """Another key of such a line."""
+        self._note(at)
+
+    def line(self, choice: Choice, question: str) -> Outcome:
+        """Such a line was sent, and says this of the question that was there when it was begun."""
+        counts = bool(question) and question == self._question
+        if choice == "reason":
+            self._reason = question if counts else ""
+            return ReasonBegun(self._reason)
+        if not counts:
+            return Swallowed(CHANGED if question else TOO_SOON)
+        return self._answer(choice) if choice in self._choices else Swallowed(NOT_OFFERED)
+
+    def click(self, choice: Choice, question: str, at: float) -> Outcome:
+        """An answer was clicked; `at`: when the button of the mouse went down, on the answers to `question`."""
+        if not question or question != self._question:
+            return Swallowed(CHANGED)
+        if at < self._readable:
+            return Swallowed(TOO_SOON)
+        if choice == "reason":
+            self._reason = question
+            return ReasonBegun(question)
+        return self._answer(choice) if choice in self._choices else Swallowed(NOT_OFFERED)
+
+    def give_reason(self, words: str) -> Outcome:
+        """The reason is written: a denial of the question that it was begun for, if that is still on the screen."""
+        question, self._reason = self._reason, None
+        self._run = "spoilt"
+        if question and question == self._question:
+            return self._answer("deny", words)
+        return Swallowed(CHANGED)
+
+    def leave_reason(self) -> None:
+        """No reason after all. The question waits, and can be answered after a pause in typing."""
+        self._reason = None
+        self._run = "spoilt"
+
+    def _answer(self, choice: str, reason: str = "") -> Chosen:
+        chosen = Chosen(self._question, choice, reason)
+        self._question, self._readable, self._run, self._reason = "", math.inf, "spoilt", None
+        return chosen
+
+    def _note(self, at: float) -> bool:
+        """Take note of a key; whether it begins a run of typing."""
+        begins = at - self._last >= PAUSE
+        if begins:
+            self._began, self._run = at, "fresh"
+        self._last = max(self._last, at)
+        return begins

@@ -1,0 +1,88 @@
+"""Which files hold secrets or decide what is run, judged by their path alone.
+
+Pure. A path that is not found here may still hold a secret; this list is for the question that a person is asked,
+and for what a search leaves out. The policy and the file tools call it.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+_SECRET = re.compile(
+    r"""(?x)(?:
+    /\.ssh(?:/|$) | /\.gnupg(?:/|$) | /\.aws(?:/|$) | /\.azure(?:/|$) | /\.kube(?:/|$) | /\.oci(?:/|$)
+    | /\.config/(?:gcloud|gh|hub|doctl|op|rclone|sops|containers/auth\.json)(?:/|$) | /\.docker/config\.json$
+    | /\.(?:netrc|_netrc|pgpass|my\.cnf|npmrc|pypirc|git-credentials|vault-token|boto|s3cfg|terraformrc)$
+    | /\.authinfo(?:\.gpg)?$
+    | /\.(?:cargo|gem)/credentials(?:\.toml)?$ | /\.terraform\.d/credentials | /\.password-store(?:/|$)
+    | /\.local/share/(?:keyrings|kwalletd)(?:/|$) | /library/keychains(?:/|$)
+    | /\.(?:mozilla|thunderbird)(?:/|$) | /\.config/(?:google-chrome|chromium|brave[^/]*)(?:/|$)
+    | /\.(?:bash|zsh|sh|python|node_repl|psql|mysql|sqlite|lesshst|fish)_?history$ | /\.zhistory$ | /\.histfile$
+    | /\.lesshst$ | /fish_history$ | /\.zsh_sessions(?:/|$) | /atuin/history\.db
+    | /id_(?:rsa|dsa|ecdsa|ed25519)(?:_[^/]*)?$ | \.(?:pem|p12|pfx|jks|keystore|kdbx|ppk)$ | /[^/]*\.key$
+    | /credentials(?:\.json|\.ya?ml|\.toml)?$ | /service[-_]account[^/]*\.json$ | /\.?secrets?\.(?:json|ya?ml|toml|env)$
+    | /\.env(?:rc)?(?:\.[^/]*)?$ | /[^/]+\.env$ | /\.htpasswd$
+    | ^/proc/(?:[^/]+/)+(?:environ|mem|maps|auxv|cmdline|fd|root|cwd)(?:/|$) | ^/proc/kcore$
+    | ^/dev/(?:mem|kmem|fd)(?:/|$)
+    | ^/etc/(?:shadow|gshadow|sudoers|ssl/private|krb5\.keytab)[-~]?(?:/|$|\.d) | /host_[^/]*_key$
+    )"""
+)
+_HISTORY = re.compile(r"hist(?:ory|file)?(?:\.db)?$")
+_EXAMPLE = re.compile(r"/\.env\.(?:example|sample|template|dist|defaults?|test\.example)$")
+_GUARDED = re.compile(r"(?:/\.git(?:/|$)|/\.gsh(?:/|$)|/gsh/(?:config\.toml|policy[^/]*)$)")
+_STARTS = re.compile(
+    r"""(?xs)/(?:
+    \.gitattributes | \.gitmodules | \.gitconfig | \.envrc | \.mcp\.json | \.vscode/.+ | \.idea/.+
+    | \.devcontainer/.+
+    | \.(?:ba|z|k|c|tc)?shrc | \.(?:bash_|z)?profile | \.(?:z|bash_)log(?:in|out) | \.zshenv | \.inputrc | \.tmux\.conf
+    | \.pre-commit-config\.yaml | \.husky/.+ | \.github/workflows/.+ | \.gitlab-ci\.yml | crontab
+    | conftest\.py | sitecustomize\.py | usercustomize\.py | setup\.py | setup\.cfg | pyproject\.toml | tox\.ini
+    | noxfile\.py
+    | package\.json | makefile | justfile | rakefile | gemfile | build\.rs | cmakelists\.txt | dockerfile
+    | (?:claude|agents|gemini)\.md | \.cursorrules | \.claude/.+ | \.codex/.+ | \.cursor/.+
+    )$"""
+)
+SEARCH_LEAVES_OUT = (
+    *(
+        "!.env",
+        "!.env.*",
+        "!*.env",
+        "!.envrc",
+        "!*.pem",
+        "!*.key",
+        "!*.p12",
+        "!*.pfx",
+        "!id_rsa*",
+        "!id_ed25519*",
+        "!id_ecdsa*",
+    ),
+    *("!.netrc", "!.npmrc", "!.pypirc", "!.pgpass", "!.git-credentials", "!.ssh", "!.aws", "!.gnupg", "!.kube"),
+    *("!*_history", "!.histfile", "!.zhistory", "!credentials", "!credentials.json", "!.git"),
+)
+"""Globs for what a search over a folder passes by: secrets, unless they are named, and git's own files."""
+
+
+def secret(real: Path) -> str:
+    """What secret the path holds or may hold, in a few words, or empty."""
+    path = str(real).casefold()
+    if not _SECRET.search(path) or _EXAMPLE.search(path):
+        return ""
+    if path.startswith("/proc/"):
+        return "another process's memory or environment"
+    return "a shell's history" if _HISTORY.search(path) else "keys or passwords"
+
+
+def guarded(real: Path) -> str:
+    """Why no tool may write there, in one sentence, or empty: git's own files, and our own settings."""
+    path = str(real).casefold()
+    if not _GUARDED.search(path):
+        return ""
+    if "/.git" in path:
+        return "What is in .git decides what git runs; it is changed with git, not with a file tool."
+    return "These are the workbench's own settings; only the person changes them."
+
+
+def starts_things(real: Path) -> str:
+    """A warning for a file that some program runs or obeys when the project is opened, built or tested; or empty."""
+    return f"{real.name} decides what other programs run" if _STARTS.search(str(real).casefold()) else ""

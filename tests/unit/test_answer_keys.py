@@ -1,0 +1,341 @@
+"""Answers out of keys: the rules one by one, and ten thousand people who type while questions come and go."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from gshtui.agents.native.pane import Pane
+from gshtui.bus.bus import Bus
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent import PromptSubmitted
+from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested, ApprovalSettled
+from gshtui.guard.answer_keys import (
+    ANSWERS,
+    CHANGED,
+    HAND,
+    NOT_OFFERED,
+    PAUSE,
+    READ,
+    TOO_SOON,
+    AnswerKeys,
+    Chosen,
+    Passed,
+    ReasonBegun,
+    Swallowed,
+    choice_of,
+    choices,
+    line_of,
+    offers,
+)
+from gshtui.headless.asking import KeyReader
+from tests.kit.native import spec_of
+from tests.kit.purpose import Story, typing
+
+MANY, PANES, PROMPTS = 6_000, 2_000, 2_000
+
+
+def shown(at: float = 0.0, pattern: str = "make …") -> AnswerKeys:
+    keys = AnswerKeys()
+    keys.expect()
+    keys.show("q", choices(offers(pattern)), at)
+    return keys
+
+
+def test_the_words_and_keys_are_the_same_everywhere_and_always_needs_a_pattern() -> None:
+    assert line_of(ANSWERS) == (
+        "1 allow once  2 this exact call for the session  3 always this pattern  4 deny  5 deny with a reason"
+    )
+    assert line_of(offers(""), 30) == "1 yes  2 session  4 no  5 why"
+    assert line_of(offers(""), 5) == "1  2  4  5"
+    assert choice_of("3", offers("")) is None and choice_of("3", offers("x")) == "always"
+    assert shown(pattern="").press("always", 5.0) == Swallowed(NOT_OFFERED)
+
+
+def test_an_answer_is_to_what_could_be_read() -> None:
+    assert shown().press("once", READ) == Chosen("q", "once")
+    keys = shown()
+    assert keys.press("once", READ - 0.01) == Swallowed(TOO_SOON)
+    assert keys.press("once", READ + 0.1) == Swallowed("")  # the same run of typing
+    assert keys.press("words", READ + 0.2) == Swallowed("")
+    assert keys.press("once", READ + 0.21 + PAUSE) == Chosen("q", "once")
+    assert keys.press("once", 9.0) == Swallowed(TOO_SOON)  # it has been answered
+    keys.show("r", {"once"}, 10.0)
+    assert keys.press("words", 9.9) == Swallowed(TOO_SOON)
+    assert keys.press("once", 10.2) == Swallowed("")
+
+
+def test_words_are_words_with_the_digits_in_them() -> None:
+    keys = shown()
+    assert [keys.press(meaning, 5.0 + n / 10) for n, meaning in enumerate(("words", "once", "reason", "move"))] == [
+        Passed("input")
+    ] * 4
+    assert keys.press("once", 6.0) == Chosen("q", "once")
+
+
+def test_a_reason_takes_all_keys_and_counts_for_its_own_question() -> None:
+    keys = shown()
+    keys.come(5.0)
+    assert keys.press("once", 5.0 + HAND / 2) == Swallowed(TOO_SOON)
+    keys.come(6.0)
+    assert keys.press("reason", 6.0) == ReasonBegun("q")
+    assert keys.press("once", 8.0) == Passed("reason")
+    assert keys.give_reason("why") == Chosen("q", "deny", "why")
+    keys.show("r", {"once"}, 9.0)
+    assert keys.press("reason", 9.1) == ReasonBegun("")
+    assert keys.press("once", 11.0) == Passed("reason")
+    assert keys.give_reason("why") == Swallowed(CHANGED)
+    assert keys.press("reason", 12.0) == ReasonBegun("r")
+    keys.expect()
+    assert not keys.reason_counts and keys.give_reason("why") == Swallowed(CHANGED)
+
+
+def test_a_click_is_on_the_question_that_was_there() -> None:
+    keys = shown()
+    assert keys.click("once", "q", READ / 2) == Swallowed(TOO_SOON)
+    assert keys.click("once", "p", 5.0) == Swallowed(CHANGED)
+    assert keys.click("once", "q", 5.0) == Chosen("q", "once")
+    assert keys.click("once", "q", 6.0) == Swallowed(CHANGED)
+
+
+class Desk:
+    """The window's panel and its input line as they use the keys, without a window."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self.chance = chance
+        self.keys = AnswerKeys()
+        self.story = Story()
+        self.now = 100.0
+        self.waiting: list[str] = []
+        self.count = 0
+        self.focused = False
+        self.painting: tuple[str, float] | None = None
+
+    def front(self) -> None:
+        """Another question is in front, or none; it is painted a little later."""
+        self.story.shown.clear()
+        self.painting = None
+        if self.waiting:
+            self.keys.expect()
+            self.painting = (self.waiting[0], self.now + self.chance.choice((0.0, 0.01, 0.2)))
+        else:
+            self.keys.clear()
+            self.focused = self.focused and self.keys.in_reason
+
+    def ask(self) -> None:
+        self.count += 1
+        self.waiting.append(f"q{self.count}")
+        if len(self.waiting) == 1:
+            self.front()
+
+    def settle(self) -> None:
+        if self.waiting:
+            first = self.chance.random() < 0.7
+            self.waiting.pop(0 if first else -1)
+            if first or not self.waiting:
+                self.front()
+
+    def paint(self) -> None:
+        if self.painting is not None and self.painting[1] <= self.now:
+            question, at = self.painting
+            self.keys.show(question, choices(offers("p" if self.chance.random() < 0.5 else "")), at)
+            self.story.shown[question] = at
+            self.painting = None
+
+    def press(self, key: str) -> None:
+        if not self.focused:
+            return
+        in_reason = self.keys.in_reason
+        self.story.key(key, self.now)
+        if in_reason and key in ("enter", "escape"):
+            outcome = self.keys.give_reason("why") if key == "enter" else self.keys.leave_reason()
+        else:
+            meaning = choice_of(key, ANSWERS) or ("move" if key in "jk" or len(key) > 1 else "words")
+            outcome = self.keys.press(meaning, self.now, printable=len(key) == 1)
+        if isinstance(outcome, Chosen):
+            self.story.ran(outcome.question, outcome.choice, key, self.now, in_reason=in_reason)
+            self.waiting.remove(outcome.question)
+            self.front()
+            self.focused = False
+        elif isinstance(outcome, Passed) and outcome.to == "input":
+            self.focused = False
+
+    def go(self, own: bool) -> None:
+        if self.waiting and not self.focused:
+            self.focused = True
+            if own:
+                self.keys.come(self.now)
+                self.story.key("ctrl+g", self.now, own=True)
+            else:
+                self.keys.look(self.now)
+
+
+def test_nothing_runs_unasked_in_the_window() -> None:
+    runs = 0
+    for number in range(MANY):
+        chance = random.Random(number)
+        desk = Desk(chance)
+        for _ in range(12):
+            match chance.randrange(6):
+                case 0:
+                    desk.ask()
+                case 1:
+                    desk.settle()
+                case 2:
+                    desk.go(own=chance.random() < 0.8)
+                case _:
+                    for key, gap in typing(chance):
+                        desk.now += gap
+                        desk.paint()
+                        if chance.random() < 0.05:
+                            chance.choice((desk.ask, desk.settle))()
+                        desk.press(key)
+            desk.now += chance.choice((0.0, 0.05, 0.5, 2.0))
+            desk.paint()
+        assert desk.story.unasked == [], number
+        runs += desk.story.runs
+    assert runs > MANY / 20  # it does run what was answered
+
+
+def request(number: int, pattern: str) -> ApprovalRequested:
+    return ApprovalRequested(
+        approval=f"q{number}", agent="0012", session="s", call=f"c{number}", tool="bash", effect="execute",
+        subject="touch x", pattern=pattern,
+    )  # fmt: skip
+
+
+SENT = {"enter": "\r", "escape": "\x1b"}
+
+
+def test_nothing_runs_unasked_at_the_prompt() -> None:
+    """`gsh`: the answers are shown after a moment in which nothing was typed."""
+    runs = 0
+    for number in range(PROMPTS):
+        chance = random.Random(number)
+        story, now = Story(), 100.0
+        reader = KeyReader(request(1, chance.choice(("", "p"))), lambda _: None)
+        story.shown["q1"] = now - READ
+        reader.show(now)
+        for _ in range(8):
+            piece: list[str] = []
+            for key, gap in typing(chance):
+                now += gap
+                piece.append(key)
+                if gap > 0.005 or chance.random() < 0.5:
+                    in_reason = reader.in_reason
+                    for one in piece:
+                        story.key(one, now)
+                    chosen = reader.feed("".join(SENT.get(one, one) for one in piece), now)
+                    if chosen is not None:
+                        only = piece[0] if len(piece) == 1 else "many"
+                        story.ran(chosen.question, chosen.choice, only, now, in_reason=in_reason)
+                        break
+                    piece = []
+            else:
+                continue
+            break
+        assert story.unasked == [], number
+        runs += story.runs
+    assert runs > PROMPTS / 20
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class WatchedPane(Pane):
+    """A pane that says when it has drawn; `story` is told what can be seen then."""
+
+    story: Story
+    clock: Clock
+    waiting: list[ApprovalRequested]
+
+    def draw(self) -> None:
+        super().draw()
+        front = self.waiting[0].approval if self.waiting else ""
+        if front and front not in self.story.shown:
+            self.story.shown = {front: self.clock.now}
+
+
+@pytest.mark.timeout(60)
+async def test_nothing_runs_unasked_in_an_agents_pane(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The pane itself, its line and its keys as a terminal sends them, on a clock of its own."""
+    spec, _ = spec_of(tmp_path)
+    runs = prompts = 0
+    for number in range(PANES):
+        chance, clock, bus = random.Random(number), Clock(), Bus()
+        said: list[Event] = []
+        bus.subscribe(said.extend, ApprovalAnswered, PromptSubmitted, name="test")
+        story = Story()
+        pane = WatchedPane(spec, bus, cast("Any", None), leave=lambda: None, rested=lambda: None, clock=clock)
+        waiting: list[ApprovalRequested] = []
+        pane.story, pane.clock, pane.waiting = story, clock, waiting
+        asked = 0
+        line = ""
+        began: tuple[str, bool] = ("", False)
+        for _ in range(12):
+            what = chance.randrange(6)
+            if what == 0:
+                asked += 1
+                waiting.append(request(asked, chance.choice(("", "p"))))
+                pane.take([waiting[-1]])
+            elif what == 1 and waiting:
+                gone = waiting.pop(0)
+                story.shown.clear()
+                pane.take([ApprovalSettled(approval=gone.approval, agent="0012", call=gone.call, decision="withdrawn")])
+            elif what == 2 or chance.random() < 0.3:
+                pane.draw()
+            else:
+                for key, gap in typing(chance):
+                    clock.now += gap
+                    if key == "escape":
+                        continue  # with the key behind it, it would be another one
+                    story.key(key, clock.now)
+                    if key == "enter":
+                        before = len(said)
+                        pane.type(b"\r")
+                        await bus.drained()
+                        for event in said[before:]:
+                            if isinstance(event, ApprovalAnswered):
+                                check(story, event, line, began, clock.now)
+                                story.shown.clear()
+                                waiting[:] = [one for one in waiting if one.approval != event.approval]
+                                pane.take([settled(event)])
+                            else:
+                                prompts += 1
+                        line = ""
+                    else:
+                        if not line:
+                            began = (story.meant(clock.now), pane.in_reason)
+                        line += key
+                        pane.type(key.encode())
+            clock.now += chance.choice((0.0, 0.05, 0.5, 2.0))
+            if chance.random() < 0.5:
+                pane.draw()
+        assert story.unasked == [], number
+        runs += story.runs
+        pane.close()
+        await bus.close(timeout=1)
+    assert runs > 20 and prompts > PANES / 20
+    capsys.readouterr()
+
+
+def settled(event: ApprovalAnswered) -> ApprovalSettled:
+    return ApprovalSettled(approval=event.approval, agent="0012", call="c", decision=event.decision)
+
+
+def check(story: Story, event: ApprovalAnswered, line: str, began: tuple[str, bool], now: float) -> None:
+    """A line answers if it was begun on purpose and is one digit."""
+    if event.decision == "deny":
+        return
+    story.runs += 1
+    question, in_reason = began
+    right = {"1": "once", "2": "session", "3": "always"}.get(line.strip()) == event.decision
+    if in_reason or question != event.approval or not right:
+        story.unasked.append(f"{event.approval} {event.decision} by {line!r} begun for {question!r} at {now:.3f}")

@@ -1,0 +1,266 @@
+"""What the policy thinks of shell lines: a table of cases, and what holds for all of them however they are dressed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gshtui.agents.tools.bash_line import assessed
+from gshtui.agents.tools.paths import Place
+from gshtui.guard.policy.judgement import Judgement, judge
+from gshtui.guard.policy.programs import TABLE
+from gshtui.guard.policy.shell_line import plain_commands, read
+from tests.kit.home import made_up_home
+
+CASES: list[tuple[str, str]] = [
+    (verdict, line)
+    for verdict, line in map(
+        json.loads, (Path(__file__).parents[1] / "fixtures" / "policy" / "lines.jsonl").read_text().split("\n")[:-1]
+    )
+]
+ALLOWED = [line for verdict, line in CASES if verdict == "allow"]
+CONTAINED = [line for verdict, line in CASES if verdict in ("allow", "yes")]
+ASKED = [line for verdict, line in CASES if verdict == "ask"]
+DENIED = [line for verdict, line in CASES if verdict == "deny"]
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A repository with a secret and a link that leads out."""
+    with made_up_home():
+        folder = tmp_path_factory.mktemp("project")
+        subprocess.run(["git", "init", "-q", str(folder)], check=True)
+        (folder / "src").mkdir()
+        (folder / "tests").mkdir()
+        (folder / "pkg").mkdir()
+        for name in ("README.md", "notes.txt", "data.json", "src/app.py", "tests/test_a.py", ".env", "server.pem"):
+            (folder / name).write_text("x\n")
+        (folder / "leads-out").symlink_to("/etc")
+        yield folder
+
+
+def verdict(judged: Judgement) -> str:
+    return "yes" if judged.verdict == "ask" and judged.contained else judged.verdict
+
+
+@pytest.mark.parametrize(("expected", "line"), CASES)
+def test_the_verdict(project: Path, expected: str, line: str) -> None:
+    judged = judge(line, project, project)
+    assert verdict(judged) == expected, judged
+    assert judged.rule and judged.why
+
+
+@pytest.mark.parametrize(
+    ("line", "reads"),
+    [
+        ("git log", True),
+        ("git log 2>/dev/null | head", True),
+        ("git diff > /dev/null 2>&1", True),
+        ("git log && make test", False),
+        ("pytest", False),
+        ("git log > out", False),
+        ("", False),
+    ],
+)
+def test_a_line_that_only_reads_is_known_as_one_also_when_it_is_quiet(project: Path, line: str, reads: bool) -> None:
+    assert judge(line, project, project).reads is reads
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    ["({})", "{{ {}; }}", "$({})", "echo `{}`", "! {}", "time {}", "env {}", "nohup {}", "{} &", "A=b {}", "{} > out"],
+)
+def test_a_harmless_line_is_none_when_it_is_wrapped(project: Path, wrapped: str) -> None:
+    for line in (line for line in CONTAINED if "\n" not in line and "#" not in line and not line.endswith(";")):
+        judged = judge(wrapped.format(line), project, project)
+        assert (judged.verdict, judged.contained) == ("ask", False), (wrapped.format(line), judged)
+
+
+@pytest.mark.parametrize("join", [" && ", " || ", "; ", " | ", "\n", " & ", " |& "])
+def test_a_harmless_line_with_anything_behind_or_before_it_is_asked_about(project: Path, join: str) -> None:
+    for number, line in enumerate(ALLOWED):
+        if "#" in line or line.rstrip() != line or line.endswith(";"):
+            continue
+        other = ASKED[number % len(ASKED)]
+        for both in (f"{line}{join}{other}", f"{other}{join}{line}"):
+            judged = judge(both, project, project)
+            assert judged.verdict != "allow" and not judged.contained, (both, judged)
+
+
+@pytest.mark.parametrize("line", DENIED)
+def test_a_refusal_holds_whatever_stands_around_it(project: Path, line: str) -> None:
+    if "<<" in line:
+        return
+    for dressed in (f"true; {line}", f"ls && {line}", f"if true; then {line}\nfi", f"ls | cat; {line}", f"\n\n{line}"):
+        assert judge(dressed, project, project).verdict == "deny", dressed
+
+
+def test_an_unknown_flag_never_makes_anything_allowed(project: Path) -> None:
+    for line in CONTAINED:
+        if "\n" in line or "#" in line or line.startswith(("echo", "printf", "test ", "true", "false", "seq")):
+            continue
+        first, _, rest = line.partition(" ")
+        if " -- " in line or any(sign in line for sign in "|;&>"):
+            continue
+        for flag in ("--zzz", "--zzz=x", "-\u00e9", "--output=x", "-Zzz9"):
+            judged = judge(f"{first} {rest} {flag}", project, project)
+            assert not judged.contained, (line, flag, judged)
+
+
+@pytest.mark.parametrize("line", ASKED + DENIED)
+def test_blanks_and_quotes_change_nothing(project: Path, line: str) -> None:
+    if "\n" in line or "\\" in line:
+        return
+    words = line.split(" ")
+    variants = [f"  {line}", f"{line}  ", line.replace(" ", "   "), line.replace(" ", "\t")]
+    variants += [" ".join([f'"{words[0]}"', *words[1:]]), " ".join([f"{words[0][:1]}''{words[0][1:]}", *words[1:]])]
+    variants += [" ".join([words[0], *(f"'{word}'" if word.isalnum() else word for word in words[1:])])]
+    for variant in variants:
+        judged = judge(variant, project, project)
+        assert judged.verdict != "allow" and not judged.contained, (variant, judged)
+
+
+@given(st.text(alphabet=st.sampled_from("ls cat a-\"'\\$`(){};&|<>\n#=~*[]!\t%@P^:/."), max_size=40))
+def test_what_is_read_as_plain_is_read_so_by_the_grammar_of_bash_too(text: str) -> None:
+    """The two readings agree, or the line is not understood: `bash -n` takes every line that could be allowed."""
+    plain, line = plain_commands(text), read(text)
+    if plain is None or line.odd or [s.texts for s in line.commands] != [[w.text for w in c] for c in plain.commands]:
+        return
+    ran = subprocess.run(["bash", "-n"], input=text.encode(), capture_output=True, check=False)
+    assert ran.returncode == 0, text
+
+
+@given(st.text(max_size=300))
+def test_no_text_breaks_it(text: str) -> None:
+    judged = judge(text, Path("/nowhere"), Path("/nowhere"))
+    assert judged.verdict in ("allow", "ask", "deny")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "echo " + "$(" * 5_000,
+        "echo " + "$(echo " * 5_000 + ")" * 5_000,
+        "ls " + "a" * 1_000_000,
+        *(piece * (130_000 // len(piece)) for piece in ("a;", "a|", "(a", "`a", "[ ", '"', "<<a\n", "a=(", "\\")),
+        *(piece * (7_990 // len(piece)) for piece in ("a|", "<<a ", "${a", "[[ a", "a=(", ">", "$a", "a ")),
+    ],
+    ids=lambda line: f"{line[:8]!r}*{len(line)}",
+)
+def test_a_hostile_line_is_judged_in_bounded_time(project: Path, line: str) -> None:
+    start = time.process_time()
+    assert judge(line, project, project).verdict != "allow"
+    assert time.process_time() - start < 5
+
+
+def test_an_ordinary_line_is_judged_at_once(project: Path) -> None:
+    """Its cost is bounded by a count, not by a clock: one parse, and one look at each path."""
+    spent: list[float] = []
+    for line in (line for line in CONTAINED if len(line) < 200):
+        start = time.process_time()
+        judge(line, project, project)
+        spent.append(time.process_time() - start)
+    assert sorted(spent)[len(spent) // 2] < 0.05
+
+
+def test_a_program_that_the_project_brings_is_no_reader(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    brought = project / "bin"
+    brought.mkdir()
+    (brought / "cat").write_text("#!/bin/sh\n")
+    (brought / "cat").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{brought}:/usr/bin:/bin")
+    assert verdict(judge("cat README.md", project, project)) == "yes"
+    monkeypatch.setenv("PATH", ".:/usr/bin:/bin")
+    assert judge("wc README.md", project, project).verdict == "allow"
+    assert judge("cat README.md", brought, project).verdict == "allow"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[core]\n\tfsmonitor = ./x\n",
+        '[diff "x"]\n\ttextconv = ./x\n',
+        '[filter "x"]\n\tclean = ./x\n',
+        "[include]\n\tpath = ../x\n",
+        "[core]\n\thooksPath = hooks\n",
+        "[diff]\n\texternal = ./x\n",
+    ],
+)
+def test_git_is_asked_about_where_its_configuration_runs_something(tmp_path: Path, text: str) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    assert judge("git status", tmp_path, tmp_path).verdict == "allow"
+    with (tmp_path / ".git" / "config").open("a") as file:
+        file.write(text)
+    assert judge("git status", tmp_path, tmp_path).verdict == "ask"
+    assert judge("git log -1", tmp_path, tmp_path).rule == "git"
+
+
+def test_a_bare_repository_below_is_asked_about(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    subprocess.run(["git", "init", "-q", "--bare", str(tmp_path / "vendor")], check=True)
+    assert judge("cd vendor && git status", tmp_path, tmp_path).rule == "git"
+
+
+def line_of(command: str, folder: Path) -> str:
+    return assessed(command, Place(".", folder, folder, True, "."), folder).pattern
+
+
+ORDINARY = (
+    *("ls -la", "git status", "git diff", "git log --oneline -5", "git add .", "git commit -m x", "git switch main"),
+    *("npm test", "npm run test", "npm run build", "npm install", "pytest", "pytest -q", "python -m pytest -q tests"),
+    *("cargo test", "cargo build --release", "go test ./...", "go build ./...", "make test", "make build", "uv sync"),
+    *("ruff check", "ruff format .", "mypy src", "tsc --noEmit", "eslint src", "mkdir -p src/new", "touch src/new.py"),
+    *(
+        "cat README.md",
+        "grep -rn foo src",
+        "find . -name '*.py'",
+        "rg foo",
+        "docker compose up -d",
+        "docker compose ps",
+    ),
+    *("head -5 README.md", "terraform plan", "gradle test", "mvn -q test", "go mod tidy", "sed -n 1,5p README.md"),
+)
+
+
+def test_what_is_allowed_for_good_covers_nothing_that_must_be_asked(project: Path) -> None:
+    grants = {line_of(command, project) for command in ORDINARY} - {""}
+    assert len(grants) > 25
+    same = set(ORDINARY)
+    for line in ASKED + DENIED:
+        pattern = line_of(line, project)
+        assert pattern not in grants or line in same or pattern in ("git add …", "touch …"), (line, pattern)
+
+
+def test_a_grant_is_for_the_same_program_subcommand_and_flags(project: Path) -> None:
+    assert line_of("pytest -q tests", project) == line_of("pytest -q src", project) == "pytest -q …"
+    assert line_of("pytest -x tests", project) != line_of("pytest -q tests", project)
+    assert line_of("git commit -m a", project) == line_of("git commit -m 'b c'", project) == "git commit -m"
+    assert line_of("git commit -m a --amend", project) != "git commit -m"
+    for compound in ("pytest -q tests; x", "pytest -q tests && ls", "pytest -q $(x)", "A=b pytest -q tests"):
+        assert line_of(compound, project) == ""
+    assert line_of("pytest -q /tmp", project) == "" and line_of("pytest -q ../x", project) == ""
+
+
+def test_the_table_names_no_program_that_starts_others() -> None:
+    starts = {"env", "xargs", "timeout", "nohup", "sudo", "bash", "sh", "eval", "exec", "command", "awk", "python"}
+    assert not starts & set(TABLE)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("pytest --cov-report=html:/etc/x", "pytest --cov-report=xml:../x", "pytest @flags", "mypy @../flags"),
+        *("tox -e publish", "nox -s publish", "ninja install", "rake test deploy", "git grep --untracked KEY"),
+        *("cat .?/x", "cat .*/x", "ls sub/.[.]"),
+    ],
+)
+def test_yes_does_not_cover_ways_round_the_table(project: Path, line: str) -> None:
+    judgement = judge(line, project, project)
+    assert (judgement.verdict, judgement.contained) == ("ask", False), line
