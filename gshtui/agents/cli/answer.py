@@ -1,14 +1,19 @@
 """What a program added to its conversation on the screen: the part of the picture that was not there before.
 
 Pure. Programs redraw their input and everything below it all the time, so that is left out; what came is found behind
-the last lines that were there already. Called by the session.
+the last lines that were there already. A program with a prompt only prints: what came there is what stands between the
+typed line and the next prompt. Called by the session.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gshtui.tmux.marker import Marker
+
 _ANCHORS = (6, 4, 3, 2, 1)
+_NARROW, _BLANK = 10, 4
+"""Columns of the narrowest terminal that is reckoned with, and empty rows that may stand before an echo."""
 _ECHO = "❯›>┃│▌▄▀─ \xa0"
 
 
@@ -42,3 +47,41 @@ def _without_echo(lines: list[str], prompt: str) -> list[str]:
     while at < len(lines) and (not lines[at].strip(_ECHO) or lines[at].strip(_ECHO) in words):
         at += 1
     return lines[at:]
+
+
+def output(before: Marker, now: Marker, came: str, entered: str) -> str:
+    """What a program with a prompt printed.
+
+    Args:
+        before, now: its terminal, at its prompt both times.
+        came: what came in between: the echo of what was entered, the output, and the prompt.
+    """
+    rows = came.split("\n")
+    rows = rows[_echoed(rows, entered) :]
+    prompt = now.unfinished.rstrip()
+    if rows and prompt and rows[-1].rstrip() == prompt:
+        rows.pop()
+        # A prompt of several lines: those above its last one were there before as well.
+        for above, was in zip(reversed(now.anchor()), reversed(before.anchor()), strict=False):
+            if not (rows and above and rows[-1].rstrip() == above == was):
+                break
+            rows.pop()
+    return "\n".join(rows).strip("\n")
+
+
+def _echoed(rows: Sequence[str], entered: str) -> int:
+    """How many rows at the beginning show what was entered; a long line stands in several, a block behind prompts."""
+    at = 0
+    lines = [line for line in entered.split("\n") if line.strip()]
+    for line in lines:
+        wanted, shown = "".join(line.split()), ""
+        for end in range(at, min(at + len(line) // _NARROW + _BLANK, len(rows))):
+            shown += "".join(rows[end].split())
+            if wanted in shown:
+                at = end + 1
+                break
+        else:
+            return at
+    while len(lines) > 1 and at < len(rows) and rows[at].strip() in ("...", ">"):
+        at += 1
+    return at

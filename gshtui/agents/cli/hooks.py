@@ -16,6 +16,7 @@ from typing import Literal
 from gshtui.agents.cli import recipes
 from gshtui.agents.cli.profile import Profile
 from gshtui.settings import paths
+from gshtui.system import private_files
 
 State = Literal["impossible", "absent", "installed", "outdated", "unreadable"]
 
@@ -118,12 +119,12 @@ def _carried_out(change: Change) -> list[Path]:
     file, kept = change.file, list[Path]()
     if change.before is not None:
         folder = paths.state_dir() / "hooks"  # not beside it: a program may read every file that it finds there
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_files.make_folder(folder)
         kept.append(folder / f"{file.name}.backup-{time.strftime('%Y%m%d-%H%M%S')}")
-        _write(kept[0], change.before)
+        private_files.write_whole(kept[0], change.before.encode(), sync=True)
     if change.after is not None:
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _write(file, change.after)
+        private_files.make_folder(file.parent)
+        private_files.write_whole(file, change.after.encode(), sync=True)
         return kept
     file.unlink()
     for folder in (file.parent, file.parent.parent):
@@ -141,15 +142,3 @@ def _read(file: Path) -> str | None:
         raise HooksError(f"{file} cannot be read: {error.strerror or error}.") from error
     with os.fdopen(descriptor, "rb") as opened:
         return opened.read(1_000_000).decode("utf-8", "replace")
-
-
-def _write(file: Path, text: str) -> None:
-    """Whole or not at all, 0600."""
-    beside = file.with_name(f".{file.name}.{os.getpid()}")
-    beside.unlink(missing_ok=True)
-    descriptor = os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as opened:
-        opened.write(text)
-        opened.flush()
-        os.fsync(opened.fileno())
-    beside.replace(file)

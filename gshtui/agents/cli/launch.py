@@ -7,7 +7,6 @@ where it was. No shell, no text of the conversation in arguments. The fleet's la
 from __future__ import annotations
 
 import asyncio
-import re
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +14,9 @@ from pathlib import Path
 
 from gshtui.agents.cli import hooks, recipes, spool
 from gshtui.agents.cli.profile import Profile
+from gshtui.agents.cli.transcripts.begun import Begun, begun
 from gshtui.bus.fleet import AgentRow
+from gshtui.text.linear import compiled
 
 _HELP_WITHIN = 8.0
 
@@ -56,7 +57,7 @@ def can_resume(profile: Profile, external_id: str) -> str:
         return f"{profile.title} cannot be started with an earlier conversation"
     if not external_id:
         return f"the id of its conversation is not known, since {profile.title} never told it"
-    if not re.fullmatch(profile.conversation.id, external_id):
+    if not compiled(profile.conversation.id).fullmatch(external_id):
         return "what is noted as its conversation's id is none"
     return ""
 
@@ -125,12 +126,21 @@ async def again(
     environ: Mapping[str, str],
     folder: Path | None = None,
 ) -> Launch:
-    """A start of an agent that was there before. With its conversation, or `blank` and why."""
+    """A start of an agent that was there before. With its conversation, or `blank` and why.
+
+    One that was never spoken to has no conversation to go on with, and loses none: it begins under the same id, or
+    under another one of ours where the program has noted the old one already.
+    """
     words = tuple(argv) or profile.argv
     if why := can_resume(profile, external_id):
         new = await first(profile, words, agent=agent, data=data, environ=environ, folder=folder)
         return Launch(new.argv, new.env, new.unset, new.external_id, True, why, new.hooked)
-    arguments = () if names_conversation(profile, words) else _filled(profile.conversation.resume, external_id)
+    arguments: tuple[str, ...] = ()
+    if not names_conversation(profile, words):
+        far = await asyncio.to_thread(_begun, profile, external_id, environ)
+        external_id = mint(profile) if far == "empty" else external_id
+        template = profile.conversation.mint if far in ("absent", "empty") else profile.conversation.resume
+        arguments = _filled(template, external_id)
     return await _started(profile, words, arguments, external_id, agent, data, environ, folder)
 
 
@@ -149,6 +159,13 @@ async def _started(
     argv = (*placed(profile, words, arguments), *extra, *given.arguments)
     env = {**profile.environment, **given.environment, **reports}
     return Launch(argv, env, profile.scrub, conversation, hooked=bool(reports))
+
+
+def _begun(profile: Profile, external_id: str, environ: Mapping[str, str]) -> Begun:
+    """How far the conversation came; of a program that makes its own ids, it is always gone on with."""
+    if not profile.conversation.mint:
+        return "unknown"
+    return begun(profile.hooks.kind or profile.name, external_id, {**environ, **profile.environment})
 
 
 def _filled(template: Sequence[str], external_id: str) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from gshtui.settings import paths
+from gshtui.text.linear import LinearError, compiled
 
 GENERIC = "repl"
 """The profile of programs that none is written for."""
@@ -23,8 +24,6 @@ Status = Literal["starting", "thinking", "tool", "waiting", "idle"]
 HookKind = Literal["", "claude", "codex", "gemini", "opencode"]
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=3600)]
 _NAME = re.compile(r"^[a-z0-9][a-z0-9-]{0,31}$")
-# A repetition of something that repeats: what makes an expression take for ever on a short line.
-_RUNAWAY = re.compile(r"\((?:[^()\\]|\\.)*[*+}](?:[^()\\]|\\.)*\)[*+{]")
 
 
 class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -49,6 +48,8 @@ class Rule(_Table, frozen=True, kw_only=True):
     """The input must be on the screen, or must not be; unset: either."""
     title: str = ""
     """Pattern that the terminal's title must match too."""
+    dialog: bool = False
+    """`waiting` in a dialog of the program's own, which a key closes; nobody is asked anything."""
     doing: str = ""
     """What the program does, in a few words; `{1}` is the first group of the first pattern."""
 
@@ -78,8 +79,34 @@ class Input(_Table, frozen=True, kw_only=True):
     """Pattern of lines above it that belong to it, not to the conversation."""
     block: bool = False
     """The input is all lines in a row that match `line`, found from below."""
+    cursor: bool = False
+    """The terminal's cursor stands in the input for as long as it takes text. Where it is elsewhere, something of the
+    program's own is in front, and what looks like the input is none."""
     hints: tuple[str, ...] = ()
     """What stands in an empty input, as patterns of group 1. Dimmed text is none in any case."""
+    unfinished: str = ""
+    """Pattern of the cursor's line while the program waits for the rest of what was entered."""
+
+
+class Text(_Table, frozen=True, kw_only=True):
+    """How a text is written so that the program takes all of it, as text."""
+
+    first: dict[str, str] = {}
+    """Beginnings that the program acts upon instead of reading them → what is written before one so that it is read.
+    Empty: there is no way, and such a text is refused."""
+    last: dict[str, str] = {}
+    """Ends by which the program would not take the Enter → what is written behind one. Empty: refused."""
+    mention: str = ""
+    """Written behind a text whose last word begins with `@`, where the program would take the Enter for one of the
+    files that it offers."""
+    lines: Literal["many", "one"] = "many"
+    """many: a text of several lines is entered as one. one: it would be entered line by line, so it is refused."""
+    close: str = ""
+    """Written behind a text of several lines, which the program would else wait to go on."""
+    tab: str = "\t"
+    """What a tab is written as, where the program would complete something at it."""
+    most: int = 0
+    """Characters that it takes at once; 0: no limit is known."""
 
 
 class Timing(_Table, frozen=True, kw_only=True):
@@ -108,6 +135,8 @@ class Keys(_Table, frozen=True, kw_only=True):
     exit: tuple[str, ...] = ("C-c", "C-c")
     exit_text: str = ""
     """Typed and entered before `exit` is pressed."""
+    clear: tuple[str, ...] = ("C-u",)
+    """Takes a text out of the input again; pressed anew while some of it is left, never into an empty input."""
 
 
 class Conversation(_Table, frozen=True, kw_only=True):
@@ -143,12 +172,16 @@ class Profile(_Table, frozen=True, kw_only=True):
     """As people call it."""
     programs: tuple[str, ...] = ()
     """File names of the executable; a command line that starts with one of them gets this profile."""
+    bare: bool = False
+    """Only a command line without a script, a command or a module of its own gets this profile."""
     argv: tuple[str, ...] = ()
     """What is run when only the profile is named."""
     offered: tuple[str, ...] = ()
     """Arguments that are given where the program's `--help` names the first of them."""
     ai: bool = True
     """A program that thinks; still for a few seconds means nothing."""
+    shell: bool = False
+    """A shell: what is typed is a command, and it rests exactly while it is itself in front in its terminal."""
     notes: tuple[str, ...] = ()
     """Traps that are known and not handled by the rules; shown to people."""
     scrub: tuple[str, ...] = ()
@@ -158,12 +191,18 @@ class Profile(_Table, frozen=True, kw_only=True):
     seen: tuple[str, ...] = ()
     """Versions whose screens were recorded."""
     input: Input = Input()
+    text: Text = Text()
     titles: Titles = Titles()
     rules: tuple[Rule, ...] = ()
     timing: Timing = Timing()
     keys: Keys = Keys()
     conversation: Conversation = Conversation()
     hooks: Hooks = Hooks()
+
+
+def takes_code(profile: Profile) -> bool:
+    """It is a shell or an interpreter: what is typed there is run, not read."""
+    return not profile.ai and profile.name != GENERIC
 
 
 class ProfileError(Exception):
@@ -187,14 +226,47 @@ class Loaded:
 
     def for_argv(self, argv: Sequence[str]) -> Profile:
         """The profile of a command line: by its program, also behind `env` or `npx`; else the generic one."""
-        for word in argv[:4]:
-            name = Path(word).name
+        for at, word in enumerate(argv[:4]):
+            name = Path(word).name.removeprefix("-")
             for profile in self.profiles.values():
-                if name in profile.programs:
+                if name in profile.programs and not (profile.bare and script_of(argv[at + 1 :])):
                     return profile
             if name not in _LAUNCHERS and "=" not in word and not word.startswith("-"):
                 break
         return self.profiles.get(GENERIC) or Profile(name=GENERIC, title="program", ai=False)
+
+    def of_process(self, argv: Sequence[str]) -> Profile:
+        """The profile of a program that runs, by its command line as the system tells it: perhaps an interpreter's."""
+        script = script_of(argv[1:])
+        if script and not script.startswith("-") and Path(argv[0]).name.startswith(_INTERPRETERS):
+            return self.for_argv((script,))
+        return self.for_argv(argv)
+
+
+_INTERPRETERS = ("python", "node", "bun", "deno", "sh", "bash", "ruby", "perl")
+_VALUED = frozenset(("-O", "+O", "-o", "-W", "-X", "--rcfile", "--init-file", "--check-hash-based-pycs"))
+"""Options of shells and interpreters behind which a value of theirs stands."""
+
+
+def _letters(option: str) -> str:
+    """The letters of short options in one word, such as `ic` of `-ic`; none of anything else."""
+    letters = option[1:]
+    return letters if option[:1] == "-" and letters.isascii() and letters.isalpha() else ""
+
+
+def script_of(arguments: Sequence[str]) -> str:
+    """What arguments have a shell or an interpreter run in place of reading from its terminal; empty when nothing."""
+    skip = False
+    for word in arguments:
+        if skip:
+            skip = False
+        elif word in _VALUED:
+            skip = True
+        elif "i" in (letters := _letters(word)) and letters[-1] not in "cm":
+            return ""
+        elif not word.startswith(("-", "+")) or (letters and letters[-1] in "cme"):
+            return word
+    return ""
 
 
 _LAUNCHERS = frozenset({"env", "npx", "bunx", "pnpm", "dlx", "uvx", "nice", "node", "exec", "run", "pipx"})
@@ -239,6 +311,8 @@ def read(path: Path) -> Profile:
         raise ProfileError(f"{path} cannot be read: {error.strerror or error}.") from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ProfileError(f"{path} is no TOML: {error}.") from error
+    except RecursionError as error:
+        raise ProfileError(f"{path} is no profile: it is nested too deeply.") from error
     data.setdefault("name", path.stem)
     try:
         profile = msgspec.convert(data, Profile)
@@ -259,6 +333,7 @@ def _wrong(profile: Profile) -> str:
         profile.input.more,
         profile.input.bar,
         profile.input.frame,
+        profile.input.unfinished,
         *profile.input.hints,
     ]
     patterns += [profile.titles.busy, profile.titles.waiting, profile.titles.idle, profile.conversation.id]
@@ -268,11 +343,13 @@ def _wrong(profile: Profile) -> str:
             return "a rule has nothing in `all`, so it would always fit"
     for pattern in patterns:
         try:
-            re.compile(pattern)
-        except re.error as error:
+            compiled(pattern)
+        except LinearError as error:
             return f"the pattern {pattern!r} is wrong ({error})"
-        if _RUNAWAY.search(pattern):
-            return f"the pattern {pattern!r} repeats a repetition, which can take for ever"
+    if any(rule.dialog and rule.status != "waiting" for rule in profile.rules):
+        return "only a rule of the status waiting can be a dialog"
+    if not all((*profile.text.first, *profile.text.last)):
+        return "text.first and text.last name what a text begins or ends with; one of them is empty"
     for words in (profile.conversation.mint, profile.conversation.resume):
         if words and not any("{id}" in word for word in words):
             return "the arguments of `conversation` do not name {id}"

@@ -15,8 +15,14 @@ from typing import Literal
 from gshtui.agents.cli.profile import Profile, Rule
 from gshtui.agents.cli.screen import plain_lines, undimmed
 from gshtui.guard.sanitise import one_line
+from gshtui.text.linear import Found, compiled
 
 _WIDEST = 1000
+_REMEMBERED = 8192
+"""Lines and patterns that were looked at: from one look at a screen to the next, most lines stay."""
+_ASKED = 16
+"""Lines of the screen that are given of a question."""
+_VOLATILE = re.compile(r"\b\d+ ?(?:s|m|h|ms|sec|min)\b|[^\w]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +35,16 @@ class Reading:
     """Typed text in the input that is not entered."""
     input: bool = False
     """The input is to be seen."""
+    asked: str = ""
+    """The lines of the screen with what is asked, where the status is `waiting`."""
+    dialog: bool = False
+    """Nobody is asked: a dialog of the program's own is open."""
 
 
-@functools.lru_cache(maxsize=512)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
+@functools.lru_cache(maxsize=_REMEMBERED)
+def search(pattern: str, text: str) -> Found | None:
+    """The first match of a profile's pattern in a line of a screen, or in a title."""
+    return compiled(pattern).search(text)
 
 
 def read(profile: Profile, lines: Sequence[str], title: str = "", cursor: tuple[int, int] | None = None) -> Reading:
@@ -46,18 +57,37 @@ def read(profile: Profile, lines: Sequence[str], title: str = "", cursor: tuple[
     """
     text = [line[:_WIDEST] for line in plain_lines(lines)]
     place = _input(profile, text)
+    if place is not None and profile.input.cursor and cursor and not place <= cursor[1] <= _end(profile, text, place):
+        place = None  # something of the program's own is in front of it
     draft = _draft(profile, undimmed(lines), text, place) if place is not None else ""
     for rule in profile.rules:
         if (doing := _fits(rule, text, place, title, cursor)) is not None:
-            return Reading(rule.status, doing, draft, place is not None)
+            asked = asked_of(text, cursor if rule.zone == "last" else None) if rule.status == "waiting" else ""
+            return Reading(rule.status, doing, draft, place is not None, asked, rule.dialog)
     return Reading("", "", draft, place is not None)
+
+
+def asked_of(text: Sequence[str], cursor: tuple[int, int] | None = None) -> str:
+    """The plain lines at the end of the screen (or down to the cursor's), where a question stands."""
+    until = len(text) if cursor is None else cursor[1] + 1
+    return "\n".join([line for line in text[:until] if line][-_ASKED:])
+
+
+def essence(question: str) -> str:
+    """What stays of a question's lines while it is open: not the cursor on its answers, spinners or counted seconds."""
+    return " ".join(_VOLATILE.sub(" ", question).split())
+
+
+def same_question(one: str, other: str) -> bool:
+    """Whether two looks saw the same question."""
+    return essence(one) == essence(other)
 
 
 def by_title(profile: Profile, title: str) -> Literal["", "waiting", "thinking"]:
     """What the terminal's title says of the program's status; empty where it says nothing, or that it is idle."""
-    if profile.titles.waiting and _compiled(profile.titles.waiting).search(title):
+    if profile.titles.waiting and search(profile.titles.waiting, title):
         return "waiting"
-    return "thinking" if profile.titles.busy and _compiled(profile.titles.busy).search(title) else ""
+    return "thinking" if profile.titles.busy and search(profile.titles.busy, title) else ""
 
 
 def conversation(profile: Profile, lines: Sequence[str]) -> list[str]:
@@ -66,8 +96,8 @@ def conversation(profile: Profile, lines: Sequence[str]) -> list[str]:
     place = _input(profile, text)
     if place is not None:
         text = text[: place - 1 if profile.input.above else place]
-    frame = _compiled(profile.input.frame) if profile.input.frame else None
-    while text and (not text[-1] or (frame is not None and place is not None and frame.search(text[-1]))):
+    frame = profile.input.frame
+    while text and (not text[-1] or (frame and place is not None and search(frame, text[-1]))):
         text.pop()
     return text
 
@@ -77,21 +107,19 @@ def _input(profile: Profile, text: Sequence[str]) -> int | None:
     if not profile.input.line:
         return None
     below = 0
-    line, above = _compiled(profile.input.line), _compiled(profile.input.above)
-    more = _compiled(profile.input.more) if profile.input.more else None
-    bar = _compiled(profile.input.bar) if profile.input.bar else None
+    line, above, more, bar = profile.input.line, profile.input.above, profile.input.more, profile.input.bar
     for row in range(len(text) - 1, -1, -1):
         if not text[row]:
             continue
-        if bar is not None and bar.search(text[row]):
+        if bar and search(bar, text[row]):
             return None
-        if line.search(text[row]) and (not profile.input.above or (row > 0 and above.search(text[row - 1]))):
-            while profile.input.block and row > 0 and line.search(text[row - 1]):
+        if search(line, text[row]) and (not above or (row > 0 and search(above, text[row - 1]))):
+            while profile.input.block and row > 0 and search(line, text[row - 1]):
                 row -= 1
-                if bar is not None and bar.search(text[row]):
+                if bar and search(bar, text[row]):
                     return None
             return row
-        if more is None or not more.search(text[row]):
+        if not more or not search(more, text[row]):
             below += 1
         if below > profile.input.footer:
             break
@@ -103,13 +131,13 @@ def _draft(profile: Profile, typed: Sequence[str], text: Sequence[str], place: i
     parts: list[str] = []
     for row in rows:
         pattern = profile.input.line if row == place or profile.input.block else profile.input.more
-        shape = _compiled(pattern).search(text[row])
-        if shape is None or not shape.re.groups:
+        shape = search(pattern, text[row])
+        if shape is None or not compiled(pattern).groups:
             continue
         start, end = shape.span(1)
         source = typed[row] if row < len(typed) else ""
         piece = source[start:end].strip(" \xa0") if start >= 0 else ""
-        if piece and not any(_compiled(hint).search(shape.group(1)) for hint in profile.input.hints):
+        if piece and not any(search(hint, shape.group(1) or "") for hint in profile.input.hints):
             parts.append(piece)
     return "\n".join(parts)
 
@@ -119,33 +147,46 @@ def _input_rows(profile: Profile, text: Sequence[str], place: int) -> range:
     if not further:
         return range(place, place + 1)
     end = place + 1
-    while end < len(text) and _compiled(further).search(text[end]):
+    while end < len(text) and search(further, text[end]):
         end += 1
     return range(place, end)
+
+
+def _end(profile: Profile, text: Sequence[str], place: int) -> int:
+    """The last row in which the cursor may stand while it is in the input: a text may have empty lines."""
+    rows = _input_rows(profile, text, place)
+    end = rows[-1] if profile.input.block else place
+    if profile.input.block or not profile.input.more:
+        return end
+    for row in range(place + 1, len(text) + 1):
+        if row < len(text) and text[row] and not search(profile.input.more, text[row]):
+            break
+        end = row
+    return end
 
 
 def _fits(rule: Rule, text: Sequence[str], place: int | None, title: str, cursor: tuple[int, int] | None) -> str | None:
     """What the program does by this rule, `None` when the rule does not fit."""
     if rule.input is not None and rule.input != (place is not None):
         return None
-    if rule.title and not _compiled(rule.title).search(title):
+    if rule.title and not search(rule.title, title):
         return None
     if rule.footer:
         below = [line for line in text[place + 1 :] if line] if place is not None else []
-        if not all(any(_compiled(pattern).search(line) for line in below) for pattern in rule.footer):
+        if not all(any(search(pattern, line) for line in below) for pattern in rule.footer):
             return None
     lines = _zone(rule, text, cursor)
-    first: re.Match[str] | None = None
+    first: Found | None = None
     for number, pattern in enumerate(rule.all):
         # The lowest line that fits: what is above may be left over from something that has ended.
-        found = next((match for line in reversed(lines) if (match := _compiled(pattern).search(line))), None)
+        found = next((match for line in reversed(lines) if (match := search(pattern, line))), None)
         if found is None:
             return None
         if number == 0:
             first = found
-    if any(_compiled(pattern).search(line) for pattern in rule.none for line in lines):
+    if any(search(pattern, line) for pattern in rule.none for line in lines):
         return None
-    group = first.group(1) if first is not None and first.re.groups and first.group(1) else ""
+    group = (first.group(1) or "") if first is not None and compiled(rule.all[0]).groups else ""
     return one_line(rule.doing.replace("{1}", group), 120) if rule.doing else ""
 
 

@@ -1,58 +1,43 @@
 """A conversation with somebody's program in its terminal: ready, send, answer, interrupt, exit.
 
-Read, detect, write, verify. Never types over what a person has half typed, into a question, or into a program that
-works; never presses Enter twice for one text. Raises `SessionError`; the mail and the terminal tools call it.
+Owns what was entered last and what came of it; what is typed goes through the pane's writer. Raises `SessionError`; the
+mail and the fleet call it.
 """
 
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal
 
-from gshtui.agents.cli.answer import added
-from gshtui.agents.cli.looking import LOOK, Looking, Seen, SessionError, Trouble
-from gshtui.agents.cli.profile import Profile
+from gshtui.agents.cli.answer import added, output
+from gshtui.agents.cli.pane_view import LOOK, PaneView, Profiles, Seen, SessionError
+from gshtui.agents.cli.pane_writer import PaneWriter, Sent, State
+from gshtui.agents.cli.profile import GENERIC, Profile, takes_code
 from gshtui.agents.cli.reading import Reading, conversation
 from gshtui.bus.fleet import AgentRow
 from gshtui.tmux.errors import TmuxError
-from gshtui.tmux.marker import Marker, marker, since
+from gshtui.tmux.marker import look, since
 from gshtui.tmux.readiness import Ready, wait_ready
 from gshtui.tmux.server import TmuxServer
 
+__all__ = ["CliSession", "SessionError"]
 _PAST = 3000
 """Lines above the screen that an answer may have scrolled."""
 _QUIET = 0.5
 """Seconds without a change after which an idle input is believed at the end of an answer."""
-_HEAD = 24
-"""Characters of a text by which it is known again in the input."""
-State = Literal["typed", "submitted"]
-
-
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """A text that was entered, with the moment before it, for reading what came of it."""
-
-    marker: Marker
-    text: str
-    before: tuple[str, ...]
-    """The conversation as it was to be seen, plain lines."""
-    at: float
-    """Seconds since 1970; a hook after it confirms that it was acted upon."""
 
 
 class CliSession:
-    """One program in one pane. One text at a time: later ones wait for the lock."""
+    """One program in one pane. One text at a time: later ones wait for their turn."""
 
-    def __init__(self, server: TmuxServer, row: AgentRow, profile: Profile) -> None:
+    def __init__(self, server: TmuxServer, row: AgentRow, profile: Profile, profiles: Profiles | None = None) -> None:
+        """`profiles`: finds the profile of another program that is in front."""
         self._server = server
-        self._pane = row.pane
         self._name = row.name
         self._profile = profile
-        self._view = Looking(server, row, profile)
-        self._lock = asyncio.Lock()
+        self._view = PaneView(server, row.pane, row.name, profile, profiles)
+        self.writer = PaneWriter(self._view)
+        """What types into its terminal."""
         self._last: Sent | None = None
         """What was entered last and has not been asked about."""
 
@@ -76,7 +61,9 @@ class CliSession:
             last = (seen.reading, seen.lines)
             quiet = now - still
             known = seen.reading.status in ("idle", "waiting") and now - settled >= timing.settle
-            if known or (not self._profile.rules and quiet >= timing.idle):
+            # Of a program that nothing is known of, that it reads; or else that it has stood still for long enough.
+            unknown = not self._profile.rules or self._profile.name == GENERIC
+            if known or (unknown and (bool(seen.front.reads) or quiet >= timing.idle)):
                 return seen.reading
             if now >= until:
                 raise SessionError(
@@ -90,79 +77,18 @@ class CliSession:
         """Its terminal now. Raises `SessionError` (terminal)."""
         return await self._view.look()
 
+    @property
+    def takes_code(self) -> bool:
+        """It is a shell or an interpreter: what is typed there is run, not read."""
+        return takes_code(self._profile)
+
+    async def obstacle(self, *, even_busy: bool = False) -> SessionError | None:
+        """What keeps a text from being typed now; `None` when nothing does. Raises `SessionError` (terminal)."""
+        return self._view.obstacle(await self._view.look(), even_busy=even_busy)
+
     async def send(self, text: str, *, told: Callable[[State], None] | None = None, even_busy: bool = False) -> Sent:
-        """Type a text and enter it.
-
-        Args:
-            told: is called as the text is typed, and when it has been entered.
-            even_busy: also while the program works; it then takes the text up later, or at once, as is its way.
-
-        Raises:
-            SessionError: busy, waiting, draft, ended, terminal: nothing was typed. unsure: it was typed, and whether
-                it was entered is not known; it must not be sent again without a person's look.
-        """
-        async with self._lock:
-            seen = await self._view.look()
-            self._check(seen, even_busy)
-            try:
-                before = await marker(self._server, self._pane)
-                await self._server.send_text(self._pane, text)
-            except TmuxError as error:
-                kind: Trouble = "unsure" if error.kind == "timeout" else "terminal"
-                raise SessionError(kind, error.message, error.hint) from error
-            await self._until_typed(text)
-            if told is not None:
-                told("typed")
-            await asyncio.sleep(self._profile.timing.enter)
-            sent = await self._enter(before, text, await self._view.conversation())
-            if told is not None:
-                told("submitted")
-            return sent
-
-    async def submit(self) -> None:
-        """Press Enter on what stands in the input; for a person who has looked. Raises `SessionError`."""
-        async with self._lock:
-            await self._enter(await marker(self._server, self._pane), "", await self._view.conversation())
-
-    def _check(self, seen: Seen, even_busy: bool) -> None:
-        status, profile = seen.reading.status, self._profile
-        if seen.dead:
-            raise SessionError("ended", f"{self._name} has ended.", "Restart it first.")
-        if status == "waiting":
-            asks = f" ({seen.reading.doing})" if seen.reading.doing else ""
-            raise SessionError("waiting", f"{self._name} waits for an answer{asks}.", "Answer it in its terminal.")
-        if seen.reading.draft:
-            raise SessionError("draft", f"Somebody has half typed something into {self._name}.", "Finish or clear it.")
-        if not even_busy and status in ("thinking", "tool", "starting"):
-            raise SessionError("busy", f"{self._name} is at work.", "The message waits until it is done.")
-        if profile.input.line and not seen.reading.input and not (even_busy and status):
-            raise SessionError("busy", f"The input of {self._name} is not to be seen.", "Look at its terminal.")
-
-    async def _until_typed(self, text: str) -> None:
-        """Wait until the text shows in the input; without that, Enter could answer something else."""
-        if not self._profile.input.line:
-            return
-        head = " ".join(text.split())[:_HEAD]
-        seen = await self._view.until(lambda now: bool(now.reading.draft) or (bool(head) and _shows(now, head)))
-        if seen is None:
-            raise SessionError(
-                "unsure", f"The text does not show in the input of {self._name}, so it was not entered.", _LOOK_AT
-            )
-        if seen.dead:
-            raise SessionError("ended", f"{self._name} ended while it was typed to.")
-        if seen.reading.status == "waiting":
-            raise SessionError("unsure", f"{self._name} asked something while it was typed to.", _LOOK_AT)
-
-    async def _enter(self, before: Marker, text: str, conversation: list[str]) -> Sent:
-        try:
-            shown = (await self._view.look()).reading.draft
-            await self._server.send_keys(self._pane, "Enter")
-        except TmuxError as error:
-            raise SessionError("unsure", error.message, error.hint) from error
-        at = time.time()
-        if shown and await self._view.until(lambda now: now.reading.draft != shown or not now.reading.input) is None:
-            raise SessionError("unsure", f"{self._name} did not take the Enter; the text is in its input.", _LOOK_AT)
-        self._last = Sent(before, text, tuple(conversation), at)
+        """Type a text and enter it. Raises `SessionError`; see `PaneWriter.write`."""
+        self._last = await self.writer.write(text, told=told, even_busy=even_busy)
         return self._last
 
     async def so_far(self) -> str:
@@ -199,7 +125,12 @@ class CliSession:
         if pattern is not None or not self._profile.rules:
             try:
                 return await wait_ready(
-                    self._server, self._pane, pattern=pattern, idle_seconds=idle, timeout=timeout, since=sent.marker
+                    self._server,
+                    self._view.pane,
+                    pattern=pattern,
+                    idle_seconds=idle,
+                    timeout=timeout,
+                    since=sent.marker,
                 )
             except TmuxError as error:
                 raise SessionError("terminal", error.message, error.hint) from error
@@ -230,30 +161,33 @@ class CliSession:
                 return Ready("timeout", await self._since(sent))
             await asyncio.sleep(LOOK)
 
+    async def rests(self) -> bool:
+        """Whether a program with a prompt shows it, and so is done with what was entered. Raises `SessionError`."""
+        seen = await self._view.look()
+        return seen.dead or (seen.front.own and seen.reading.status == "idle" and not seen.unfinished)
+
     async def _since(self, sent: Sent) -> str:
         """What came since. A program with an input of its own redraws its screen; others only print."""
         if self._profile.ai:
             return added(sent.before, await self._view.conversation(_PAST), sent.text)
         try:
-            return await since(self._server, sent.marker)
+            now = await look(self._server, sent.marker.info)
+            came = await since(self._server, sent.marker, now)
         except TmuxError as error:
             raise SessionError("terminal", error.message, error.hint) from error
+        return output(sent.marker, now, came, sent.text)
 
     async def interrupt(self) -> None:
         """Stop what it is doing, by its own keys. Raises `SessionError` (terminal)."""
-        await self._view.press(self._profile.keys.interrupt)
+        await self.writer.press(self._profile.keys.interrupt)
 
     async def exit(self, *, timeout: float = 10.0) -> bool:
         """Ask it to end by its own keys; whether it did. Raises `SessionError` (terminal)."""
         if (await self._view.look()).dead:
             return True
-        if self._profile.keys.exit_text:
-            try:
-                await self._server.send_text(self._pane, self._profile.keys.exit_text, enter=True, enter_delay=0.2)
-            except TmuxError as error:
-                raise SessionError("terminal", error.message, error.hint) from error
-        else:
-            await self._view.press(self._profile.keys.exit)
+        keys = self._profile.keys
+        if not keys.exit_text or not await self.writer.exit_text(keys.exit_text):
+            await self.writer.press(keys.exit)
         loop = asyncio.get_running_loop()
         until = loop.time() + timeout
         while not (await self._view.look()).dead:
@@ -261,10 +195,3 @@ class CliSession:
                 return False
             await asyncio.sleep(LOOK)
         return True
-
-
-_LOOK_AT = "Look at its terminal before you send it again."
-
-
-def _shows(seen: Seen, head: str) -> bool:
-    return any(head in line for line in seen.lines)

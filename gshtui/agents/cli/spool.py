@@ -16,6 +16,8 @@ from typing import Any, cast
 from gshtui.agents.cli.profile import Profile
 from gshtui.agents.cli.status import HookEvent
 from gshtui.guard.sanitise import one_line, plain
+from gshtui.system import private_files
+from gshtui.system.tasks import keep_on
 
 VARIABLE = "GSH_HOOK_SPOOL"
 _PIECE = 1_000_000
@@ -31,9 +33,9 @@ def spool_path(data: Path, agent: str) -> Path:
 def open_spool(data: Path, agent: str) -> Path:
     """Make the file anew and empty, 0600. Blocks for a moment. Raises `OSError`."""
     path = spool_path(data, agent)
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    private_files.make_folder(path.parent)
     path.unlink(missing_ok=True)
-    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+    os.close(private_files.make_file(path))
     return path
 
 
@@ -85,8 +87,8 @@ class Feed:
         reader = _Reader(self._folder / f"{agent}.jsonl", profile, callback)
         self._readers[agent] = reader
         if self._task is None:
-            await asyncio.to_thread(self._folder.mkdir, 0o700, True, True)
-            self._task = asyncio.get_running_loop().create_task(self._run(), name="hook-feed")
+            await asyncio.to_thread(private_files.make_folder, self._folder)
+            self._task = keep_on(self._run, "the hooks of programs")
         reader.take(await asyncio.to_thread(reader.read))
 
         def end() -> None:

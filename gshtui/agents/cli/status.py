@@ -6,11 +6,11 @@ old to be believed is not; what is only guessed is said to be unsure. Called by 
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
-from gshtui.agents.cli.profile import Profile
-from gshtui.agents.cli.reading import Reading, by_title
+from gshtui.agents.cli.front import Front
+from gshtui.agents.cli.profile import GENERIC, Profile
+from gshtui.agents.cli.reading import Reading, by_title, search
 
 NOTHING = Reading()
 WORKING = frozenset({"thinking", "tool"})
@@ -51,6 +51,8 @@ class Facts:
     """Since when the screen and the title have said what they say."""
     ready: bool = False
     """It has been idle before."""
+    front: Front | None = None
+    """What has the terminal, of a program that does not think."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,8 @@ def decide(profile: Profile, hook: HookEvent | None, facts: Facts, now: float) -
     if facts.dead:
         good = facts.exit_status == 0
         return Known("done" if good else "failed", "process", facts.since, "" if good else _ending(facts.exit_status))
+    if facts.front is not None and (known := _by_front(profile, facts, facts.front)) is not None:
+        return known
     outside = _outside(profile, facts, now)
     if hook is None or not hook.status:
         return outside or _by_activity(profile, facts, now)
@@ -114,6 +118,24 @@ def _ending(status: int | None) -> str:
     return f"ended by signal {status - 128}" if status > 128 else f"ended with {status}"
 
 
+def _by_front(profile: Profile, facts: Facts, front: Front) -> Known | None:
+    """What a shell or an interpreter does, by what has its terminal; `None` where that says nothing."""
+    if facts.reading.status == "waiting":
+        return Known("waiting", "screen", facts.since, facts.reading.doing)
+    runs = Known("tool", "process", facts.since, f"a command runs: {front.program}" if not front.own else "")
+    if not front.own:
+        return runs
+    if profile.shell:
+        if front.prompt:
+            return Known("idle", "process", facts.since)
+        return runs if facts.ready else None
+    if profile.name != GENERIC:  # its prompt is known
+        return runs if facts.ready and facts.reading.status != "idle" else None
+    if facts.reading.status == "idle" or front.reads is None:
+        return None
+    return Known("idle", "process", facts.moved, sure=False) if front.reads else runs
+
+
 def _outside(profile: Profile, facts: Facts, now: float) -> Known | None:
     """What title and screen say together; `None` when they say nothing."""
     reading, titles = facts.reading, profile.titles
@@ -127,7 +149,7 @@ def _outside(profile: Profile, facts: Facts, now: float) -> Known | None:
         return Known(reading.status if reading.status in WORKING else "thinking", "title", facts.since, doing)
     if reading.status != "idle":
         return Known(reading.status, "screen", facts.since, reading.doing) if reading.status else None
-    if titles.idle and re.search(titles.idle, facts.title):
+    if titles.idle and search(titles.idle, facts.title):
         return Known("idle", "title", facts.since, reading.doing)
     moving = _MOVING - (now - facts.moved)
     if profile.ai and not titles.busy and not reading.draft and moving > 0:

@@ -11,12 +11,14 @@ import dataclasses
 import time
 from collections.abc import Callable
 
+from gshtui.agents.cli.front import Front, front
 from gshtui.agents.cli.pace import Pace
-from gshtui.agents.cli.profile import Profile
+from gshtui.agents.cli.profile import Profile, takes_code
 from gshtui.agents.cli.reading import read
 from gshtui.agents.cli.spool import Feed
 from gshtui.agents.cli.status import WORKING, Facts, HookEvent, Known, decide
 from gshtui.bus.fleet import AgentRow
+from gshtui.system.tasks import keep_on
 from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.server import TmuxServer
@@ -82,13 +84,18 @@ class CliStatus:
         """Whether the program reports by itself."""
         return self._hook is not None
 
+    @property
+    def takes_code(self) -> bool:
+        """It is a shell or an interpreter."""
+        return takes_code(self._profile)
+
     async def start(self) -> None:
         """Begin to follow; the first status comes at once."""
         if self._feed is not None and self._profile.hooks.kind:
             self._ends.append(await self._feed.subscribe(self._row.id, self._profile, self._on_hook))
         self._ends.append(self._server.watcher.watch(self._row.pane, self._on_change))
         self._stirred.set()
-        self._task = asyncio.get_running_loop().create_task(self._run(), name=f"status-{self._row.id}")
+        self._task = keep_on(self._run, f"the status of {self._row.id}")
 
     async def stop(self) -> None:
         """Follow no longer."""
@@ -182,17 +189,23 @@ class CliStatus:
             return
         self._take(info, False)
         reading = read(self._profile, lines, info.title, (info.cursor_x, info.cursor_y))
+        here = await asyncio.to_thread(front, info) if not self._profile.ai else None
         facts, now = self._facts, self._clock()
         self._moving = lines != self._lines
         moved = now if lines != self._lines else facts.moved
-        since = now if reading.status != facts.reading.status else facts.since
-        ready = facts.ready or reading.status in ("idle", "waiting")
+        stays = reading.status == facts.reading.status and _has_terminal(here) == _has_terminal(facts.front)
+        ready = facts.ready or reading.status in ("idle", "waiting") or (here is not None and here.prompt)
+        # What a first look finds may have been so since the start: it is no news that came after a hook's.
+        since = facts.since if stays or not self._lines else now
         self._lines = lines
-        self._facts = dataclasses.replace(facts, reading=reading, moved=moved, since=since, ready=ready)
+        self._facts = dataclasses.replace(facts, reading=reading, moved=moved, since=since, ready=ready, front=here)
 
     def _judge(self) -> None:
         before, self.known = self.known, decide(self._profile, self._hook, self._facts, self._clock())
         known = self.known
+        if self._hook is not None and self._hook.status and known.sure and known.source in ("screen", "title"):
+            # What is seen has contradicted it for long enough: it is over, and says nothing of what comes later.
+            self._hook = dataclasses.replace(self._hook, status="")
         if known.source == "hook" and known.status in ("idle", "waiting"):
             self.idle.set()
         else:
@@ -206,3 +219,8 @@ class CliStatus:
             before.sure,
         ):
             self._changed(known)
+
+
+def _has_terminal(front: Front | None) -> tuple[object, ...]:
+    """What of a front changes a status."""
+    return (front.own, front.prompt, front.program if not front.own else "") if front is not None else ()

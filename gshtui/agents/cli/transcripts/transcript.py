@@ -160,7 +160,7 @@ def subject_of(tool: str, arguments: Any) -> tuple[str, str]:
     if isinstance(arguments, str):
         try:
             arguments = json.loads(arguments)
-        except ValueError:
+        except (ValueError, RecursionError):
             return f"{tool} {first_line(arguments)}".strip(), ""
     given = mapping(arguments)
     path = next((str(given[name]) for name in _PATHS if isinstance(given.get(name), str)), "")

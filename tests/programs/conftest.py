@@ -1,0 +1,69 @@
+"""The programs that are installed here, one after the other; at the end, which are not.
+
+`.ci/programs` installs them. A test asks for `program`, and for `stage` to have it on one as an agent.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.kit.home import Home
+from tests.kit.real_programs import FOUND, MISSING, Program
+from tests.kit.tmux import end_server, short_folder
+from tests.programs.stage import Stage, on_stage
+
+LIMIT = 240.0
+"""Seconds for one test: programs of this kind need ten to start where two of them and a compiler share a core."""
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """One run for each program that is there; a test's `programs` mark names those that it is about."""
+    if "program" not in metafunc.fixturenames:
+        return
+    marked = metafunc.definition.get_closest_marker("programs")
+    wanted = [each for each in FOUND if marked is None or each.name in marked.args]
+    metafunc.parametrize("program", [pytest.param(each, id=f"{each.name}-{each.version}") for each in wanted])
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "programs(*names): the programs that a test is about; without it, all of them")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker(pytest.mark.timeout(LIMIT))
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say what was run, and what was not."""
+    terminalreporter.section("other people's programs")
+    for program in FOUND:
+        terminalreporter.write_line(f"run      {program.name} {program.version}")
+    for program in MISSING:
+        terminalreporter.write_line(f"NOT RUN  {program.name}: not installed; .ci/programs {program.name} does that")
+
+
+@pytest.fixture
+def size() -> tuple[int, int]:
+    """Columns and rows of the program's terminal; a test may ask for others."""
+    return (80, 24)
+
+
+@pytest.fixture
+async def stage(
+    program: Program, size: tuple[int, int], home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Stage]:
+    """The program as an agent, in a fresh home, with a private tmux server and a provider on this machine."""
+    with short_folder() as sockets:
+        monkeypatch.setenv("TMUX_TMPDIR", str(sockets))
+        try:
+            async with on_stage(program, home, tmp_path / "project", size, monkeypatch.setenv) as made:
+                yield made
+        finally:
+            end_server(sockets / f"tmux-{os.getuid()}" / "gsh")

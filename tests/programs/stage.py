@@ -1,0 +1,238 @@
+"""One real program as an agent of ours: a hub, a tmux server of its own, and a provider on this machine behind it.
+
+`Stage` does what a person and other agents do with it, and waits for what is to be seen: a status, a screen, a request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from gshtui.agents.cli import profile as profiles
+from gshtui.agents.cli.reading import read
+from gshtui.agents.cli.screen import plain
+from gshtui.agents.fleet.fleet import Fleet
+from gshtui.bus.fleet import AgentRow, SpawnRequest
+from gshtui.commands.declaration import Caller, CommandError, Outcome
+from gshtui.commands.execute import run_parsed
+from gshtui.hub.hub import Hub
+from gshtui.hub.options import HubOptions
+from gshtui.settings.load import load
+from gshtui.tmux.server import TmuxServer
+from tests.kit.configuration import made_project
+from tests.kit.home import Home
+from tests.kit.loopback.apis import loopback
+from tests.kit.loopback.server import Loopback
+from tests.kit.real_programs import FOLDER, Program
+
+WITHIN = 100.0
+"""Seconds that a test waits for anything."""
+_AGAIN = 0.3
+"""Longest until the next look, where nothing has told of a change."""
+_LOST = 5.0
+"""Seconds that a hub may need to end; a program that hangs is ended with its tmux server."""
+T = TypeVar("T")
+
+
+@dataclass
+class Stage:
+    """The program, and all around it."""
+
+    program: Program
+    hub: Hub
+    provider: Loopback
+    folder: Path
+    id: str = ""
+    statuses: list[str] = field(default_factory=list[str])
+    """What its status was at every look, without repeats."""
+    _stirred: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def fleet(self) -> Fleet:
+        assert self.hub.fleet is not None
+        return self.hub.fleet
+
+    @property
+    def row(self) -> AgentRow:
+        found = self.fleet.get(self.id)
+        assert found is not None
+        return found
+
+    @property
+    def server(self) -> TmuxServer:
+        return self.fleet.terminals.of(self.row.socket)
+
+    async def start(self, size: tuple[int, int], prompt: str = "") -> None:
+        """Spawn it, by its command line as a person gives it."""
+        request = SpawnRequest(cli=self.program.argv, name="it", prompt=prompt)
+        self.id = (await self.fleet.spawn(request, by_person=True)).id
+        await self.server.resize(self.row.pane, *size)
+        self.server.watcher.watch(self.row.pane, lambda _: self._stirred.set())
+
+    # -- what is to be seen ----------------------------------------------------------------------------------------
+
+    async def screen(self) -> str:
+        """Its terminal's text."""
+        return "\n".join(plain(line) for line in await self.server.capture(self.row.pane))
+
+    async def shows(self, pattern: str) -> str:
+        """Wait until its screen matches; gives the screen."""
+        return await self.until(self.screen, lambda text: re.search(pattern, text))
+
+    async def look(self) -> AgentRow:
+        """Its row now."""
+        return self.row
+
+    async def status(self, *wanted: str) -> AgentRow:
+        """Wait until its status is one of these, and is sure."""
+
+        def right(row: AgentRow) -> bool:
+            return row.status in wanted and not row.status_source.endswith("?") and row.status_source != "process"
+
+        return await self.until(self.look, right)
+
+    async def started_anew(self, before: AgentRow) -> AgentRow:
+        """Wait until another process of it rests."""
+        await self.until(self.look, lambda row: row.pid not in (0, before.pid) and row.pane)
+        self.server.watcher.watch(self.row.pane, lambda _: self._stirred.set())
+        return await self.status("idle")
+
+    async def closed(self) -> None:
+        """Press Escape until no dialog is open, as a person does: once, and again where one remains."""
+        profile = profiles.load().for_argv(self.program.argv)
+        for _ in range(3):
+            before = await self.screen()
+            await self.person("Escape")
+            await self.until(self.screen, lambda text, before=before: text != before)
+            seen = await self.still()
+            info = await self.server.pane(self.row.pane)
+            if read(profile, seen, info.title, (info.cursor_x, info.cursor_y)).status != "waiting":
+                break
+        await self.status("idle")
+
+    async def still(self) -> list[str]:
+        """Its screen, once two looks at it have shown the same."""
+        seen: list[list[str]] = [[]]
+
+        async def look() -> list[str]:
+            seen.append(list(await self.server.capture(self.row.pane)))
+            return seen[-1]
+
+        return await self.until(look, lambda _: seen[-1] == seen[-2])
+
+    async def until(self, look: Callable[[], Awaitable[T]], right: Callable[[T], object]) -> T:
+        """Look whenever something stirs until it is right. Fails with the screen, the status and the requests."""
+        loop = asyncio.get_running_loop()
+        ends = loop.time() + WITHIN
+        while True:
+            self._stirred.clear()
+            self._noted(self.row.status)
+            if right(seen := await look()):
+                return seen
+            if loop.time() > ends:
+                pytest.fail(f"not within {WITHIN:g} s\n{await self.account()}")
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._stirred.wait(), _AGAIN)
+
+    def _noted(self, status: str) -> None:
+        if self.statuses[-1:] != [status]:
+            self.statuses.append(status)
+
+    async def account(self) -> str:
+        """Everything that says what went wrong."""
+        row = self.row
+        asked = [f"{each.method} {each.path} {each.kind or 'UNKNOWN'}" for each in self.provider.requests]
+        facts = f"status {row.status} by {row.status_source}: {row.doing!r}; statuses {self.statuses}"
+        return "\n".join([facts, *asked[-8:], "┌" + "─" * 78, await self.screen(), "└" + "─" * 78])
+
+    # -- what its model was told -----------------------------------------------------------------------------------
+
+    def heard(self, text: str) -> bool:
+        """Whether its model was sent this, word for word."""
+        return any(text in words for asked in self.provider.chats for words in strings(asked.body))
+
+    async def sent(self, letter: str) -> str:
+        """Wait until a message has gone its way; how far it came."""
+        store = self.hub.store
+        assert store is not None
+        found = await self.until(lambda: store.letter(letter), lambda letter: letter.state not in ("queued", "typed"))
+        return found.state
+
+    async def hears(self, text: str) -> None:
+        """Wait until its model was sent this."""
+
+        async def look() -> bool:
+            return self.heard(text)
+
+        await self.until(look, bool)
+
+    # -- what is done with it --------------------------------------------------------------------------------------
+
+    async def say(self, text: str, *, now: bool = False) -> str:
+        """Send it a message as a person does, by the mail; the message's id."""
+        return (await self.command("say", to=self.id, text=text, now=now)).data["message"]
+
+    async def command(self, name: str, **arguments: Any) -> Outcome:
+        """Run a command of the hub as a person."""
+        command = self.hub.registry.get(name)
+        return await run_parsed(command, command.parameters(**arguments), self.hub.invocation(Caller()))
+
+    async def person(self, *keys: str, text: str = "") -> None:
+        """Press keys in its terminal as a person does who sits there; or type a line, see it, and enter it."""
+        for key in keys:
+            await self.server.send_keys(self.row.pane, key)
+        if text:
+            await self.server.type_literal(self.row.pane, text)
+            await self.until(self.screen, lambda seen: text in seen)
+            await self.server.send_keys(self.row.pane, "Enter")
+
+    async def refused(self, text: str) -> str:
+        """Type this by the terminal tool, which waits for nothing; what it said. Fails where it was typed."""
+        try:
+            await self.command("tmux", action="send", pane=self.id, text=text)
+        except CommandError as error:
+            assert text not in await self.screen(), f"refused ({error}), and typed all the same"
+            return str(error)
+        return pytest.fail(f"it was typed\n{await self.account()}")
+
+
+def strings(value: Any) -> Iterator[str]:
+    """Every piece of text in plain data."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from strings(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from strings(each)
+
+
+@contextlib.asynccontextmanager
+async def on_stage(
+    program: Program, home: Home, folder: Path, size: tuple[int, int], setenv: Callable[[str, str], None]
+) -> AsyncGenerator[Stage]:
+    """Set everything up, start the program, and take everything down."""
+    made_project(folder)
+    (folder / "readme.txt").write_text("A project.\n", "utf-8")
+    async with loopback(program.api, choose=program.choose(), strict=False, pace=40, chunk=20) as provider:
+        for name, value in program.prepare(home.path, folder, provider.url).items():
+            setenv(name, value)
+        setenv("PATH", f"{FOLDER / 'bin'}:{os.environ['PATH']}")
+        hub = Hub(HubOptions(cwd=folder, loaded=load(folder)))
+        await hub.start()
+        try:
+            assert hub.failed == {}
+            stage = Stage(program, hub, provider, folder)
+            await stage.start(size)
+            yield stage
+        finally:
+            await asyncio.wait_for(hub.stop(), _LOST)
