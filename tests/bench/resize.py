@@ -1,0 +1,84 @@
+"""A terminal whose edge is dragged: storms of sizes from 1x1 to 300x100, with everything in front, on five seeds.
+
+First the real program in a pty, 50 to 400 ms between two sizes, idle and at work; then every scene of
+`tests.kit.scenes`, idle and streaming, as fast as it goes, whose last screen must be that of a fresh draw. `SEEDS=1` in
+the environment does one seed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import time
+
+from tests.bench.figures import Report, p95
+from tests.bench.place import Place, ours
+from tests.bench.pty_probe import Late, Probe
+
+SEEDS = int(os.environ.get("SEEDS", "5"))
+RESIZES = 60
+FRONT = {"idle": "", "at work": "run seq 1 4000\r", "inspector": "\x1b[18~", "shell log": "\x1b3", "help": "\x1bOP"}
+"""What is in front of the real program, and the keys that lead there."""
+
+
+def run(report: Report, place: Place) -> None:
+    """Both kinds of storms; what ends a window is a failure of the report."""
+    for front, keys in FRONT.items():
+        times: list[float] = []
+        lived = sum(in_a_pty(report, place, front, keys, seed, times) for seed in range(SEEDS))
+        report.add(
+            f"windows that live through {RESIZES} sizes, {front}", lived, f"of {SEEDS}", limit=SEEDS, at_least=True
+        )
+        if times:
+            report.add("  from the last size to its last frame, p95", 1e3 * p95(times), "ms")
+    began, storms = time.perf_counter(), 0
+    for kind in (False, True):
+        storms += in_all_scenes(report, streaming=kind)
+    report.add(
+        "storms over all scenes that end as a fresh draw", storms, "", note=f"{time.perf_counter() - began:.0f} s"
+    )
+
+
+def in_a_pty(report: Report, place: Place, front: str, keys: str, seed: int, times: list[float]) -> bool:
+    """One storm on the real program; whether it still takes keys afterwards."""
+    chance = random.Random(f"{front} {seed}")
+    with Probe(ours(), environ=place.environ, cwd=place.project, columns=120, rows=40) as probe:
+        try:
+            probe.first_frame()
+            probe.rest(2.5)
+            probe.write(keys)
+            for _ in range(RESIZES):
+                probe.resize(chance.randint(1, 300), chance.randint(1, 100))
+                if chance.random() < 0.2:
+                    probe.write("a\x7f")
+                probe.rest(chance.uniform(0.05, 0.4))
+            probe.write("\x1b")
+            probe.rest(0.5)
+            at = probe.resize(110, 30)
+            times.append(max(0.0, probe.settle() - at))
+            after = len(probe.output)
+            probe.write("\x1b1¤")
+            probe.wait_for("¤", after=after)
+        except Late as late:
+            report.failures.append(f"resize, {front}, seed {seed}: {late}")
+            return False
+    return True
+
+
+def in_all_scenes(report: Report, *, streaming: bool) -> int:
+    """Storms on windows without a program around them; how many ended as they should."""
+    os.environ["TEXTUAL_ANIMATIONS"] = "none"
+    from tests.kit.scenes import SCENES
+    from tests.ui.test_geometry import storm
+
+    good = 0
+    for scene in SCENES:
+        for seed in range(SEEDS):
+            try:
+                asyncio.run(storm(scene, seed, RESIZES, streaming=streaming))
+            except Exception as error:
+                report.failures.append(f"resize, {scene.name}, streaming {streaming}, seed {seed}: {error!r}")
+            else:
+                good += 1
+    return good

@@ -1,0 +1,176 @@
+"""Every pane, tab and dialog of the window in front, by name: for tests that hold wherever a person is.
+
+A scene is a window on recorded events, and the way to it. `opened(scene)` gives the window with its terminal behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from textual.events import Paste
+from textual.pilot import Pilot
+
+from gshtui.bus.context import Task
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent import PromptQueued, TextDelta, TurnStarted
+from gshtui.bus.events.context import SummaryProposed, TasksChanged
+from gshtui.ui.messages import OpenTerminal
+from gshtui.ui.widgets.prompt.completion import Candidate
+from gshtui.ui.widgets.prompt.popup import CompletionPopup
+from gshtui.ui.widgets.transcript.transcript import Transcript
+from tests.kit import recorded, recorded_shell
+from tests.kit.fake_hub import Answer
+from tests.kit.recorded_contexts import COMPACTED, RecordedContexts
+from tests.kit.recorded_fleet import DIFF, FEW, PERSONAS, PROFILES
+from tests.kit.recorded_shell import FakeRecord
+from tests.kit.terminal_frames import SHELL, ReelWindow
+from tests.kit.terminal_screen import rested, watched
+from tests.kit.terminal_window import until
+from tests.kit.window import NOW, Window
+
+MODELS = [
+    {"provider": "anthropic", "model": "claude-sonnet-4-5", "label": "Sonnet", "window": 200_000, "usable": True},
+    {"provider": "offline", "model": "offline", "label": "offline (no model)", "usable": True},
+]
+SESSIONS = [
+    {"id": "s2", "title": "Make the parser take empty lines", "messages": 14, "updated": NOW - 7_200},
+    {"id": "s1", "title": "Why is the build slow?", "messages": 31, "updated": NOW - 200_000, "held_by": "pts/4"},
+]
+TOLD = {
+    "session ls": Answer(SESSIONS),
+    "model list": Answer(MODELS),
+    "personas": Answer(PERSONAS),
+    "profiles ls": Answer(PROFILES),
+    "git_worktree action=list": Answer([]),
+    "git_worktree action=diff path=/src/aurora-lexer": Answer(DIFF),
+    "agent unsaved 0002": Answer({"unsaved": ["Its worktree lexer holds 2 files not committed."]}),
+}
+WAITS = (SummaryProposed(agent="main", session=recorded.S, receipt=COMPACTED, deadline=NOW + 90),)
+QUEUED = (
+    PromptQueued(prompt="q1", agent="main", text="then update the README\nand the changelog"),
+    PromptQueued(prompt="q2", agent="main", text="and run the tests"),
+)
+TASKS = TasksChanged(
+    agent="main",
+    session=recorded.S,
+    tasks=(
+        Task("1", "read the parser and its tests", "done"),
+        Task("2", "split lines with csv", "active"),
+        Task("3", "update the changelog"),
+    ),
+)
+PAST = tuple(f"\x1b[2m{number:5}\x1b[0m  \x1b[3{number % 7 + 1}mpassed\x1b[0m test_parser" for number in range(200))
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A way to something that can be in front."""
+
+    name: str
+    keys: Sequence[str] = ()
+    events: tuple[Event, ...] = recorded.TURN
+    then: Callable[[Window, Pilot[int]], Awaitable[None]] | None = None
+
+
+async def _terminal(app: Window, pilot: Pilot[int]) -> None:
+    assert isinstance(app, ReelWindow)
+    app.post_message(OpenTerminal("0001"))
+    await until(pilot, lambda: app.reel.sizes)
+    app.reel.show(SHELL[: app.reel.sizes[-1][1]])
+
+
+async def _completing(app: Window, pilot: Pilot[int]) -> None:
+    popup = app.bench.query_one(CompletionPopup)
+    files = [f"src/aurora/module{number}/parser.py" for number in range(9)]
+    popup.show([Candidate(f"@{name}", 8, name, "", "file", (19, 20, 21)) for name in files])
+
+
+async def _pasted(app: Window, pilot: Pilot[int]) -> None:
+    app.post_message(Paste("".join(f"line {number} of what was pasted\n" for number in range(240))))
+    await rested(pilot)
+    await pilot.press("alt+o")
+
+
+async def _said(app: Window, pilot: Pilot[int]) -> None:
+    app.notify("A word in the corner.", timeout=600)
+    app.bench.banner.say("A part failed: the record.", "Make room; recording goes on by itself.")
+
+
+SCENES = (
+    Scene("chat"),
+    Scene("offer", events=()),
+    Scene("said", then=_said),
+    Scene("completion", tuple("@par"), then=_completing),
+    Scene("tasks", events=(*recorded.TURN, TASKS)),
+    Scene("pasted", then=_pasted),
+    Scene("history", ("ctrl+r",)),
+    Scene("queue", ("alt+q",), (*recorded.TURN, *QUEUED)),
+    Scene("asked", ("ctrl+g",), (*recorded.TURN, *recorded.ASKED)),
+    Scene("found", ("shift+tab", "slash", *"parse")),
+    Scene("agents", ("alt+2", "down"), FEW),
+    Scene("menu", ("alt+2", "space"), FEW),
+    Scene("kill", ("alt+2", "delete"), FEW),
+    Scene("changes", ("alt+2", "d", "n"), FEW),
+    Scene("spawn", ("f8",), FEW),
+    Scene("shell", ("alt+3", "up", "up"), (*recorded.TURN, *recorded_shell.SHELLS)),
+    Scene("filter", ("alt+3", "f", "slash", *"test"), recorded_shell.SHELLS),
+    Scene("output", ("alt+3", "home", *("down",) * 5, "enter"), recorded_shell.SHELLS),
+    Scene("context", ("alt+4", "down", "down")),
+    Scene("preview", ("alt+4", "c")),
+    Scene("timeline", ("alt+5", "left")),
+    Scene("iteration", ("alt+5", "enter")),
+    Scene("summary", ("ctrl+g",), WAITS),
+    Scene("written", ("ctrl+g", "2"), WAITS),
+    Scene("inspector", ("f7", *("down",) * 4, "enter")),
+    Scene("sent", ("f7", "r")),
+    Scene("sought", ("f7", "slash", *"parse")),
+    Scene("tune", ("f7", "t")),
+    Scene("terminal", then=_terminal),
+    Scene("palette", ("ctrl+p",)),
+    Scene("help", ("f1",)),
+    Scene("models", ("f2",)),
+    Scene("sessions", ("f3",)),
+)
+
+
+@asynccontextmanager
+async def opened(scene: Scene, size: tuple[int, int] = (120, 40)) -> AsyncGenerator[tuple[Window, Pilot[int]]]:
+    """The window with this in front, on a terminal of this size."""
+    kind = ReelWindow if scene.then is _terminal else Window
+    more = {"past": PAST} if kind is ReelWindow else {}
+    app = kind(answers=TOLD, store=FakeRecord(), service=RecordedContexts(), **more)
+    watched(app)
+    async with app.run_test(size=size) as pilot:
+        await rested(pilot)
+        app.feed(*recorded.STARTED, *scene.events)
+        await rested(pilot)
+        for key in scene.keys:
+            await pilot.press(key)
+            await rested(pilot)
+        if scene.then is not None:
+            await scene.then(app, pilot)
+        # The cursor stands still, whatever the time is.
+        for screen in app.screen_stack:
+            for field in screen.query("TextArea, Input, PromptInput"):
+                if hasattr(field, "cursor_blink"):
+                    field.cursor_blink = False
+        await rested(pilot)
+        yield app, pilot
+
+
+def streamed(number: int) -> tuple[Event, ...]:
+    """The next piece of an answer that is coming in."""
+    ids = {"agent": "main", "session": recorded.S}
+    begun = (TurnStarted(**ids, turn="turn9", prompt="p9", text="Tell me more."),) if number == 0 else ()
+    text = f"Line {number}: wörter 表 **bold** and `code`, {'word ' * (number % 23)}\n\n"
+    return (*begun, TextDelta(**ids, message="m9", text=text))
+
+
+async def drawn(app: Window, pilot: Pilot[int]) -> None:
+    """Wait until the window rests and the conversation is drawn."""
+    await rested(pilot)
+    transcript = app.bench.query_one(Transcript)
+    await until(pilot, lambda: not transcript.drawing)
+    await rested(pilot)

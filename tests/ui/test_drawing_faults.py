@@ -1,0 +1,193 @@
+"""A part whose drawing or layout raises costs its own place: the window lives, the part says so, and comes back."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from textual._compositor import Compositor
+from textual.app import App
+from textual.geometry import Region
+from textual.widget import Widget
+
+import gshtui.ui
+from gshtui.settings import paths
+from tests.kit.home import Home
+from tests.kit.scenes import SCENES, opened
+from tests.kit.terminal_screen import TerminalDriver, fresh, rested, terminal_of
+from tests.kit.terminal_window import until
+
+pytestmark = pytest.mark.faults
+
+DRAWING = ("render", "render_line", "render_lines", "row_strip")
+LAYOUT = ("get_content_width", "get_content_height", "arrange", "_size_updated", "_get_box_model")
+NAMED = {scene.name: scene for scene in SCENES}
+SHOWN_IN = {
+    "Bar": "found",
+    "Body": "agents",
+    "Canvas": "chat",
+    "ChangesView": "changes",
+    "CompletionPopup": "completion",
+    "HeaderBar": "chat",
+    "KeptLines": "terminal",
+    "KeyBar": "chat",
+    "OutlineView": "inspector",
+    "QuestionView": "asked",
+    "QueuePane": "queue",
+    "ShellLogView": "shell",
+    "Splitter": "chat",
+    "SummariesPane": "summary",
+    "Surface": "terminal",
+    "TabBar": "chat",
+    "TasksStrip": "tasks",
+}
+"""Where each class that draws can be seen."""
+
+
+def classes(of: type[Widget]) -> Iterator[type[Widget]]:
+    for derived in of.__subclasses__():
+        yield derived
+        yield from classes(derived)
+
+
+def ours() -> Iterator[tuple[type[Widget], str]]:
+    """Every method of a class of ours by which something is drawn or laid out."""
+    for module in pkgutil.walk_packages(gshtui.ui.__path__, "gshtui.ui."):
+        importlib.import_module(module.name)
+    found = {one for one in classes(Widget) if one.__module__.startswith("gshtui.")}
+    for one in sorted(found, key=lambda one: one.__name__):
+        for name in (*DRAWING, *LAYOUT):
+            if name in vars(one):
+                yield one, name
+
+
+WAYS = [pytest.param(one, name, id=f"{one.__name__}.{name}") for one, name in ours()]
+UNUSED = {("KeptLines", "row_strip"), ("KeptLines", "render_line"), ("QueuePane", "get_content_height")}
+"""What no part on the screen goes by: others have their own, or sizes that were set."""
+
+
+class Broken(Exception):
+    """What a part raises here."""
+
+
+def breaking(patch: pytest.MonkeyPatch, one: type[Widget], name: str, times: int) -> list[int]:
+    """Have a method of a class raise for so many times; the list holds how often it did."""
+    method: Callable[..., object] = getattr(one, name)
+    raised: list[int] = []
+
+    def broken(self: Widget, *args: Any, **options: Any) -> object:
+        if len(raised) < times:
+            raised.append(len(raised))
+            raise Broken("it is\nbroken")
+        return method(self, *args, **options)
+
+    patch.setattr(one, name, broken)
+    return raised
+
+
+def part(app: App[Any], one: type[Widget]) -> tuple[Widget, Region]:
+    """A widget of this class that can be seen, and where."""
+    for widget, (region, clip) in app.screen._compositor.visible_widgets.items():
+        if isinstance(widget, one) and region.intersection(clip):
+            return widget, region.intersection(clip)
+    raise AssertionError(f"no {one.__name__} can be seen")
+
+
+def said(app: App[Any], region: Region) -> str:
+    """What a part of the terminal says, its rows joined."""
+    rows = terminal_of(app).screenful.rows[region.y : region.bottom]
+    return " ".join("".join(cell[0] for cell in row[region.x : region.right]).strip() for row in rows)
+
+
+def reports() -> list[str]:
+    return [path.read_text() for path in paths.logs_dir().glob("crash-*.log")]
+
+
+def test_every_class_that_draws_is_seen_somewhere() -> None:
+    assert {one.__name__ for one, _ in ours()} == set(SHOWN_IN)
+
+
+@pytest.mark.parametrize(("one", "name"), WAYS)
+async def test_a_part_that_fails(home: Home, monkeypatch: pytest.MonkeyPatch, one: type[Widget], name: str) -> None:
+    async with opened(NAMED[SHOWN_IN[one.__name__]]) as (app, pilot):
+        widget, _ = part(app, one)
+        if name.startswith("get_content"):  # which are asked only then
+            widget.styles.width = widget.styles.height = "auto"
+        await rested(pilot)
+        before = fresh(app).rows
+
+        with monkeypatch.context() as patch:
+            raised = breaking(patch, one, name, 1)
+            widget.refresh(layout=name in LAYOUT)
+            await rested(pilot)
+            await until(pilot, lambda: not app.drawing.failing)
+            await rested(pilot)
+            assert raised or (one.__name__, name) in UNUSED
+            assert app._exception is None
+            assert terminal_of(app).screenful.rows == fresh(app).rows == before
+
+        with monkeypatch.context() as patch:
+            raised = breaking(patch, one, name, 1_000)
+            for _ in range(10):
+                widget.refresh(layout=name in LAYOUT)
+                await rested(pilot)
+            await pilot.press("down")
+            await rested(pilot)
+            assert app.is_running and app._exception is None
+            if raised:
+                _, region = part(app, one)
+                text = said(app, region)
+                assert "Broken" in text or region.width < 12, text
+                files = reports()
+                assert all("it is\nbroken" in file for file in files)
+                assert len({file.splitlines()[1] for file in files}) == len(files) <= 4, "one a part, not one a frame"
+
+        await until(pilot, lambda: not app.drawing.failing)
+        widget.refresh(layout=True)
+        await rested(pilot)
+        assert "could not be" not in terminal_of(app).screenful.text
+        assert terminal_of(app).screenful.rows == fresh(app).rows
+
+
+async def test_a_frame_that_cannot_be_laid_out_is_lost_and_said_once(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(SCENES[0]) as (app, pilot):
+        with monkeypatch.context() as patch:
+
+            def broken(self: Compositor, *args: object, **options: object) -> object:
+                raise Broken("no place for anything")
+
+            patch.setattr(Compositor, "_arrange_root", broken)
+            terminal_of(app).resize(60, 20)
+            for _ in range(10):
+                app.screen.refresh(layout=True)
+                await pilot.pause()
+            assert app.is_running and app._exception is None
+            assert len(reports()) == 1
+        await until(pilot, lambda: not app.drawing._waits)
+        await rested(pilot)
+        assert terminal_of(app).screenful.rows == fresh(app).rows
+        await pilot.press(*"alive")
+        await rested(pilot)
+        assert "alive" in terminal_of(app).screenful.text
+
+
+async def test_a_driver_that_cannot_write_costs_the_frame(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with opened(SCENES[0]) as (app, pilot):
+        with monkeypatch.context() as patch:
+
+            def broken(self: TerminalDriver, data: str) -> None:
+                raise Broken("the terminal does not listen")
+
+            patch.setattr(TerminalDriver, "write", broken)
+            for key in "unseen":
+                await pilot.press(key)
+            assert app.is_running and app._exception is None
+            assert len(reports()) == 1
+        await until(pilot, lambda: "unseen" in terminal_of(app).screenful.text)
+        await rested(pilot)
+        assert terminal_of(app).screenful.rows == fresh(app).rows
