@@ -31,10 +31,17 @@ settings.load_profile("house")
 
 
 @pytest.fixture(autouse=True)
-def home() -> Iterator[Home]:
-    """A fresh home, XDG folders and environment; nothing of the machine's own."""
+def home(request: pytest.FixtureRequest) -> Iterator[Home]:
+    """A fresh home, XDG folders and environment; nothing of the machine's own.
+
+    A fault that the program isolated fails the test: the window and the hub go on after one, a test must not.
+    """
     with made_up_home() as made:
         yield made
+        reports = sorted(made.state.glob("**/crash-*.log"))
+        said = "\n\n".join(report.read_text(errors="replace") for report in reports)
+    if reports and request.node.get_closest_marker("faults") is None:
+        pytest.fail(f"the program met a fault and went on:\n{said}", pytrace=False)
 
 
 @pytest.fixture(autouse=True)

@@ -32,11 +32,13 @@ from gshtui.bus.events.agent import (
 )
 from gshtui.bus.events.context import CutRequested
 from gshtui.bus.events.hub import Noticed
-from gshtui.bus.messages import Message
+from gshtui.bus.messages import Message, Stop
 from gshtui.context.engine import ContextEngine, Draft
 from gshtui.context.order import Order
 from gshtui.context.views import ContextError
 from gshtui.providers.port import ProviderError
+from gshtui.system.faults import Fault
+from gshtui.system.tasks import keep_on
 
 ChooseMind = Callable[[str, str], Awaitable[Mind]]
 """(provider, model) → mind; either may be empty. Raises `ProviderError`."""
@@ -105,7 +107,7 @@ class Agent:
 
     def start(self) -> None:
         """Begin to answer prompts."""
-        self._life = asyncio.get_running_loop().create_task(self._live(), name=f"agent:{self.name}")
+        self._life = keep_on(self._live, f"the agent {self.name}")
 
     async def stop(self, timeout: float = 5.0) -> None:
         """Interrupt the turn in progress, let it record what it has, and end. Waits `timeout` seconds at most."""
@@ -138,6 +140,10 @@ class Agent:
             ProviderError: there is no such provider or model, or its key is missing; the old one stays.
         """
         mind = await self._choose(provider, model)
+        if mind.instead_of and (self._mind is None or self._mind.model != mind.model):
+            text = f"{mind.instead_of} is no longer served; {mind.label or mind.model} is used instead."
+            hint = f"Set providers.{mind.provider.name}.default_model to one of `model list`."
+            self._bus.publish(Noticed(level="warning", text=text, hint=hint, about="models"))
         self._mind = mind
         window = mind.provider.capabilities(mind.model).window
         self._bus.publish(
@@ -213,6 +219,8 @@ class Agent:
                 await self.engine.grant(await self._conversation.messages(), await self.draft())
         except (ProviderError, RecordError, ContextError) as error:
             self.engine.forget(str(error))
+        except Exception as error:  # a fault of ours: the wish is not tried for ever
+            self.engine.forget(f"The cut failed inside gsh-tui: {self._bus.report('a cut', error, shown=True).why}.")
 
     async def draft(self) -> Draft:
         """Its next request, as the context engine is told of it. Raises `ProviderError`."""
@@ -238,14 +246,31 @@ class Agent:
         )
 
     async def _answer(self, prompt: Prompt, conversation: Conversation) -> None:
+        """Answer one prompt. Whatever happens, the agent can take the next one."""
+        try:
+            finished = await self._take_turn(prompt, conversation)
+        except asyncio.CancelledError:
+            if (task := asyncio.current_task()) is None or task.cancelling():
+                raise
+            finished = self._ended(conversation, "interrupted")  # before the turn's first step
+        except Exception as error:  # a fault of ours before the turn, or in telling how it ended
+            fault = self._bus.report(f"the agent {self.name}", error, shown=True)
+            finished = self._ended(conversation, "error", f"The prompt failed inside gsh-tui: {fault.why}.", fault)
+        finally:
+            self._turn, self._turn_id = None, ""
+        if finished is not None:
+            self._say("failed" if finished.stop == "error" else "idle", finished.error)
+
+    async def _take_turn(self, prompt: Prompt, conversation: Conversation) -> TurnFinished | None:
+        """The prompt's turn; `None` where it has none."""
         try:
             if self._mind is None:
                 await self.think_with("", "")
         except ProviderError as error:
             self._bus.publish(Noticed(level="error", text=error.message, hint=error.hint, about=self.name))
-            return
+            return None
         if await self._told_again(prompt, conversation):
-            return
+            return None
         turn = Turn(
             self._bus,
             self.name,
@@ -259,20 +284,23 @@ class Agent:
         )
         self._turn_id = turn.id
         self._turn = asyncio.get_running_loop().create_task(turn.run(prompt), name=f"turn:{self.name}")
-        try:
-            finished = await self._turn
-            self._say("failed" if finished.stop == "error" else "idle", finished.error)
-        except Exception as error:  # a fault of ours: the agent says so and stays
-            why = f"The turn failed inside gsh-tui: {type(error).__name__}: {error}."
-            self._bus.publish(Noticed(level="error", text=why, about=self.name))
-            self._bus.publish(
-                TurnFinished(
-                    agent=self.name, session=conversation.session, turn="", stop="error", error=why, error_kind="bug"
-                )
-            )
-            self._say("failed", why)
-        finally:
-            self._turn, self._turn_id = None, ""
+        return await self._turn
+
+    def _ended(
+        self, conversation: Conversation, stop: Stop, error: str = "", fault: Fault | None = None
+    ) -> TurnFinished:
+        """Say the end of a turn that could not say it itself."""
+        finished = TurnFinished(
+            agent=self.name,
+            session=conversation.session,
+            turn=self._turn_id,
+            stop=stop,
+            error=error,
+            error_kind="bug" if fault is not None else "",
+            hint=f"Send it again. {fault.details}" if fault is not None else "",
+        )
+        self._bus.publish(finished)
+        return finished
 
     async def _told_again(self, prompt: Prompt, conversation: Conversation) -> bool:
         """Whether this prompt had its turn: then what came of it is told once more, to who could not hear it."""

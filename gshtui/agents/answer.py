@@ -88,6 +88,12 @@ class Answer:
             raise Interrupted(self.so_far("interrupted")) from None
         except ProviderError as error:
             raise AnswerFailed(self.so_far("error"), error) from error
+        except Exception as error:  # a fault of ours, or of an SDK: what was said so far is kept
+            fault = self._bus.report(f"the answer of {provider.name}", error, shown=True)
+            why = ProviderError(
+                "bug", f"The answer failed inside gsh-tui: {fault.why}.", hint=f"Send it again. {fault.details}"
+            )
+            raise AnswerFailed(self.so_far("error"), why) from error
         finally:
             # Closing the generator closes the connection.
             if (close := getattr(deltas, "aclose", None)) is not None:

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from gshtui.agents.sessions import Sessions
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
-from gshtui.store.store import Store
+
+if TYPE_CHECKING:
+    from gshtui.agents.sessions import Sessions
+    from gshtui.store.store import Store
 
 
 class Journal:

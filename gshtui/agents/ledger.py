@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -19,9 +20,12 @@ from gshtui.bus.events.agent import (
     ModelChanged,
     UsageReported,
 )
+from gshtui.bus.events.context import ContextCut, CutUndone
 from gshtui.bus.events.session import SessionClosed, SessionOpened, SessionTitled
 from gshtui.bus.messages import Usage
-from gshtui.providers.commands import InUse
+
+if TYPE_CHECKING:
+    from gshtui.providers.commands import InUse
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -67,6 +71,10 @@ def noted(entry: Entry, event: Event) -> Entry:
             )
         case ContextAssembled():
             return msgspec.structs.replace(entry, context=event.tokens, window=event.window or entry.window)
+        case ContextCut():
+            return msgspec.structs.replace(entry, context=event.receipt.tokens_after)
+        case CutUndone():
+            return msgspec.structs.replace(entry, context=event.tokens or entry.context)
         case UsageReported():
             cost = None if entry.cost is None or event.cost is None else entry.cost + event.cost
             return msgspec.structs.replace(
@@ -97,6 +105,8 @@ class Ledger:
             AgentStatusChanged,
             ModelChanged,
             ContextAssembled,
+            ContextCut,
+            CutUndone,
             UsageReported,
             SessionOpened,
             SessionClosed,
@@ -117,6 +127,8 @@ class Ledger:
         entry = self._entries.get(agent)
         if entry is None or not entry.model:
             return None
+        from gshtui.providers.commands import InUse  # a short call asks for no model
+
         return InUse(entry.provider, entry.model, entry.label, entry.window)
 
     async def close(self) -> None:

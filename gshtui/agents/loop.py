@@ -30,7 +30,7 @@ from gshtui.bus.events.agent import (
     UsageReported,
 )
 from gshtui.bus.ids import new_id
-from gshtui.bus.messages import Message, Stop, Usage, user_message
+from gshtui.bus.messages import Message, Stop, ToolResult, Usage, user_message
 from gshtui.context.engine import ContextEngine, Draft, Prepared
 from gshtui.context.pairing import distinct
 from gshtui.context.views import ContextError
@@ -90,6 +90,8 @@ class Turn:
         self._limit = limit
         self._id = new_id()
         self._progress = Progress()
+        self._open: Message | None = None
+        """The answer whose calls have no recorded result yet."""
 
     @property
     def id(self) -> str:
@@ -99,6 +101,31 @@ class Turn:
     async def run(self, prompt: Prompt) -> TurnFinished:
         """Answer the prompt. Returns what it published last; cancellation ends the turn as interrupted."""
         started = time.monotonic()
+        try:
+            await self._run(prompt)
+        except Exception as error:  # a fault of ours: it costs this turn, and the agent goes on
+            fault = self._bus.report(f"the turn of {self._agent}", error, shown=True)
+            self._fail(f"The turn failed inside gsh-tui: {fault.why}.", "bug", f"Send it again. {fault.details}")
+            await self._close_calls()
+        p = self._progress
+        finished = TurnFinished(
+            agent=self._agent,
+            session=self._conversation.session,
+            turn=self._id,
+            stop=p.stop,
+            text=p.text,
+            usage=p.usage,
+            cost=p.cost,
+            error=p.error,
+            error_kind=p.error_kind,
+            hint=p.hint,
+            duration=time.monotonic() - started,
+        )
+        self._bus.publish(finished)
+        return finished
+
+    async def _run(self, prompt: Prompt) -> None:
+        """The turn, up to what can be expected to happen."""
         try:
             await self._record_prompt(prompt)
             await self._iterate()
@@ -120,22 +147,23 @@ class Turn:
             self._fail(error.message, "context", error.hint)
         except StoreError as error:
             self._fail(error.message, "record", error.hint)
-        p = self._progress
-        finished = TurnFinished(
-            agent=self._agent,
-            session=self._conversation.session,
-            turn=self._id,
-            stop=p.stop,
-            text=p.text,
-            usage=p.usage,
-            cost=p.cost,
-            error=p.error,
-            error_kind=p.error_kind,
-            hint=p.hint,
-            duration=time.monotonic() - started,
+
+    async def _close_calls(self) -> None:
+        """Give every call of the last answer a result, so that the conversation can go on."""
+        answer, self._open = self._open, None
+        if answer is None:
+            return
+        results = tuple(
+            ToolResult(call.id, call.name, "The turn failed inside gsh-tui before this call had a result.", "error")
+            for call in distinct(answer.calls)
         )
-        self._bus.publish(finished)
-        return finished
+        closing = self._results(answer, results)
+        try:
+            known = {message.id for message in await self._conversation.messages()}
+            if answer.id in known and closing.id not in known:
+                await self._conversation.append(closing)
+        except Exception as error:  # the next request closes them
+            self._bus.report(f"the record of {self._agent}", error, shown=True)
 
     async def _record_prompt(self, prompt: Prompt) -> None:
         before = stands_last(await self._conversation.messages(), prompt.id)
@@ -171,6 +199,7 @@ class Turn:
                     "garbage", f"{mind.provider.name} answered with nothing.", hint="Send it again, or change /model."
                 )
             self._progress.text = answer.text or self._progress.text
+            self._open = answer if answer.calls else None
             await self._conversation.append(answer)
             if not answer.calls:
                 self._progress.stop = completed.stop
@@ -194,6 +223,7 @@ class Turn:
             draft = drafted(mind, self._toolbox, self._id, iteration)
             prepared = await self._engine.prepare(await self._conversation.messages(), draft)
             self._toolbox.max_output_bytes = self._engine.output_bytes(draft)
+            self._toolbox.says_key = any(tool.name == "output" for tool in prepared.assembly.request.tools)
             try:
                 return await self._ask(mind, prepared, iteration)
             except Interrupted:
@@ -259,7 +289,12 @@ class Turn:
     async def _run_tools(self, answer: Message) -> bool:
         """Run the answer's calls and record their results; False when the person interrupted."""
         results, interrupted = await self._toolbox.run(distinct(answer.calls), self._conversation.session, answer.id)
-        message = Message(
+        await self._conversation.append(self._results(answer, results))
+        self._open = None
+        return not interrupted
+
+    def _results(self, answer: Message, results: tuple[ToolResult, ...]) -> Message:
+        return Message(
             id=f"{answer.id}-results",
             role="tool",
             blocks=results,
@@ -268,8 +303,6 @@ class Turn:
             turn=self._id,
             iteration=answer.iteration,
         )
-        await self._conversation.append(message)
-        return not interrupted
 
     async def _keep(self, partial: Message) -> None:
         if partial.blocks:

@@ -14,6 +14,7 @@ from gshtui.providers.places import warm
 from gshtui.providers.port import Provider
 from gshtui.providers.select import choose
 from gshtui.settings.model import Settings
+from gshtui.system.tasks import start_job
 
 
 class Minds:
@@ -36,7 +37,7 @@ class Minds:
         kept = self._providers.setdefault(choice.provider.name, choice.provider)
         if kept is not choice.provider:
             await choice.provider.close()
-        return Mind(kept, choice.model, choice.label, self._max_output(choice.provider.name))
+        return Mind(kept, choice.model, choice.label, self._max_output(choice.provider.name), choice.instead_of)
 
     def _max_output(self, provider: str) -> int:
         tables = self._settings.providers
@@ -50,7 +51,7 @@ class Minds:
             await asyncio.sleep(after)
             await warm(mind.provider)
 
-        self._warming = asyncio.get_running_loop().create_task(later(), name="warm")
+        self._warming = start_job(later(), "the loading of the provider")
 
     async def close(self) -> None:
         """Close every connection."""

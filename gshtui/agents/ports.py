@@ -60,3 +60,5 @@ class Mind:
     label: str = ""
     max_output: int = 0
     """Longest answer of one request, tokens; 0: as much as the model gives."""
+    instead_of: str = ""
+    """The configured model, where that is no longer served and this one took its place."""

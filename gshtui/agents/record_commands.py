@@ -24,6 +24,6 @@ def commands(bus: Bus, store: Store, settings: Settings, here: Callable[[str], s
     return [
         *usage_commands.commands(store),
         *search_commands.commands(store, settings.general.log_dir),
-        stored_output.command(store.output, settings.context.max_tool_output_bytes),
+        stored_output.command(store.output, store.output_folders, settings.context.max_tool_output_bytes),
         *task_commands.commands(TaskShelf(bus, store), sessions_by_agent(store, here, cwd)),
     ]

@@ -12,6 +12,7 @@ from gshtui.bus.events.agent import AgentAdded
 from gshtui.bus.events.hub import Noticed
 from gshtui.bus.events.session import SessionChangeRequested
 from gshtui.store.errors import StoreError
+from gshtui.system.tasks import end_all
 
 
 class Roster:
@@ -59,8 +60,7 @@ class Roster:
     async def stop(self) -> None:
         """Stop every agent, then let go of their conversations."""
         self._subscription.unsubscribe()
-        for agent in self:
-            await agent.stop()
+        await end_all("the end of agents", *(agent.stop for agent in self))
         await self._sessions.close_all()
 
     async def _listen(self, batch: Sequence[Event]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from functools import partial
 
 from gshtui.agents.conversation import Conversation
 from gshtui.agents.ports import Record
@@ -20,6 +21,7 @@ from gshtui.bus.ids import new_id
 from gshtui.store.errors import SessionHeld, StoreError
 from gshtui.store.sessions import SessionInfo
 from gshtui.store.store import Hold, Store
+from gshtui.system.tasks import keep_on
 
 _FOLLOW_EVERY = 1.0
 """Seconds between two looks at a conversation that is written elsewhere."""
@@ -45,6 +47,8 @@ class Sessions:
         self._holds: dict[str, Hold] = {}
         self._followers: dict[str, asyncio.Task[None]] = {}
         self._open: dict[str, str] = {}
+        self._read_to: dict[str, int] = {}
+        """How far each conversation that is read along was told."""
 
     @property
     def record(self) -> Record:
@@ -141,8 +145,10 @@ class Sessions:
                 about=agent,
             )
         )
-        task = asyncio.get_running_loop().create_task(self._read_along(agent, info), name=f"follow:{info.id}")
-        self._followers[agent] = task
+        self._read_to[info.id] = info.messages
+        self._followers[agent] = keep_on(
+            partial(self._read_along, agent, info), f"the reading along of {info.title or 'a conversation'}"
+        )
 
     @staticmethod
     def _held(info: SessionInfo) -> str:
@@ -150,7 +156,7 @@ class Sessions:
 
     async def _read_along(self, agent: str, info: SessionInfo) -> None:
         assert self._store is not None
-        known = info.messages
+        known = self._read_to[info.id]
         while True:
             await asyncio.sleep(_FOLLOW_EVERY)
             try:
@@ -160,5 +166,5 @@ class Sessions:
             for stored in fresh:
                 self._bus.publish(MessageAppended(agent=agent, session=info.id, message=stored.message))
             if fresh:
-                known = fresh[-1].seq
+                known = self._read_to[info.id] = fresh[-1].seq
                 self._bus.publish(SessionFollowed(session=info.id, messages=known))

@@ -23,10 +23,12 @@ from gshtui.commands.execute import run_parsed
 from gshtui.commands.language import validate
 from gshtui.commands.registry import AnyCommand, Registry, may_run
 from gshtui.commands.schema import lean_schema, tool_description
-from gshtui.context.shorten import shorten, with_key
 from gshtui.guard.approval import Call, Gate
 from gshtui.providers.port import ToolSpec
+from gshtui.text.shorten import is_too_long, original_size, shorten
 
+_KEY = "0" * 32
+"""As long as every key of a kept output."""
 _CANCELLED = "The person interrupted the turn; this call was not finished."
 
 
@@ -59,7 +61,9 @@ class Toolbox:
         self._ground = ground
         self._keep_output = keep_output
         self.max_output_bytes = max_output_bytes
-        """Bytes of one output that are kept; the whole goes to the store. 0: all."""
+        """Bytes of one result that are sent; the whole of a longer one goes to the store. 0: all."""
+        self.says_key = True
+        """Whether a cut says how to read the whole: only to who is offered `output`."""
 
     def specs(self) -> tuple[ToolSpec, ...]:
         """The tools as a model is told of them, in a stable order."""
@@ -77,6 +81,12 @@ class Toolbox:
                         tasks.create_task(self._run_one(call, session, message, blocks[call.id], results))
         except asyncio.CancelledError:
             interrupted = True
+        except Exception as error:  # a fault of ours between the calls: those that are left get a result all the same
+            why = self._bus.report(f"the tools of {self._agent}", error, shown=True).why
+            for call in calls:
+                if call.id not in results:
+                    failed = ToolResult(call.id, call.name, f"{call.name} was not run: {why}", status="error")
+                    self._finish(failed, session, results)
         for call in calls:
             if call.id not in results:
                 self._finish(ToolResult(call.id, call.name, _CANCELLED, status="cancelled"), session, results)
@@ -110,9 +120,8 @@ class Toolbox:
             self._finish(result, session, results)
             raise
         except Exception as error:  # a fault of ours, or a guard that can't decide: nothing runs, and the model is told
-            result = ToolResult(
-                call.id, call.name, f"{call.name} failed: {type(error).__name__}: {error}", status="error"
-            )
+            fault = self._bus.report(f"the tool {call.name}", error, shown=True)
+            result = ToolResult(call.id, call.name, f"{call.name} failed: {fault.why}", status="error")
         self._finish(result, session, results)
 
     def _finish(self, result: ToolResult, session: str, results: dict[str, ToolResult]) -> None:
@@ -157,6 +166,7 @@ class Toolbox:
             output=lambda text: self._bus.publish(
                 ToolOutput(agent=self._agent, session=session, call=call.id, text=text)
             ),
+            output_bytes=self.max_output_bytes,
         )
         try:
             command, parameters = self._check(call)
@@ -194,13 +204,9 @@ class Toolbox:
         self, call: ToolCall, session: str, block: str, outcome: Outcome, status: ResultStatus, duration: float
     ) -> ToolResult:
         text = outcome.text or (json.dumps(outcome.data, default=str) if outcome.data is not None else "(no output)")
-        size = len(text.encode(errors="replace"))
-        too_long = 0 < self.max_output_bytes < size
-        full = outcome.full or (text if too_long else "")
-        key = await self._keep_output(session, call.id, full) if full else ""
-        content = shorten(text, self.max_output_bytes, key) if too_long else with_key(text, key)
-        original = max(outcome.bytes, size, len(full.encode(errors="replace")))
-        if full:
+        content, cut, key = await self._cut(call, session, text, outcome)
+        original = outcome.bytes or original_size(outcome.full or text, outcome.gap)
+        if cut:
             self._bus.publish(
                 OutputTruncated(
                     agent=self._agent,
@@ -219,10 +225,27 @@ class Toolbox:
             content,
             status=status,
             duration=duration,
-            bytes=original if full else outcome.bytes or size,
+            bytes=original,
             output=key,
             diff=outcome.diff,
         )
+
+    async def _cut(self, call: ToolCall, session: str, text: str, outcome: Outcome) -> tuple[str, bool, str]:
+        """What is sent of a result, whether that is a part of it, and the key of the whole.
+
+        It is cut once, from all that there is, however much of that its tool shows.
+        """
+        limit, full = self.max_output_bytes, outcome.full
+        planned = _KEY if self.says_key else ""
+        if full and not is_too_long(full.rstrip("\n"), limit, planned, notes=outcome.notes):
+            return shorten(full.rstrip("\n"), 0, notes=outcome.notes) if outcome.cut else text, False, ""
+        if not full and not is_too_long(text, limit, planned):
+            return text, False, ""
+        key = await self._keep_output(session, call.id, full or text)
+        said = key if self.says_key else ""
+        if full:
+            return await asyncio.to_thread(shorten, full, limit, said, notes=outcome.notes, gap=outcome.gap), True, key
+        return shorten(text, limit, said), True, key
 
 
 async def assess(command: AnyCommand, invocation: Invocation, parameters: Any, arguments: dict[str, Any]) -> Assessment:

@@ -17,8 +17,11 @@ from typing import TypeVar
 import msgspec
 
 from gshtui.bus.event import Event
+from gshtui.bus.events.hub import FaultReported
 from gshtui.bus.merge import merged
 from gshtui.bus.subscription import Handler, Subscription, WhenFull
+from gshtui.settings import paths
+from gshtui.system.faults import Fault, FaultLog
 
 __all__ = ["Bus", "Handler", "Subscription", "WhenFull", "merged"]
 
@@ -34,6 +37,26 @@ class Bus:
         self._pending: deque[Event] = deque()
         self._publishing = False
         self._loop = asyncio.get_running_loop()
+        self.faults = FaultLog(paths.logs_dir)
+        """Where the traceback of a fault goes that was isolated: a subscriber's, a task's, a part's."""
+
+    def report(self, part: str, error: BaseException, *, doing: str = "", hint: str = "", shown: bool = False) -> Fault:
+        """Write a fault down that nobody expected, and tell everybody once (then at the tenth time, the hundredth …).
+
+        Args:
+            part: what failed, in a person's words.
+            doing: what it was doing then; may be empty.
+            hint: what becomes of it, or what to do, in one sentence.
+            shown: the person hears of it by another event, such as the end of a turn.
+        """
+        fault = self.faults.record(part, error, doing)
+        if fault.news:
+            self.publish(
+                FaultReported(
+                    part=part, doing=doing, why=fault.why, file=fault.file, count=fault.count, hint=hint, shown=shown
+                )
+            )  # fmt: skip
+        return fault
 
     def publish(self, event: Event) -> None:
         """Hand the event to every subscriber's queue, in the order of the calls. Never blocks, never raises."""
@@ -89,7 +112,13 @@ class Bus:
             when_full: see `WhenFull`.
         """
         subscription = Subscription(
-            name, handler, limit=limit, when_full=when_full, report=self.publish, discard=self._discard
+            name,
+            handler,
+            limit=limit,
+            when_full=when_full,
+            report=self.publish,
+            discard=self._discard,
+            record=self.faults.record,
         )
         self._subscriptions[subscription] = types
         self._routes.clear()

@@ -140,6 +140,12 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
     notes: tuple[str, ...] = ()
 
 
+def compacted(receipt: Receipt) -> str:
+    """What is said in a conversation where it was replaced by a summary, or left out."""
+    done = "cleared" if receipt.kind == "clear" else "compacted"
+    return f"[context {done}: {receipt.tokens_before} -> {receipt.tokens_after} tokens]"
+
+
 class Difference(msgspec.Struct, frozen=True, omit_defaults=True):
     """One block's difference between two assemblies."""
 

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub import SubscriberFailed, SubscriberLagged
 from gshtui.bus.merge import merged
+from gshtui.system.faults import Fault, in_one_line
 
 Handler = Callable[[Sequence[Event]], Awaitable[None] | None]
 """Takes events in order, at least one. May be a coroutine function."""
@@ -67,7 +68,9 @@ class Subscription:
         when_full: WhenFull,
         report: Callable[[Event], None],
         discard: Callable[[Subscription], None],
+        record: Callable[[str, BaseException, str], Fault],
     ) -> None:
+        """`record` writes down what a handler raised."""
         if limit < 1:
             raise ValueError(f"the queue of {name!r} must hold at least one event, not {limit}")
         self.name = name
@@ -76,6 +79,7 @@ class Subscription:
         self._when_full = when_full
         self._report = report
         self._discard = discard
+        self._record = record
         self._queue: deque[Event] = deque()
         self._wake = asyncio.Event()
         self._idle = asyncio.Event()
@@ -200,20 +204,26 @@ class Subscription:
                 failure = error
             lost, batch = batch.after_failure()
             about = [event for event in lost if type(event) is not SubscriberFailed]
-            if about:  # one that cannot handle the report of its own failure is not told about it for ever
-                key = (type(about[0]).__name__, f"{type(failure).__name__}: {failure}")
-                if key in repeated:
-                    repeated[key] += len(about)
-                else:
-                    repeated[key] = 0
-                    self._report_failure(failure, key[0], len(about))
+            if not about:  # one that cannot handle the report of its own failure is not told about it for ever
+                self._record(self.name, failure, "")
+                continue
+            key = (type(about[0]).__name__, in_one_line(failure))
+            if key in repeated:
+                repeated[key] += len(about)
+            else:
+                repeated[key] = 0
+                self._report_failure(failure, key[0], len(about))
         for (event, why), lost_later in repeated.items():
             if lost_later:
                 self._report(SubscriberFailed(subscriber=self.name, event=event, why=why, lost=lost_later))
 
     def _report_failure(self, error: BaseException, event: str, lost: int) -> None:
-        why = f"{type(error).__name__}: {error}"
-        self._report(SubscriberFailed(subscriber=self.name, event=event, why=why, lost=lost))
+        fault = self._record(self.name, error, f"while it handled {event}")
+        self._report(
+            SubscriberFailed(
+                subscriber=self.name, event=event, why=fault.why, lost=lost, file=fault.file, count=fault.count
+            )
+        )
 
     def _report_lag(self) -> None:
         dropped, self._dropped = self._dropped, 0

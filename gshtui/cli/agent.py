@@ -6,11 +6,12 @@ import click
 
 from gshtui.cli.agent_run import run
 from gshtui.cli.agent_spawn import spawn
+from gshtui.cli.groups import Agents
 from gshtui.cli.names import AGENT
 from gshtui.cli.options import json_option, yes_option
 
 
-@click.group(short_help="Agents: list, start, show, attach, send, wait, kill …")
+@click.group(cls=Agents, short_help="Agents: list, start, show, attach, send, wait, kill …")
 def agent() -> None:
     """Agents: list, start, show, attach, send, wait, interrupt, restart, rename, kill, recover.
 

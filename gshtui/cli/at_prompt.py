@@ -13,6 +13,7 @@ import click
 
 from gshtui.cli.agent import agent
 from gshtui.cli.config import config
+from gshtui.cli.groups import Group
 from gshtui.cli.names import MODEL, PROVIDER, SESSION
 from gshtui.cli.options import agent_option, json_option, yes_option
 from gshtui.cli.prompt import prompt
@@ -46,14 +47,15 @@ def command_of(words: list[str]) -> list[str] | None:
         group = _GROUPS[first]
         if not rest or rest[0].startswith("-"):
             return [group.name or first, _FIRST[first], *rest]
-        return [group.name or first, *rest] if rest[0] in group.commands else None
+        known = group.knows(rest[0]) if isinstance(group, Group) else rest[0] in group.commands
+        return [group.name or first, *rest] if known else None
     if first in ("show", "attach"):
         return ["agent", first, *rest] if len(rest) == 1 or (rest and rest[1:] == ["--json"]) else None
     if first == "logs":
         return ["logs", *rest] if not rest or rest[0].startswith("-") else None
     if first == "prompt":
         return ["prompt", *rest] if rest else None
-    if first == "chat":
+    if first in ("chat", "dashboard"):
         return rest if all(word.startswith("-") for word in rest) else None
     return None
 
@@ -92,7 +94,7 @@ class AtPrompt(click.Group):
 @click.option("--provider", type=PROVIDER, default="", metavar="NAME", help="Provider to ask.")
 @click.option("--model", type=MODEL, default="", metavar="NAME", help="Model to ask.")
 @click.option("--timeout", type=click.FloatRange(0.001, 1e7), metavar="SECONDS", help="Give up after this time.")
-@yes_option("Let tools run without a question as far as policy allows: inside the project.")
+@yes_option("Let tools run without a question what clearly stays inside the project.")
 @json_option
 @click.pass_context
 def gsh(context: click.Context, words: tuple[str, ...], verbatim: bool, **options: Any) -> int:

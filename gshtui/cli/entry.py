@@ -11,28 +11,27 @@ import sys
 
 from gshtui.cli.opening import Opening, read_opening
 
-COMMANDS = frozenset(
-    [
-        "prompt",
-        "run",
-        "agent",
-        "context",
-        "timeline",
-        "compact",
-        "prune",
-        "session",
-        "shell",
-        "config",
-        "doctor",
-        "completion",
-        "help",
-        "usage",
-        "logs",
-        "search",
-        "gsh",
-    ]
-)
-"""The first words that are commands; `tests` keep this in step with the click group."""
+COMMANDS = {
+    "gsh": "at_prompt",
+    "prompt": "prompt",
+    "run": "run",
+    "agent": "agent",
+    "context": "context",
+    "timeline": "context",
+    "compact": "context",
+    "prune": "context",
+    "session": "session",
+    "shell": "shell",
+    "config": "config",
+    "doctor": "doctor",
+    "completion": "completion",
+    "usage": "usage",
+    "logs": "logs",
+    "search": "search",
+    "guard": "guard",
+    "help": "root",
+}
+"""The first words that are commands, each with the module of this folder that declares it."""
 NO_TERMINAL = """\
 gsh-tui opens a full-screen window and needs a terminal for it; here a standard stream is none.
 Without one, `gsh-tui prompt "…"` does one turn and `gsh-tui run '…'` one command; `gsh-tui --help` lists the rest.

@@ -7,7 +7,7 @@ import click
 from gshtui.cli.names import AGENT
 from gshtui.cli.options import json_option
 
-_TYPES = ["truncation", "prune", "compaction", "tool_call", "bash_exec", "prompt", "usage", "error"]
+_TYPES = ["truncation", "prune", "compaction", "tool_call", "bash_exec", "prompt", "usage", "error", "warning"]
 
 
 @click.command(short_help="What agents did: the log.")

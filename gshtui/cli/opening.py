@@ -24,7 +24,7 @@ class Opening:
         self.model = model
 
 
-def read_opening(argv: list[str], commands: frozenset[str]) -> Opening | None:
+def read_opening(argv: list[str], commands: dict[str, str]) -> Opening | None:
     """The window that these arguments ask for; `None` when they ask for something else or are not understood.
 
     A word that is the name of a command is that command, also where a folder is called so (`./run` is the folder).

@@ -28,7 +28,7 @@ from gshtui.cli.options import agent_option, json_option, set_option, yes_option
 @click.option(
     "--timeout", type=click.FloatRange(0.001, 1e7), metavar="SECONDS", help="Give up after this time, with code 124."
 )
-@yes_option("Let tools run without a question as far as policy allows: inside the project.")
+@yes_option("Let tools run without a question what clearly stays inside the project.")
 @set_option
 @json_option
 def prompt(

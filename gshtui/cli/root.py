@@ -1,33 +1,21 @@
 """The root of the command line: help, version, usage errors, and the commands, one file a group.
 
-click parses; nothing of the hub is imported here. Called by `entry` for all that is not simply opening the window.
+click parses; nothing of the hub is imported here, and of the commands only the one that is called. Called by `entry`
+for all that is not simply opening the window.
 """
 
 from __future__ import annotations
 
-import difflib
-import platform
+import importlib
 import sys
 from typing import Any
 
 import click
 
 from gshtui import __version__
-from gshtui.cli.agent import agent
-from gshtui.cli.at_prompt import gsh
-from gshtui.cli.completion import completion
-from gshtui.cli.config import config
-from gshtui.cli.context import compact, context, prune, timeline
-from gshtui.cli.doctor import doctor
-from gshtui.cli.logs import logs
+from gshtui.cli.entry import COMMANDS
 from gshtui.cli.names import AGENT, MODEL, PROVIDER, SESSION
 from gshtui.cli.options import json_option
-from gshtui.cli.prompt import prompt
-from gshtui.cli.run import run as run_command
-from gshtui.cli.search import search
-from gshtui.cli.session import session
-from gshtui.cli.shell import shell
-from gshtui.cli.usage import usage
 from gshtui.settings.paths import FolderError
 
 EPILOG = """\
@@ -37,7 +25,18 @@ ask, 124 time-out, 130 interrupted.
 
 
 class Root(click.Group):
-    """The group; a first word that is no command may have been meant as a folder."""
+    """The group. It loads the module of the one command that is called, and no other.
+
+    A first word that is no command may have been meant as a folder.
+    """
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.commands and cmd_name in COMMANDS:
+            self.add_command(getattr(importlib.import_module(f"gshtui.cli.{COMMANDS[cmd_name]}"), cmd_name))
+        return super().get_command(ctx, cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -47,7 +46,9 @@ class Root(click.Group):
         except click.UsageError as error:
             if not args or args[0].startswith("-"):
                 raise
-            near = difflib.get_close_matches(args[0], [name for name in self.commands if name != "help"], n=2)
+            import difflib  # a mistake alone needs it
+
+            near = difflib.get_close_matches(args[0], [name for name in COMMANDS if name != "help"], n=2)
             hint = f" Did you mean {' or '.join(near)}?" if near else ""
             said = f"There is no command {args[0]!r}, and no such folder.{hint}"
             raise click.UsageError(said, ctx) from error
@@ -57,6 +58,8 @@ def _version(context: click.Context, _parameter: click.Parameter, value: bool) -
     if not value or context.resilient_parsing:
         return
     if context.params.get("as_json") or "--json" in sys.argv:
+        import platform
+
         from gshtui.headless.streams import result_json
 
         result_json({"name": "gsh-tui", "version": __version__, "python": platform.python_version()})
@@ -104,27 +107,6 @@ def root(context: click.Context, **options: Any) -> int | None:
     if len(chosen) > 1:
         raise click.UsageError(f"{' and '.join(chosen)} do not go together; choose one.")
     raise click.UsageError("this does not say what to open; give each option once, with its value.")
-
-
-for _command in (
-    gsh,
-    prompt,
-    run_command,
-    agent,
-    context,
-    timeline,
-    compact,
-    prune,
-    session,
-    shell,
-    config,
-    doctor,
-    completion,
-    usage,
-    logs,
-    search,
-):
-    root.add_command(_command)
 
 
 @root.command("help", hidden=True)

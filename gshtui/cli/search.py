@@ -26,7 +26,7 @@ class _Source(click.Choice[str]):
     default="",
     type=click.Path(file_okay=False),
     metavar="FOLDER",
-    help="Only in this folder or below (shell_history, sessions).",
+    help="Only in this folder or below.",
 )
 @click.option("--exit-code", type=click.IntRange(-1, 255), help="Exit code; -1: any failure (shell_history).")
 @click.option("--event-type", default="", metavar="TYPE", help="Kind of record: bash_exec, tool_call, error … (logs).")

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 import click
 
+from gshtui.cli.groups import Sessions
 from gshtui.cli.names import SESSION
 from gshtui.cli.options import json_option, yes_option
 
 
-@click.group(short_help="Conversations: list, show, resume, export …")
+@click.group(cls=Sessions, short_help="Conversations: list, show, resume, export …")
 def session() -> None:
     """Conversations: list, show, resume, export, search, rename, remove. All of it works while a window is open.
 

@@ -150,17 +150,20 @@ def project_bytes(loaded: Loaded) -> bytes | None:
         raise CommandError(f"{file} cannot be read: {error.strerror or error}.") from error
 
 
-def trusting(loaded: Loaded, raw: bytes | None) -> Outcome:
-    """Trust the project with exactly this configuration: what the person saw, whatever the file says by now."""
+def trusting(loaded: Loaded, raw: bytes | None, files: dict[str, str] | None = None) -> Outcome:
+    """Trust the project with exactly this configuration and these files: what the person saw, whatever they say now."""
+    files = trust.brought(loaded.project) if files is None else files
     try:
-        trust.trust(loaded.project, raw)
+        trust.trust(loaded.project, raw, files)
     except OSError as error:
         raise CommandError(str(error)) from error
     fresh = loaded.again()
     refused = [str(problem) for problem in fresh.problems if problem.origin.layer == "project"]
     said = f"{loaded.project} is trusted; its configuration counts from the next start on, where it is stricter."
-    data = {"project": str(loaded.project), "trust": fresh.trust, "problems": refused}
-    return Outcome(data, "\n".join([said, *refused]))
+    named = [name if name.isprintable() else repr(name) for name in list(files)[:8]]
+    brings = [f"These count as they are now: {', '.join([*named, *['…'][: len(files) > 8]])}."] if files else []
+    data = {"project": str(loaded.project), "trust": fresh.trust, "problems": refused, "files": sorted(files)}
+    return Outcome(data, "\n".join([said, *brings, *refused]))
 
 
 def _untrust(loaded: Loaded) -> Outcome:

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import enum
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler
+from pydantic import BaseModel, BeforeValidator, ConfigDict, GetCoreSchemaHandler
 from pydantic_core.core_schema import CoreSchema, str_schema
 
 from gshtui.bus.event import Event
+from gshtui.text.shorten import Gap
 
 
 class Access(enum.Enum):
@@ -49,6 +50,11 @@ class Word(str):
     @classmethod
     def __get_pydantic_core_schema__(cls, _source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
         return str_schema()
+
+
+def synonyms(words: Mapping[str, str]) -> BeforeValidator:
+    """For an `action`: other words that people type for one, such as `list` for `ls`."""
+    return BeforeValidator(lambda given: words.get(given, given) if isinstance(given, str) else given)
 
 
 P = TypeVar("P", bound=BaseModel)
@@ -105,14 +111,21 @@ class Invocation:
     output: Callable[[str], None] = _silent
     """Takes output as it comes, already sanitised."""
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
+    output_bytes: int | None = None
+    """Bytes of its answer that the caller is given; 0: any number, `None`: as the settings say."""
+
+    def limit(self, setting: int) -> int:
+        """Bytes of its answer: what the caller said, else what is set. 0: no limit."""
+        return setting if self.output_bytes is None else self.output_bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What a command came to.
 
-    `data` is for scripts (plain JSON data), `text` for people and models. `full` is the whole text where `text` was
-    shortened; it goes to the store. `diff` is what changed, for people.
+    `data` is for scripts (plain JSON data), `text` for people and models. `full` is exactly what was printed, where
+    `text` says more or less than that: a cut for another limit is made from it, and the whole goes to the store.
+    `diff` is what changed, for people.
 
     `intent` is what a window does with it in place of showing `text`; where there is none, `text` says how it is done.
     `shown`: whoever ran it saw it as it ran.
@@ -122,6 +135,12 @@ class Outcome:
     text: str = ""
     is_error: bool = False
     full: str = ""
+    notes: str = ""
+    """The last lines of `text` that are not in `full`: how it ended. No cut takes them away."""
+    gap: Gap | None = None
+    """What `full` lacks itself, where it was too much to keep."""
+    cut: bool = False
+    """`text` leaves out some of `full`."""
     diff: str = ""
     bytes: int = 0
     """Size of the whole output in bytes; 0: that of `text`."""
@@ -147,6 +166,8 @@ class Assessment:
     key: str = ""
     pattern: str = ""
     warnings: tuple[str, ...] = ()
+    why: str = ""
+    """Why it is not `inside`, as the end of a sentence; empty: it reaches outside the project."""
 
 
 Handler = Callable[[Invocation, P], Awaitable[Outcome]]

@@ -10,6 +10,7 @@ from typing import Any
 from gshtui.commands.declaration import CommandError, Invocation, Outcome, UsageError
 from gshtui.commands.language import parse, validate
 from gshtui.commands.registry import AnyCommand, Registry, may_run
+from gshtui.system.tasks import report_unexpected
 
 
 async def run_line(registry: Registry, line: str, invocation: Invocation) -> Outcome:
@@ -42,4 +43,5 @@ async def run_parsed(command: AnyCommand, parameters: Any, invocation: Invocatio
         where = f" {error.filename}" if error.filename else ""
         raise CommandError(f"{command.name}:{where} {error.strerror or error}.") from error
     except Exception as error:
+        report_unexpected(f"the command {command.name}", error)
         raise CommandError(f"{command.name} failed: {type(error).__name__}: {error}.") from error

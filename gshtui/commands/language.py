@@ -111,6 +111,8 @@ def _shape(command: AnyCommand, name: str, value: str) -> Any:
     if dict in kinds:
         try:
             return json.loads(value)
+        except RecursionError as error:
+            raise UsageError(f"{command.name}: {name} is nested too deeply.") from error
         except ValueError as error:
             raise UsageError(f"{command.name}: {name} must be a JSON object: {error}.") from error
     return value

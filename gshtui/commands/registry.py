@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import difflib
 import typing
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from gshtui.commands.declaration import Access, Caller, Command, UsageError
@@ -15,12 +16,22 @@ from gshtui.commands.declaration import Access, Caller, Command, UsageError
 AnyCommand = Command[Any]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Offer:
+    """Commands that are not made yet."""
+
+    names: tuple[str, ...]
+    make: Callable[[], Iterable[AnyCommand]]
+
+
 class Registry:
-    """Commands by name; iteration is in the order of registration."""
+    """Commands by name; iteration is in the order in which they were registered or offered."""
 
     def __init__(self, commands: Iterable[AnyCommand] = ()) -> None:
+        self._places: dict[str, AnyCommand | _Offer] = {}
+        """What stands where in the order: a command, or what makes some."""
         self._commands: dict[str, AnyCommand] = {}
-        self._names: dict[str, str] = {}
+        self._names: dict[str, str | _Offer] = {}
         for command in commands:
             self.register(command)
 
@@ -30,19 +41,56 @@ class Registry:
         Raises:
             ValueError: its name or one of its aliases is taken, or a position names no parameter.
         """
-        for name in (command.name, *command.aliases):
-            if name in self._names:
-                raise ValueError(f"two commands are called {name!r}")
-        if unknown := set(command.positions) - set(command.parameters.model_fields):
-            raise ValueError(f"{command.name}: positions {sorted(unknown)} are no parameters")
-        self._commands[command.name] = command
-        self._names.update(dict.fromkeys((command.name, *command.aliases), command.name))
+        self._claim((command.name, *command.aliases), command.name)
+        self._add(command)
+        self._places[command.name] = command
+
+    def offer(self, names: Sequence[str], make: Callable[[], Iterable[AnyCommand]]) -> None:
+        """Add commands that are made when one of them is first asked for: a short call loads only what it uses.
+
+        Args:
+            names: the names and aliases of all of them, in their order.
+            make: makes them.
+
+        Raises:
+            ValueError: a name is taken.
+        """
+        offer = _Offer(tuple(names), make)
+        self._claim(offer.names, offer)
+        self._places[names[0]] = offer
 
     def __iter__(self) -> Iterator[AnyCommand]:
-        return iter(tuple(self._commands.values()))
+        for offer in [place for place in self._places.values() if isinstance(place, _Offer)]:
+            self._make(offer)
+        return iter([place for place in self._places.values() if not isinstance(place, _Offer)])
 
     def __contains__(self, name: object) -> bool:
         return name in self._names
+
+    def _claim(self, names: Iterable[str], owner: str | _Offer) -> None:
+        for name in names:
+            if name in self._names:
+                raise ValueError(f"two commands are called {name!r}")
+            self._names[name] = owner
+
+    def _add(self, command: AnyCommand) -> None:
+        if unknown := set(command.positions) - set(command.parameters.model_fields):
+            raise ValueError(f"{command.name}: positions {sorted(unknown)} are no parameters")
+        self._commands[command.name] = command
+
+    def _make(self, offer: _Offer) -> None:
+        """Put the commands of an offer in its place. Raises `ValueError` when they are not the ones it named."""
+        made = list(offer.make())
+        named = [name for command in made for name in (command.name, *command.aliases)]
+        if tuple(named) != offer.names:
+            raise ValueError(f"{', '.join(offer.names)} were offered, and {', '.join(named)} were made")
+        places: dict[str, AnyCommand | _Offer] = {}
+        for name, place in self._places.items():
+            places.update({command.name: command for command in made} if place is offer else {name: place})
+        self._places = places
+        for command in made:
+            self._add(command)
+            self._names.update(dict.fromkeys((command.name, *command.aliases), command.name))
 
     def get(self, name: str) -> AnyCommand:
         """The command of this name or alias.
@@ -50,8 +98,12 @@ class Registry:
         Raises:
             UsageError: there is none; the text names the nearest ones.
         """
-        if (canonical := self._names.get(name)) is not None:
-            return self._commands[canonical]
+        owner = self._names.get(name)
+        if isinstance(owner, _Offer):
+            self._make(owner)
+            owner = self._names[name]
+        if isinstance(owner, str):
+            return self._commands[owner]
         near = self._doing(name) or difflib.get_close_matches(name, self._names, n=3, cutoff=0.6)
         hint = f"Did you mean {' or '.join(near)}?" if near else "`help` lists all commands."
         raise UsageError(f"There is no command {name!r}.", hint=hint)
@@ -62,7 +114,7 @@ class Registry:
 
     def names(self) -> list[str]:
         """Every name, without aliases, sorted."""
-        return sorted(self._commands)
+        return sorted(command.name for command in self)
 
     def visible(self, caller: Caller) -> list[AnyCommand]:
         """The commands that this caller may run."""

@@ -68,7 +68,7 @@ class Assembler:
         """One request: system · call · memory · tools · history · input."""
         blocks, texts, sizes = self._fixed_blocks(inputs)
         history = self.history
-        history.render(log, plan, inputs.outputs, inputs.turn)
+        history.render(log, plan, inputs.outputs, inputs.turn, frozenset(tool.name for tool in inputs.tools))
         sizes = sizes | {"history": history.tokens - history.input_tokens, "input": history.input_tokens}
         system = tuple(p.text for name in SECTIONS for p in inputs.passages if p.section == name)
         return Assembly(

@@ -35,6 +35,8 @@ class Passage:
     text: str
     path: str = ""
     kind: BlockKind = "system"
+    needs: str = ""
+    """The tool without which it is of no use."""
 
 
 def hash_of(text: str) -> str:

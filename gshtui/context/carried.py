@@ -16,8 +16,8 @@ from gshtui.context.blocks import hash_of, text_of
 from gshtui.context.log import Entry, Log
 from gshtui.context.overlays import Compacted
 from gshtui.context.plan import Base, Plan
-from gshtui.context.shorten import shorten
 from gshtui.context.tokens import MESSAGE_TOKENS, block_tokens, text_tokens
+from gshtui.text.shorten import shorten
 
 SUMMARY_HEAD = "[Context compacted - previous conversation summary]"
 CLEARED_HEAD = "[What was said before this point is left out; it stays on record.]"

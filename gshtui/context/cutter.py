@@ -276,5 +276,10 @@ class Cutter:
         if order.dry:
             return receipt
         await self.decisions.add(msgspec.structs.replace(overlay, receipt=receipt))
-        self._bus.publish(ContextCut(agent=terms.agent, session=terms.session, receipt=receipt, request=order.request))
+        self._bus.publish(
+            ContextCut(
+                agent=terms.agent, session=terms.session, receipt=receipt, request=order.request,
+                sections=self.assemble(terms).sections,
+            )
+        )  # fmt: skip
         return receipt

@@ -25,8 +25,8 @@ from gshtui.context.decisions import Decisions
 from gshtui.context.filing import Filing
 from gshtui.context.fit import refusal, with_room
 from gshtui.context.limits import ContextSettings, Limits, capture_bytes, limits
-from gshtui.context.news import is_news
-from gshtui.context.offered import Offer
+from gshtui.context.news import fitted, is_news
+from gshtui.context.offered import Offer, worded
 from gshtui.context.order import Order
 from gshtui.context.overlays import Told
 from gshtui.context.plan import Plan
@@ -39,6 +39,8 @@ from gshtui.context.views import ContextError
 from gshtui.providers.port import Provider, ToolSpec
 from gshtui.store.errors import StoreError
 
+_ALONG = 8
+"""A text that goes along with a prompt takes at most this part of a request: an eighth."""
 _OVERFLOWS = 4
 """Times in one turn that a provider may say "too long" and is asked again."""
 
@@ -251,7 +253,8 @@ class ContextEngine:
         if prompt is None:
             return
         self.cutter.assembler.history.log.take(messages)
-        for along in (along for c in contributed for along in c.along):
+        room = limits(draft.provider.capabilities(draft.model), self.settings).hard // _ALONG
+        for along in (fitted(along, room * 4) for c in contributed for along in c.along):
             if along.text and is_news(along, self.cutter.plan, self.cutter.assembler.history.log):
                 await self.cutter.decisions.add(Told(message=prompt.id, source=along.source, text=along.text))
             if along.told is not None:
@@ -271,9 +274,10 @@ class ContextEngine:
         if self._restored is None or self._restored[0] is not plan:
             self._restored = plan, await restored_outputs(self._shelf, messages, plan)
         bounds = limits(model, settings)
-        inputs = Inputs(
-            draft.model, passages, self._tools(draft, bounds), draft.turn, draft.max_output, self._restored[1]
-        )
+        tools = self._tools(draft, bounds)
+        withheld = self._offer.withheld
+        passages = tuple(fit for p in passages if (fit := worded(p, withheld)) is not None)
+        inputs = Inputs(draft.model, passages, tools, draft.turn, draft.max_output, self._restored[1])
         return Terms(
             self.agent, self.session, draft.provider, draft.model, model, settings, bounds, messages, inputs
         )  # fmt: skip

@@ -16,10 +16,13 @@ from gshtui.bus.messages import Message, Text, Thinking, ToolCall, ToolResult
 from gshtui.context.blocks import hash_of, text_of
 from gshtui.context.carried import Sent, carried
 from gshtui.context.log import Entry, Log
+from gshtui.context.offered import without_search, without_way_back
 from gshtui.context.plan import Plan
 from gshtui.context.tokens import MESSAGE_TOKENS, block_tokens
 
 _NONE = 1 << 62
+_SPOKEN = frozenset({"output", "search_context"})
+"""Tools that texts of the history speak of."""
 
 
 def placeholder(tokens: int) -> str:
@@ -45,24 +48,30 @@ class History:
         self._plan: Plan | None = None
         self._outputs: Mapping[str, str] = {}
         self._turn = ""
+        self._tools = frozenset[str]()
+        """Of the tools that texts here speak of, those that are offered."""
         self._first = 0
         self._input_from = _NONE
         """The first entry that was rendered as input."""
         self._counts: list[tuple[int, int]] = []
         """(messages, blocks) before each entry from `_first` on."""
 
-    def render(self, log: Sequence[Message], plan: Plan, outputs: Mapping[str, str], turn: str) -> None:
+    def render(
+        self, log: Sequence[Message], plan: Plan, outputs: Mapping[str, str], turn: str, tools: frozenset[str]
+    ) -> None:
         """Bring messages and blocks up to date.
 
         Args:
             log: the whole conversation.
             outputs: whole texts of shortened outputs that are restored, by key.
             turn: the turn in progress, whose messages are the input.
+            tools: names of those that are offered; no text of ours speaks of another.
         """
         self.log.take(log)
         changed = self.log.settle()
-        if plan is not self._plan or outputs != self._outputs:
-            self._plan, self._outputs, self._turn = plan, dict(outputs), turn
+        spoken = tools & _SPOKEN
+        if plan is not self._plan or outputs != self._outputs or spoken != self._tools:
+            self._plan, self._outputs, self._turn, self._tools = plan, dict(outputs), turn, spoken
             self._start(plan)
             changed = self._first
         elif turn != self._turn:
@@ -107,7 +116,9 @@ class History:
         if self._turn and entry.message.turn == self._turn:
             self._input_from = min(self._input_from, self._first + len(self._counts) - 1)
         sent = _under(entry, plan, self._outputs)
-        along = _along(entry, plan) if plan.told else None
+        if sent is not None and "output" not in self._tools and sent.message.role == "tool":
+            sent = _without_way_back(sent)
+        along = _along(entry, plan, search="search_context" in self._tools) if plan.told else None
         for one in (along, sent):
             if one is None:
                 continue
@@ -168,6 +179,18 @@ def _changed(part: Part, block: Block, plan: Plan, outputs: Mapping[str, str]) -
     )
 
 
+def _without_way_back(sent: Sent) -> Sent:
+    """Results whose markers do not name a tool that is not there."""
+    parts = tuple(without_way_back(part) if isinstance(part, ToolResult) else part for part in sent.message.blocks)
+    if all(new is old for new, old in zip(parts, sent.message.blocks, strict=True)):
+        return sent
+    blocks = [
+        block if new is old else msgspec.structs.replace(block, hash=hash_of(text_of(new)))
+        for block, new, old in zip(sent.blocks, parts, sent.message.blocks, strict=True)
+    ]
+    return Sent(msgspec.structs.replace(sent.message, blocks=parts), tuple(_counted(blocks, list(parts))))
+
+
 def _counted(blocks: list[Block], parts: list[Part]) -> list[Block]:
     """The 4 tokens of the message are in its first block, whichever that is now."""
     return [
@@ -176,14 +199,15 @@ def _counted(blocks: list[Block], parts: list[Part]) -> list[Block]:
     ]
 
 
-def _along(entry: Entry, plan: Plan) -> Sent | None:
+def _along(entry: Entry, plan: Plan, *, search: bool) -> Sent | None:
     """The texts that go along with a person's message, as a message of their own before it."""
     message = entry.message
     told = plan.told.get(message.id)
     if not told:
         return None
     id = f"{message.id}-along"
-    parts: tuple[Part, ...] = tuple(Text(words.text) for words in told)
+    texts = [words.text if search else without_search(words.text) for words in told]
+    parts: tuple[Part, ...] = tuple(Text(text) for text in texts)
     blocks = [
         Block(
             id=f"{id}/{words.source}",
@@ -191,13 +215,13 @@ def _along(entry: Entry, plan: Plan) -> Sent | None:
             kind="text",
             source=words.source,
             tokens=0,
-            hash=hash_of(words.text),
+            hash=hash_of(text),
             at=words.at,
             message=id,
             turn=message.turn,
             role="user",
         )
-        for words in told
+        for words, text in zip(told, texts, strict=True)
     ]
     sent = Message(id, "user", parts, message.at, turn=message.turn)
     return Sent(sent, tuple(_counted(blocks, list(parts))))

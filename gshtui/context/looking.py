@@ -192,6 +192,7 @@ class Looking:
             correction = subject.live.engine.correction
             try:
                 terms = await subject.live.engine.terms(await subject.live.messages(), await subject.live.draft())
+                terms = await self._newest(terms, cutter, subject.live.engine.settings)
             except (ProviderError, StoreError) as error:
                 raise ContextError("failed", error.message, error.hint) from error
         else:
@@ -199,6 +200,13 @@ class Looking:
         assembly = cutter.assemble(terms)
         self._last[subject.session] = assembly, {}
         return Standing(subject, cutter, terms, assembly, correction, note)
+
+    async def _newest(self, terms: Terms, cutter: Cutter, settings: ContextSettings) -> Terms:
+        """Terms with what was decided since the engine looked last: it does so before its next request."""
+        tuned = settings.tuned(cutter.plan.tuned)
+        outputs = await restored_outputs(self._shelf, terms.messages, cutter.plan)
+        bounds = limits(terms.capabilities, tuned)
+        return replace(terms, settings=tuned, limits=bounds, inputs=replace(terms.inputs, outputs=outputs))
 
     async def _elsewhere(self, subject: Subject, cutter: Cutter) -> tuple[Terms, str]:
         """The terms of an agent that is not in this process: the fixed sections as it sent them last."""

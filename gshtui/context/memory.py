@@ -19,6 +19,7 @@ from gshtui.context.memory_files import Found, ReadFile, shown
 from gshtui.context.ports import Contribution
 from gshtui.guard.sanitise import one_line
 from gshtui.settings import paths
+from gshtui.system import private_files
 
 Tell = Callable[[str, str], None]
 """Takes what a person should be told: a sentence, and what to do."""
@@ -37,30 +38,39 @@ class Memory:
         self._signature: tuple[object, ...] | None = None
         self._contribution = Contribution()
         self._said: set[str] = set()
+        self._ignored: tuple[object, ...] = ()
 
     async def __call__(self, new: bool) -> Contribution:
         """What there is now; the same object as long as nothing changed."""
         try:
             contribution, words = await asyncio.to_thread(self._look)
         except OSError as error:
-            contribution, words = self._contribution, [(f"The memory files cannot be read: {error}.", "")]
+            contribution = self._contribution
+            words = self._unsaid([(f"The memory files cannot be read: {error}.", "")])
         for text, hint in words:
-            if text not in self._said:
-                self._said.add(text)
-                self._tell(text, hint)
+            self._tell(text, hint)
         self._contribution = contribution
         return contribution
 
     def _look(self) -> tuple[Contribution, list[tuple[str, str]]]:
         found = memory_files.find(self._cwd)
-        words = [_ignored(found)] if found.ignored and _first_time(found) else []
+        words: list[tuple[str, str]] = []
+        ignored = (found.state, *memory_files.signature(found.ignored)) if found.ignored else ()
+        if ignored != self._ignored:  # each change of a file that was trusted is told
+            self._ignored = ignored
+            words += [_ignored(found)] if ignored and _first_time(found) else []
         mark = (found.state, *memory_files.signature(found.files))
         if mark == self._signature:
             return self._contribution, words
         files = memory_files.read(found.files)
         self._signature = mark
-        words += [word for file in files if (word := _wrong(file)) is not None]
+        words += self._unsaid([word for file in files if (word := _wrong(file)) is not None])
         return Contribution(tuple(_passage(file) for file in files if not file.problem and file.text)), words
+
+    def _unsaid(self, words: list[tuple[str, str]]) -> list[tuple[str, str]]:
+        fresh = [word for word in words if word[0] not in self._said]
+        self._said.update(text for text, _ in fresh)
+        return fresh
 
 
 def _passage(read: ReadFile) -> Passage:
@@ -78,9 +88,10 @@ def _passage(read: ReadFile) -> Passage:
 
 def _ignored(found: Found) -> tuple[str, str]:
     names = ", ".join(shown(file) for file in found.ignored[:3]) + (" …" if len(found.ignored) > 3 else "")
-    why = "its configuration was changed since you trusted it" if found.state == "changed" else "it is not trusted"
+    changed = found.state == "changed"
+    why = "changed or new since you trusted this folder" if changed else "it is not trusted"
     text = f"Agents do not get {names} of {one_line(str(found.root), 300)}: {why}."
-    return text, "Read it; `gsh-tui config trust` in that folder, and it counts from the next prompt on."
+    return text, "`gsh-tui config trust` in that folder shows it and asks; then it counts from the next prompt on."
 
 
 def _wrong(read: ReadFile) -> tuple[str, str] | None:
@@ -99,9 +110,10 @@ def _wrong(read: ReadFile) -> tuple[str, str] | None:
 
 def _first_time(found: Found) -> bool:
     """Whether nobody was told this yet, in any process. Where that cannot be kept, each process tells it once."""
-    mark = hashlib.sha256(
-        "\0".join([found.state, str(found.root), *(str(file.path) for file in found.ignored)]).encode(errors="replace")
-    ).hexdigest()[:32]
+    said = [found.state, str(found.root), *(str(file.path) for file in found.ignored)]
+    if found.state == "changed":  # each change is told
+        said.append(repr(memory_files.signature(found.ignored)))
+    mark = hashlib.sha256("\0".join(said).encode(errors="replace")).hexdigest()[:32]
     with contextlib.suppress(OSError):
         return _noted(paths.state_dir() / _TOLD, mark)
     return True
@@ -115,9 +127,5 @@ def _noted(file: Path, mark: str) -> bool:
     if mark in before:
         return False
     lines = [*before[-_TOLD_LINES:], mark]
-    fresh = file.with_name(f"{file.name}.{os.getpid()}")
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="ascii", errors="replace") as out:
-        out.write("\n".join(lines) + "\n")
-    fresh.replace(file)
+    private_files.write_whole(file, ("\n".join(lines) + "\n").encode("ascii", "replace"))
     return True

@@ -16,7 +16,7 @@ from gshtui.guard.sanitise import literal, one_line
 from gshtui.settings import paths, trust
 from gshtui.settings.reading import read_bytes
 
-NAMES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
+NAMES = trust.MEMORY_NAMES
 """In a folder the first of these counts, and the others are not read."""
 MAX_FILE = 64 * 1024
 """Bytes of one file: some 16,000 tokens."""
@@ -46,7 +46,7 @@ class Found:
     root: Path = field(default_factory=Path)
     state: trust.State = "untrusted"
     ignored: list[MemoryFile] = field(default_factory=list[MemoryFile])
-    """The project's, where it is not trusted."""
+    """The project's, where it is not trusted, or they were changed since it was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,21 +79,19 @@ def find(cwd: Path) -> Found:
     except OSError:
         return found
     theirs = [file for folder in _folders(found.root, here) if (file := _of_folder(folder, found.root)) is not None]
-    if theirs:
-        found.state = trusted(found.root)
-    if found.state == "trusted":
-        found.files += theirs
-    else:
-        found.ignored = theirs
+    base = _trusted_base(found.root) if theirs else found.root
+    for file in theirs:
+        state = trust.file_state(base, file.path, within=found.root)
+        (found.files if state == "trusted" else found.ignored).append(file)
+        found.state = state if found.state != "changed" else found.state
     return found
 
 
-def trusted(root: Path) -> trust.State:
-    """Whether the project is trusted; a worktree is when its main repository is. Never raises."""
-    state = _state(root)
-    if state == "untrusted" and (main := main_repository(root)) is not None:
-        return _state(main)
-    return state
+def _trusted_base(root: Path) -> Path:
+    """Whose list counts: the project's, or that of its main repository where it is an untrusted worktree."""
+    if _state(root) == "untrusted" and (main := main_repository(root)) is not None:
+        return main
+    return root
 
 
 def main_repository(root: Path) -> Path | None:

@@ -1,13 +1,22 @@
-"""Whether a text that goes along with a prompt is news to the model. Pure.
+"""Whether a text that goes along with a prompt is news to the model, and how much of it is told. Pure.
 
 Owns the rule: never told, told otherwise, or told where it is no longer sent. Called by the engine once a turn.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gshtui.context.log import Log
 from gshtui.context.plan import Plan
 from gshtui.context.ports import Along
+from gshtui.text.shorten import shorten
+
+
+def fitted(along: Along, limit: int) -> Along:
+    """The text, shortened to a number of bytes where a small window has no room for all of it."""
+    text = shorten(along.text, limit)
+    return along if text == along.text else replace(along, text=text)
 
 
 def is_news(along: Along, plan: Plan, log: Log) -> bool:

@@ -7,6 +7,7 @@ Owns the checks before an overlay is written; the log stays as it is, an agent i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.context import CutKind, Receipt
@@ -62,7 +63,19 @@ class Contexts(Looking):
                 f"`undo cut={plan.base.id}`",
             )  # fmt: skip
         await self._told(cutter.decisions.add(Undone(cut=cut, by=by)))
-        self._bus.publish(CutUndone(agent=subject.agent, session=subject.session, cut=cut, by=by))
+        self._bus.publish(
+            CutUndone(
+                agent=subject.agent, session=subject.session, cut=cut, by=by, **await self._sizes(subject),
+            )
+        )  # fmt: skip
+
+    async def _sizes(self, subject: Subject) -> dict[str, Any]:
+        """The next request as it stands now; nothing, where it cannot be told."""
+        try:
+            assembly = (await self.standing(subject)).assembly
+        except ContextError:
+            return {}
+        return {"tokens": assembly.tokens, "sections": assembly.sections}
 
     async def restore(self, agent: str, block: str, *, by: str = "person") -> None:
         """Send one block in full again, until a later cut comes to it; a dropped call comes with its results."""

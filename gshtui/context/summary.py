@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from gshtui.bus.messages import Message, Text, ToolCall, ToolResult
 from gshtui.context.blocks import subject_of
 from gshtui.context.log import Entry
-from gshtui.context.shorten import shorten
 from gshtui.context.tokens import text_tokens
+from gshtui.text.shorten import shorten
 
 HEADINGS = ("Progress", "Key decisions", "Files modified", "Remaining work", "Critical context")
 _ASK = """\
@@ -76,7 +76,8 @@ def fault(summary: str, replaced: int) -> str:
 
 
 def _has(summary: str, heading: str) -> bool:
-    return re.search(rf"^[#*\s\d.]*{re.escape(heading)}\b", summary, re.IGNORECASE | re.MULTILINE) is not None
+    begins = rf"^(?:[#*\d.]|[^\S\n])*+{re.escape(heading)}\b"
+    return re.search(begins, summary, re.IGNORECASE | re.MULTILINE) is not None
 
 
 def extract(entries: Sequence[Entry], limit: int) -> str:

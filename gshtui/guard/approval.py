@@ -1,7 +1,8 @@
 """The gate that every tool call passes: allowed by what is known, asked of a person, or denied. Denies when in doubt.
 
 A question is two events joined by an id: `ApprovalRequested` and `ApprovalAnswered`; this side owns the time-out. The
-gate never reads approval out of anything but a person's answer, a grant that a person gave, or the settings.
+gate never reads approval out of anything but a person's answer, a grant that a person gave, or the settings. An answer
+counts for the question whose id it carries, while that waits, and only if it is one of those that were offered.
 """
 
 from __future__ import annotations
@@ -15,12 +16,15 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import AgentStatusChanged
 from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested, ApprovalSettled
+from gshtui.bus.events.hub import Noticed
 from gshtui.bus.ids import new_id
 from gshtui.commands.declaration import Assessment, Effect
 from gshtui.guard.catastrophe import catastrophe
+from gshtui.guard.sanitise import one_line
 
 Mode = Literal["ask", "policy", "refuse"]
-"""ask: a person at the window answers. policy: `--yes`, what stays inside the project runs. refuse: nobody is there."""
+"""ask: a person at the window answers. policy: `--yes`, what clearly stays in the project. refuse: nobody is there."""
+_ALLOWS = frozenset({"once", "session", "always"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +72,7 @@ class Gate:
         self._auto_approve = auto_approve
         self._timeout = timeout
         self._exact: set[tuple[str, str, str]] = set()
-        self._waiting: dict[str, asyncio.Future[ApprovalAnswered]] = {}
+        self._waiting: dict[str, tuple[ApprovalRequested, asyncio.Future[ApprovalAnswered]]] = {}
         self._subscription = bus.subscribe(self._answered, ApprovalAnswered, name="guard")
 
     async def close(self) -> None:
@@ -111,7 +115,8 @@ class Gate:
                 ApprovalSettled(approval=request.approval, agent=call.agent, call=call.id, decision="once", by="policy")
             )
             return Verdict(True)
-        reason = f"Policy denies what reaches outside the project: {assessment.subject}."
+        outside = f"Policy denies what reaches outside the project: {assessment.subject}."
+        reason = f"Policy does not run this without a person: {assessment.why}." if assessment.why else outside
         return self._settle(request, "deny", reason, by="policy")
 
     def _request(self, call: Call, assessment: Assessment) -> ApprovalRequested:
@@ -133,7 +138,7 @@ class Gate:
     async def _ask(self, call: Call, assessment: Assessment) -> Verdict:
         request = self._request(call, assessment)
         answer_to_come: asyncio.Future[ApprovalAnswered] = asyncio.get_running_loop().create_future()
-        self._waiting[request.approval] = answer_to_come
+        self._waiting[request.approval] = (request, answer_to_come)
         self._bus.publish(request)
         self._bus.publish(
             AgentStatusChanged(agent=call.agent, status="waiting", doing=f"approval of {call.tool} {request.subject}")
@@ -148,7 +153,7 @@ class Gate:
             raise
         finally:
             del self._waiting[request.approval]
-        if answer.decision == "deny":
+        if answer.decision not in _ALLOWS:
             why = f" They say: {answer.reason}" if answer.reason else ""
             return self._settle(request, "deny", f"The person denied this call.{why}", said=answer.reason)
         if answer.decision == "session" and assessment.key:
@@ -182,6 +187,16 @@ class Gate:
     def _answered(self, batch: Sequence[Event]) -> None:
         for event in batch:
             if isinstance(event, ApprovalAnswered):
-                waiting = self._waiting.get(event.approval)
-                if waiting is not None and not waiting.done():
-                    waiting.set_result(event)
+                self._take(event)
+
+    def _take(self, answer: ApprovalAnswered) -> None:
+        """Take an answer to a question that waits here. Another gate's question, or one that is closed, has none."""
+        request, answer_to_come = self._waiting.get(answer.approval, (None, None))
+        if request is None or answer_to_come is None or answer_to_come.done():
+            return
+        offered = {"deny", *_ALLOWS} if request.pattern else {"deny", *_ALLOWS} - {"always"}
+        if answer.decision in offered:
+            answer_to_come.set_result(answer)
+            return
+        text = f"“{one_line(str(answer.decision), 40)}” is no answer to {one_line(request.tool, 40)}; it waits still."
+        self._bus.publish(Noticed(level="warning", text=text, about=request.agent))

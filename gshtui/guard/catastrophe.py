@@ -1,56 +1,207 @@
-"""Commands that are refused whoever asks, because what they destroy cannot be brought back.
+"""Commands that are refused whoever asks: what cannot be brought back, what hands out keys, what changes the guard.
 
-A short list of well-known disasters, matched on the words of a shell line; it is a seat belt and not a policy: a
-command that is not found here is not thereby safe. Pure. The approval and the `bash` tool call it.
+It judges every simple command of a line, also inside substitutions, functions, `sudo`, `bash -c` and `xargs`, by what
+the parser of the policy finds. A seat belt and not the policy: a command that is not found here is not thereby safe.
+Looks at no file. The approval, the policy and the tools that run lines call it.
 """
 
 from __future__ import annotations
 
+import os
 import re
-import shlex
-from collections.abc import Iterator
+from collections.abc import Sequence
+from pathlib import Path
 
-_OPERATORS = ";&|(){}`\n"
-_SUBSTITUTION = re.compile(r"\$\(([^()]{1,2000})\)|`([^`]{1,2000})`")
-_LONGEST = 200_000
+from gshtui.guard import sensitive
+from gshtui.guard.policy import shell_line
+from gshtui.guard.policy.shell_line import Line
+from gshtui.guard.secret_names import is_secret_name
+
+_LONGEST = 131_000
+_COMMANDS = 8_000
+_NESTED = 6
+"""How deep `bash -c 'sudo bash -c …'` is followed."""
 _DEVICE = r"/dev/(?:sd[a-z]|hd[a-z]|vd[a-z]|xvd[a-z]|nvme\d|mmcblk\d|disk\d|rdisk\d|dm-\d|mapper/|md\d|loop\d)"
-_FUNCTION = re.compile(r"([\w:.!]{1,40})\s{0,9}\(\s{0,9}\)\s{0,9}\{(.{0,200})", re.DOTALL)
+_FUNCTION = re.compile(r"([\w:.!]{1,40}+)\s{0,9}+\(\s{0,9}+\)\s{0,9}+\{(.{0,200})", re.DOTALL)
 _TO_DEVICE = re.compile(rf">\|?\s*['\"]?{_DEVICE}")
 _WRAPPERS = frozenset(
     (
         *("sudo", "doas", "env", "command", "exec", "nohup", "nice", "ionice", "time", "builtin", "setsid", "stdbuf"),
-        *("xargs", "then", "do", "else", "elif", "if", "while", "until", "!"),
+        *(
+            "xargs",
+            "then",
+            "do",
+            "else",
+            "elif",
+            "if",
+            "while",
+            "until",
+            "!",
+            "timeout",
+            "watch",
+            "noglob",
+            "nocorrect",
+        ),
+        *("chroot", "unshare", "strace", "ltrace", "busybox", "toybox", "parallel", "flock", "catchsegv", "chrt"),
     )
 )
 """Words that a command may stand behind."""
+_SHELLS = frozenset(("bash", "sh", "zsh", "dash", "ksh", "fish", "eval", "su", "ssh", "script"))
 _EVERYTHING = re.compile(
     r"""^(?:/+|/+\*|/+\.+/*|~|~/+|~/+\*|\$HOME/*\*?|\$\{HOME\}/*\*?
     |/(?:bin|boot|dev|etc|home|lib|lib64|opt|proc|root|sbin|srv|sys|usr|var|Users|System|Library|Applications)/*\*?
     |/home/[^/]+/*\*?|/Users/[^/]+/*\*?)$""",
     re.VERBOSE,
 )
+_ABOVE = re.compile(r"^(?:\./)*\.\.(?:/+\.\.)*/*\*?$")
 _POWER = frozenset(("shutdown", "reboot", "halt", "poweroff", "telinit"))
-_AGENTS = frozenset(("tmux", "gsh-tui", "init", "systemd", "sshd"))
+_AGENTS = frozenset(("tmux", "gsh-tui", "init", "systemd", "sshd", "claude", "codex", "opencode", "gemini"))
 _PARTITIONING = frozenset(("wipefs", "sgdisk", "blkdiscard"))
+_PRINTERS = frozenset(
+    (
+        *(
+            "cat",
+            "tac",
+            "head",
+            "tail",
+            "less",
+            "more",
+            "bat",
+            "nl",
+            "grep",
+            "egrep",
+            "fgrep",
+            "rg",
+            "ag",
+            "sed",
+            "awk",
+        ),
+        *("gawk", "strings", "xxd", "od", "hexdump", "base64", "base32", "cut", "sort", "uniq", "diff", "cmp", "comm"),
+        *("fold", "fmt", "rev", "paste", "jq", "yq", "tr", "view", "python", "python3", "perl", "ruby", "node", "dd"),
+        *("read", "mapfile", "readarray", "column", "pr", "expand", "wc", "iconv"),
+    )
+)
+_SCRIPTED = frozenset(("grep", "egrep", "fgrep", "rg", "ag", "sed", "awk", "gawk", "jq", "yq", "perl"))
+"""Their first operand is a pattern or a script, and no file."""
+_SENDERS = frozenset(
+    (
+        *(
+            "curl",
+            "wget",
+            "http",
+            "https",
+            "xh",
+            "nc",
+            "ncat",
+            "netcat",
+            "socat",
+            "telnet",
+            "ssh",
+            "scp",
+            "sftp",
+            "rsync",
+        ),
+        *("ftp", "lftp", "mail", "mutt", "sendmail", "gh", "glab", "aws", "gcloud", "gsutil", "az", "rclone", "dig"),
+        *("nslookup", "host", "ping", "openssl", "croc", "magic-wormhole", "wormhole", "s3cmd", "mc"),
+    )
+)
+_WRITERS = frozenset(
+    (
+        *("tee", "cp", "mv", "ln", "install", "rm", "rmdir", "unlink", "truncate", "shred", "touch", "mkdir", "chmod"),
+        *("chown", "chattr", "rsync", "sponge", "patch", "ed", "ex", "vi", "vim", "nano"),
+    )
+)
+_LAST_ONLY = frozenset(("cp", "ln", "install", "rsync"))
+_STARTS = re.compile(
+    r"""(?xs)(?:^|/)(?:
+    (?: \.(?:ba|z|k|c|tc)?shrc | \.(?:bash_|z)?profile | \.(?:z|bash_)log(?:in|out) | \.zshenv | \.inputrc
+    | \.pam_environment | \.gitconfig | \.tmux\.conf | \.(?:vimrc|emacs|xprofile|xinitrc|xsession) )$
+    | \.config/(?:git|fish|nvim|autostart|systemd)/. | \.ssh/. | \.config/(?:gsh|environment\.d)/ | \.local/share/gsh/
+    | Library/Launch(?:Agents|Daemons)/.
+    )
+    | ^/etc/(?:passwd|group|sudoers|profile|crontab|cron\.[a-z]+|ld\.so|hosts|environment|bash\.bashrc|zsh|pam\.d
+        |systemd|init\.d|rc\.local|ssh)
+    | ^/(?:proc/sys|sys|boot)/ | ^/proc/sysrq-trigger$ | ^/var/spool/cron"""
+)
+"""Files outside a project that a shell, git, a session or the system runs or obeys."""
+_OWN = re.compile(r"(?:^|/)\.(?:git|gsh)(?:/(?![a-z]{1,20}\.lock$)|$)", re.IGNORECASE)
+_EXECUTES = re.compile(
+    r"""(?xi)^(?:core\.(?:hookspath|fsmonitor|sshcommand|pager|editor|gitproxy|attributesfile|worktree) | alias\..+
+    | (?:filter|diff|merge|difftool|mergetool|pager|gpg|credential|guitool|man|browser|submodule|include|includeif)\..+
+    | sequence\.editor | init\.templatedir | uploadpack\..+ | receive\..+ | remote\..+\.(?:uploadpack|receivepack|vcs)
+    | protocol\..+ | url\..+\.(?:insteadof|pushinsteadof) | ssh\..+ | http\.(?:proxy|.*\.proxy|sslverify))$"""
+)
+"""Settings of git that name a program, or where it talks to."""
+_KEYS_GIVEN_OUT = (
+    *(("gh", "auth", "token"), ("gcloud", "auth", "print-access-token"), ("gcloud", "auth", "print-identity-token")),
+    *(("aws", "configure", "get"), ("aws", "configure", "export-credentials"), ("aws", "sts", "get-session-token")),
+    *(("git", "credential"), ("security", "find-generic-password"), ("security", "find-internet-password")),
+    *(("secret-tool", "lookup"), ("secret-tool", "search"), ("pass", "show"), ("op", "read"), ("keyring", "get")),
+    *(("az", "account", "get-access-token"), ("vault", "read"), ("vault", "kv"), ("gpg", "--export-secret-keys")),
+    *(("bw", "get"), ("heroku", "auth:token"), ("npm", "token"), ("doctl", "auth"), ("gpg", "--export-secret-subkeys")),
+)
+_PERMITS_ITSELF = (("config", "set"), ("config", "trust"), ("config", "edit"), ("approvals",), ("hub", "stop"))
+_NETWORK_FILE = re.compile(r"^/dev/(?:tcp|udp)/")
+_VARIABLE = re.compile(r"\$\{?[!#]?([A-Za-z_][A-Za-z0-9_]*)")
+_HISTORY_FILE = re.compile(
+    r"(?:^|/)(?:\.(?:bash|zsh|sh|python|psql|mysql)_history|\.zhistory|\.histfile|fish_history)$"
+)
 
 
 def catastrophe(command: str) -> str:
-    """Why the command must never run, in a few words (`it deletes /`), or empty."""
+    """Why the command must never run, in a few words (`it deletes everything under /`), or empty."""
+    return _judged_line(command, 0)
+
+
+def _judged_line(command: str, depth: int) -> str:
     if len(command) > _LONGEST:
         return f"a command of {len(command):,} characters cannot be judged"
     if any(_calls_itself_twice(match) for match in _FUNCTION.finditer(command)):
         return "it is a fork bomb"
     if match := _TO_DEVICE.search(command):
         return f"it overwrites the disk {match.group().lstrip('>| ')}…"
+    line = shell_line.read(command) if shell_line.is_bounded(command) else _roughly_read(command)
+    if line is None:
+        return f"a line of more than {_COMMANDS:,} commands cannot be judged"
     folder = ""
-    for words in _simple_commands(command):
-        program, arguments = _unwrapped(words)
+    programs: list[tuple[str, list[str]]] = []
+    for simple in line.commands:
+        program, arguments = _unwrapped(simple.texts)
         if program == "cd":
             folder = arguments[0] if arguments else "~"
             continue
-        if why := _judged(program, arguments, folder):
+        programs.append((program, arguments))
+        if why := _judged(program, arguments, folder, depth):
             return why
-    return ""
+    if why := next((why for redirect in line.redirects if (why := _redirected(redirect, folder))), ""):
+        return why
+    if any(program in _SHELLS for program, _ in programs):
+        for body in line.bodies if depth < _NESTED else ():
+            if why := _judged_line(body, depth + 1):
+                return why
+    return _gives_keys(line, programs, folder)
+
+
+_TOKEN = re.compile(
+    r"""[;&|(){}`\n]+|[ \t\r]+|(?:'[^']*'?|"(?:[^"\\]|\\.)*"?|\\.|[^;&|(){}`\n \t\r'"\\]+|\\)+""", re.DOTALL
+)
+
+
+def _roughly_read(command: str) -> Line | None:
+    """The commands of a line that is too much for the parser; `None` for one that is too much altogether."""
+    line = Line()
+    words: list[shell_line.Word] = []
+    for match in _TOKEN.finditer(command + "\n"):
+        token = match.group()
+        if token[0] in ";&|(){}`\n":
+            if words:
+                line.commands.append(shell_line.Simple(tuple(words), ""))
+                words = []
+            if len(line.commands) > _COMMANDS:
+                return None
+        elif token[0] not in " \t\r" and token != "$":
+            words.append(shell_line.unquoted(token))
+    return line
 
 
 def _calls_itself_twice(match: re.Match[str]) -> bool:
@@ -58,68 +209,58 @@ def _calls_itself_twice(match: re.Match[str]) -> bool:
     return f"{name}|{name}" in body
 
 
-def _simple_commands(command: str) -> Iterator[list[str]]:
-    """The words of each simple command and of those inside substitutions, by a rough reading of the grammar."""
-    for match in _SUBSTITUTION.finditer(command):
-        yield from _segments(match.group(1) or match.group(2))
-    yield from _segments(command)
-
-
-def _segments(line: str) -> Iterator[list[str]]:
-    lexer = shlex.shlex(line, posix=True, punctuation_chars=_OPERATORS)
-    lexer.whitespace = " \t\r"
-    lexer.whitespace_split = True
-    lexer.commenters = ""
-    words: list[str] = []
-    try:
-        for word in lexer:
-            if word and all(character in _OPERATORS for character in word):
-                yield words
-                words = []
-            else:
-                words.append(word)
-    except ValueError:  # a quote that is never closed: what was read so far counts
-        pass
-    yield words
-
-
-def _unwrapped(words: list[str]) -> tuple[str, list[str]]:
-    """The program and its arguments, behind `sudo`, `env A=b`, `bash -c` and their like."""
-    at = 0
+def _unwrapped(words: Sequence[str]) -> tuple[str, list[str]]:
+    """The program and its arguments, behind `sudo`, `env A=b`, `timeout 5` and their like."""
+    at, behind = 0, ""
     while at < len(words):
         name = words[at].rpartition("/")[2].lstrip("\\")
-        if name in _WRAPPERS or "=" in name or (at and name.startswith("-")):
+        if name in _WRAPPERS or re.match(r"[A-Za-z_]\w*=", words[at]) or (at and name.startswith("-")):
+            behind = name if name in _WRAPPERS else behind
+            at += 1
+        elif behind in ("timeout", "nice", "ionice", "chrt", "flock") and re.fullmatch(r"[\d.]+[smhd]?|\+\d+", name):
             at += 1
         else:
-            return name, words[at + 1 :]
-    return "", []
+            return name, list(words[at + 1 :])
+    # A wrapper on its own is a program too: a bare `env` prints every variable.
+    return (words[0].rpartition("/")[2], list(words[1:])) if words else ("", [])
 
 
-def _judged(program: str, arguments: list[str], folder: str) -> str:
-    if program in ("bash", "sh", "zsh", "dash", "ksh", "eval", "su", "ssh"):
-        inner = [argument for argument in arguments if " " in argument]
-        return next((why for argument in inner if (why := catastrophe(argument))), "")
+def _judged(program: str, arguments: list[str], folder: str, depth: int) -> str:
+    if program in _SHELLS and depth < _NESTED:
+        inner = [" ".join(arguments)] if program == "eval" else [text for text in arguments if re.search(r"[ ;]", text)]
+        return next((why for text in inner if text and (why := _judged_line(text, depth + 1))), "")
+    if program == "find" and depth < _NESTED:
+        for flag in ("-exec", "-execdir", "-ok", "-okdir"):
+            if flag in arguments:
+                what = [*arguments[arguments.index(flag) + 1 :], *arguments[:1]]
+                if why := _judged(*_unwrapped(what), folder, depth + 1):
+                    return why
     flags, operands = _split(arguments)
-    if program == "rm":
-        return _deletes(flags, operands, folder)
+    if program == "rm" and (why := _deletes(flags, operands, folder)):
+        return why
     if program in ("chmod", "chown", "chgrp"):
         recursive = "R" in flags or "recursive" in flags
         target = next((o for o in operands[1:] if _EVERYTHING.match(_placed(o, folder))), "")
-        return f"it changes the rights of everything under {target}" if recursive and target else ""
+        if recursive and target:
+            return f"it changes the rights of everything under {target}"
     if program == "find" and ("-delete" in arguments or "rm" in arguments):
         target = operands[0] if operands else ""
-        return f"it deletes everything under {target}" if _EVERYTHING.match(target) else ""
-    return _machine(program, arguments, operands)
+        if _EVERYTHING.match(_placed(target, folder)):
+            return f"it deletes everything under {target}"
+    if program == "mv" and any(_EVERYTHING.match(operand) for operand in operands[:1]):
+        return f"it moves everything under {operands[0]}"
+    return _machine(program, arguments, operands) or _takes_hold(program, arguments, operands, folder)
 
 
 def _machine(program: str, arguments: list[str], operands: list[str]) -> str:
     """What is done to disks, power and processes."""
     if program.startswith("mkfs") or program in _PARTITIONING:
         return f"{program} destroys a file system" if operands else ""
-    if program in ("dd", "shred", "cp", "tee", "cat", "badblocks"):
+    if program in ("dd", "shred", "cp", "tee", "badblocks"):
         target = [a.removeprefix("of=") for a in arguments if program != "dd" or a.startswith("of=")]
-        writes = target[-1:] if program == "cp" else [] if program == "cat" else target
-        return next((f"it overwrites the disk {t}" for t in writes if re.match(_DEVICE, t)), "")
+        writes = target[-1:] if program == "cp" else target
+        if disk := next((t for t in writes if re.match(_DEVICE, t)), ""):
+            return f"it overwrites the disk {disk}"
     if program in _POWER or (program == "init" and operands[:1] in (["0"], ["6"])):
         return "it stops the machine"
     if program == "systemctl" and set(operands) & {"poweroff", "reboot", "halt", "kexec", "emergency", "rescue"}:
@@ -131,13 +272,138 @@ def _machine(program: str, arguments: list[str], operands: list[str]) -> str:
             return "it ends every process"
         if program != "kill" and set(operands) & _AGENTS:
             return f"it ends every {operands[-1]}"
+    if program == "tmux" and "kill-server" in arguments:
+        return "it ends every session of tmux"
+    if program == "mount" and any("remount" in word or "bind" in word for word in arguments):
+        return "it changes what is mounted, and with it what is protected"
+    if program == "sysctl" and any("=" in word or word in ("-w", "--write") for word in arguments):
+        return "it changes a setting of the kernel"
     return ""
+
+
+def _letters(option: str) -> set[str]:
+    """The letters of a short option such as `-cw`; none of anything else."""
+    letters = option[1:]
+    return set(letters) if option[:1] == "-" and letters.isascii() and letters.isalpha() else set()
+
+
+def _takes_hold(program: str, arguments: list[str], operands: list[str], folder: str) -> str:
+    """What runs again later, widens what the guard permits, or hides what was done."""
+    if program == "git" and "config" in operands[:1] and not {"--get", "--list", "-l", "--unset"} & set(arguments):
+        named = next((word for word in operands[1:] if _EXECUTES.match(word)), "")
+        if named and (operands[-1] != named or "--replace-all" in arguments):
+            return f"it sets {named[:60]} of git, which decides what git runs"
+    if program in ("gsh-tui", "gsh"):
+        words = tuple(operands[:2])
+        if any(words[: len(line)] == line for line in _PERMITS_ITSELF) or "--yes" in arguments:
+            return "it changes what the workbench may do without asking; only the person does that"
+    if program == "history" and any(_letters(word) & set("cdw") for word in arguments):
+        return "it removes what was recorded of the shell"
+    if program == "crontab" and arguments[:1] != ["-l"] and (operands or "-" in arguments or "-r" in arguments):
+        return "it changes what runs by the clock"
+    if program in _WRITERS or (program in ("sed", "perl") and any(re.match(r"-[a-z]*i", a) for a in arguments)):
+        written = operands[-1:] if program in _LAST_ONLY else operands[program in _SCRIPTED :]
+        return next((why for operand in written if (why := _written(operand, folder))), "")
+    if program == "dd":
+        written = [word.removeprefix("of=") for word in arguments if word.startswith("of=")]
+        return next((why for operand in written if (why := _written(operand, folder))), "")
+    return ""
+
+
+def _redirected(redirect: shell_line.Redirect, folder: str) -> str:
+    target = redirect.target.text
+    if _NETWORK_FILE.match(target):
+        return "it opens a connection to the network"
+    if ">" in redirect.operator:
+        return _written(target, folder)
+    return ""
+
+
+def _written(operand: str, folder: str) -> str:
+    """Why nothing may be written there, or empty."""
+    path = _absolute(operand, folder)
+    if _OWN.search(path.removeprefix(_HERE)):
+        return f"{operand[:80]} decides what git or the workbench runs, and is not changed from a shell line"
+    if path.startswith(_HERE):
+        return ""
+    if _HISTORY_FILE.search(path):
+        return "it removes or changes what was recorded of the shell"
+    return f"{operand[:80]} decides what runs later" if _STARTS.search(path) else ""
+
+
+def _gives_keys(line: Line, programs: list[tuple[str, list[str]]], folder: str) -> str:
+    """Where keys and passwords would be printed or sent."""
+    sends = any(program in _SENDERS for program, _ in programs)
+    touched: list[str] = [redirect.target.text for redirect in line.redirects if "<" in redirect.operator]
+    for program, arguments in programs:
+        words = [program, *(word for word in arguments if not word.startswith("-") or program == "gpg")]
+        if any(tuple(words[: len(known)]) == known for known in _KEYS_GIVEN_OUT):
+            return f"`{' '.join(words[:3])[:60]}` prints a key"
+        if program == "printenv" and any(is_secret_name(word) for word in arguments):
+            return "it prints a key out of the environment"
+        if program in _PRINTERS or program in _SENDERS or sends:
+            touched += _files(program, arguments)
+        if program in ("echo", "printf") or sends:
+            names = [name for word in arguments for name in _VARIABLE.findall(word)]
+            if any(name.isupper() and name not in line.assigned and is_secret_name(name) for name in names):
+                return "it puts a key out of the environment into a command"
+    for word in touched:
+        for part in {word, word.partition("=")[2], word.partition("@")[2], word.partition(":")[2]} - {""}:
+            if found := _key(part, folder):
+                return found
+    return ""
+
+
+def _files(program: str, arguments: list[str]) -> list[str]:
+    """The arguments that may name files whose content is printed or sent."""
+    if program in _SCRIPTED and not {"-e", "-f"} & set(arguments):
+        script = next((at for at, word in enumerate(arguments) if not word.startswith("-")), 0)
+        return arguments[:script] + arguments[script + 1 :]
+    if program in ("ssh", "scp", "sftp", "rsync") and "-i" in arguments:
+        at = arguments.index("-i")  # the key that it logs in with
+        return arguments[:at] + arguments[at + 2 :]
+    return arguments
+
+
+_PUBLIC = re.compile(r"\.pub$|/\.ssh/(?:known_hosts|config|authorized_keys)[^/]*$")
+_KEY_FILE = re.compile(r"\.(?:pem|key|p12|pfx|jks|keystore|ppk|kdbx)$|/credentials(?:\.\w+)?$|secrets?\.\w+$")
+
+
+def _key(word: str, folder: str) -> str:
+    if len(word) > 4096 or "\0" in word or "\n" in word or not any(sign in word for sign in "./~_"):
+        return ""
+    path = _absolute(word, folder)
+    kind = sensitive.secret(Path(path))
+    if kind.startswith("another"):
+        return f"{word[:80]} holds {kind}"
+    if kind != "keys or passwords" or _PUBLIC.search(path):
+        return ""
+    if path.startswith(_HERE) and _KEY_FILE.search(path):
+        return ""  # a project's own certificates and samples are a question, not a refusal
+    if re.search(r"/\.(?:mozilla|thunderbird)/|/\.config/(?:google-chrome|chromium)", path):
+        return f"{word[:80]} holds {kind}"
+    return f"{word[:80]} holds {kind}; no shell line prints or sends them"
+
+
+_HERE = "/\x01"
+"""Stands for the folders that the line runs in, as no name of a real one begins so."""
+_BELOW = _HERE + "/\x02" * 40
+
+
+def _absolute(word: str, folder: str) -> str:
+    """The word as a path: below the home folder, below `_HERE`, or as it is."""
+    home = os.path.expanduser("~")  # noqa: PTH111 - there is always an answer
+    base = _BELOW if not folder else _absolute(folder, "")
+    text = re.sub(r"^(?:~|\$HOME|\$\{HOME\})(?=/|$)", lambda _: home, word)
+    text = text if text.startswith("/") else f"{base}/{text}"
+    path = os.path.normpath(text)
+    return path.removeprefix("/") if path.startswith("//") else path
 
 
 def _deletes(flags: str, operands: list[str], folder: str) -> str:
     if not ("r" in flags or "R" in flags or "recursive" in flags):
         return ""
-    target = next((o for o in operands if _EVERYTHING.match(_placed(o, folder))), "")
+    target = next((o for o in operands if _EVERYTHING.match(_placed(o, folder)) or _ABOVE.match(o)), "")
     return f"it deletes everything under {_placed(target, folder)}" if target else ""
 
 

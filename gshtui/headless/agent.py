@@ -7,7 +7,7 @@ it. Called by `cli`.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gshtui.headless import exits, streams
@@ -16,32 +16,49 @@ from gshtui.headless.running import Stop, run, until_asked
 from gshtui.headless.surroundings import here, loaded_here, running
 
 if TYPE_CHECKING:
+    from gshtui.bus.events.fleet import AgentSpawned
     from gshtui.commands.declaration import Outcome
+    from gshtui.headless.progress import Progress
     from gshtui.hub.hub import Hub
+
+
+_WAITING = {
+    "send": "Waiting for the agent to take the message",
+    "wait": "Waiting for the agent",
+    "restart": "Restarting the agent",
+    "recover": "Recovering",
+}
+"""What a person is told of an action that takes its time."""
 
 
 def line(words: Sequence[str], *, as_json: bool, name: str = "agent") -> int:
     """Run the line; gives the exit code."""
-    return run_line(LineOptions(" ".join([name, *words]), json=as_json, parts=FLEET_PARTS))
+    waiting = _WAITING.get(words[0], "Working")
+    return run_line(LineOptions(" ".join([name, *words]), json=as_json, parts=FLEET_PARTS, waiting=waiting))
 
 
 def spawn(words: Sequence[str], *, as_json: bool) -> int:
     """Start an agent and print its id; gives the exit code."""
 
+    def started(event: AgentSpawned) -> None:
+        """The id is there at once; the prompt may have to wait until the program can take it."""
+        if not as_json:
+            streams.result(event.agent)
+
     def write(outcome: Outcome) -> None:
         if as_json:
             streams.result_json(outcome.data)
-        else:
-            streams.result(str(outcome.data["id"]))
 
-    return run_line(LineOptions(" ".join(["spawn", *words]), parts=FLEET_PARTS, write=write))
+    line = " ".join(["spawn", *words])
+    return run_line(LineOptions(line, parts=FLEET_PARTS, write=write, waiting="Starting the agent", started=started))
 
 
 def ls(*, everywhere: bool, as_json: bool) -> int:
     """List the agents; gives the exit code."""
 
-    async def work(hub: Hub) -> int:
+    async def work(hub: Hub, progress: Progress) -> int:
         found = await _all(hub, everywhere)
+        progress.clear()
         return _write(found, _table(found), as_json)
 
     return run(lambda stop: _with_fleet(stop, work))
@@ -52,15 +69,17 @@ def show(id: str, *, as_json: bool) -> int:
     from gshtui.commands.declaration import CommandError
     from gshtui.commands.lexer import quote
 
-    async def work(hub: Hub) -> int:
+    async def work(hub: Hub, progress: Progress) -> int:
         try:
             outcome = await hub.run(f"agent show {quote(id)}")
         except CommandError as error:
+            progress.clear()
             local = [a for a in await _local(hub, None) if a["name"] == id or str(a["session"]).startswith(id)]
             if len(local) != 1:
                 streams.complain(error.message, error.hint)
                 return exits.ERROR
             return _write(local[0], _facts(local[0]), as_json)
+        progress.clear()
         return _write(outcome.data, outcome.data["report"] or "(no report yet)", as_json)
 
     return run(lambda stop: _with_fleet(stop, work))
@@ -99,17 +118,20 @@ def kill(id: str, *, yes: bool, as_json: bool) -> int:
     from gshtui.commands.declaration import CommandError
     from gshtui.commands.lexer import quote
 
-    async def work(hub: Hub) -> int:
+    async def work(hub: Hub, progress: Progress) -> int:
         assert hub.fleet is not None
         try:
             row = await hub.fleet.find(id)
             unsaved = await hub.fleet.unsaved(row.id)
+            progress.clear()
             if not yes and not _may_kill(f"{row.name} ({row.id})", unsaved):
                 return exits.DENIED
             outcome = await hub.run(f"agent kill {quote(row.id)} yes=true now=true")
         except (FleetError, CommandError) as error:
+            progress.clear()
             streams.complain(error.message, error.hint)
             return exits.ERROR
+        progress.clear()
         return _write(outcome.data, outcome.text, as_json)
 
     return run(lambda stop: _with_fleet(stop, work))
@@ -133,16 +155,17 @@ def _may_kill(name: str, unsaved: list[str]) -> bool:
     return not unsaved
 
 
-async def _with_fleet(stop: Stop, work: Any) -> int:
+async def _with_fleet(stop: Stop, work: Callable[[Hub, Progress], Awaitable[int]]) -> int:
+    from gshtui.headless.progress import watching
     from gshtui.hub.options import HubOptions
 
     async def look() -> int:
-        options = HubOptions(cwd=here(), loaded=loaded_here(), parts=FLEET_PARTS, where="gsh-tui agent")
-        async with running(options) as hub:
+        options = HubOptions(cwd=here(), loaded=loaded_here(), parts=FLEET_PARTS, visiting=True, where="gsh-tui agent")
+        async with running(options) as hub, watching(hub, "Looking at the agents") as progress:
             await hub.start()
             for failed in hub.failed.values():
                 streams.complain(failed.why, failed.hint)
-            return exits.ERROR if hub.failed else await work(hub)
+            return exits.ERROR if hub.failed else await work(hub, progress)
 
     return await until_asked(look(), stop)
 

@@ -18,8 +18,13 @@ from gshtui.headless import exits, streams
 from gshtui.headless.surroundings import here
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from gshtui.commands.declaration import Outcome
     from gshtui.settings.load import Loaded
+
+_SHOWN = 64 * 1024
+"""Bytes of a file that a person is shown before they trust it."""
 
 
 def config(action: str, key: str = "", value: str = "", *, flags: Mapping[str, Any], as_json: bool) -> int:
@@ -66,25 +71,40 @@ def trust(*, revoke: bool, yes: bool, as_json: bool) -> int:
     from gshtui.commands.declaration import CommandError
     from gshtui.settings import paths
     from gshtui.settings.load import load
+    from gshtui.settings.trust import brought, differences
 
     loaded = load(here())
     if revoke:
         return _command(loaded, {"action": "untrust"}, as_json=as_json)
     try:
-        raw = project_bytes(loaded)
+        raw, files = project_bytes(loaded), brought(loaded.project)
         if not yes:
             if not (os.isatty(0) and os.isatty(2)):
                 streams.complain("trusting a folder is a person's decision, and nobody is here to ask; or give --yes.")
                 return exits.DENIED
             file = paths.project_config_file(loaded.project)
             said = f"There is no {file}." if raw is None else f"{file} says:\n\n{raw.decode('utf-8', 'replace')}"
-            if not streams.asked(f"{said}\nTrust {loaded.project}?"):
+            changes = "".join(_shown_change(loaded.project, *found) for found in differences(loaded.project, files))
+            if not streams.asked(f"{said}\n{changes}Trust {loaded.project}?"):
                 streams.complain("it is not trusted.")
                 return exits.DENIED
-        return _written(trusting(loaded, raw), as_json=as_json)
+        return _written(trusting(loaded, raw, files), as_json=as_json)
     except CommandError as error:
         streams.complain(str(error))
         return exits.ERROR
+
+
+def _shown_change(project: Path, name: str, how: str) -> str:
+    """A file that the folder brings otherwise than it was trusted, as it is now."""
+    if how == "removed":
+        return f"\n{name} is gone.\n"
+    try:
+        with (project / name).open("rb") as file:
+            text = file.read(_SHOWN).decode("utf-8", "replace")
+            more = "\n[more of it is not shown]" if file.read(1) else ""
+    except OSError as error:
+        text, more = f"it cannot be read: {error.strerror or error}", ""
+    return f"\n{name} ({how}) says:\n\n{text.rstrip()}{more}\n"
 
 
 def _command(loaded: Loaded, arguments: dict[str, Any], *, as_json: bool) -> int:

@@ -8,16 +8,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
 import sys
 import threading
-import time
-import traceback
 from typing import Any
 
-from gshtui import __version__
 from gshtui.headless.streams import STDERR, write_all
 from gshtui.settings import paths
+from gshtui.system.faults import write_report
 
 
 def report(error: BaseException) -> int:
@@ -62,15 +59,8 @@ def catch_in_loop(loop: asyncio.AbstractEventLoop) -> None:
 
 def _written(error: BaseException) -> str:
     """Write the report; one sentence that says where it is."""
-    text = "".join(traceback.format_exception(error))
-    # Arguments may hold what was asked and are not written.
-    head = f"gsh-tui {__version__}, Python {sys.version.split()[0]}, {sys.platform}\n\n"
-    stamp = f"{time.strftime('%Y%m%dT%H%M%S')}-{time.monotonic_ns() % 1_000_000:06}"
     try:
-        file = paths.logs_dir() / f"crash-{stamp}-{os.getpid()}.log"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        with os.fdopen(os.open(file, flags, 0o600), "w", encoding="utf-8", errors="backslashreplace") as out:
-            out.write(head + text)
+        file = write_report(paths.logs_dir(), error)
     except OSError as failure:
         return f"The details could not be written: {failure.strerror or failure}."
     return f"The details are in {file}."

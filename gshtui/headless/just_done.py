@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gshtui.settings import paths
 
 if TYPE_CHECKING:
-    from gshtui.bus.shell import ShellRecord
     from gshtui.context.ports import Contribution
     from gshtui.hub.hub import Hub
 
@@ -22,8 +20,6 @@ _SOURCE = "shell activity since"
 _WITHIN = 2.0
 """Seconds that a question waits for the record to have what just ran."""
 _LOOK_EVERY = 0.02
-_TAIL = 10
-"""Lines of a failed command's output that are told at most."""
 
 
 class JustDone:
@@ -56,34 +52,14 @@ class JustDone:
         return Contribution(along=(Along(_SOURCE, text),)) if text else Contribution()
 
     async def _text(self) -> str:
-        from gshtui.context.retrieval.wording import command_line
+        from gshtui.context.retrieval.ambient import activity
         from gshtui.store.errors import StoreError
 
         hub = self.hub
-        most = hub.settings.context.ambient_commands if hub is not None else 0
-        if hub is None or hub.store is None or not most:
+        if hub is None or hub.store is None:
             return ""
         try:
-            found = await hub.store.history(agent="", after=self._since, limit=most + 20)
-            records = [record for record in found if not _is_ourselves(record)][:most][::-1]
-            lines: list[str] = []
-            for record in records:
-                lines += [command_line(record), *await _output(hub, record)]
+            lines = await activity(hub.store, hub.settings.context, self._since)
         except StoreError:
             return ""  # the record says itself what is wrong with it
         return "\n".join(["# In the person's shells since their last question", "", *lines]) if lines else ""
-
-
-def _is_ourselves(record: ShellRecord) -> bool:
-    return record.state == "running" or record.command.split()[:1] in (["gsh"], ["gsh-tui"])
-
-
-async def _output(hub: Hub, record: ShellRecord) -> Sequence[str]:
-    """The last lines of what a failed command printed: there the reason stands."""
-    from gshtui.guard.sanitise import plain
-
-    context = hub.settings.context
-    if not (record.exit and record.output and context.include_stdout and hub.store is not None):
-        return ()
-    rows = plain(await hub.store.output(record.output)).rstrip().split("\n")
-    return [f"  {row[:300]}" for row in rows[-min(_TAIL, context.stdout_max_lines) :]]

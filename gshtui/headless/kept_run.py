@@ -88,7 +88,9 @@ async def _keep(command: str, code: int, began: float, took: float, printed: Pri
         except StoreError as error:
             streams.complain(f"this run is not recorded: {error}")
             return exits.ERROR
-    _tell(loaded.settings.general.socket_path, record)
+    from gshtui.shell.place import shells_socket
+
+    _tell(shells_socket(loaded.settings.general.socket_path), record)
     if as_json:
         streams.result_json({"id": record.id, "exit": code, "duration": took, "output_lines": record.output_lines})
     return exits.DONE

@@ -15,6 +15,7 @@ from gshtui.headless.running import run, until_asked
 from gshtui.headless.surroundings import here, loaded_here, running
 
 if TYPE_CHECKING:
+    from gshtui.bus.events.fleet import AgentSpawned
     from gshtui.commands.declaration import Outcome
     from gshtui.hub.hub import Hub
 
@@ -34,6 +35,10 @@ class LineOptions:
     timeout: float = 0.0
     parts: frozenset[str] = MOST_PARTS
     flags: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    waiting: str = "Working"
+    """What a person is told after a second of silence."""
+    started: Callable[[AgentSpawned], None] | None = None
+    """Told of an agent that the line has started, as soon as it runs."""
     write: Callable[[Outcome], None] | None = None
     """Writes the outcome in place of the usual way."""
 
@@ -47,6 +52,7 @@ async def _run(options: LineOptions) -> int:
     import asyncio
 
     from gshtui.commands.declaration import CommandError, UsageError
+    from gshtui.headless.progress import watching
     from gshtui.hub.options import HubOptions
 
     loaded = await asyncio.to_thread(loaded_here, options.flags)
@@ -58,23 +64,28 @@ async def _run(options: LineOptions) -> int:
         visiting=True,
         where="gsh-tui run",
     )
-    async with running(hub_options) as hub:
+    async with running(hub_options) as hub, watching(hub, options.waiting, started=options.started) as progress:
         await hub.start()
         if not _has_what_it_needs(hub):
             return exits.ERROR
         try:
             async with asyncio.timeout(options.timeout or None):
                 outcome = await (_as_agent if options.agent else _as_person)(hub, options)
+            progress.clear()
         except TimeoutError:
+            progress.clear()
             streams.complain("the time is up; the command was stopped.")
             return exits.TIMED_OUT
         except Denied as denied:
+            progress.clear()
             streams.complain(str(denied))
             return exits.DENIED
         except UsageError as error:
+            progress.clear()
             streams.complain(str(error))
             return exits.USAGE
         except CommandError as error:
+            progress.clear()
             streams.complain(str(error))
             return exits.ERROR
     return _write(outcome, options)
@@ -127,13 +138,14 @@ def _has_what_it_needs(hub: Hub) -> bool:
 
 def _write(outcome: Outcome, options: LineOptions) -> int:
     from gshtui.commands.verbatim import bare
+    from gshtui.text.shorten import shorten
 
     if options.write is not None:
         options.write(outcome)
     elif options.json:
         streams.result_json(outcome.data if outcome.data is not None or not outcome.text else outcome.text)
     else:
-        streams.result(bare(outcome.full or outcome.text))
+        streams.result(bare(shorten(outcome.full, 0, notes=outcome.notes) if outcome.cut else outcome.text))
     if outcome.timed_out:
         return exits.TIMED_OUT
     return exits.ERROR if outcome.is_error else exits.DONE

@@ -169,7 +169,7 @@ async def _asking(hub: Hub, options: PromptOptions, reporter: Reporter) -> Async
         return
     from gshtui.headless.asking import Asker
 
-    asker = Asker(hub.bus, reporter.say)
+    asker = Asker(hub.bus, reporter.say, reporter.wait_until_said)
     try:
         yield
     finally:

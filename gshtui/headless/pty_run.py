@@ -52,8 +52,9 @@ class Printed:
         if self.full_screen:
             return ""
         from gshtui.guard.sanitise import plain
+        from gshtui.text.shorten import marker
 
-        between = f"\n[… {self._left_out:,} bytes left out …]\n".encode() if self._left_out else b""
+        between = marker(self._left_out).encode() if self._left_out else b""
         raw = bytes(self._head) + between + b"".join(self._tail)
         return plain(raw.replace(b"\r\n", b"\n").decode("utf-8", "replace"))
 

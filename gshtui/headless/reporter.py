@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
+from gshtui.bus.context import compacted
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import (
     PromptWithdrawn,
@@ -24,6 +25,7 @@ from gshtui.bus.events.agent import (
     TurnStarted,
 )
 from gshtui.bus.events.approval import ApprovalSettled
+from gshtui.bus.events.context import ContextCut
 from gshtui.bus.events.hub import Noticed
 from gshtui.bus.events.session import SessionOpened
 from gshtui.bus.wire import VERSION, to_plain
@@ -70,6 +72,10 @@ class Reporter:
         """A text of somebody else's, on stderr, in order with the answer."""
         self._to_stderr(shown(text, STDERR))
 
+    def wait_until_said(self, over: Callable[[], bool]) -> None:
+        """Wait until what `say` was given is on the terminal, or `over` says that nobody needs it. For a thread."""
+        self._writer.wait(over)
+
     def take(self, events: Sequence[Event]) -> None:
         """A batch of events from the bus."""
         for event in events:
@@ -90,6 +96,8 @@ class Reporter:
                 self._note(f"{event.tool} {event.subject}".rstrip())
             case ToolFinished():
                 self._tool_ended(event)
+            case ContextCut() if event.receipt.kind in ("compact", "clear"):
+                self._note(compacted(event.receipt), "")
             case ApprovalSettled() if event.decision in ("deny", "nobody"):
                 self._denied[event.call] = _ALLOW if event.decision == "nobody" else ""
             case ProviderRetried():
@@ -199,11 +207,11 @@ class Reporter:
         else:
             self._note(f"{event.tool}: {event.status} ({event.duration:.1f} s)")
 
-    def _note(self, text: str) -> None:
+    def _note(self, text: str, mark: str = "· ") -> None:
         """Progress, for a person who watches."""
         if not self._progress:
             return
-        line = shown(f"· {text}", STDERR).replace(b"\n", b" ")
+        line = shown(f"{mark}{text}", STDERR).replace(b"\n", b" ")
         self._to_stderr(b"\x1b[2m" + line + b"\x1b[0m\n" if self._dim else line + b"\n")
 
     def _complain(self, text: str, hint: str = "") -> None:

@@ -18,6 +18,7 @@ from gshtui.headless.line import STORE_ONLY
 from gshtui.headless.running import run, until_asked
 from gshtui.headless.surroundings import here, loaded_here, running
 from gshtui.settings import paths
+from gshtui.system import private_files
 
 if TYPE_CHECKING:
     from gshtui.bus.shell import ShellNote, ShellRecord
@@ -165,7 +166,7 @@ async def _export(file: str) -> int:
         if hub.store is None:
             return _no_record(hub)
         try:
-            descriptor = 1 if file == "-" else os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            descriptor = 1 if file == "-" else private_files.make_file(file)
             with os.fdopen(descriptor, "wb", closefd=descriptor != 1) as out:
                 count = 0
                 async for record in _all(hub.store):

@@ -145,7 +145,13 @@ def _look_at_zsh(facts: Facts) -> None:
 
 
 def _look_at_socket(facts: Facts, socket: Path) -> None:
+    configured, socket = socket, place.shells_socket(socket)
     facts.socket = str(socket)
+    if socket != configured:
+        facts.problems.append(
+            f"[general] socket_path is {configured}, in a folder where others could put a socket of theirs; "
+            f"shells report to {socket} instead."
+        )
     try:
         info = socket.lstat()
         folder = socket.parent.lstat()

@@ -87,8 +87,17 @@ def complaint(text: str, hint: str = "") -> bytes:
 
 
 def asked(question: str) -> bool:
-    """A person's yes to a question on their terminal; anything else is a no."""
-    write_all(STDERR, shown(f"{question} [y/N] ", STDERR))
+    """A person's yes to a question on their terminal; anything else is a no.
+
+    What was typed before the question could be read is no answer: it is thrown away, and the answer is taken after it.
+    """
+    from gshtui.headless.terminal_keys import TerminalKeys
+
+    write_all(STDERR, shown(question, STDERR))
+    with suppress(OSError), TerminalKeys() as terminal:
+        terminal.wait_for_quiet()
+        terminal.forget()
+    write_all(STDERR, b" [y/N] ")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
@@ -101,13 +110,20 @@ class Writer:
     def __init__(self, on_broken: Callable[[], None]) -> None:
         self.broken = False
         self._on_broken = on_broken
-        self._queue: SimpleQueue[tuple[int, bytes] | None] = SimpleQueue()
+        self._queue: SimpleQueue[tuple[int, bytes] | threading.Event | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._serve, name="stdout", daemon=True)
         self._thread.start()
 
     def write(self, data: bytes, number: int = STDOUT) -> None:
         """Have it written, in order. Returns at once."""
         self._queue.put((number, data))
+
+    def wait(self, over: Callable[[], bool]) -> None:
+        """Wait until what was given so far is written, or `over` says that nobody needs it. For a thread."""
+        written = threading.Event()
+        self._queue.put(written)
+        while not written.wait(0.1) and not over():
+            pass
 
     def close(self) -> None:
         """Wait until everything is written. For a thread: it blocks as long as the reader does."""
@@ -116,6 +132,9 @@ class Writer:
 
     def _serve(self) -> None:
         while (entry := self._queue.get()) is not None:
+            if isinstance(entry, threading.Event):
+                entry.set()
+                continue
             number, data = entry
             if number == STDOUT and self.broken:
                 continue

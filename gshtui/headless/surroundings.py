@@ -6,11 +6,14 @@ Problems of the configuration go to stderr, one sentence each; they never stop a
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gshtui.bus.event import Event
+from gshtui.bus.events.hub import FaultReported
+from gshtui.bus.faults import in_words
 from gshtui.headless.streams import STDERR, complain, is_terminal
 from gshtui.settings.paths import FolderError
 
@@ -46,12 +49,20 @@ def loaded_here(flags: Mapping[str, Any] | None = None) -> Loaded:
     return loaded
 
 
+def _say_faults(batch: Sequence[Event]) -> None:
+    """A fault that was isolated is said on stderr, beside whatever the command goes on to do."""
+    for event in batch:
+        if isinstance(event, FaultReported) and not event.shown:
+            complain(*in_words(event))
+
+
 @asynccontextmanager
 async def running(options: HubOptions) -> AsyncGenerator[Hub]:
     """A hub that is not started yet, and is stopped at the end, whatever happens."""
     from gshtui.hub.hub import Hub
 
     hub = Hub(options)
+    hub.bus.subscribe(_say_faults, FaultReported, name="faults")
     try:
         yield hub
     finally:

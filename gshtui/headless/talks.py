@@ -15,6 +15,7 @@ from pathlib import Path
 
 from gshtui.settings import paths
 from gshtui.shell import options
+from gshtui.system import private_files
 
 _KEPT = 7 * 86_400.0
 """Seconds that a conversation may be gone on with."""
@@ -46,8 +47,8 @@ class Talk:
         """Go on with this one."""
         with contextlib.suppress(OSError):
             options.folder(create=True)
-            self._file.parent.mkdir(mode=paths.PRIVATE, exist_ok=True)
-            self._file.write_text(session + "\n")
+            private_files.make_folder(self._file.parent)
+            private_files.write_whole(self._file, session.encode() + b"\n")
             for old in self._file.parent.iterdir():
                 if time.time() - old.stat().st_mtime > _KEPT:
                     old.unlink()

@@ -5,11 +5,15 @@ Needs the record, and refuses to start without. Started by the hub.
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 from gshtui.agents.fleet.ports import FleetError
 
 if TYPE_CHECKING:
+    from gshtui.agents.mail.room import MailRoom
+    from gshtui.agents.terminal_tools.reach import Reach
+    from gshtui.commands.registry import AnyCommand
     from gshtui.hub.hub import Hub
 
 
@@ -18,14 +22,30 @@ async def start_fleet(hub: Hub) -> None:
     if hub.store is None:
         raise FleetError("store", "Agents in terminals need the record.")
     from gshtui.agents.fleet.assembly import make_fleet  # what no first screen needs
-    from gshtui.agents.fleet.commands import commands
-    from gshtui.agents.mail import commands as mail_commands
-    from gshtui.agents.mail.room import MailRoom
-    from gshtui.agents.terminal_tools import commands as terminal_commands
+    from gshtui.agents.fleet.programs import Programs
+    from gshtui.agents.fleet.terminals import Terminals
 
+    store = hub.store
     visiting = "agents" not in hub.options.parts
-    mail = MailRoom(hub.bus, hub.store, here=hub.session_of, connected=hub.connected, visiting=visiting)
-    hub.fleet = make_fleet(
+    programs, terminals = Programs(), Terminals()
+
+    @functools.cache
+    def mail() -> MailRoom:
+        from gshtui.agents.mail.room import MailRoom
+
+        made = MailRoom(
+            hub.bus,
+            store,
+            here=hub.session_of,
+            connected=hub.connected,
+            terminals=terminals,
+            programs=programs,
+            visiting=visiting,
+        )
+        hub.parts.stops_with("mail", made.stop)
+        return made
+
+    fleet = hub.fleet = make_fleet(
         hub.bus,
         hub.store,
         hub.settings,
@@ -36,20 +56,41 @@ async def start_fleet(hub: Hub) -> None:
         hub=lambda: hub.socket,
         connected=hub.connected,
         gate=hub.gate,
+        programs=programs,
+        terminals=terminals,
         mail=mail,
     )
     hub.parts.stops_with("fleet", hub.fleet.stop)
-    hub.parts.stops_with("mail", mail.stop)
-    reach = terminal_commands.reach_of(hub.settings, mail.terminals, hub.store.agents)
-    hub.shared_shell = reach.shared
-    for command in (
-        *commands(hub.fleet, hub.ledger.entries),
-        *mail_commands.commands(mail.counter, hub.store, mail),
-        *terminal_commands.commands(reach, hub.settings.context.max_tool_output_bytes),
-    ):
-        hub.registry.register(command)
+
+    @functools.cache
+    def reach() -> Reach:
+        from gshtui.agents.terminal_tools.commands import reach_of
+
+        return reach_of(hub.settings, terminals, store.agents, programs=programs)
+
+    def agents() -> list[AnyCommand]:
+        from gshtui.agents.fleet.commands import commands
+
+        return commands(fleet, hub.ledger.entries)
+
+    def letters() -> list[AnyCommand]:
+        from gshtui.agents.mail.commands import commands
+
+        return commands(mail().counter, store, mail())
+
+    def typing() -> list[AnyCommand]:
+        from gshtui.agents.terminal_tools.commands import commands
+
+        return commands(reach(), hub.settings.context.max_tool_output_bytes)
+
+    if not visiting:
+        hub.shared_shell = reach().shared
+    hub.registry.offer(("spawn", "agent"), agents)
+    hub.registry.offer(("say", "talk", "report", "mail"), letters)
+    hub.registry.offer(("tmux", "terminal"), typing)
     if hub.relay is not None:
         rows = hub.fleet
         hub.relay.name_of = lambda id: row.name if (row := rows.get(id)) is not None else ""
     await hub.fleet.start()
-    await mail.start()
+    if not visiting:
+        await mail().start()

@@ -11,43 +11,34 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
-from gshtui.agents import commands as agent_commands
 from gshtui.agents.branch import BranchWatch
-from gshtui.agents.cli import commands as cli_commands
-from gshtui.agents.journal import Journal
 from gshtui.agents.ledger import Ledger
-from gshtui.agents.minds import Minds
-from gshtui.agents.native import commands as native_commands
-from gshtui.agents.native.relay import Relay, open_relay
-from gshtui.agents.roster import Roster
-from gshtui.agents.sessions import Sessions
-from gshtui.agents.skills import commands as skill_commands
-from gshtui.agents.tools import commands as tool_commands
-from gshtui.agents.tools.workspace import ToolConfig
 from gshtui.bus.bus import Bus
-from gshtui.bus.events.agent import ModelChangeRequested
 from gshtui.bus.events.hub import HubStarted, HubStopped, Noticed, PartFailed
-from gshtui.commands import config as config_commands
-from gshtui.commands import help as help_commands
+from gshtui.bus.faults import LoopFaults
 from gshtui.commands.declaration import Caller, Invocation, Outcome
 from gshtui.commands.execute import run_parsed
 from gshtui.commands.language import parse
 from gshtui.commands.registry import Registry
-from gshtui.guard.approval import Gate
-from gshtui.guard.grants import NoGrants, ProjectGrants
-from gshtui.hub.agents_part import start_agents
 from gshtui.hub.lifecycle import Lifecycle
 from gshtui.hub.options import HubOptions
-from gshtui.providers import commands as model_commands
-from gshtui.store import commands as session_commands
-from gshtui.store.messages import StoredMessage
-from gshtui.store.store import Store
+from gshtui.system.tasks import end_all
 
+# What a part needs is imported where it starts: a command of one part loads nothing of the others.
 if TYPE_CHECKING:
     from gshtui.agents.context.everywhere import Everywhere
     from gshtui.agents.fleet.fleet import Fleet
+    from gshtui.agents.journal import Journal
+    from gshtui.agents.minds import Minds
+    from gshtui.agents.native.relay import Relay
     from gshtui.agents.observing import Observing
+    from gshtui.agents.roster import Roster
+    from gshtui.agents.sessions import Sessions
     from gshtui.agents.shell_log.log import ShellLog
+    from gshtui.commands.registry import AnyCommand
+    from gshtui.guard.approval import Gate
+    from gshtui.store.messages import StoredMessage
+    from gshtui.store.store import Store
 
 
 class Hub:
@@ -57,6 +48,7 @@ class Hub:
         self.options = options
         self.settings = options.loaded.settings
         self.bus = Bus()
+        self._faults = LoopFaults(self.bus)
         self.registry = Registry()
         self.parts = Lifecycle(self.bus)
         self.project = options.loaded.project
@@ -81,7 +73,8 @@ class Hub:
     async def start(self) -> None:
         """Start the parts that the options name, in order. Never raises: what fails is in `failed` and on the bus."""
         started = time.monotonic()
-        await self.branch.look()
+        self._faults.install()
+        await self.parts.attempt("git branch", self.branch.look)
         for problem in self.options.loaded.problems:
             self.bus.publish(Noticed(level=problem.level, text=str(problem), about="settings"))
         steps: tuple[tuple[str, Callable[[], Awaitable[None]]], ...] = (
@@ -89,11 +82,11 @@ class Hub:
             ("guard", self._start_guard),
             ("socket", self._start_socket),
             ("providers", self._start_providers),
-            ("agents", lambda: start_agents(self)),
+            ("agents", self._start_agents),
             ("fleet", self._start_fleet),
             ("shell", self._start_shell),
         )
-        self._register_commands()
+        await self.parts.attempt("commands", self._offer_commands)
         for part, start in steps:
             if part in self.options.parts:
                 await self.parts.start(part, start)
@@ -110,10 +103,9 @@ class Hub:
         """Stop the parts in reverse. Turns in progress end as interrupted, and what was said is on disk."""
         await self.parts.stop()
         self.bus.publish(HubStopped())
-        await self.ledger.close()
-        await self.bus.close()
-        if self.store is not None:
-            await self.store.close()
+        store = [self.store.close] if self.store is not None else []
+        await end_all("the end of the hub", self.ledger.close, self.bus.close, *store)
+        self._faults.remove()
 
     @property
     def failed(self) -> dict[str, PartFailed]:
@@ -175,9 +167,9 @@ class Hub:
             await self.store.add_prompt(str(self.options.cwd), text)
 
     async def _start_store(self) -> None:
-        from gshtui.agents import approvals  # what no first screen needs
+        from gshtui.agents.journal import Journal
         from gshtui.agents.observing import Observing
-        from gshtui.agents.record_commands import commands as record_commands
+        from gshtui.store.store import Store
 
         observing = self.observing = Observing(self.bus, self.settings, os.environ, self.carries)
         self.parts.stops_with("log", observing.close)
@@ -190,14 +182,34 @@ class Hub:
         )
         self.journal = Journal(self.bus, self.store)
         observing.keep_usage(self.store)
-        for command in (
-            *session_commands.commands(self.store),
-            *record_commands(self.bus, self.store, self.settings, self.session_of, str(self.options.cwd)),
-            approvals.command(self.store, str(self.project), self.settings.agent.auto_approve),
-        ):
-            self.registry.register(command)
+        self._offer_record_commands(self.store)
+
+    def _offer_record_commands(self, store: Store) -> None:
+        """The commands that work on the record alone; the search and the list of things to do are the agents', too."""
+
+        def sessions() -> list[AnyCommand]:
+            from gshtui.store.commands import commands
+
+            return commands(store)
+
+        def record() -> list[AnyCommand]:
+            from gshtui.agents.record_commands import commands
+
+            return commands(self.bus, store, self.settings, self.session_of, str(self.options.cwd))
+
+        def approvals() -> list[AnyCommand]:
+            from gshtui.agents.approvals import command
+
+            return [command(store, str(self.project), self.settings.agent.auto_approve)]
+
+        self.registry.offer(("session", "resume"), sessions)
+        self.registry.offer(("usage", "cost", "search_context", "search", "logs", "output", "todo"), record)
+        self.registry.offer(("approvals", "permissions"), approvals)
 
     async def _start_guard(self) -> None:
+        from gshtui.guard.approval import Gate
+        from gshtui.guard.grants import NoGrants, ProjectGrants
+
         grants = NoGrants() if self.store is None else ProjectGrants(self.store, str(self.project))
         self.gate = Gate(
             self.bus,
@@ -208,6 +220,8 @@ class Hub:
         self.parts.stops_with("guard", self.gate.close)
 
     async def _start_socket(self) -> None:
+        from gshtui.agents.native.relay import open_relay
+
         answers = self.options.approvals == "ask" and not self.options.visiting
         self.relay = await open_relay(
             self.bus, self.gate, self.journal, self.options.cwd, self.project, answers=answers
@@ -215,19 +229,27 @@ class Hub:
         self.parts.stops_with("socket", self.relay.stop)
 
     async def _start_providers(self) -> None:
+        from gshtui.agents.minds import Minds
+
         self.minds = Minds(self.settings, os.environ)
         self.parts.stops_with("providers", self.minds.close)
         for problem in self.minds.catalog.problems:
             self.bus.publish(Noticed(level="warning", text=problem, about="models"))
-        for command in model_commands.commands(
-            self.minds.catalog,
-            self._change_model,
-            settings=self.settings,
-            environ=os.environ,
-            in_use=self.ledger.in_use,
-        ):
-            self.registry.register(command)
-        self._make_contexts(self.minds)
+        minds = self.minds
+
+        def models() -> list[AnyCommand]:
+            from gshtui.providers.commands import commands
+
+            return commands(
+                minds.catalog,
+                self._change_model,
+                settings=self.settings,
+                environ=os.environ,
+                in_use=self.ledger.in_use,
+            )
+
+        self.registry.offer(("model",), models)
+        self._make_contexts(minds)
 
     def carries(self, agent: str) -> bool:
         """Whether the agent lives in another process, which keeps what it does itself."""
@@ -243,29 +265,81 @@ class Hub:
     def _agent_names(self) -> list[str]:
         return [entry.agent for entry in self.ledger.entries()]
 
-    def _register_commands(self) -> None:
-        tools = ToolConfig.of(self.settings)
-        for command in (
-            *tool_commands.commands(tools),
-            *agent_commands.commands(
+    def _offer_commands(self) -> None:
+        """The commands that need no part of the hub; the parts offer their own when they start."""
+
+        def tools() -> list[AnyCommand]:
+            from gshtui.agents.tools.commands import commands
+            from gshtui.agents.tools.workspace import ToolConfig
+
+            return commands(ToolConfig.of(self.settings))
+
+        def agents() -> list[AnyCommand]:
+            from gshtui.agents.commands import commands
+
+            return commands(
                 self.bus,
                 self.ledger,
                 lambda: self.fleet.rows(everywhere=False) if self.fleet is not None else [],
                 self._context_facts,
-            ),
-            *native_commands.commands(self.bus),
-            *cli_commands.commands(),
-            *skill_commands.commands(),
-            *help_commands.commands(self.registry),
-            *config_commands.commands(self.options.loaded, publish=self.bus.publish),
+            )
+
+        def natives() -> list[AnyCommand]:
+            from gshtui.agents.native.commands import commands
+
+            return commands(self.bus)
+
+        def programs() -> list[AnyCommand]:
+            from gshtui.agents.cli.commands import commands
+
+            return commands()
+
+        def skills() -> list[AnyCommand]:
+            from gshtui.agents.skills.commands import commands
+
+            return commands()
+
+        def help() -> list[AnyCommand]:
+            from gshtui.commands.help import commands
+
+            return commands(self.registry)
+
+        def config() -> list[AnyCommand]:
+            from gshtui.commands.config import commands
+
+            return commands(self.options.loaded, publish=self.bus.publish)
+
+        def guard() -> list[AnyCommand]:
+            from gshtui.guard.commands import commands
+
+            return commands()
+
+        for names, make in (
+            (("read", "glob", "grep", "write", "edit", "bash", "git_worktree"), tools),
+            (("agents", "who", "status", "info", "clear", "new", "interrupt", "quit", "exit"), agents),
+            (("spawn_agent", "personas"), natives),
+            (("profiles", "hooks"), programs),
+            (("skills",), skills),
+            (("help", "?"), help),
+            (("config",), config),
+            (("guard",), guard),
         ):
-            self.registry.register(command)
+            self.registry.offer(names, make)
 
     def _change_model(self, provider: str, model: str) -> None:
+        from gshtui.bus.events.agent import ModelChangeRequested
+
         self.bus.publish(ModelChangeRequested(agent=self.options.agent, provider=provider, model=model))
 
+    async def _start_agents(self) -> None:
+        from gshtui.hub.agents_part import start_agents
+
+        if self.store is not None:
+            self.registry.get("todo")  # the lists of things to do hear of each conversation that is opened
+        await start_agents(self)
+
     async def _start_fleet(self) -> None:
-        from gshtui.hub.fleet_part import start_fleet  # what no first screen needs
+        from gshtui.hub.fleet_part import start_fleet
 
         await start_fleet(self)
 
@@ -277,16 +351,22 @@ class Hub:
     def _make_contexts(self, minds: Minds) -> None:
         if self.store is None or self.observing is None:
             return
-        from gshtui.agents.context.commands import commands  # what no first screen needs
         from gshtui.agents.context.making import make_contexts
 
-        self.contexts = make_contexts(
+        contexts = self.contexts = make_contexts(
             self.bus, self.store, self.settings.context, minds,
             lambda name: self.roster.get(name) if self.roster is not None else None,
             str(self.options.cwd), self.observing.redactor.redact,
         )  # fmt: skip
-        for command in commands(self.contexts, self.store.agent, self._agent_names):
-            self.registry.register(command)
+        find = self.store.agent
+
+        def cuts() -> list[AnyCommand]:
+            from gshtui.agents.context.commands import commands
+
+            return list(commands(contexts, find, self._agent_names))
+
+        names = "context timeline whatif carry compact prune forget clear_context pin unpin restore undo tune"
+        self.registry.offer(tuple(names.split()), cuts)
 
     async def _context_facts(self, agent: str) -> dict[str, Any] | None:
         if self.contexts is None:

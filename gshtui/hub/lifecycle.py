@@ -41,9 +41,20 @@ class Lifecycle:
         except (StoreError, ProviderError, FleetError, PlaceError) as error:
             self.fail(part, error.message, error.hint)
         except Exception as error:  # one part's fault must not take the window down
-            self.fail(part, f"{type(error).__name__}: {error}", "`gsh-tui doctor` says more.")
+            fault = self._bus.report(f"the start of {part}", error, shown=True)
+            self.fail(part, fault.why, f"`gsh-tui doctor` says more. {fault.details}")
         else:
             self._bus.publish(PartStarted(part=part, seconds=time.monotonic() - began))
+
+    async def attempt(self, what: str, do: Callable[[], Awaitable[object] | None]) -> None:
+        """Do a step between the parts. Never raises: without it the rest goes on, and says so."""
+        try:
+            waits = do()
+            if waits is not None:
+                await waits
+        except Exception as error:
+            fault = self._bus.report(f"the start of {what}", error, shown=True)
+            self.fail(what, fault.why, f"`gsh-tui doctor` says more. {fault.details}")
 
     def stops_with(self, part: str, stop: Callable[[], Awaitable[None]]) -> None:
         """What ends a part that runs now."""
@@ -62,5 +73,8 @@ class Lifecycle:
                     await stop()
             except TimeoutError:
                 self.fail(part, "it did not stop in time", "")
-            except (StoreError, ProviderError, FleetError, OSError) as error:
+            except (StoreError, ProviderError, FleetError, PlaceError, OSError) as error:
                 self.fail(part, str(error), "")
+            except Exception as error:  # the parts that are left stop all the same
+                fault = self._bus.report(f"the end of {part}", error, shown=True)
+                self.fail(part, f"it failed when it stopped: {fault.why}", fault.details)

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gshtui.guard.approval import Mode
-from gshtui.settings.load import Loaded
-
 if TYPE_CHECKING:
     from gshtui.context.ports import Contribute
+    from gshtui.guard.approval import Mode
+    from gshtui.settings.load import Loaded
 
 ALL_PARTS = frozenset({"store", "guard", "socket", "providers", "agents", "fleet", "shell"})
 

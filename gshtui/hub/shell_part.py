@@ -29,8 +29,8 @@ async def start_shell(hub: Hub) -> None:
         visiting=hub.options.visiting or hub.options.approvals != "ask",
         redact=redactor(hub.settings, os.environ).redact,
     )
-    await hub.shell_log.start()
     hub.parts.stops_with("shell", hub.shell_log.stop)
+    await hub.shell_log.start()
     if hub.settings.shell.watch_files and hub.options.approvals == "ask" and not hub.options.visiting:
         from gshtui.agents.shell_log.files import ProjectFiles
 

@@ -106,6 +106,8 @@ class Catalog:
             problems += found
         except FileNotFoundError:
             pass
+        except RecursionError:
+            problems.append(f"{path}: could not be read: it is nested too deeply.")
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             problems.append(f"{path}: could not be read: {error}.")
         return cls.of([*mine, *models], problems)

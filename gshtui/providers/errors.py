@@ -65,7 +65,7 @@ def seconds(value: str | None) -> float | None:
     """A `retry-after` header, or a duration such as `1.5s`; `None` when it says nothing that can be used."""
     if not value:
         return None
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*s?\s*", value)
+    match = re.fullmatch(r"\s*+(\d++(?:\.\d++)?)\s*+s?\s*+", value)
     if match:
         return float(match.group(1))
     return _until(value)

@@ -14,6 +14,7 @@ import msgspec
 
 from gshtui.bus.messages import Block, Message, Text, ToolCall, ToolResult, Usage
 from gshtui.providers.port import CallPart, Capabilities, Completed, Delta, Request, TextPart, estimate
+from gshtui.text.linear import Found, compiled
 
 MODEL = "offline"
 LABEL = "offline (no model)"
@@ -47,79 +48,77 @@ To talk to a model, set `ANTHROPIC_API_KEY`, `OPENAI_API_KEY` or `GEMINI_API_KEY
 _EXCERPT_LINES = 30
 
 
-def _bash(match: re.Match[str]) -> dict[str, Any]:
+def _bash(match: Found) -> dict[str, Any]:
     return {"command": match["rest"].strip()}
 
 
-def _read(match: re.Match[str]) -> dict[str, Any]:
+def _read(match: Found) -> dict[str, Any]:
     arguments: dict[str, Any] = {"path": _unquoted(match["path"])}
     if match["first"]:
         arguments |= {"start_line": int(match["first"]), "end_line": int(match["last"] or match["first"])}
     return arguments
 
 
-def _grep(match: re.Match[str]) -> dict[str, Any]:
+def _grep(match: Found) -> dict[str, Any]:
     arguments: dict[str, Any] = {"pattern": re.escape(_unquoted(match["text"]))}
     return arguments | {"path": _unquoted(match["path"])} if match["path"] else arguments
 
 
-def _glob(match: re.Match[str]) -> dict[str, Any]:
+def _glob(match: Found) -> dict[str, Any]:
     return {"pattern": _unquoted(match["rest"])}
 
 
-def _write(match: re.Match[str]) -> dict[str, Any]:
+def _write(match: Found) -> dict[str, Any]:
     return {"path": _unquoted(match["path"]), "content": match["text"].replace("\\n", "\n") + "\n"}
 
 
-def _edit(match: re.Match[str]) -> dict[str, Any]:
+def _edit(match: Found) -> dict[str, Any]:
     return {"path": _unquoted(match["path"]), "old_text": match["old"], "new_text": match["new"]}
 
 
-def _worktree(match: re.Match[str]) -> dict[str, Any]:
+def _worktree(match: Found) -> dict[str, Any]:
     return {"action": match["action"].lower()}
 
 
-def _spawn(match: re.Match[str]) -> dict[str, Any]:
+def _spawn(match: Found) -> dict[str, Any]:
     return {"prompt": match["rest"].strip()}
 
 
-def _failed(match: re.Match[str]) -> dict[str, Any]:
+def _failed(match: Found) -> dict[str, Any]:
     return {"source": "shell_history", "query": _unquoted(match["text"]), "exit_code": -1}
 
 
-def _ran(match: re.Match[str]) -> dict[str, Any]:
+def _ran(match: Found) -> dict[str, Any]:
     folder = {"cwd": _unquoted(match["folder"])} if match["folder"] else {}
     return {"source": "shell_history", **folder}
 
 
-def _said(match: re.Match[str]) -> dict[str, Any]:
+def _said(match: Found) -> dict[str, Any]:
     return {"source": "sessions", "query": _unquoted(match["text"])}
 
 
-_RULES: tuple[tuple[re.Pattern[str], str, Callable[[re.Match[str]], dict[str, Any]]], ...] = tuple(
-    (re.compile(pattern, re.IGNORECASE | re.DOTALL), tool, arguments)
-    for pattern, tool, arguments in (
-        (r"(?:run|\$)\s+(?P<rest>.+)", "bash", _bash),
-        (
-            r"read\s+(?P<path>'[^']+'|\"[^\"]+\"|\S+)(?:\s+(?:lines?\s+)?(?P<first>\d+)(?:\s*-\s*(?P<last>\d+))?)?",
-            "read",
-            _read,
-        ),
-        (r"find\s+(?P<text>'[^']+'|\"[^\"]+\"|.+?)(?:\s+in\s+(?P<path>\S+))?", "grep", _grep),
-        (r"(?:files|list)\s+(?P<rest>\S.*)", "glob", _glob),
-        (r"write\s+(?P<path>\S+):\s?(?P<text>.*)", "write", _write),
-        (r"edit\s+(?P<path>\S+):\s?(?P<old>.+?)\s=>\s(?P<new>.*)", "edit", _edit),
-        (r"worktree\s+(?P<action>list)", "git_worktree", _worktree),
-        (r"spawn\s+(?P<rest>.+)", "spawn_agent", _spawn),
-        (r"what\s+failed\s+in\s+(?:the\s+)?(?:last\s+)?(?P<text>.+?)\s*\??", "search_context", _failed),
-        (r"what\s+did\s+i\s+run(?:\s+before)?(?:\s+in\s+(?P<folder>\S+?))?\s*\??", "search_context", _ran),
-        (
-            r"what\s+did\s+we\s+(?:say|decide|discuss)\s+(?:about\s+)?(?P<text>.+?)\s*\??",
-            "search_context",
-            _said,
-        ),
-    )
+_RULES: tuple[tuple[str, str, Callable[[Found], dict[str, Any]]], ...] = (
+    (r"(?:run|\$)\s+(?P<rest>.+)", "bash", _bash),
+    (
+        r"read\s+(?P<path>'[^']+'|\"[^\"]+\"|\S+)(?:\s+(?:lines?\s+)?(?P<first>\d{1,9})(?:\s*-\s*(?P<last>\d{1,9}))?)?",
+        "read",
+        _read,
+    ),
+    (r"find\s+(?P<text>'[^']+'|\"[^\"]+\"|.+?)(?:\s+in\s+(?P<path>\S+))?", "grep", _grep),
+    (r"(?:files|list)\s+(?P<rest>\S.*)", "glob", _glob),
+    (r"write\s+(?P<path>\S+):\s?(?P<text>.*)", "write", _write),
+    (r"edit\s+(?P<path>\S+):\s?(?P<old>.+?)\s=>\s(?P<new>.*)", "edit", _edit),
+    (r"worktree\s+(?P<action>list)", "git_worktree", _worktree),
+    (r"spawn\s+(?P<rest>.+)", "spawn_agent", _spawn),
+    (r"what\s+failed\s+in\s+(?:the\s+)?(?:last\s+)?(?P<text>.+?)\s*\??", "search_context", _failed),
+    (r"what\s+did\s+i\s+run(?:\s+before)?(?:\s+in\s+(?P<folder>\S+?))?\s*\??", "search_context", _ran),
+    (
+        r"what\s+did\s+we\s+(?:say|decide|discuss)\s+(?:about\s+)?(?P<text>.+?)\s*\??",
+        "search_context",
+        _said,
+    ),
 )
+"""Matched against the whole text, whatever its case, by a linear engine: a prompt may be pasted from anywhere."""
 
 
 def _unquoted(text: str) -> str:
@@ -198,17 +197,20 @@ def answer(request: Request) -> tuple[Block, ...]:
 def _calls(text: str, position: int) -> list[ToolCall]:
     """The calls of a prompt: of the whole text, or of each of its lines; nothing unless every line is understood."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    found = [_call(line, f"offline-{position}-{index}") for index, line in enumerate(lines)]
-    whole = [call for call in found if call is not None]
-    if len(whole) == len(found):
-        return whole
+    found: list[ToolCall] = []
+    for index, line in enumerate(lines):
+        if (call := _call(line, f"offline-{position}-{index}")) is None:
+            break
+        found.append(call)
+    else:
+        return found
     first = _call(text, f"offline-{position}-0")
     return [first] if first is not None else []
 
 
 def _call(text: str, id: str) -> ToolCall | None:
     for pattern, tool, arguments in _RULES:
-        if (match := pattern.fullmatch(text)) is not None:
+        if (match := compiled(f"(?is){pattern}").fullmatch(text)) is not None:
             return ToolCall(id, tool, arguments(match))
     return None
 

@@ -147,9 +147,16 @@ async def _lines(response: Any) -> AsyncIterator[Any]:
         *whole, held = held.split(b"\n")
         for line in whole:
             if line.strip():
-                yield json.loads(line)
+                yield _data(line)
     if held.strip():
-        yield json.loads(held)
+        yield _data(held)
+
+
+def _data(line: bytes) -> Any:
+    try:
+        return json.loads(line)
+    except RecursionError as error:
+        raise ValueError("a line that is nested too deeply") from error
 
 
 def _refuse(origin: Origin, response: Any, text: str) -> None:
@@ -158,7 +165,7 @@ def _refuse(origin: Origin, response: Any, text: str) -> None:
         return
     try:
         said = str(json.loads(text).get("error", ""))
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         said = text
     raise from_status(
         origin, response.status_code, message=said, retry_after=seconds(response.headers.get("retry-after"))

@@ -28,6 +28,7 @@ ErrorKind = Literal[
     "garbage",
     "refusal",
     "missing",
+    "bug",
 ]
 
 

@@ -10,6 +10,9 @@ import json
 from typing import Any
 from urllib.parse import urlsplit
 
+_LARGEST = 4 << 20
+"""Bytes of an answer."""
+
 
 async def ollama_models(base: str, wait: float) -> list[str] | None:
     """Names of the models that an Ollama at this address has installed; `None`: none answers within `wait` seconds."""
@@ -46,6 +49,14 @@ async def _get(base: str, path: str) -> Any:
         status, _, _ = (await reader.readuntil(b"\r\n\r\n")).partition(b"\r\n")
         if b" 200" not in status:
             raise ValueError("not this kind of server")
-        return json.loads(await reader.read())
+        body = b""
+        while piece := await reader.read(1 << 16):
+            body += piece
+            if len(body) > _LARGEST:
+                raise ValueError("not this kind of server")
+        try:
+            return json.loads(body)
+        except RecursionError as error:
+            raise ValueError("not this kind of server") from error
     finally:
         writer.close()

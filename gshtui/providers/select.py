@@ -36,6 +36,8 @@ class Choice:
     """For people: `Claude Sonnet 5.5`."""
     why: str
     """One sentence: why this one."""
+    instead_of: str = ""
+    """The configured model, where that is no longer served and this one took its place."""
 
 
 async def choose(
@@ -165,14 +167,17 @@ class _Chooser:
             return await self._with_ollama(candidate, model, why)
         if not candidate.keyed:
             raise no_key(LABELS[candidate.api], candidate.key_variable)
+        gone = ""
         if model:
             name = self._full_name(candidate, model)
         else:
             name, note = await self._default(candidate)
             why += note
+            if name != candidate.default_model and self._gone(candidate.default_model):
+                gone = candidate.default_model
         entry = self.catalog.find(name, candidate.api)
         provider = made(candidate, self.catalog, self.deadlines, self.backoff)
-        return Choice(provider, name, entry.label if entry is not None and entry.label else name, why)
+        return Choice(provider, name, entry.label if entry is not None and entry.label else name, why, gone)
 
     def _full_name(self, candidate: Candidate, model: str) -> str:
         """An alias becomes its model; a name that belongs to another API is refused, one that nobody knows is not."""

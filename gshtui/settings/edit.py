@@ -5,8 +5,6 @@ The value is checked first; a file that is not valid TOML is not touched; a file
 
 from __future__ import annotations
 
-import contextlib
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -16,6 +14,7 @@ from gshtui.settings.keys import FREE_TABLES, TABLES, from_text, nested, split
 from gshtui.settings.problem import Origin
 from gshtui.settings.reading import read_toml
 from gshtui.settings.tables import Provider
+from gshtui.system import private_files
 
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
@@ -66,20 +65,12 @@ def make_ready() -> Path:
 def write(file: Path, text: str) -> None:
     """Replace the file whole; a link is followed, and the file behind it is replaced. Raises `EditError`."""
     target = file.resolve()
-    fresh = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         if not target.parent.is_dir():
             paths.config_dir(create=True)
         mode = target.stat().st_mode & 0o777 if target.exists() else 0o600
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
-        with os.fdopen(os.open(fresh, flags, mode), "w", encoding="utf-8", newline="") as out:
-            out.write(text)
-            out.flush()
-            os.fsync(out.fileno())
-        fresh.replace(target)
+        private_files.write_whole(target, text.encode(), mode=mode, sync=True)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            fresh.unlink()
         raise EditError(f"{file} cannot be written: {error.strerror or error}.") from error
 
 

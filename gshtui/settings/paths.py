@@ -10,8 +10,10 @@ import os
 import stat
 from pathlib import Path
 
+from gshtui.system import private_files
+
 NAME = "gsh"
-PRIVATE = 0o700
+PRIVATE = private_files.FOLDER
 
 
 class FolderError(OSError):
@@ -117,7 +119,7 @@ def _is_folder(path: Path) -> bool:
 def _made(folder: Path, *, tighten: bool) -> Path:
     """Make the folder with its parents, 0700; with `tighten`, take the rights of others away from an old one."""
     try:
-        folder.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
+        private_files.make_folder(folder)
         mode = stat.S_IMODE(folder.stat().st_mode)
         if tighten and mode & 0o077:
             folder.chmod(mode & PRIVATE)

@@ -148,13 +148,19 @@ class Python(Table):
 class Context(Table):
     """What is sent to a model, and how it is cut to fit."""
 
-    max_events: Count = Field(default=100, description="Shell events to keep in context.", json_schema_extra=LOWER)
+    max_events: Count = Field(
+        default=100,
+        description="Shell events (commands, notes, changes) told to an agent at most.",
+        json_schema_extra=LOWER,
+    )
     max_tokens: Positive = Field(
-        default=8000, description="Tokens of shell events in context.", json_schema_extra=LOWER
+        default=8000, description="Tokens of shell events told to an agent at most.", json_schema_extra=LOWER
     )
     include_stdout: bool = Field(default=True, description="Include commands' output.", json_schema_extra=FALSE)
     stdout_max_lines: Count = Field(
-        default=50, description="Lines of output for each command.", json_schema_extra=LOWER
+        default=50,
+        description="Lines of a command's output that are kept; agents are told those of failed ones.",
+        json_schema_extra=LOWER,
     )
     max_tool_output_bytes: Count = Field(
         default=30_000,

@@ -1,6 +1,8 @@
-"""Which folders' own configuration may count: those that a person trusted, with the very content they trusted.
+"""Which folders' own files may count: those that a person trusted, with the very content they trusted.
 
-Kept in the data folder, 0600, written whole or not at all. Trusting starts nothing. Changed content is untrusted again.
+What a folder brings are its configuration, the files that agents are given (`AGENTS.md` and their like), its skills and
+its personas; each is listed with its hash. What is changed or new since is untrusted again, and the rest still counts.
+Kept in the data folder, 0600, written whole or not at all. Trusting starts nothing.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import fcntl
 import hashlib
 import json
 import os
+import stat
 import time
 from collections.abc import Generator
 from pathlib import Path
@@ -17,8 +20,18 @@ from typing import Any, Literal, cast
 
 from gshtui.settings import paths
 from gshtui.settings.reading import read_bytes
+from gshtui.system import private_files
 
 State = Literal["trusted", "changed", "untrusted"]
+MEMORY_NAMES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
+"""Files that agents are given, in any folder of a project."""
+BROUGHT_FOLDERS = (".gsh/skills", ".claude/skills", ".gsh/agents")
+"""Folders of a project whose every file may come into a prompt, or be run."""
+_ENTRIES = 20_000
+"""Entries of a project that are looked through for files that it brings."""
+_PASSED_BY = frozenset((".git", "node_modules", ".venv", "venv", "__pycache__", ".tox", "target"))
+_LONGEST = 4 * 1024 * 1024
+_UNREADABLE = "unreadable"
 
 
 class TrustError(OSError):
@@ -46,12 +59,103 @@ def state(root: Path, raw: bytes | None) -> State:
     return "trusted" if cast("dict[str, Any]", entry).get("hash") == digest(raw) else "changed"
 
 
-def trust(root: Path, raw: bytes | None) -> None:
-    """Trust the folder with this content of its configuration. Raises `TrustError`."""
+def trust(root: Path, raw: bytes | None, files: dict[str, str] | None = None) -> None:
+    """Trust the folder with this content of its configuration, and of what else it brings.
+
+    Args:
+        root: the folder.
+        raw: its configuration as the person has seen it.
+        files: what `brought` gave when they saw it; as it is now, when not given.
+
+    Raises:
+        TrustError: the list cannot be read or written.
+    """
+    files = brought(root) if files is None else files
     with _locked():
         folders = _read()
-        folders[str(root.resolve())] = {"hash": digest(raw), "at": int(time.time())}
+        folders[str(root.resolve())] = {"hash": digest(raw), "files": files, "at": int(time.time())}
         _write(folders)
+
+
+def brought(root: Path) -> dict[str, str]:
+    """The files that the folder brings into prompts, by their place in it, with their hashes. Blocks for a moment."""
+    found: dict[str, str] = {}
+    waiting, looked = [root], 0
+    while waiting and looked < _ENTRIES:
+        folder = waiting.pop()
+        with contextlib.suppress(OSError), os.scandir(folder) as entries:
+            for entry in sorted(entries, key=lambda entry: entry.name):
+                looked += 1
+                if entry.is_dir(follow_symlinks=False):
+                    if entry.name not in _PASSED_BY and not entry.name.startswith("."):
+                        waiting.append(Path(entry.path))
+                elif entry.name in MEMORY_NAMES:
+                    found[_name(root, Path(entry.path))] = _hash(Path(entry.path))
+    for name in BROUGHT_FOLDERS:
+        for path in files_in(root / name):
+            found[_name(root, path)] = _hash(path)
+    return dict(sorted(found.items()))
+
+
+def files_in(folder: Path) -> list[Path]:
+    """Every file below a folder of things that are brought; of a link, what it leads to."""
+    found: list[Path] = []
+    for path, folders, names in os.walk(folder, followlinks=False):
+        folders.sort()
+        found += [Path(path, name) for name in sorted(names)]
+        if len(found) > _ENTRIES:
+            break
+    return found
+
+
+def file_state(root: Path, path: Path, *, within: Path | None = None) -> State:
+    """Whether a file that the folder brings is trusted as it is now. A list that cannot be read trusts nothing.
+
+    `within`: where the file's place is counted from; `root`, when not given (a worktree has places of its own).
+    """
+    try:
+        entry = _read().get(str(root.resolve()))
+    except TrustError:
+        return "untrusted"
+    if not isinstance(entry, dict):
+        return "untrusted"
+    files: Any = cast("dict[str, Any]", entry).get("files")
+    listed = cast("dict[str, Any]", files) if isinstance(files, dict) else {}
+    before, now = listed.get(_name(within or root, path)), _hash(path)
+    # What cannot be read cannot say anything either; the reader says why.
+    return "trusted" if before is not None and now in (before, _UNREADABLE) else "changed"
+
+
+def differences(root: Path, now: dict[str, str]) -> list[tuple[str, Literal["new", "changed", "removed"]]]:
+    """What is otherwise than it was trusted, by its place. Raises `TrustError`."""
+    entry: Any = _read().get(str(root.resolve()))
+    files: Any = cast("dict[str, Any]", entry).get("files") if isinstance(entry, dict) else None
+    listed = cast("dict[str, Any]", files) if isinstance(files, dict) else {}
+    found: list[tuple[str, Literal["new", "changed", "removed"]]] = []
+    for name in sorted({*listed, *now}):
+        if listed.get(name) != now.get(name):
+            found.append((name, "new" if name not in listed else "removed" if name not in now else "changed"))
+    return found
+
+
+def _name(root: Path, path: Path) -> str:
+    for base in (root, root.resolve()):
+        if path.is_relative_to(base):
+            return os.fsencode(path.relative_to(base)).decode("utf-8", "backslashreplace")
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def _hash(path: Path) -> str:
+    """What identifies the file's content; what is no readable file has a mark that no content has."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as file:
+            info = os.fstat(descriptor)
+            if not stat.S_ISREG(info.st_mode):
+                return "no file"
+            return f"{hashlib.sha256(file.read(_LONGEST)).hexdigest()}:{info.st_size}"
+    except OSError:
+        return _UNREADABLE
 
 
 def revoke(root: Path) -> bool:
@@ -83,17 +187,9 @@ def _read() -> dict[str, Any]:
 
 def _write(folders: dict[str, Any]) -> None:
     target = file()
-    fresh = target.with_name(f"{target.name}.{os.getpid()}")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
-        with os.fdopen(os.open(fresh, flags, 0o600), "w", encoding="utf-8") as out:
-            json.dump({"version": 1, "folders": folders}, out, indent=1)
-            out.flush()
-            os.fsync(out.fileno())
-        fresh.replace(target)
+        private_files.write_whole(target, json.dumps({"version": 1, "folders": folders}, indent=1).encode(), sync=True)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            fresh.unlink()
         raise TrustError(f"{target} cannot be written: {error.strerror or error}.") from error
 
 
@@ -102,7 +198,7 @@ def _locked() -> Generator[None]:
     """One writer at a time, among all processes of this user."""
     try:
         folder = paths.data_dir()
-        descriptor = os.open(folder / "trusted.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        descriptor = private_files.open_file(folder / "trusted.lock", os.O_RDWR)
     except OSError as error:
         raise TrustError(f"{file()} cannot be written: {error.strerror or error}.") from error
     try:

@@ -17,6 +17,7 @@ from gshtui.shell import proof
 from gshtui.shell.lines import BadLine, Lines, number_of, of_line, to_line
 from gshtui.shell.peer import Peer
 from gshtui.shell.table import KINDS, Kind
+from gshtui.system.tasks import report
 
 if TYPE_CHECKING:
     from gshtui.shell.listener import Listener
@@ -102,6 +103,9 @@ class Connection:
             await self.part()
         except OSError:
             pass  # the other side is gone
+        except Exception as error:  # a fault of ours: it may come back
+            report(f"the connection of {self.name or 'a process'}", error)
+            self.say(error="the hub failed; come again")
         finally:
             if self._overrun is not None:
                 self._overrun.cancel()
@@ -187,6 +191,11 @@ class Connection:
             self._event(event, number)
         except (BadLine, wire.WireError) as why:
             self.refuse(str(why))
+        except Refused:
+            raise
+        except Exception as error:  # a fault of ours: this line is lost, and is not sent again and again
+            report(f"the connection of {self.name or self.kind.name}", error)
+            self.refuse("the hub failed at this line")
 
     def _event(self, event: Event, number: int) -> None:
         assert self.kind is not None

@@ -1,7 +1,8 @@
 """What git ignores: the rules of `.gitignore` (and `.ignore`) files, the innermost that says anything decides.
 
-Owns reading them; an unreadable file, or a rule that is no pattern, is passed by. Called by the walks of the tools and
-by the watch of the project's files.
+Owns reading them; an unreadable file, or a rule that is no pattern, is passed by. The rules are matched by RE2: a
+repository's files are anybody's words, and must not take for ever. Called by the walks of the tools and by the watch
+of the project's files.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from gshtui.text import linear
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -32,7 +35,10 @@ def ignored(path: str, is_folder: bool, rules: tuple[Rules, ...]) -> bool:
     """Whether git would pass the path by; the innermost rules that say anything decide."""
     for rule in reversed(rules):
         relative = path[len(rule.base) :] + ("/" if is_folder else "")
-        verdict = rule.spec.check_file(relative).include
+        try:
+            verdict = rule.spec.check_file(relative).include
+        except UnicodeEncodeError:  # a name that is no UTF-8
+            verdict = rule.spec.check_file(relative.encode("utf-8", "replace").decode()).include
         if verdict is not None:
             return verdict
     return False
@@ -70,19 +76,23 @@ def _load(file: str, base: str) -> Rules | None:
             lines = opened.read().split("\n")
     except OSError:
         return None
+    return Rules(base.rstrip("/") + "/", _spec(lines))
+
+
+def _spec(lines: list[str]) -> GitIgnoreSpec:
     from pathspec import GitIgnoreSpec  # many modules, and many folders have no rules
 
     try:
-        return Rules(base.rstrip("/") + "/", GitIgnoreSpec.from_lines(lines))
-    except (ValueError, re.error):  # a rule that is no pattern; git would pass by that one only
-        return Rules(base.rstrip("/") + "/", GitIgnoreSpec.from_lines(line for line in lines if _is_rule(line)))
+        return GitIgnoreSpec.from_lines(lines, backend="re2")
+    except (ValueError, re.error, linear.refusal()):  # a rule that is no pattern; git would pass by that one only
+        return GitIgnoreSpec.from_lines((line for line in lines if _is_rule(line)), backend="re2")
 
 
 def _is_rule(line: str) -> bool:
     from pathspec import GitIgnoreSpec
 
     try:
-        GitIgnoreSpec.from_lines([line])
-    except (ValueError, re.error):
+        GitIgnoreSpec.from_lines([line], backend="re2")
+    except (ValueError, re.error, linear.refusal()):
         return False
     return True

@@ -23,6 +23,7 @@ from gshtui.shell import proof
 from gshtui.shell.lines import BadLine, Lines, number_of, of_line, to_line
 from gshtui.shell.outbox import Outbox
 from gshtui.shell.peer import peer_of
+from gshtui.system.tasks import keep_on, report
 
 CONNECT_WITHIN = 5.0
 """Seconds for a hub to accept and welcome."""
@@ -91,7 +92,7 @@ class Link:
 
     def start(self) -> None:
         """Begin to look for a hub."""
-        self._life = asyncio.get_running_loop().create_task(self._live(), name="link")
+        self._life = keep_on(self._live, "the link to the hub")
 
     def publish(self, event: Event) -> int:
         """Have an event delivered, in order, once. Never blocks. Its number, 0 when there was no room for it."""
@@ -201,6 +202,11 @@ class Link:
                         raise line
                     self._hear(of_line(line), hub)
                 except (BadLine, wire.WireError):
+                    self.ignored += 1
+                except LinkError:
+                    raise
+                except Exception as error:  # a fault of ours costs this line
+                    report("the link to the hub", error)
                     self.ignored += 1
             if self._seen[hub] != acked:
                 acked = self._seen[hub]

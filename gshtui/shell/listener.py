@@ -11,6 +11,7 @@ import resource
 import socket
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -21,6 +22,7 @@ from gshtui.shell.connection import Connection
 from gshtui.shell.lines import to_line
 from gshtui.shell.peer import peer_of
 from gshtui.shell.place import HubEntry, InUse, PlaceError
+from gshtui.system.tasks import end_all
 
 _MOST = 2_048
 """Connections at once, where the system allows so many open files."""
@@ -210,7 +212,7 @@ class Listener:
         finally:
             del self._open[connection]
             if connection.welcomed and connection.kind is not None:
-                self.visitor(connection.kind.name).gone(connection)
+                await end_all("the socket", partial(self.visitor(connection.kind.name).gone, connection))
 
 
 def _most() -> int:

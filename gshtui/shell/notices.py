@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 from gshtui.shell import options
+from gshtui.system import private_files
 
 _SHELL = re.compile(r"[0-9A-Za-z-]{1,100}")
 _MOST = 8_192
@@ -36,9 +37,8 @@ def file_of(shell: str) -> Path | None:
 def leave(file: Path, text: str) -> None:
     """Add a line to the file. Nothing happens when it is full, or cannot be written: it is only a courtesy."""
     line = "".join(letter if letter.isprintable() else " " for letter in text)[:500].encode() + b"\n"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     with contextlib.suppress(OSError):
-        descriptor = os.open(file, flags, 0o600)
+        descriptor = private_files.open_file(file, os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK)
         try:
             if os.fstat(descriptor).st_size < _MOST:
                 os.write(descriptor, line)

@@ -12,6 +12,8 @@ from pathlib import Path
 
 from gshtui.settings import paths
 from gshtui.settings.model import Settings
+from gshtui.shell.place import shells_socket
+from gshtui.system import private_files
 
 _SPECIAL = frozenset("<(|)>^#~[]*?=-!\\")
 """What means something in zsh's patterns; before anything else a backslash would stand for itself."""
@@ -23,16 +25,16 @@ def folder(*, create: bool = False) -> Path:
     """Where the plugins look. Raises `FolderError`."""
     found = paths.state_dir(create=create) / "shell"
     if create:
-        found.mkdir(mode=paths.PRIVATE, exist_ok=True)
+        private_files.make_folder(found)
     return found
 
 
 def lines(settings: Settings) -> list[str]:
     """The file's lines, `name=value`."""
     found = [f"{name}={settings.keybindings.get(name, '')}" for name in KEYS]
-    place = settings.general.socket_path
-    if place != paths.runtime_dir(create=False) / "gsh.sock":  # its default may be another one in another session
-        found.append(f"socket={place}")
+    socket = shells_socket(settings.general.socket_path)
+    if socket != paths.runtime_dir(create=False) / "gsh.sock":  # its default may be another one in another session
+        found.append(f"socket={socket}")
     if not settings.shell.notices:
         found.append("notices=no")
     found += [f"ignore={zsh_pattern(pattern)}" for pattern in settings.shell.ignore if pattern]
@@ -47,12 +49,7 @@ def write(settings: Settings) -> Path:
     with contextlib.suppress(OSError):
         if file.read_bytes() == text:
             return file
-    fresh = file.with_name(f"options.{os.getpid()}")
-    fresh.unlink(missing_ok=True)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    with os.fdopen(os.open(fresh, flags, 0o600), "wb") as out:
-        out.write(text)
-    fresh.replace(file)
+    private_files.write_whole(file, text)
     return file
 
 
@@ -63,7 +60,7 @@ def paused() -> bool:
 
 def pause() -> None:
     """Record nothing from now on, in any shell. Raises `OSError`."""
-    (folder(create=True) / "paused").touch(mode=0o600)
+    os.close(private_files.open_file(folder(create=True) / "paused", os.O_WRONLY))
 
 
 def resume() -> None:

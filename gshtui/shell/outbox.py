@@ -12,6 +12,7 @@ from collections import deque
 from pathlib import Path
 
 from gshtui.shell.lines import numbered
+from gshtui.system import private_files
 
 IN_MEMORY = 4 * 1024 * 1024
 ON_DISK = 256 * 1024 * 1024
@@ -101,8 +102,7 @@ class Outbox:
             if self._file is None:
                 with contextlib.suppress(FileNotFoundError):
                     self._path.unlink()  # of an earlier life; what it held is in the record
-                flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-                self._file = os.open(self._path, flags, 0o600)
+                self._file = private_files.make_file(self._path)
             done = os.pwrite(self._file, line, self._written)
         except OSError:
             return False

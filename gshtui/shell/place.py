@@ -19,6 +19,7 @@ from pathlib import Path
 import msgspec
 
 from gshtui.settings import paths
+from gshtui.system import private_files
 
 _PATH_LIMIT = 104 if sys.platform == "darwin" else 108
 """Bytes of a socket's path, with the zero behind it."""
@@ -58,6 +59,19 @@ def folder() -> Path:
         return paths.runtime_dir()
     except OSError as error:
         raise PlaceError(str(error)) from error
+
+
+def shells_socket(configured: Path) -> Path:
+    """The socket that shells report to: the configured one, or the default where others can write to its folder.
+
+    In such a folder (`/tmp`, say) anybody could put a socket of their own in its place, so nobody is sent there.
+    """
+    try:
+        found = configured.parent.stat()
+    except OSError:
+        return configured  # it is made when it is needed, or its fault is told then
+    shared = found.st_uid != os.getuid() or bool(stat.S_IMODE(found.st_mode) & 0o022)
+    return paths.runtime_dir(create=False) / "gsh.sock" if shared else configured
 
 
 def own_name(number: int = 0) -> str:
@@ -114,12 +128,7 @@ def identity(path: Path) -> tuple[int, int]:
 def announce(entry: HubEntry) -> None:
     """Write the hub's entry beside its socket, whole or not at all. Raises `OSError`."""
     target = Path(entry.socket).with_suffix(".json")
-    fresh = target.with_suffix(f".{os.getpid()}.new")
-    fresh.unlink(missing_ok=True)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    with os.fdopen(os.open(fresh, flags, 0o600), "wb") as out:
-        out.write(msgspec.json.encode(entry))
-    fresh.replace(target)
+    private_files.write_whole(target, msgspec.json.encode(entry))
 
 
 def withdraw(socket_path: Path) -> None:
@@ -133,7 +142,7 @@ def hubs(where: Path) -> list[HubEntry]:
     found: list[HubEntry] = []
     with contextlib.suppress(OSError):
         for file in where.glob("hub-*.json"):
-            with contextlib.suppress(OSError, msgspec.DecodeError):
+            with contextlib.suppress(OSError, msgspec.DecodeError, RecursionError):
                 entry = msgspec.json.decode(_read(file), type=HubEntry)
                 if entry.socket == str(file.with_suffix(".sock")):
                     found.append(entry)
@@ -201,8 +210,7 @@ def _read(file: Path) -> bytes:
 @contextlib.contextmanager
 def _locked(where: Path) -> Generator[None]:
     """One process at a time changes what is in the folder."""
-    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-    descriptor = os.open(where / "hubs.lock", flags, 0o600)
+    descriptor = private_files.open_file(where / "hubs.lock", os.O_RDWR)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield

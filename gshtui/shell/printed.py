@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 _STYLE = re.compile(r"\x1b\[[0-9;:]*m|\x1b\]8;[^\x1b\x07]*(?:\x1b\\|\x07)|[\x0e\x0f]")
-_NO_NEWLINE = re.compile(r"(?:\x1b\[[0-9;:]*m)*\x1b\[(?:[0-9;:]*;)?7m[%#](?:\x1b\[[0-9;:]*m)+\s*\Z")
+_NO_NEWLINE = re.compile(r"(?:\x1b\[[0-9;:]*m){0,8}\x1b\[(?:[0-9;:]*;)?7m[%#](?:\x1b\[[0-9;:]*m)+\s*\Z")
 """What zsh prints behind a last line that had no newline."""
 _MARK = "[redacted]"
 _RIGHT = re.compile(r"\s*\Z|\s{2,}\S")

@@ -16,6 +16,7 @@ from pathlib import Path
 from gshtui.settings import paths
 from gshtui.shell import place
 from gshtui.shell.place import PlaceError
+from gshtui.system import private_files
 
 
 class Seat:
@@ -70,8 +71,7 @@ class Seat:
         folder = self.path.parent
         try:
             _ours_alone(folder)
-            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-            descriptor = os.open(self.path.with_name(f"{self.path.name}.lock"), flags, 0o600)
+            descriptor = private_files.open_file(self.path.with_name(f"{self.path.name}.lock"), os.O_RDWR)
         except OSError as error:
             why = str(error) if isinstance(error, paths.FolderError) else f"{folder}: {error.strerror or error}."
             raise PlaceError(f"Shells cannot report: {why}", hint="Set [general] socket_path.") from error
@@ -90,7 +90,7 @@ def _ours_alone(folder: Path) -> None:
     if folder == paths.runtime_dir(create=False):
         paths.runtime_dir()
         return
-    folder.mkdir(mode=paths.PRIVATE, parents=True, exist_ok=True)
+    private_files.make_folder(folder)
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode):
         raise paths.FolderError(f"{folder} is a link or a file, not a folder.")

@@ -74,6 +74,7 @@ KINDS: dict[str, Kind] = {
                 context.BlockRestored,
                 context.BudgetReached,
                 hub.Noticed,
+                hub.FaultReported,
                 session.SessionOpened,
                 session.SessionTitled,
                 session.SessionClosed,

@@ -18,6 +18,7 @@ from gshtui.store.errors import StoreError, from_sqlite, is_index_damage
 from gshtui.store.files import beside
 from gshtui.store.opening import CHECK_AT_OPEN
 from gshtui.store.writer import Writer
+from gshtui.system.tasks import start_job
 
 BEGIN_AFTER = 5.0
 """Seconds; a command that is done sooner does not read the whole file."""
@@ -44,7 +45,7 @@ class Checker:
             return
         checked = beside(path, ".checked")
         if not checked.exists() or abs(time.time() - checked.stat().st_mtime) > CHECK_EVERY:
-            self._task = asyncio.get_running_loop().create_task(self._background(), name="store:check")
+            self._task = start_job(self._background(), "the check of the record")
 
     async def stop(self) -> None:
         """End a check that is under way."""

@@ -10,7 +10,7 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from pydantic import Field
@@ -26,14 +26,17 @@ from gshtui.commands.declaration import (
     Outcome,
     Parameters,
     UsageError,
+    synonyms,
 )
 from gshtui.commands.schema import FOR_PEOPLE
 from gshtui.store import export, listing
 from gshtui.store.errors import StoreError
 from gshtui.store.sessions import SessionInfo
 from gshtui.store.store import Store
+from gshtui.system import private_files
 
 Action = Literal["ls", "show", "resume", "rm", "export", "search", "rename"]
+SYNONYMS = {"list": "ls", "remove": "rm", "delete": "rm"}
 _LOOKING = frozenset({"ls", "show", "search"})
 _SHOWN_IDS = 50
 
@@ -41,7 +44,9 @@ _SHOWN_IDS = 50
 class SessionParameters(Parameters):
     """What to do with which conversation."""
 
-    action: Action = Field(default="ls", description="Agents may use ls, show and search.")
+    action: Annotated[Action, synonyms(SYNONYMS)] = Field(
+        default="ls", description="Agents may use ls, show and search."
+    )
     target: str = Field(
         default="",
         description="An id, or its beginning or end; the words to look for (search). Empty: the current one.",
@@ -161,9 +166,8 @@ async def _resume(store: Store, invocation: Invocation, parameters: SessionParam
 async def _rm(store: Store, invocation: Invocation, parameters: SessionParameters) -> Outcome:
     if not parameters.target:
         raise UsageError("Name the conversation to remove.", hint="`session ls` lists them.")
-    found = {
-        info.id: info for name in (parameters.target, *parameters.text.split()) if (info := await store.session(name))
-    }
+    names = (parameters.target, *parameters.text.split())
+    found = {info.id: info for name in names if (info := await _wanted(store, invocation, name))}
     if invocation.session in found:
         raise CommandError("This conversation is open here.", hint="Start a new one first, then remove this one.")
     for session in found:
@@ -187,9 +191,7 @@ async def _export(store: Store, invocation: Invocation, parameters: SessionParam
 async def _write(store: Store, session: str, form: export.Format, target: Path) -> int:
     """Write a file that did not exist, readable for its owner alone; half of one is not left behind."""
     try:
-        descriptor = await asyncio.to_thread(
-            os.open, target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600
-        )
+        descriptor = await asyncio.to_thread(private_files.make_file, target)
     except FileExistsError as error:
         raise CommandError(f"{target} exists already.", hint="Choose another name.") from error
     except OSError as error:

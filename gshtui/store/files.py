@@ -15,6 +15,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 from gshtui.store.errors import StoreError
+from gshtui.system import private_files
 
 LOCK_WAIT = 30.0
 """Seconds to wait for another process that opens, migrates or recovers the record."""
@@ -38,7 +39,7 @@ def prepare_folder(path: Path) -> None:
         OSError: it cannot be made.
     """
     folder = path.parent
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    private_files.make_folder(folder)
     info = folder.stat()
     if info.st_uid not in (os.geteuid(), 0):
         raise StoreError("unsafe", f"The data folder {folder} belongs to another user.", hint="Set XDG_DATA_HOME.")
@@ -75,7 +76,7 @@ def check_files(path: Path) -> bool:
 
 def create_file(path: Path) -> None:
     """Make the empty record, 0600 from its first moment; its companions inherit that from it."""
-    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+    os.close(private_files.make_file(path))
 
 
 @contextlib.contextmanager
@@ -85,8 +86,7 @@ def opening_lock(path: Path, wait: float = LOCK_WAIT) -> Generator[None]:
     Blocks the calling thread. Raises `StoreError` (`busy`) after `wait` seconds, `OSError` in a folder that cannot be
     written.
     """
-    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-    descriptor = os.open(beside(path, ".lock"), flags, 0o600)
+    descriptor = private_files.open_file(beside(path, ".lock"), os.O_RDWR)
     try:
         deadline = time.monotonic() + wait
         while True:

@@ -99,6 +99,16 @@ def of_session(connection: sqlite3.Connection, session: str) -> list[tuple[str, 
     return [(str(call), str(key)) for call, key in found]
 
 
+def folders(connection: sqlite3.Connection, key: str) -> list[str]:
+    """The folders of the conversations and shell commands that an output comes from."""
+    found = connection.execute(
+        "SELECT cwd FROM sessions WHERE id IN (SELECT session FROM output_uses WHERE key = ?1)"
+        " UNION SELECT cwd FROM history WHERE output = ?1 AND output <> ''",
+        (key,),
+    )
+    return [str(cwd) for (cwd,) in found]
+
+
 def drop_unused(connection: sqlite3.Connection) -> None:
     """Forget outputs that neither a conversation nor the shell history uses."""
     connection.execute(

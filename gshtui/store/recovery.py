@@ -19,6 +19,7 @@ import msgspec
 from gshtui.store import agents, iterations, mail, migrations, outputs, plain, salvage, texts, trees
 from gshtui.store.errors import StoreError
 from gshtui.store.files import beside, with_companions
+from gshtui.system import private_files
 
 _TABLES = (
     "sessions",
@@ -74,7 +75,7 @@ def recover(path: Path, prepare: Prepare) -> tuple[str, str]:
     """
     room = _room(path)
     shutil.rmtree(room, ignore_errors=True)
-    room.mkdir(mode=0o700)
+    private_files.make_folder(room)
     copy, fresh, template = room / "old.db", room / "new.db", room / "empty.db"
     shutil.copyfile(path, copy)
     if (log := beside(path, "-wal")).exists():

@@ -203,6 +203,10 @@ class Store(Roster, Letters, Assemblies, ShellHistory, Spending):
         data, packed = await self._database.run(lambda connection: outputs.get(connection, key))
         return await asyncio.to_thread(outputs.text_of, key, data, packed)
 
+    async def output_folders(self, key: str) -> list[str]:
+        """The folders of the conversations and shell commands that the output of this key comes from."""
+        return await self._database.run(lambda connection: outputs.folders(connection, key))
+
     async def outputs(self, session: str) -> list[tuple[str, str]]:
         """(call, key) of each output that the conversation keeps, in order."""
         return await self._database.run(lambda connection: outputs.of_session(connection, session))

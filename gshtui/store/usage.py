@@ -25,12 +25,16 @@ _TREE = (
 
 
 def add(connection: sqlite3.Connection, rows: Sequence[UsageRow]) -> None:
-    """Keep requests; one that is known already is left as it is."""
+    """Keep requests; one that is known already is left as it is. Their conversations name the model last used."""
     connection.executemany(
         "INSERT OR IGNORE INTO usage (session, agent, turn, iteration, at, day, provider, model, purpose, input,"
         " output, cache_read, cache_write, reasoning, estimate, cost, seconds)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [_values(row) for row in rows],
+    )
+    connection.executemany(
+        "UPDATE sessions SET provider = ?, model = ? WHERE id = ?",
+        [tuple(map(clean_text, (row.provider, row.model, row.session))) for row in rows if row.purpose == "turn"],
     )
 
 

@@ -20,6 +20,7 @@ from gshtui.store.errors import StoreError, from_sqlite, is_busy, spoils_all
 from gshtui.store.journal import Entry, insert
 from gshtui.store.migrations import VERSION
 from gshtui.store.spill import Spill
+from gshtui.system.tasks import keep_on
 
 T = TypeVar("T")
 
@@ -57,7 +58,7 @@ class Writer:
         self._closing = False
         self._given_up = False
         self._failing: StoreError | None = None
-        self._task = asyncio.get_running_loop().create_task(self._serve(), name="store:writer")
+        self._task = keep_on(self._serve, "the record's writer")
 
     async def submit(self, work: Work[T]) -> T:
         """Have `work` done in a transaction; returns when that is committed.

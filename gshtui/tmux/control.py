@@ -12,6 +12,7 @@ import os
 import secrets
 from collections.abc import Callable, Sequence
 
+from gshtui.system.tasks import start_job
 from gshtui.tmux.blocks import Blocks
 from gshtui.tmux.client import Client
 from gshtui.tmux.errors import gone, timed_out
@@ -55,7 +56,7 @@ class Control:
         try:
             async with turn(address):
                 client = control._client = await Client.start(("-N", *address, "-C", *new), control._heard, cwd="/")
-                control._ending = asyncio.get_running_loop().create_task(control._ended(client), name="tmux-control")
+                control._ending = start_job(control._ended(client), "the end of a tmux client")
                 # Only now is the session there; what is sent earlier may be read before it is made.
                 async with asyncio.timeout(DEADLINE):
                     await control._attached.wait()

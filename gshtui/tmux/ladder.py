@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Literal
 
+from gshtui.system.tasks import keep_on
 from gshtui.tmux.control import Control
 from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.forked import DEADLINE, Forked, Question, Reply
@@ -100,7 +101,7 @@ class Ladder:
     def start(self) -> None:
         """Climb, and keep climbing after every fall."""
         if self._keeper is None:
-            self._keeper = asyncio.get_running_loop().create_task(self._keep(), name="tmux-ladder")
+            self._keeper = keep_on(self._keep, "the connection to tmux")
 
     def nudge(self) -> None:
         """Something changed (a server was started): try to climb now."""

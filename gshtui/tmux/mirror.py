@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from gshtui.system.tasks import keep_on
 from gshtui.tmux import sgr
 from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.forked import Question
@@ -124,8 +125,8 @@ class Mirror:
         picture.views.append(view)
         self.wish(view)
         if self._task is None:
-            self._ends = [self.server.ladder.on_rung(self._stepped)]
-            self._task = asyncio.get_running_loop().create_task(self._run(), name="tmux-mirror")
+            self._ends = [self.server.ladder.on_rung(self._stepped), self.server.ladder.on_note(self._noted)]
+            self._task = keep_on(self._run, "the mirror of terminals")
         self.mark(picture)
         return Watch(self, picture, view)
 
@@ -204,6 +205,12 @@ class Mirror:
                 end()
 
         return unlisten
+
+    def _noted(self, kind: str, rest: str) -> None:
+        if kind == "%client-detached":  # another window is gone, or a person, and has left a size behind
+            for picture in self._pictures.values():
+                picture.applied = (0, 0)
+                self.mark(picture)
 
     def _stepped(self, rung: Rung, why: str) -> None:
         for picture in self._pictures.values():

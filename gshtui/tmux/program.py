@@ -46,7 +46,7 @@ def parsed(answer: str) -> tuple[int, int]:
     """The version in what `tmux -V` says: `tmux 3.3a`, `tmux next-3.5`, `tmux master`. Raises `TmuxError`."""
     if re.search(r"\b(?:master|openbsd)", answer):
         return _NEWEST
-    match = re.search(r"(\d+)\.(\d+)", answer)
+    match = re.search(r"(?<!\d)(\d++)\.(\d+)", answer)
     if match is None:
         shown = " ".join(answer.split())[:80]
         raise TmuxError("old", f"tmux does not say its version; it said {shown!r}.", "Install tmux 3.0 or newer.")

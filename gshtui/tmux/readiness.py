@@ -7,10 +7,10 @@ with it, and only what came after the marker counts. Terminal tools and CLI sess
 from __future__ import annotations
 
 import asyncio
-import re
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from gshtui.text.linear import Linear, LinearError, compiled
 from gshtui.tmux import marker as markers
 from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.marker import Marker
@@ -27,8 +27,6 @@ _APART = 0.03
 _POLL = 0.2
 """Seconds between looks where nothing tells of output."""
 _LONGEST_PATTERN = 500
-# A repetition of something that repeats: what makes an expression take for ever on a short line.
-_RUNAWAY = re.compile(r"\([^()]*[*+}][^()]*\)\s*[*+{]")
 
 
 class Server(markers.Server, Protocol):
@@ -78,7 +76,7 @@ async def wait_ready(
 class _Wait:
     """One wait."""
 
-    def __init__(self, server: Server, first: Marker, expression: re.Pattern[str] | None, since: Marker | None) -> None:
+    def __init__(self, server: Server, first: Marker, expression: Linear | None, since: Marker | None) -> None:
         self._server = server
         self._seen = first
         self._expression = expression
@@ -171,17 +169,15 @@ class _Wait:
             self._stirred.set()
 
 
-def _compiled(pattern: str | None) -> re.Pattern[str] | None:
+def _compiled(pattern: str | None) -> Linear | None:
     if pattern is None or not pattern:
         return None
-    if len(pattern) > _LONGEST_PATTERN or _RUNAWAY.search(pattern):
-        raise TmuxError(
-            "refused", "That prompt pattern could take for ever.", "Use one without repetitions inside repetitions."
-        )
+    if len(pattern) > _LONGEST_PATTERN:
+        raise TmuxError("refused", f"That prompt pattern has more than {_LONGEST_PATTERN} characters.")
     try:
-        return re.compile(pattern)
-    except re.error as error:
-        raise TmuxError("refused", f"{pattern[:80]!r} is no regular expression: {error}.") from error
+        return compiled(pattern)
+    except LinearError as error:
+        raise TmuxError("refused", f"{pattern[:80]!r} is no regular expression that can be used: {error}.") from error
 
 
 def _differ(one: Marker, other: Marker) -> bool:

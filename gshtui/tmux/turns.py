@@ -14,6 +14,8 @@ import os
 from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 
+from gshtui.system import private_files
+
 _WITHIN = 3.0
 _AGAIN = 0.004
 
@@ -42,7 +44,7 @@ def _opened(address: Sequence[str]) -> int | None:
         folder = Path(os.environ.get("TMUX_TMPDIR") or "/tmp") / f"tmux-{os.getuid()}"
         socket = str(folder / socket)
     try:
-        return os.open(f"{socket}.turn", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        return private_files.open_file(f"{socket}.turn", os.O_RDWR)
     except OSError:
         return None
 

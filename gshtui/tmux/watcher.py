@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
+from gshtui.system.tasks import keep_on
 from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.ladder import MOVED, STATE, Ladder, Rung
 from gshtui.tmux.panes import PaneInfo, unknown
@@ -83,7 +84,7 @@ class Watcher:
         self._gone.discard(pane)
         if self._task is None:
             self._ends = [self._server.ladder.on_note(self._note), self._server.ladder.on_rung(self._stepped)]
-            self._task = asyncio.get_running_loop().create_task(self._run(), name="tmux-watcher")
+            self._task = keep_on(self._run, "the watch on terminals")
         self._soon(0.0)
 
         def end() -> None:

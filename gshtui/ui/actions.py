@@ -174,7 +174,11 @@ class ActingApp(SteadyApp):
             self.publish(SessionChangeRequested(agent=self.front, session=chosen))
 
     def action_continue_last(self) -> None:
-        self.choose_session(self.bench.query_one(Offer).session)
+        session = self.bench.query_one(Offer).session
+        if session:
+            self.choose_session(session)
+        else:
+            self.notify("No earlier conversation is offered here. f3 lists all of them.", markup=False, timeout=4)
 
     def action_shared_terminal(self) -> None:
         self.post_message(OpenTerminal(OpenTerminal.SHARED))

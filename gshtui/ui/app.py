@@ -16,6 +16,7 @@ from textual import events, on
 from textual.screen import Screen
 
 from gshtui.settings import place
+from gshtui.system.faults import Fault
 from gshtui.ui import late, themes
 from gshtui.ui.actions import ACTIONS
 from gshtui.ui.attention import Attention
@@ -101,12 +102,15 @@ class Workbench(ContextApp):
 
     async def _start_hub(self) -> None:
         await self.bench.open_chat()
+        self.isolation.stand()
         await self.bridge.start()
         if self.bridge.failed:
             self.bench.header.failed()
             hint = "`gsh-tui doctor` says what is missing. You can look around, but nothing will answer."
             self.bench.banner.say(f"The workbench's hub did not start: {self.bridge.failed}", hint)
             return
+        if self.bridge.settings is None:
+            return  # the window was left while its hub started
         self.upkeep.apply(self.bridge, self._watchers)
         self.bench.centre.connect()
         if not self.bridge.opening.session:
@@ -123,8 +127,14 @@ class Workbench(ContextApp):
 
     async def on_unmount(self) -> None:
         """However the window ends, the hub ends in order."""
-        await self.terminals.end()
-        await self.bridge.stop()
+        try:
+            await self.terminals.end()
+        finally:
+            await self.bridge.stop()
+
+    def say_fault(self, fault: Fault, hint: str = "") -> None:
+        super().say_fault(fault, hint)
+        self.bridge.note_fault(fault, hint)
 
     # What widgets say
 
@@ -165,10 +175,12 @@ class Workbench(ContextApp):
         self.run_worker(self._remember(message.text), exit_on_error=False, group="prompts")
 
     async def _remember(self, text: str) -> None:
+        from gshtui.store.errors import StoreError
+
         try:
             await self.bridge.keep_prompt(text)
-        except NotReady:
-            return
+        except (NotReady, StoreError):
+            return  # the record says by itself that it cannot be written; the prompt is sent all the same
 
     @on(WorkbenchScreen.Backed)
     def _backed(self) -> None:

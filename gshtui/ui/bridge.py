@@ -9,13 +9,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from gshtui.bus.bus import Subscription, WhenFull
 from gshtui.bus.event import Event
-from gshtui.bus.events.hub import SubscriberFailed
+from gshtui.bus.events.hub import FaultReported, Noticed, SubscriberFailed
 from gshtui.bus.events.session import SessionClosed
 from gshtui.bus.shell import Ran
 from gshtui.bus.shell_rows import Filter, Span
+from gshtui.bus.subscription import Batch
+from gshtui.system.faults import Breaker, Fault
+from gshtui.system.tasks import report_unexpected
 from gshtui.ui.coalesce import coalesced
 from gshtui.ui.consumer import EventConsumer
 from gshtui.ui.garbage import Garbage
@@ -53,6 +57,7 @@ class Bridge:
         self._due: asyncio.TimerHandle | None = None
         self._last_frame = 0.0
         self._garbage = Garbage()
+        self._breakers: WeakKeyDictionary[EventConsumer, Breaker] = WeakKeyDictionary()
 
     async def start(self) -> None:
         """Build and start the hub. Never raises for a hub that fails: `failed` says why, and the window goes on."""
@@ -65,6 +70,7 @@ class Bridge:
             for event in waiting:
                 hub.bus.publish(event)
         except Exception as error:
+            report_unexpected("the start of the hub", error)
             self.failed = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         finally:
             self._up.set()
@@ -207,9 +213,18 @@ class Bridge:
         pending, self._pending = self._pending, []
         self._last_frame = asyncio.get_running_loop().time()
         self._garbage.worked(left=any(isinstance(event, SessionClosed) for event in pending))
-        self.feed(coalesced(pending))
-        if frame is not None and not frame.done():
-            frame.set_result(None)
+        try:
+            self.feed(self._coalesced(pending))
+        finally:
+            if frame is not None and not frame.done():
+                frame.set_result(None)
+
+    def _coalesced(self, events: list[Event]) -> list[Event]:
+        try:
+            return coalesced(events)
+        except Exception as error:  # an event's own rule for merging is at fault; the panes still get them all
+            self._report("the window", events[-1], 0, error)
+            return events
 
     async def shown(self) -> None:
         """Wait until everything that was published so far is shown."""
@@ -224,18 +239,48 @@ class Bridge:
     def feed(self, events: Sequence[Event]) -> None:
         """Give each consumer the events that it wants. One that fails is reported and costs the others nothing."""
         for consumer in self._consumers():
-            wanted = [event for event in events if isinstance(event, consumer.CONSUMES)]
-            if not wanted:
+            batch = Batch(event for event in events if isinstance(event, consumer.CONSUMES))
+            if not batch or ((breaker := self._breakers.get(consumer)) is not None and breaker.paused("")):
                 continue
-            try:
-                consumer.consume(wanted)
-            except Exception as error:
-                self._report(consumer, wanted[0], error)
+            while batch:
+                try:
+                    consumer.consume(batch)
+                except Exception as error:
+                    # What it has not read yet is given to it again; an event that it has handled never is.
+                    lost, batch = batch.after_failure()
+                    self._failed(consumer, lost, error)
+                else:
+                    if breaker is not None:
+                        breaker.succeeded("")
+                    break
 
-    def _report(self, consumer: EventConsumer, event: Event, error: Exception) -> None:
-        # A pane that cannot draw the report of its own failure must not be told of it for ever.
-        if self.hub is not None and not isinstance(event, SubscriberFailed):
-            why = f"{type(error).__name__}: {error}"
-            self.hub.bus.publish(
-                SubscriberFailed(subscriber=type(consumer).__name__, event=type(event).__name__, why=why)
+    def note_fault(self, fault: Fault, hint: str = "") -> None:
+        """Have the hub keep a fault of the window, which the window has shown; one that is not up yet, later."""
+        self.publish(
+            FaultReported(
+                part=fault.part, doing=fault.doing, why=fault.why, file=fault.file, count=fault.count, hint=hint,
+                shown=True,
             )
+        )  # fmt: skip
+
+    def _failed(self, consumer: EventConsumer, lost: Sequence[Event], error: Exception) -> None:
+        name = type(consumer).__name__
+        self._report(name, lost[0], len(lost), error)
+        breaker = self._breakers.setdefault(consumer, Breaker())
+        if breaker.failed("") and self.hub is not None:
+            text = f"{name} fails at every event, and gets none for {breaker.rest:g} s."
+            hint = "Leave the window and open it again if it stays so; agents go on meanwhile."
+            self.hub.bus.publish(Noticed(level="warning", text=text, hint=hint, about="window"))
+
+    def _report(self, name: str, event: Event, lost: int, error: Exception) -> None:
+        if self.hub is None:
+            return
+        fault = self.hub.bus.faults.record(name, error, f"while it handled {type(event).__name__}")
+        # A pane that cannot draw the report of its own failure must not be told of it for ever.
+        if not isinstance(event, SubscriberFailed):
+            self.hub.bus.publish(
+                SubscriberFailed(
+                    subscriber=name, event=type(event).__name__, why=fault.why, lost=lost, file=fault.file,
+                    count=fault.count,
+                )
+            )  # fmt: skip

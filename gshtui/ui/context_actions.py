@@ -79,7 +79,8 @@ class ContextActions:
             self._app.notify(f"Compacting {name} …", markup=False, timeout=4)
         receipt = await (await self._service()).cut(agent, kind)
         sizes = f"{figures.tokens(receipt.tokens_before)} → {figures.tokens(receipt.tokens_after)} tokens"
-        self._app.notify(f"{_DONE.get(kind, 'Cut')} {name}: {sizes}. The timeline has its receipt.", markup=False)
+        said = " ".join([f"{_DONE.get(kind, 'Cut')} {name}: {sizes}.", *receipt.steps, "The timeline has its receipt."])
+        self._app.notify(said, markup=False, timeout=8 if receipt.steps else None)
 
     # Receipts
 

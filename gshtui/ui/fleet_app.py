@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual import on
 
+from gshtui.system.tasks import report_unexpected
 from gshtui.ui.actions import ActingApp
 from gshtui.ui.bridge import NotReady
 from gshtui.ui.messages import Note
@@ -62,6 +63,7 @@ class FleetApp(ActingApp):
         except NotReady as error:
             pane.failed(str(error))
         except Exception as error:  # whatever the record says: the log goes on with what comes
+            report_unexpected("the shell log", error)
             pane.failed(str(error) or type(error).__name__)
         else:
             pane.take(message.filter, span)

@@ -7,8 +7,6 @@ the app after its first frame, after a change of the layout, and at the end.
 from __future__ import annotations
 
 import contextlib
-import os
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -19,6 +17,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from gshtui.settings.paths import state_dir
+from gshtui.system import private_files
 from gshtui.ui.first_frame import FORMAT, snapshot_name
 from gshtui.ui.screens.frame import FrameScreen
 
@@ -55,16 +54,8 @@ def save(cwd: str, size: tuple[int, int], data: bytes, folder: Path | None = Non
         OSError: it cannot be written.
     """
     frames = (folder or state_dir()) / "frames"
-    frames.mkdir(mode=0o700, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=".frame.", dir=frames)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        Path(name).replace(frames / snapshot_name(cwd, *size))
-    except BaseException:
-        with contextlib.suppress(OSError):
-            Path(name).unlink()
-        raise
+    private_files.make_folder(frames)
+    private_files.write_whole(frames / snapshot_name(cwd, *size), data)
     for old in sorted(frames.glob("*.frame"), key=_used, reverse=True)[KEPT:]:
         with contextlib.suppress(OSError):
             old.unlink()

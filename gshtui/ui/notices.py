@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.hub import Noticed, PartFailed, QuitRequested, SubscriberFailed
+from gshtui.bus.events.hub import FaultReported, Noticed, PartFailed, QuitRequested, SubscriberFailed
 from gshtui.bus.events.session import SessionOpened, SessionTitled
+from gshtui.system.faults import Fault
+from gshtui.ui.isolation import in_words
 
 if TYPE_CHECKING:
     from gshtui.ui.actions import ActingApp
@@ -21,6 +23,7 @@ class Notices:
     """The window's own subscriber."""
 
     CONSUMES: ClassVar[tuple[type[Event], ...]] = (
+        FaultReported,
         Noticed,
         PartFailed,
         QuitRequested,
@@ -48,9 +51,8 @@ class Notices:
                 self._app.notify(text, severity=severity, markup=False, timeout=8)
             case PartFailed():
                 bench.banner.say(f"{_line(event.part)} does not run: {_line(event.why)}", _line(event.hint))
-            case SubscriberFailed():
-                text = f"{event.subscriber} could not take {event.event}: {_line(event.why)}"
-                self._app.notify(text, severity="error", markup=False, timeout=8)
+            case SubscriberFailed() | FaultReported():
+                self._failed(event)
             case QuitRequested():
                 self._app.run_worker(self._app.action_quit(), exit_on_error=False)
             case SessionOpened(agent=agent) if agent == self._app.front:
@@ -61,6 +63,18 @@ class Notices:
                 bench.deck.bar.note = _line(event.title)
             case _:
                 pass
+
+    def _failed(self, event: SubscriberFailed | FaultReported) -> None:
+        if isinstance(event, SubscriberFailed):
+            part, doing = event.subscriber, f"while it handled {event.event}"
+            fault = Fault(part, doing, _line(event.why), event.file, count=event.count)
+            hint = ""
+        else:
+            part = f"{event.part} of agent {event.agent}" if event.agent else event.part
+            fault = Fault(_line(part), _line(event.doing), _line(event.why), event.file, count=event.count)
+            hint = _line(event.hint)
+        if fault.news and not getattr(event, "shown", False):
+            self._app.notify(in_words(fault, hint), severity="error", markup=False, timeout=12)
 
     _session = ""
     """The conversation in front."""

@@ -6,10 +6,7 @@ the app; `first_frame` reads the same file for the simple frame.
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import tempfile
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,6 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from gshtui.settings.paths import state_dir
+from gshtui.system import private_files
 from gshtui.ui.layout import PANES, RIGHT, Layout
 
 NAME = "workbench.json"
@@ -80,15 +78,7 @@ def save(remembered: Remembered, folder: Path | None = None) -> None:
             "weights": layout.weights,
         },
     }
-    handle, name = tempfile.mkstemp(prefix=f".{NAME}.", dir=folder)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(fields, file, indent=1)
-        Path(name).replace(folder / NAME)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            Path(name).unlink()
-        raise
+    private_files.write_whole(folder / NAME, json.dumps(fields, indent=1).encode())
 
 
 def _layout(fields: dict[str, Any]) -> Layout:

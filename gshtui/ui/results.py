@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, cast
 
+from gshtui.system.tasks import report_unexpected
 from gshtui.ui.bridge import NotReady
 from gshtui.ui.messages import OpenTerminal
 
@@ -43,6 +44,7 @@ async def run_line(app: ActingApp, line: str) -> None:
         app.notify(str(error), severity="error", markup=False, timeout=8)
         return
     except Exception as error:  # CommandError, whose module loads pydantic; and what nobody expected
+        report_unexpected("a command", error)
         _failed(app, line, error)
         return
     if outcome.shown:

@@ -31,6 +31,7 @@ NAMES = (
     "inspector",
     "iterations",
     "context",
+    "resize",
 )
 
 

@@ -18,6 +18,7 @@ from tests.kit.loopback.server import Asked
 _RESULTS = ('"tool_result"', '"function_call_output"', '"functionResponse"', '"role": "tool"')
 _WISH = re.compile(r"do:(\w+)")
 LIST = "There are two ways:\n\n1. Yes, rewrite the parser\n2. No, keep it and add a test\n\nTell me which one you want."
+END = "That was all of it."
 LONG = "This sentence says nothing, at some length, about esc to interrupt. "
 
 
@@ -28,8 +29,21 @@ def _messages(body: dict[str, Any]) -> list[Any]:
     return []
 
 
+def _unanswered(messages: list[Any]) -> list[Any]:
+    """What came since the model spoke last; some programs put words of their own behind a person's."""
+    spoken = [at for at, each in enumerate(messages) if isinstance(each, dict) and _is_models(each)]
+    return messages[spoken[-1] + 1 :] if spoken else messages
+
+
+def _is_models(message: dict[str, Any]) -> bool:
+    return message.get("role") in ("assistant", "model") or message.get("type") in ("function_call", "reasoning")
+
+
 def obliging(shell: str, argument: str, **more: Any) -> Any:
-    """`Loopback.choose` for a program whose tool for commands is `shell`, the command being its `argument`."""
+    """`Loopback.choose` for a program whose tool for commands is `shell`, the command being its `argument`.
+
+    A program without a tool for commands (`shell` empty) has none at all, so every request is a turn.
+    """
 
     numbers = itertools.count(1)
 
@@ -38,9 +52,9 @@ def obliging(shell: str, argument: str, **more: Any) -> Any:
 
     def choose(asked: Asked) -> Answer:
         body = asked.body if isinstance(asked.body, dict) else {}
-        if not body.get("tools"):  # the program asks for a title, or whether the model is there
+        if shell and not body.get("tools"):  # the program asks for a title, or whether the model is there
             return [Say("Small talk")]
-        last = json.dumps((_messages(body) or [""])[-1])
+        last = json.dumps(_unanswered(_messages(body)))
         wishes = list(_WISH.finditer(last))
         result = max(last.rfind(mark) for mark in _RESULTS)
         if result > (wishes[-1].start() if wishes else -1):
@@ -53,7 +67,7 @@ def obliging(shell: str, argument: str, **more: Any) -> Any:
             case "list":
                 return [Say(LIST)]
             case "long":
-                return [Think("How long is long?"), Say(LONG * 60)]
+                return [Think("How long is long?"), Say(LONG * 60 + END)]
             case "fail":
                 return [Fault.status(400, message="the model is not in the mood")]
             case _:

@@ -37,7 +37,7 @@ class PtyChild:
                 os.execve(argv[0], argv, dict(os.environ))
             finally:
                 os._exit(127)
-        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self.resize(columns, rows)
         self.before = termios.tcgetattr(self.fd)
 
     def go(self, keys: bytes = b"") -> None:
@@ -46,6 +46,10 @@ class PtyChild:
 
     def write(self, keys: bytes) -> None:
         os.write(self.fd, keys)
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Give the terminal another size; the program is told by its signal."""
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def read_until(self, there: Callable[[], bool], seconds: float = 20.0) -> None:
         """Read what it prints until something holds. Fails the test after `seconds`."""

@@ -38,6 +38,10 @@ class Step:
     steady: float = 0.7
     draft: bool = False
     """Half-typed text stands in the input."""
+    after: float = 0.0
+    """Seconds to let pass first: some questions take no key in their first second."""
+    dialog: bool = False
+    """Something of the program's own is open; nobody is asked anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,3 +222,84 @@ OPENCODE = Recipe(
 )
 
 RECIPES = {recipe.name: recipe for recipe in (CLAUDE, CODEX, GEMINI, OPENCODE)}
+
+
+def _opened(name: str, text: str, until: str, *close: str) -> Step:
+    """A dialog that a command opens, after the one before it was closed."""
+    return Step(name, "waiting", keys=close, text=text, until=until, dialog=True)
+
+
+_ESC = "Escape"
+DIALOGS: dict[str, tuple[Step, ...]] = {
+    "claude": (
+        Step("idle", "idle", until=r"\? for shortcuts"),
+        _opened("cost", "/cost", r"Total cost[\s\S]*Esc to"),
+        _opened("config", "/config", r"Auto-compact[\s\S]*Esc to", _ESC),
+        _opened("help", "/help", r"shortcuts[\s\S]*[Ee]sc to|[Ee]sc to", _ESC, _ESC),
+        _opened("resume", "/resume", r"Resume session[\s\S]*[Ee]sc to", _ESC),
+        _opened("permissions", "/permissions", r"Recently denied[\s\S]*[Ee]sc to", _ESC),
+        _opened("agents", "/agents", r"Running[\s\S]*[Ee]sc to", _ESC),
+        Step("model", "waiting", keys=(_ESC,), text="/model", until=r"Select model[\s\S]*[Ee]sc to"),
+        Step("shell", "waiting", keys=(_ESC, "!"), until="! for shell mode", dialog=True),
+        Step("approval", "waiting", keys=(_ESC,), text="do:touch", until="Do you want to proceed"),
+        Step("rejected", "idle", keys=(_ESC,), until=r"\? for shortcuts|/effort"),
+    ),
+    "codex": (
+        Step("starting", "starting", until="Ask Codex to do anything", steady=0),
+        Step("idle", "idle", until=r"Ask Codex to do anything\s+gpt-5", steady=1.5),
+        _opened("hooks", "/hooks", "enter details · esc close"),
+        _opened("model", "/model", "esc back", _ESC),
+        _opened("permissions", "/permissions", r"Update Model Permissions[\s\S]*esc back", _ESC),
+        _opened("resume", "/resume", "esc exit", _ESC),
+        Step("shell", "waiting", keys=(_ESC, "!"), until="Shell mode", dialog=True),
+        Step("approval", "waiting", keys=("BSpace",), text="do:touch", until="Yes, proceed"),
+        Step("rejected", "idle", keys=(_ESC,), until=r"interrupted[\s\S]*Ask Codex"),
+    ),
+    "opencode": (
+        Step("idle", "idle", until="Ask anything"),
+        _opened("help", "/help", "esc/enter"),
+        _opened("models", "/models", r"Select model +esc", _ESC),
+        _opened("sessions", "/sessions", r"Sessions +esc", _ESC),
+        Step("palette", "waiting", keys=(_ESC, "C-p"), until=r"Commands +esc", dialog=True),
+        Step("shell", "waiting", keys=(_ESC, "!"), until="esc exit shell mode", dialog=True),
+        Step("answered", "idle", keys=(_ESC,), text="do:list", until=r"which one you want\.[\s\S]*ctrl\+p"),
+        _opened("help-over-talk", "/help", "esc/enter"),
+        _opened("models-over-talk", "/models", r"Select model +esc", _ESC),
+        Step("approval", "waiting", keys=(_ESC,), text="do:touch", until="Permission required"),
+        Step("rejected", "idle", keys=(_ESC,), until=r"ctrl\+p commands"),
+    ),
+    "gemini": (
+        Step("idle", "idle", until="Type your message"),
+        _opened("settings", "/settings", "Esc to close"),
+        _opened("theme", "/theme", r"Select Theme[\s\S]*Esc to close", _ESC),
+        _opened("model", "/model", "Press Esc to close", _ESC),
+        _opened("resume", "/resume", "Press q to exit", _ESC),
+        Step("shell", "waiting", keys=("q", "!"), until="shell mode enabled", dialog=True),
+        Step("approval", "waiting", keys=(_ESC,), text="do:touch", until="Allow once"),
+        Step("rejected", "idle", keys=(_ESC,), until=r"cancelled[\s\S]*Type your message"),
+    ),
+    "vibe": (
+        Step("starting", "starting", until="Initializing…", steady=0),
+        Step("idle", "idle", until=r"^(?![\s\S]*Initializing)[\s\S]*tokens", steady=0),
+        Step("draft", "idle", text="half a thought", enter=False, until="half a thought", steady=0, draft=True),
+        Step("answered", "idle", keys=("C-c",), text="Good day", until=r"I am here\.", steady=0),
+        _opened("config", "/config", "Esc close"),
+        _opened("model", "/model", r"Select Model[\s\S]*Esc cancel", _ESC),
+        _opened("resume", "/resume", r"d delete +Esc cancel", _ESC),
+        Step("shell", "waiting", keys=(_ESC, "!"), until=r"\n! *\n", steady=0, dialog=True),
+        Step("approval", "waiting", keys=("C-c",), text="do:touch", until="Esc reject", steady=0),
+        Step("rejected", "idle", keys=(_ESC,), after=2.0, until=r"Done; the command has run[\s\S]*\n>"),
+        Step("busy", "thinking", text="do:long", until=r"This sentence[\s\S]*Generating…", steady=0),
+        Step("interrupted", "idle", keys=(_ESC,), until="Interrupted", steady=0),
+        Step("sleep", "waiting", text="do:sleep", until="Esc reject", steady=0),
+        Step("approved", "idle", keys=("Enter",), after=2.0, until=r"slept[\s\S]*has run\.", steady=0),
+    ),
+    "aider": (
+        Step("idle", "idle", until=r"\n> *\s*\Z", steady=1.0),
+        Step("draft", "idle", text="half a thought", enter=False, until="half a thought", draft=True),
+        Step("answered", "idle", keys=("C-u",), text="Good day", until=r"I am here\.[\s\S]*\n> *\s*\Z"),
+        Step("question", "waiting", text="/add nofile.py", until=r"\[Yes\]:\s*\Z"),
+        Step("refused", "idle", keys=("n", "Enter"), until=r"\n> *\s*\Z"),
+    ),
+}
+"""Dialogs and the like, of programs that are set up already; recorded in a small and a large window."""

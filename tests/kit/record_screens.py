@@ -1,9 +1,11 @@
 """Records the screens of the real programs again, after one of them has changed.
 
     python -m tests.kit.record_screens --bin DIR [--only claude] [--size 120x40] [--out FOLDER]
+    python -m tests.kit.record_screens --dialogs [--only claude] [--out FOLDER]
 
 `DIR` holds the programs (`npm install` in a folder outside the repository). Each is driven through tmux on a private
-socket against a provider on this machine; its screens go to `tests/fixtures/screens/<program>/<version>/`.
+socket against a provider on this machine; its screens go to `tests/fixtures/screens/<program>/<version>/`. `--dialogs`
+records what `.ci/programs` has installed, in a small and a large window, into `dialogs-<size>` below that.
 """
 
 from __future__ import annotations
@@ -25,10 +27,11 @@ from gshtui.agents.cli.profile import load
 from gshtui.agents.cli.screen import plain
 from gshtui.tmux.server import TmuxServer
 from tests.kit.loopback.apis import loopback
-from tests.kit.record_programs import RECIPES, Recipe, Step
+from tests.kit.real_programs import FOLDER, PROGRAMS
+from tests.kit.record_programs import DIALOGS, RECIPES, Recipe, Step
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "screens"
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 async def pause(seconds: float) -> None:
@@ -67,12 +70,16 @@ class Recording:
         return False
 
     async def take(self, step: Step, number: int) -> None:
+        await pause(step.after)
         for key in step.keys:
             if not (await self.server.pane(self.pane)).dead:
                 await self.server.send_keys(self.pane, key)
                 await pause(0.3)
         if step.text:
-            await self.server.send_text(self.pane, step.text, enter=step.enter, enter_delay=0.4)
+            await self.server.send_text(self.pane, step.text)
+            await self.seen(re.escape(step.text[:20]) + "|[Pp]asted", 0.2)  # an Enter before that is one more line
+            if step.enter:
+                await self.server.send_keys(self.pane, "Enter")
         good = await self.seen(step.until, step.steady)
         lines = await self.server.capture(self.pane)
         info = await self.server.pane(self.pane)
@@ -83,6 +90,7 @@ class Recording:
                 "file": name,
                 "status": step.status,
                 "draft": step.draft,
+                "dialog": step.dialog,
                 "title": info.title,
                 "command": info.command,
                 "cursor": [info.cursor_x, info.cursor_y],
@@ -159,6 +167,41 @@ async def record(recipe: Recipe, options: argparse.Namespace) -> bool:
     return True
 
 
+async def record_dialogs(name: str, size: str, options: argparse.Namespace) -> None:
+    """Record the dialogs of one installed program in a window of this size."""
+    program = PROGRAMS[name]
+    place = Path(tempfile.mkdtemp(prefix="rec-", dir=options.scratch or None))
+    home, folder = place / "home", place / "project"
+    home.mkdir()
+    folder.mkdir()
+    (folder / "readme.txt").write_text("A project.\n", "utf-8")
+    server = TmuxServer(socket_path=place / "s")
+    width, height = (int(part) for part in size.split("x"))
+    out = Path(options.out) / name / program.version / f"dialogs-{size}"
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir(parents=True)
+    print(f"{name} {program.version} {size}")
+    base = {"HOME": str(home), "PATH": f"{FOLDER / 'bin'}:{os.environ['PATH']}", "TERM": "xterm-256color"}
+    try:
+        async with loopback(program.api, choose=program.choose(), strict=False, pace=40, chunk=20) as provider:
+            base |= {"LANG": "C.UTF-8"} | program.prepare(home, folder, provider.url)
+            recording = Recording(Recipe(name, program.api, program.prepare, ()), server, folder, out)
+            await recording.start(launch.Launch((str(program.path), *program.argv[1:])), base, "rec", (width, height))
+            for index, step in enumerate(DIALOGS[name], 1):
+                await recording.take(step, index)
+        meta = {"program": name, "version": program.version, "width": width, "height": height}
+        meta["shots"] = recording.shots
+        (out / "screens.json").write_text(json.dumps(meta, indent=1, ensure_ascii=False) + "\n", "utf-8")
+        for file in out.glob("*"):  # nothing of this machine stays in a recording
+            file.write_text(file.read_text("utf-8").replace(str(place), "/home/u"), "utf-8")
+    finally:
+        for pane in await server.panes():
+            await server.kill_pane(pane.pane, grace=1.0)
+        await server.kill_server()
+        await server.close()
+        shutil.rmtree(place, ignore_errors=True)
+
+
 def identity(reported: str) -> str:
     """The conversation's id that the program's hooks told."""
     told = [json.loads(line).get("conversation", "") for line in reported.splitlines()]
@@ -167,12 +210,20 @@ def identity(reported: str) -> str:
 
 async def main() -> None:
     parser = argparse.ArgumentParser(description="Record the screens of real programs.")
-    parser.add_argument("--bin", required=True, help="folder with the programs")
-    parser.add_argument("--only", action="append", default=[], choices=sorted(RECIPES))
+    parser.add_argument("--bin", help="folder with the programs")
+    parser.add_argument("--dialogs", action="store_true", help="the dialogs of the installed programs")
+    parser.add_argument("--only", action="append", default=[], choices=sorted(DIALOGS))
     parser.add_argument("--size", default="120x40")
     parser.add_argument("--out", default=str(FIXTURES))
     parser.add_argument("--scratch", default="", help="folder to work in; a short path")
     options = parser.parse_args()
+    if options.dialogs:
+        for name in options.only or sorted(DIALOGS):
+            for size in ("80x24", "200x50"):
+                await record_dialogs(name, size, options)
+        return
+    if not options.bin:
+        parser.error("--bin names the folder with the programs")
     for name in options.only or sorted(RECIPES):
         await record(RECIPES[name], options)
 

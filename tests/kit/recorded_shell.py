@@ -70,6 +70,11 @@ class FakeRecord:
         self.outputs = {"out4": OUTPUT} if outputs is None else outputs
         self.asked: list[tuple[Filter, int, int]] = []
         self.fails: Exception | None = None
+        self.prompts_kept: list[str] = []
+
+    async def add_prompt(self, cwd: str, text: str) -> None:
+        """As `Store.add_prompt`."""
+        self.prompts_kept.append(text)
 
     async def shell_rows(self, wanted: Filter, start: int, limit: int) -> Span:
         """As `Store.shell_rows`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 from gshtui.settings.load import load
@@ -10,6 +11,7 @@ from gshtui.shell import options
 from tests.kit.home import Home
 from tests.kit.shells import Shell
 
+_USUAL = ("sh", "cat", "date", "env", "git", "mkdir", "ps", "rm", "sleep", "stat", "stty", "tail", "tty", "uname")
 _PROGRAM = """#!/bin/sh
 [ "$1 $2" = "shell menu" ] && { cat "$HOME/menu"; exit; }
 for word in "$@"; do printf '[%s]' "$word"; done; echo
@@ -45,9 +47,15 @@ def program_that_echoes(home: Home) -> Path:
     return file
 
 
-def folder_of_fzf(home: Home) -> Path:
-    """A folder for `PATH` with an `fzf` that takes the last of what it is shown."""
-    return _made(home.path / "finder" / "fzf", "#!/bin/sh\ntail -n 1\n").parent
+def programs(home: Home, *more: str) -> Path:
+    """A folder for `PATH` with the usual programs and these, whatever else the machine has installed."""
+    folder = home.path / f"programs{''.join(f'-{name}' for name in more)}"
+    folder.mkdir()
+    for name in (*_USUAL, *more):
+        if (found := shutil.which(name)) is not None:
+            (folder / name).symlink_to(found)
+    assert all((folder / name).exists() for name in more), f"`.ci/setup` installs {', '.join(more)}"
+    return folder
 
 
 def _made(file: Path, text: str) -> Path:

@@ -17,6 +17,7 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from syrupy.location import PyTestLocation
 from syrupy.types import SnapshotIndex
 from textual.app import App
+from textual.widgets import Input, TextArea
 
 ROOT = Path(__file__).parent.parent.parent
 Snap = Callable[[App[Any]], None]
@@ -61,8 +62,10 @@ def readme_snap(snapshot: SnapshotAssertion) -> Snap:
 
 
 @pytest.fixture
-def snap(snapshot: SnapshotAssertion) -> Snap:
-    """Compare the screen with its snapshot."""
+def snap(snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch) -> Snap:
+    """Compare the screen with its snapshot. No cursor blinks: what it shows is no matter of when it is taken."""
+    monkeypatch.setattr(Input, "_toggle_cursor", lambda _: None)
+    monkeypatch.setattr(TextArea, "_toggle_cursor_blink_visible", lambda _: None)
     kept = snapshot.use_extension(SVG)
 
     def compare(app: App[Any]) -> None:

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from gshtui.agents.cli.front import front
 from gshtui.agents.fleet.terminals import Terminals
 from gshtui.agents.terminal_tools.commands import commands
-from gshtui.agents.terminal_tools.front import front
 from gshtui.agents.terminal_tools.reach import Reach
 from gshtui.agents.terminal_tools.shared import Shells
 from gshtui.bus.fleet import AgentRow

@@ -105,6 +105,29 @@ def test_trust_shows_the_file_and_asks(home: Home, tmp_path: Path, answer: bytes
     assert b"\x1b]0;" not in said
 
 
+def test_trust_shows_what_was_changed_since(home: Home, tmp_path: Path) -> None:
+    project = made_project(tmp_path / "project")
+    (project / "AGENTS.md").write_text("Rules.\n", encoding="utf-8")
+    (project / "CLAUDE.md").write_text("Of no interest.\n", encoding="utf-8")
+    trusted = gsh("config", "trust", "--yes", "--json", cwd=project).json
+    assert trusted["files"] == ["AGENTS.md", "CLAUDE.md"]
+    (project / "AGENTS.md").write_text("Other \x1b]0;rules\x07.\n", encoding="utf-8")
+    leader, follower = pty.openpty()
+    try:
+        os.write(leader, b"n\n")
+        done = subprocess.run(
+            command(["config", "trust"]), stdin=follower, stdout=subprocess.PIPE, stderr=follower,
+            cwd=project, env=environment(), timeout=DEADLINE, check=False,
+        )  # fmt: skip
+        said = os.read(leader, 65_536)
+    finally:
+        os.close(leader)
+        os.close(follower)
+    assert done.returncode == 4
+    assert b"AGENTS.md (changed) says" in said and b"Other " in said
+    assert b"CLAUDE.md" not in said and b"\x1b]0;" not in said
+
+
 def test_edit_opens_the_editor_and_says_what_is_wrong_after(home: Home, tmp_path: Path) -> None:
     editor = tmp_path / "editor"
     editor.write_text("#!/bin/sh\nprintf '[agent]\\nmax_step = 1\\n' > \"$2\"\n", encoding="utf-8")

@@ -65,7 +65,7 @@ def test_search(project: Path, session: str) -> None:
     assert gsh("search", "logs", "echo", "-n", "1", "--json", cwd=project).json[0]["type"] in ("bash_exec", "prompt")
     ran = gsh("search", "history", "nosuchword", "--exit-code", "-1", cwd=project)
     assert (ran.code, ran.out) == (0, "No command fits.\n")
-    assert gsh("search", "logs", "x", "--cwd", "/", cwd=project).code == 2
+    assert gsh("search", "logs", "x", "--exit-code", "1", cwd=project).code == 2
     assert gsh("search", "nowhere", cwd=project).code == 2
     as_agent = gsh("run", "--as", "main", "search_context source=shell_history query=nosuchword", cwd=project)
     assert as_agent.out.startswith("# Shell History (0 results)\n"), "reading what was needs no approval"

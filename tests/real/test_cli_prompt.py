@@ -78,6 +78,35 @@ def test_yes_lets_run_what_stays_inside_the_project(project: Path, tmp_path: Pat
     assert not outside.exists()
 
 
+def test_yes_is_as_wide_as_the_policy_and_says_which_part_and_rule_stopped_it(project: Path, tmp_path: Path) -> None:
+    ran = gsh("run", "--json", "--as", "main", "--yes", 'bash "cat README.md | wc -l"', cwd=project)
+    assert (ran.code, ran.json["exit_code"]) == (0, 0)
+    for line, named in (
+        ("ls; touch made", "`touch made`: `touch` changes things (rule change)"),
+        ("python3 -c 1", "`python3 -c` is not known to be harmless (rule program)"),
+        ("echo x > made", "it redirects input or output (rule redirection)"),
+        ("cat .env", "no shell line prints or sends them"),
+    ):
+        ran = gsh("run", "--as", "main", "--yes", f'bash "{line}"', cwd=project)
+        assert ran.code == 4 and named in ran.err, (line, ran)
+    assert not (project / "made").exists()
+
+
+def test_the_policy_is_asked_without_running_anything(project: Path) -> None:
+    assert gsh("guard", "check", "git status | head -3", cwd=project).out.startswith("allow: ")
+    one = gsh("guard", "check", "--json", "ls; touch made", cwd=project).json
+    assert (one["verdict"], one["rule"], [part["verdict"] for part in one["parts"]]) == (
+        "ask",
+        "change",
+        ["allow", "ask"],
+    )
+    lines = b'{"command": "ls"}\n\nnonsense\n[1]\n{"command": "rm -rf /"}\n' + b"[" * 100_000 + b"\n"
+    ran = gsh("guard", "check", "-", stdin=lines, cwd=project)
+    assert ran.code == 0
+    assert [answer["verdict"] for answer in ran.lines] == ["allow", "deny", "deny", "deny", "deny"]
+    assert not (project / "made").exists()
+
+
 def test_standard_input_is_put_behind_the_words(project: Path) -> None:
     ran = gsh("prompt", "--json", "look at this:", stdin=b"caf\xc3\xa9 \xff\x00 end\n", cwd=project)
     (submitted,) = [event for event in ran.lines if event["type"] == "PromptSubmitted"]
@@ -264,3 +293,13 @@ def test_the_second_interrupt_does_not_ask(project: Path) -> None:
         assert process.poll() is None, "it waits for its reader"
         process.send_signal(signal.SIGINT)
         assert process.wait(DEADLINE) == 130
+
+
+def test_a_hostile_file_pattern_takes_no_time_and_a_hostile_search_ends_at_the_deadline(project: Path) -> None:
+    for name in ("a" * 200, "a" * 150 + "!"):
+        (project / name).write_text(f"{name}\n", encoding="utf-8")
+    ran = gsh("prompt", "--json", "--timeout", "20", "files *a*a*a*a*a*a*a*b", cwd=project)
+    assert (ran.code, ran.lines[-1]["stop"]) == (0, "end")
+    os.mkfifo(project / "endless")
+    ran = gsh("prompt", "--json", "--timeout", "1", "find (a|aa)+$ in endless", cwd=project)
+    assert (ran.code, ran.lines[-1]["stop"]) == (124, "timeout")

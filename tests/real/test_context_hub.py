@@ -12,7 +12,7 @@ import pytest
 
 from gshtui.agents.context.everywhere import Everywhere
 from gshtui.bus.events.agent import PromptSubmitted, TurnFinished
-from gshtui.bus.events.context import ContextCut, OutputTruncated, SummaryAnswered, SummaryProposed
+from gshtui.bus.events.context import ContextCut, CutUndone, OutputTruncated, SummaryAnswered, SummaryProposed
 from gshtui.bus.ids import new_id
 from gshtui.context.views import ContextError
 from gshtui.hub.hub import Hub
@@ -222,6 +222,33 @@ async def test_a_summary_waits_for_a_persons_word(opened: Open, monkeypatch: pyt
         here.hub.bus.publish(SummaryAnswered(agent="main", cut=proposed.receipt.id, accepted=False))
         with pytest.raises(ContextError, match="rejected"):
             await cutting
+
+
+async def test_what_is_told_of_the_size_is_true_at_once(opened: Open) -> None:
+    script: list[Answer] = [thinking(4_000), thinking(4_000), [Say(SUMMARY)], thinking()]
+    async with loopback("anthropic", script) as server:
+        here = await opened("anthropic", server.url)
+        await here.ask("The rule is 4711.")
+        await here.ask("Go on.")
+        await here.hub.run("tune threshold=0.5")
+        tuned = await here.hub.run("tune threshold=0.7")
+        window = tuned.data["window"]
+        assert (tuned.data["threshold"], tuned.data["trigger"]) == (0.7, int(window * 0.7))
+        assert f"starts at {int(window * 0.7):,} tokens" in tuned.text and "(70% of" in tuned.text
+        receipt = await here.contexts.cut("main", "compact")
+        await here.hub.bus.drained()
+        (cut,) = here.recorder.of(ContextCut)
+        assert sum(section.tokens for section in cut.sections) == receipt.tokens_after
+        view = await here.contexts.view("main")
+        assert view.tokens == receipt.tokens_after
+        (entry,) = here.hub.ledger.entries()
+        assert entry.context == receipt.tokens_after
+        await here.contexts.undo("main", receipt.id)
+        await here.hub.bus.drained()
+        (undone,) = here.recorder.of(CutUndone)
+        assert undone.tokens == sum(section.tokens for section in undone.sections) == receipt.tokens_before
+        assert (await here.contexts.view("main")).tokens == receipt.tokens_before
+        assert here.hub.ledger.entries()[0].context == receipt.tokens_before
 
 
 async def test_pins_edits_and_refusals(opened: Open) -> None:

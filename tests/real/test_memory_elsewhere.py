@@ -29,6 +29,7 @@ def worktree(tmp_path: Path) -> tuple[Path, Path]:
 async def test_an_agent_in_a_worktree_gets_the_files_that_are_there(tmp_path: Path) -> None:
     main, tree = worktree(tmp_path)
     trust.trust(main, None)
+    trust.trust(tree, None)  # its branch has changed the file
     async with window(main) as hub:
         _, file = spec_of(tree, "files *.md", hub=hub.relay.socket, background=True)
         with running(file, tree) as process:

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from gshtui.bus.bus import Bus
@@ -27,6 +28,8 @@ from gshtui.store.log.keeper import LogKeeper
 from gshtui.store.log.reading import Wanted, find
 from gshtui.store.log.records import TYPES, Recorder
 from gshtui.store.log.writing import LogFile, tidy
+from gshtui.text.shorten import shorten
+from tests.kit.markers import cut_of
 
 NOW = 1_795_262_400.0
 AGENT: dict[str, Any] = {"agent": "main", "session": "s"}
@@ -43,7 +46,12 @@ EVERYTHING: list[Event] = [
     *called("bash", "FAIL auth\n[exit code: 3]", {"command": "make test"}, "error"),
     *called("read", "text", {"path": "a.py"}),
     OutputTruncated(**AGENT, call="c", tool="read", original_bytes=80_000, kept_bytes=30_000, output="k"),
-    ContextCut(**AGENT, receipt=Receipt("compact", "main", "s", id="c1", tokens_before=900, tokens_after=90)),
+    ContextCut(
+        **AGENT,
+        receipt=Receipt(
+            "compact", "main", "s", id="c1", tokens_before=900, tokens_after=300, summary="It went well. " * 10
+        ),
+    ),
     ContextCut(
         **AGENT, receipt=Receipt("prune", "main", "s", tokens_before=9, items=(Item("b", "bash ls", "dropped"),))
     ),
@@ -83,10 +91,24 @@ def test_every_kind_of_record_with_the_fields_of_its_kind() -> None:
     )
     sizes = {"tool": "read", "original_bytes": 80_000, "truncated_bytes": 30_000}
     assert by_type["truncation"] | sizes == by_type["truncation"]
-    tokens = {"original_tokens": 900, "summary_tokens": 90, "messages_before": 0, "messages_after": 0}
+    tokens = {"original_tokens": 900, "summary_tokens": 35, "messages_before": 0, "messages_after": 0}
     assert by_type["compaction"] | tokens == by_type["compaction"]
     assert by_type["prune"]["sources"] == ["bash ls"]
+    assert by_type["compaction"]["tokens_after"] == 300
     assert next(record["message"] for record in made if record["type"] == "error") == "It broke."
+    assert [record["message"] for record in made if record["type"] == "warning"] == [
+        "beware", "The budget of 1 dollars (day) is used to 1.",
+    ]  # fmt: skip
+
+
+def test_an_output_that_was_cut_is_cut_further_with_the_numbers_of_the_original() -> None:
+    text = "".join(f"line {n}\n" for n in range(20_000))
+    sent = shorten(text, 30_000, "0" * 32)
+    started, finished = called("bash", sent, {"command": "seq"}, "ok")
+    (record,) = records(started, msgspec.structs.replace(finished, output="0" * 32, bytes=len(text)))
+    head, omitted, tail = cut_of(record["output"])
+    assert len(record["output"].encode()) <= 4_000
+    assert len(head) + omitted + len(tail) == len(text) == record["bytes"]
 
 
 async def test_what_happens_is_written_redacted_and_for_its_owner_alone(tmp_path: Path) -> None:

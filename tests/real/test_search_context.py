@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from gshtui.agents.tools import stored_output
 from gshtui.bus.messages import user_message
-from gshtui.bus.shell import ShellRecord
+from gshtui.bus.shell import ShellNote, ShellRecord
 from gshtui.commands.declaration import Caller, CommandError, Invocation, Outcome, UsageError
 from gshtui.commands.language import validate
 from gshtui.context.retrieval.commands import commands
@@ -50,10 +51,12 @@ def logs(tmp_path: Path) -> Path:
     return tmp_path / "logs"
 
 
-async def search(store: Store, logs: Path, *, person: bool = False, session: str = "", **given: Any) -> Outcome:
+async def search(
+    store: Store, logs: Path, *, person: bool = False, session: str = "", project: str = "/", **given: Any
+) -> Outcome:
     command = commands(store, logs)[0]
     caller = Caller() if person else Caller("main", is_agent=True)
-    invocation = Invocation(caller, Path("/work"), Path("/work"), session=session, agent="main")
+    invocation = Invocation(caller, Path("/work"), Path(project), session=session, agent="main")
     return await command.handler(invocation, validate(command, given))
 
 
@@ -89,6 +92,22 @@ async def test_shell_history_as_an_agent_reads_it(store: Store, logs: Path) -> N
     lines = found.text.splitlines()
     assert lines[:3] == ["# Shell History (3 results)", "", f"$ npm test (in /frontend) → exit 1 ({stamp})"]
     assert [row["command"] for row in found.data] == ["npm test", "cargo build", "make deploy"]
+
+
+async def test_notes_and_changes_stand_between_the_commands(store: Store, logs: Path) -> None:
+    await history(store)
+    await store.keep_note(ShellNote("note", "# the deploy key is old", NOW - 997.5, cwd="/infra"))
+    await store.keep_note(ShellNote("file", "src/a.py, +b.py", NOW - 996.5, cwd="/frontend"))
+    found = await search(store, logs, source="shell_history")
+    rows = [line.split(" (")[0] for line in found.text.splitlines()[2:]]
+    assert rows == [
+        "$ ls", "$ Docker ps", "~ changed: src/a.py, +b.py", "$ npm test", "# the deploy key is old", "$ cargo build",
+        "$ make deploy",
+    ]  # fmt: skip
+    assert "deploy key" in (await search(store, logs, source="shell_history", query="KEY is")).text
+    assert "a.py" not in (await search(store, logs, source="shell_history", cwd="/infra")).text
+    assert "deploy key" not in (await search(store, logs, source="shell_history", exit_code=-1)).text
+    assert "deploy key" not in (await search(store, logs, source="shell_history", agent="main")).text
 
 
 @pytest.mark.parametrize(
@@ -164,7 +183,6 @@ async def test_logs_as_an_agent_reads_them(store: Store, logs: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"source": "logs", "cwd": "/x"}, "cwd is no filter of logs"),
         ({"source": "sessions", "exit_code": 1}, "exit_code is no filter of sessions"),
         ({"source": "shell_history", "event_type": "error"}, "event_type is no filter of shell_history"),
         ({"source": "shell_history", "exit_code": 999}, "999 is no exit code"),
@@ -188,3 +206,58 @@ async def test_a_record_that_fails_is_told_in_one_sentence(store: Store, logs: P
     await store.close()
     with pytest.raises(CommandError):
         await search(store, logs, source="sessions", query="x")
+
+
+PROJECT = "/work/mine"
+
+
+async def everywhere(store: Store, logs: Path) -> None:
+    """The same words in this project and in another."""
+    file = LogFile(logs, str)
+    for number, cwd in enumerate(("/work/mine", "/work/mine/below", "/work/mine-not", "/other")):
+        await store.keep_records([ran(number, f"needle at {cwd}", cwd=cwd)])
+        session = await store.create_session(cwd=cwd, agent="main", title=cwd)
+        await store.append(session.id, user_message(f"needle at {cwd}", id=f"m{number}"))
+        file.add({"at": NOW, "type": "error", "session": session.id, "message": f"needle at {cwd}"})
+    file.add({"at": NOW, "type": "error", "message": "needle at nowhere"})
+    assert file.write()
+
+
+@pytest.mark.parametrize("source", ["shell_history", "sessions", "logs"])
+async def test_an_agent_finds_what_was_in_its_project_alone(store: Store, logs: Path, source: str) -> None:
+    await everywhere(store, logs)
+    mine = await search(store, logs, project=PROJECT, source=source, query="needle")
+    assert len(mine.data) == 2 and "mine-not" not in mine.text and "/other" not in mine.text
+    person = await search(store, logs, project=PROJECT, person=True, source=source, query="needle")
+    assert len(person.data) >= 4
+    other = await search(store, logs, project=PROJECT, source=source, query="needle", cwd="/other")
+    assert len(other.data) == 1 and "/other" in other.text
+
+
+@pytest.mark.parametrize("source", ["shell_history", "sessions", "logs"])
+@pytest.mark.parametrize(
+    ("cwd", "inside"),
+    [("", True), ("/work/mine", True), ("below", True), ("/work/mine/below", True), ("/other", False), ("/", False),
+     ("..", False), ("/work/mine/../mine-not", False), ("/work/mine-not", False), ("~", False)],
+)  # fmt: skip
+async def test_another_project_is_asked_about(store: Store, logs: Path, source: str, cwd: str, inside: bool) -> None:
+    command = commands(store, logs)[0]
+    assert command.assess is not None
+    invocation = Invocation(Caller("main", is_agent=True), Path(PROJECT), Path(PROJECT), agent="main")
+    found = await command.assess(invocation, validate(command, {"source": source, "query": "x", "cwd": cwd}))
+    assert found.inside is inside
+    assert inside or "rule project" in found.why
+
+
+async def test_an_output_of_another_project_is_asked_about(store: Store) -> None:
+    command = stored_output.command(store.output, store.output_folders, 0)
+    assert command.assess is not None
+    invocation = Invocation(Caller("main", is_agent=True), Path(PROJECT), Path(PROJECT), agent="main")
+    keys: dict[str, str] = {}
+    for cwd in (PROJECT, "/other"):
+        session = await store.create_session(cwd=cwd, agent="main")
+        keys[cwd] = await store.put_output(session.id, "c1", f"text of {cwd}")
+    for cwd, key in keys.items():
+        found = await command.assess(invocation, validate(command, {"key": key}))
+        assert found.inside is (cwd == PROJECT)
+    assert (await command.assess(invocation, validate(command, {"key": "nosuch"}))).inside

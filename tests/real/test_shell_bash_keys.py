@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.kit.home import Home
-from tests.kit.shell_keys import agents_there, bind, folder_of_fzf, pressed, program_that_echoes
+from tests.kit.shell_keys import agents_there, bind, pressed, program_that_echoes, programs
 from tests.kit.shells import Shell
 
 
@@ -18,8 +18,8 @@ def program(home: Home) -> Path:
 
 
 @pytest.fixture
-def shell(program: Path) -> Iterator[Shell]:
-    made = Shell(program="bash", editor=True, before="PATH=/usr/bin:/bin")
+def shell(home: Home, program: Path) -> Iterator[Shell]:
+    made = Shell(program="bash", editor=True, before=f"PATH={programs(home)}")
     yield made
     made.close()
 
@@ -34,6 +34,10 @@ def test_words_with_signs_are_words_and_patterns_are_patterns_again(shell: Shell
 def test_the_key_sends_the_line_as_it_is(shell: Shell) -> None:
     pressed(shell, "it's \"half 😀 $HOME `x`\x07", "[gsh][--][it's \"half 😀 $HOME `x`]")
     shell.until(b"<<6>>")  # readline has drawn the prompt once more before, for the key
+
+
+def test_the_key_does_not_say_twice_whom_it_is_for(shell: Shell) -> None:
+    pressed(shell, "gsh what's this?\x07", "[gsh][--][what's this?]")
 
 
 def test_the_list(shell: Shell) -> None:
@@ -53,7 +57,9 @@ def test_attaching_to_one_of_several(home: Home, shell: Shell) -> None:
 
 def test_attaching_by_fzf(home: Home, program: Path) -> None:
     agents_there(home, "0003 fix thinking", "0004 try idle")
-    shell = Shell(program="bash", editor=True, before=f"PATH={folder_of_fzf(home)}:/usr/bin:/bin")
+    shell = Shell(
+        program="bash", editor=True, before=f"PATH={programs(home, 'fzf')}; export FZF_DEFAULT_OPTS=--filter=try"
+    )
     try:
         pressed(shell, "\x18\x01", "[agent][attach][0004]")
     finally:
@@ -71,7 +77,7 @@ def test_nobody_to_attach_to(shell: Shell) -> None:
 
 def test_keys_of_the_settings(home: Home, program: Path) -> None:
     bind(home, 'invoke_llm = "^Xg"\nlist_agents = ""\n')
-    shell = Shell(program="bash", editor=True, before="PATH=/usr/bin:/bin")
+    shell = Shell(program="bash", editor=True, before=f"PATH={programs(home)}")
     try:
         assert "gsh3" not in shell.ran("bind -s")
         pressed(shell, "two words\x18g", "[gsh][--][two words]")

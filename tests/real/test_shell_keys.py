@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.kit.home import Home
-from tests.kit.shell_keys import agents_there, bind, folder_of_fzf, pressed, program_that_echoes
+from tests.kit.shell_keys import agents_there, bind, pressed, program_that_echoes, programs
 from tests.kit.shells import Shell
 
 
@@ -19,8 +19,8 @@ def program(home: Home) -> Path:
 
 
 @pytest.fixture
-def shell(program: Path) -> Iterator[Shell]:
-    made = Shell(editor=True, before="bindkey -e; PATH=/usr/bin:/bin")
+def shell(home: Home, program: Path) -> Iterator[Shell]:
+    made = Shell(editor=True, before=f"bindkey -e; PATH={programs(home)}")
     yield made
     made.close()
 
@@ -40,6 +40,10 @@ def test_the_key_on_an_empty_line_says_what_to_do(shell: Shell) -> None:
     pressed(shell, "\x07", "Type what you want")
 
 
+def test_the_key_does_not_say_twice_whom_it_is_for(shell: Shell) -> None:
+    pressed(shell, "gsh what's this?\x07", "[gsh][--][what's this?]")
+
+
 def test_the_list(shell: Shell) -> None:
     pressed(shell, "half a line\x18\x0c", "[agent][ls]")
 
@@ -57,7 +61,7 @@ def test_attaching_to_one_of_several(home: Home, shell: Shell) -> None:
 
 def test_attaching_by_fzf(home: Home, program: Path) -> None:
     agents_there(home, "0003 fix thinking", "0004 try idle")
-    shell = Shell(editor=True, before=f"bindkey -e; PATH={folder_of_fzf(home)}:/usr/bin:/bin")
+    shell = Shell(editor=True, before=f"bindkey -e; PATH={programs(home, 'fzf')}; export FZF_DEFAULT_OPTS=--filter=try")
     try:
         pressed(shell, "\x18\x01", "[gsh][attach][0004]")
     finally:
@@ -75,7 +79,7 @@ def test_nobody_to_attach_to(shell: Shell) -> None:
 
 def test_keys_of_the_settings(home: Home, program: Path) -> None:
     bind(home, 'invoke_llm = "^Xg"\nlist_agents = ""\n')
-    shell = Shell(editor=True, before="bindkey -e; PATH=/usr/bin:/bin")
+    shell = Shell(editor=True, before=f"bindkey -e; PATH={programs(home)}")
     try:
         pressed(shell, "two words\x18g", "[gsh][--][two words]")
         shell.wait()
@@ -84,8 +88,8 @@ def test_keys_of_the_settings(home: Home, program: Path) -> None:
         shell.close()
 
 
-def test_another_name(program: Path) -> None:
-    shell = Shell(editor=True, before="bindkey -e; GSH_NAME=ask; PATH=/usr/bin:/bin; alias gsh='echo mine'")
+def test_another_name(home: Home, program: Path) -> None:
+    shell = Shell(editor=True, before=f"bindkey -e; GSH_NAME=ask; PATH={programs(home)}; alias gsh='echo mine'")
     try:
         pressed(shell, "ask what?\n", "[gsh][what?]")
         shell.wait()

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from gshtui.agents.shell_log.assembly import make_shell_log
 from gshtui.agents.shell_log.log import ShellLog, Terms
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
@@ -23,10 +24,14 @@ from gshtui.bus.events.hub import Noticed
 from gshtui.bus.events.shell import ShellFolderChanged, ShellNoted, ShellRecorded
 from gshtui.bus.shell import ShellRecord
 from gshtui.settings import paths
+from gshtui.settings.load import load
 from gshtui.shell import listener as listener_module
+from gshtui.shell import options
 from gshtui.shell.peer import Peer
+from gshtui.shell.place import shells_socket
 from gshtui.store.store import Store
 from tests.kit.command import ROOT
+from tests.kit.home import Home
 from tests.kit.plugin_shell import PluginShell
 from tests.kit.tmux import eventually
 
@@ -352,3 +357,29 @@ async def test_a_change_of_folder_is_told_with_the_branch_there(store: Store, tm
         await until(lambda: hub.records())
         assert hub.records()[0].branch == "topic/x"
         assert [event.new for event in hub.told if isinstance(event, ShellFolderChanged)] == [str(tmp_path)]
+
+
+async def test_a_socket_in_a_folder_of_everybodys_is_not_used_and_shells_report_all_the_same(
+    store: Store, home: Home
+) -> None:
+    """The seed's own value, `/tmp/gsh-$USER.sock`: others could put a socket of theirs there."""
+    everybodys = home.path / "tmp"
+    everybodys.mkdir()
+    everybodys.chmod(0o1777)
+    file = home.config / "gsh" / "config.toml"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(f'[general]\nsocket_path = "{everybodys}/gsh.sock"\n')
+    loaded = load(home.path)
+    assert [str(problem) for problem in loaded.problems] == []
+    private = paths.runtime_dir() / "gsh.sock"
+    assert shells_socket(loaded.settings.general.socket_path) == private
+    assert not [line for line in options.lines(loaded.settings) if line.startswith("socket=")]
+    bus = Bus()
+    log = make_shell_log(bus, store, loaded.settings, home.path, visiting=False, redact=str)
+    await log.start()
+    try:
+        await until(lambda: log.listens)
+        assert private.is_socket() and list(everybodys.iterdir()) == []
+    finally:
+        await log.stop()
+        await bus.close()

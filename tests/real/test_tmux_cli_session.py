@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -101,16 +103,16 @@ async def test_enter_comes_late_enough_for_a_program_that_swallows_it(tmux: Tmux
     assert "Answer number 1." in (await session.read_response(await session.send("hello"), timeout=8)).text
 
 
-async def test_a_lost_enter_is_told_and_not_repeated(tmux: TmuxServer) -> None:
+async def test_a_lost_enter_is_told_and_the_text_is_taken_out_again(tmux: TmuxServer) -> None:
     row = await started(tmux, "--deaf")
     session = CliSession(tmux, row, QUICK)
     await session.start()
     told: list[str] = []
     with pytest.raises(SessionError) as lost:
         await session.send("hello", told=told.append)
-    assert lost.value.kind == "unsure"
+    assert lost.value.kind == "untaken"
     assert told == ["typed"]
-    assert "❯ hello" in await screen(tmux, row.pane)
+    assert "hello" not in await screen(tmux, row.pane)
 
 
 async def test_a_program_that_needs_long_to_start_is_waited_for(tmux: TmuxServer) -> None:
@@ -276,5 +278,47 @@ async def test_a_killed_terminal_is_told_of(tmux: TmuxServer) -> None:
         await taken.until(lambda known: known.status == "idle")
         await tmux.kill_pane(row.pane, grace=0.3)
         await taken.until(lambda known: known.status in ("lost", "failed"))
+    finally:
+        await stop()
+
+
+def asked(at: float) -> str:
+    """What a hook reports of a question."""
+    told = {"at": at, "program": "claude", "event": "PermissionRequest", "tool": "Write", "subject": "w.txt"}
+    return json.dumps(told)
+
+
+async def test_a_question_that_is_gone_is_not_told_of_the_next_one(tmux: TmuxServer, tmp_path: Path) -> None:
+    """It was taken back with Escape, which no hook tells; what is open later is something else."""
+    spool = open_spool(tmp_path, "0001")
+    row = await started(tmux)
+    taken = Statuses()
+    _, stop = await followed(tmux, row, taken, Feed(tmp_path))
+    try:
+        await taken.until(lambda known: known.status == "idle")
+        with spool.open("a") as file:
+            file.write(asked(time.time()) + "\n")
+        await taken.until(lambda known: (known.status, known.doing) == ("waiting", "Write w.txt"))
+        taken.forget()
+        await taken.until(lambda known: (known.status, known.source) == ("idle", "screen"))
+        taken.forget()
+        await CliSession(tmux, row, QUICK).send("do:ask")
+        known = await taken.until(lambda known: known.status == "waiting")
+        assert (known.source, known.doing) == ("screen", "Do you want to proceed?")
+    finally:
+        await stop()
+
+
+async def test_a_question_of_long_ago_is_nobodys_news(tmux: TmuxServer, tmp_path: Path) -> None:
+    spool = open_spool(tmp_path, "0001")
+    with spool.open("a") as file:
+        file.write(asked(time.time() - 100) + "\n")
+    row = await started(tmux)
+    await CliSession(tmux, row, QUICK).start()
+    taken = Statuses()
+    _, stop = await followed(tmux, row, taken, Feed(tmp_path))
+    try:
+        await taken.until(lambda known: known.status == "idle")
+        assert [known.status for known in taken.all if known.status == "waiting"] == []
     finally:
         await stop()

@@ -191,6 +191,21 @@ async def test_two_windows_with_different_sizes_do_not_fight(tmux: TmuxServer, m
     await other_server.close()
 
 
+async def test_a_window_that_is_gone_leaves_no_size_behind(tmux: TmuxServer, mirror: Mirror) -> None:
+    pane = await tmux.spawn("gsh-agent-0001", ["cat"], cwd=Path("/tmp"), env=ENV)
+    other_server = TmuxServer(socket_path=tmux.socket_path)
+    other = Mirror(other_server, fps=30)
+    mine, theirs = Frames(), Frames()
+    mirror.watch(pane.pane, mine, width=116, height=41)
+    await mine.until(lambda frame: frame.info.width == 116)
+    other.watch(pane.pane, theirs, width=80, height=14)
+    for frames in (mine, theirs):
+        await frames.until(lambda frame: (frame.info.width, len(frame.lines)) == (80, 14))
+    await other.close()
+    await other_server.close()
+    await mine.until(lambda frame: (frame.info.width, len(frame.lines)) == (116, 41))
+
+
 async def test_a_person_who_attaches_keeps_their_size_and_the_tab_gets_it_back(
     tmux: TmuxServer, mirror: Mirror
 ) -> None:

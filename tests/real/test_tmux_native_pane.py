@@ -41,9 +41,9 @@ async def test_a_person_prompts_answers_and_leaves_in_the_pane(tmux: TmuxServer,
     await shown(tmux, pane, "idle", "no window is connected", "›")
     await tmux.type_literal(pane, "run echo $((40+2))-in-the-pane")
     await tmux.send_keys(pane, "Enter")
-    text = await shown(tmux, pane, "bash wants to execute", "type y")
+    text = await shown(tmux, pane, "bash wants to execute", "1 allow once")
     assert "echo $((40+2))-in-the-pane" in text
-    await tmux.type_literal(pane, "y")
+    await tmux.type_literal(pane, "1")
     await tmux.send_keys(pane, "Enter")
     text = await shown(tmux, pane, "42-in-the-pane", "allowed once", "── done")
     assert text.count("42-in-the-pane") >= 1
@@ -66,15 +66,35 @@ async def test_a_paste_is_no_answer(tmux: TmuxServer, tmp_path: Path) -> None:
         _, file = spec_of(tmp_path, "run echo hi", hub=hub.relay.socket)
         pane = (await start(tmux, file, tmp_path)).pane
         await hub.heard.first(ApprovalRequested)
-        await shown(tmux, pane, "type y")
-        await tmux.send_text(pane, "y", enter=True)
-        await shown(tmux, pane, "That was no answer")
+        await shown(tmux, pane, "1 allow once")
+        await tmux.send_text(pane, "1", enter=True)
+        await shown(tmux, pane, "That was no answer", "1 allow once")
         assert hub.heard.of(ApprovalSettled) == []
-        await tmux.type_literal(pane, "n not today")
+        await tmux.type_literal(pane, "5 not 1 today")
         await tmux.send_keys(pane, "Enter")
         settled = await hub.heard.first(ApprovalSettled)
-        assert (settled.decision, settled.reason) == ("deny", "not today")
-        assert "not today" in (await hub.heard.first(TurnFinished)).text
+        assert (settled.decision, settled.reason) == ("deny", "not 1 today")
+        assert "not 1 today" in (await hub.heard.first(TurnFinished)).text
+
+
+async def test_what_is_typed_when_the_question_comes_up_is_no_answer(tmux: TmuxServer, tmp_path: Path) -> None:
+    """Nor is a letter; a reason on a line of its own denies, whatever it says."""
+    async with window(tmp_path) as hub:
+        _, file = spec_of(tmp_path, "run echo hi", hub=hub.relay.socket)
+        pane = (await start(tmux, file, tmp_path)).pane
+        await hub.heard.first(ApprovalRequested)
+        await tmux.type_literal(pane, "1\r1\r2\r")
+        await shown(tmux, pane, "That was no answer", "1 allow once")
+        await tmux.type_literal(pane, "y\r")
+        await shown(tmux, pane, "That is no answer here")
+        assert hub.heard.of(ApprovalSettled) == []
+        await shown(tmux, pane, "1 allow once")
+        await tmux.type_literal(pane, "5")
+        await tmux.send_keys(pane, "Enter")
+        await tmux.type_literal(pane, "1")
+        await tmux.send_keys(pane, "Enter")
+        settled = await hub.heard.first(ApprovalSettled)
+        assert settled.decision == "deny"
 
 
 async def test_a_paste_of_many_lines_is_one_prompt(tmux: TmuxServer, tmp_path: Path) -> None:
@@ -91,8 +111,8 @@ async def test_ctrl_c_interrupts_and_the_agent_stays(tmux: TmuxServer, tmp_path:
     async with window(tmp_path) as hub:
         _, file = spec_of(tmp_path, "run sleep 300", hub=hub.relay.socket)
         pane = (await start(tmux, file, tmp_path)).pane
-        await shown(tmux, pane, "type y")
-        await tmux.type_literal(pane, "y")
+        await shown(tmux, pane, "1 allow once")
+        await tmux.type_literal(pane, "1")
         await tmux.send_keys(pane, "Enter")
         await hub.heard.first(AgentStatusChanged, status="tool")
         await tmux.send_keys(pane, "C-c")

@@ -110,7 +110,7 @@ async def test_the_shared_shell_opens_for_a_send_and_not_for_a_look(desk: Desk) 
 async def test_text_is_not_typed_behind_what_the_person_typed(desk: Desk, tmp_path: Path) -> None:
     pane = await desk.open()
     await desk.person(pane, "echo theirs")
-    with pytest.raises(CommandError, match=r"stands .*echo theirs"):
+    with pytest.raises(CommandError, match=r"half typed .*echo theirs"):
         await desk.run("tmux", action="send", text="; touch never")
     await desk.run("tmux", action="send", text=" and ours", append=True)
     await shows(desk.server, pane, "\ntheirs and ours")
@@ -145,8 +145,10 @@ async def test_agents_do_not_type_into_themselves_or_into_our_own_agents(desk: D
         with pytest.raises(CommandError, match="takes messages, not keys"):
             await desk.assess("tmux", agent="0001", action=action, pane=native.id, text="y", keys=["y"])
     await desk.run("tmux", agent="0001", action="read", pane=native.id)
-    await desk.run("tmux", agent="person", action="send", pane=native.id, text="by hand")
-    await shows(desk.server, native.pane, "by hand")
+    with pytest.raises(CommandError, match="`agent send 0002"):
+        await desk.run("tmux", agent="person", action="send", pane=native.id, text="by hand")
+    await desk.run("tmux", agent="person", action="keys", pane=native.id, keys="b y")
+    await shows(desk.server, native.pane, "by")
 
 
 async def test_the_guard_is_asked_about_what_is_typed_and_not_about_looking(desk: Desk, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from gshtui.ui.screens.picker import Picker
 from gshtui.ui.screens.words import WordsScreen
 from tests.kit import recorded
 from tests.kit.fake_hub import Answer
+from tests.kit.keyboard import Keyboard
 from tests.kit.recorded_fleet import CLAUDE, FEW, MANY, changed, row
 from tests.kit.window import Window
 
@@ -119,7 +120,24 @@ async def test_a_kill_is_asked_about_with_what_is_unsaved() -> None:
         assert ran(app) == ["agent unsaved 0002"]
         await pilot.press("K")
         await settled(pilot)
-        await pilot.press("y")
+        Keyboard(app).post("y")
+        await settled(pilot)
+        assert ran(app)[-1] == "agent kill 0002 yes=true"
+
+
+async def test_what_was_being_typed_when_the_question_came_up_kills_nothing() -> None:
+    """Neither by its letter nor by its button; what is typed after a pause does."""
+    app = Listening(answers={"agent unsaved 0002": Answer({"agent": "0002", "unsaved": UNSAVED})})
+    async with app.run_test(size=(120, 40)) as pilot:
+        await begun(app, pilot, *FEW)
+        await pilot.press("K")
+        await settled(pilot)
+        keyboard = Keyboard(app)
+        for key in ("y", *"try yes y", "tab", "enter", "y"):
+            keyboard.post(key, after=0.05)
+            await settled(pilot)
+            assert isinstance(app.screen, ConfirmScreen) and "agent kill 0002 yes=true" not in ran(app)
+        keyboard.post("enter")
         await settled(pilot)
         assert ran(app)[-1] == "agent kill 0002 yes=true"
 
@@ -131,10 +149,10 @@ async def test_what_came_up_since_the_question_is_asked_about_again() -> None:
         await begun(app, pilot, *FEW)
         await pilot.press("delete")
         await settled(pilot)
-        await pilot.press("y")
+        Keyboard(app).post("y")
         await settled(pilot)
         assert isinstance(app.screen, ConfirmScreen)
-        await pilot.press("y")
+        Keyboard(app).post("y", after=10.0)
         await settled(pilot)
         assert ran(app) == ["agent unsaved 0002", "agent kill 0002", "agent kill 0002 yes=true"]
 

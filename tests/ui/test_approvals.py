@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -13,9 +14,12 @@ from textual.widgets import Static
 
 from gshtui.bus.events.agent import PromptSubmitted
 from gshtui.bus.events.approval import ApprovalAnswered, ApprovalSettled
+from gshtui.guard.answer_keys import HAND, PAUSE, READ
 from gshtui.ui.panes.answers import Answers
-from gshtui.ui.panes.approvals import GUARD, GUARD_AFTER_KEY, ApprovalsPane
+from gshtui.ui.panes.approvals import ApprovalsPane
 from gshtui.ui.panes.question_view import QuestionView
+from gshtui.ui.panes.reason import ReasonInput
+from tests.kit.keyboard import LONG, Keyboard
 from tests.kit.prompt_host import PromptHost, question
 
 
@@ -23,7 +27,7 @@ class Clock:
     """A clock that a test moves."""
 
     def __init__(self) -> None:
-        self.now = 1_000.0
+        self.now = 0.0  # behind the mouse, which is stamped with the time of day
 
     def __call__(self) -> float:
         return self.now
@@ -37,6 +41,7 @@ class Asked(PromptHost):
 
     def __init__(self, **area: object) -> None:
         self.now = Clock()
+        self.keyboard = Keyboard(self, self.now)
         super().__init__(keep_drafts=False, clock=self.now, **area)
 
     @property
@@ -47,16 +52,33 @@ class Asked(PromptHost):
     def pane(self) -> ApprovalsPane:
         return self.area.approvals
 
-    async def review(self, pilot: Pilot[None]) -> None:
-        """Go to the question, and look at it for a while."""
-        await pilot.press("ctrl+g")
+    @property
+    def heading(self) -> str:
+        return str(self.query_one("#approval-title", Static).content)
+
+    async def press(self, pilot: Pilot[None], *keys: str, after: float = LONG, gap: float = 0.1) -> None:
+        """Press keys: the first some seconds after the last one, then each a gap after the one before."""
+        self.now.later(after)
+        for key in keys:
+            self.keyboard.post(key, 0)
+            await pilot.pause()
+            self.now.later(gap)
         await pilot.pause()
-        self.now.later()
+
+    async def review(self, pilot: Pilot[None]) -> None:
+        """Look at the question for a while, and go to it."""
+        await pilot.pause()
+        await self.press(pilot, "ctrl+g")
+
+
+def bound(app: Asked) -> set[str | None]:
+    """Ids of the keys that work now, as the foot of the window and F1 list them."""
+    return {active.binding.id for active in app.screen.active_bindings.values()}
 
 
 @pytest.mark.parametrize(
     ("key", "decision"),
-    [("1", "once"), ("y", "once"), ("2", "session"), ("3", "always"), ("4", "deny"), ("n", "deny")],
+    [("1", "once"), ("2", "session"), ("3", "always"), ("4", "deny")],
 )
 async def test_each_answer_by_key(key: str, decision: str) -> None:
     app = Asked()
@@ -64,7 +86,7 @@ async def test_each_answer_by_key(key: str, decision: str) -> None:
         app.feed(question(1))
         await app.review(pilot)
         assert app.focused is app.pane
-        await pilot.press(key)
+        await app.press(pilot, key)
         await pilot.pause()
         assert app.answers == [("a1", decision, "")]
         assert app.focused is app.area.input
@@ -77,9 +99,13 @@ async def test_always_is_offered_only_with_a_pattern() -> None:
         app.feed(question(1, pattern=""))
         await app.review(pilot)
         assert "always" not in str(app.query_one(Answers).content)
-        await pilot.press("3")
+        assert "approval.always" not in bound(app) and "approval.once" in bound(app)
+        await app.press(pilot, "3")
         await pilot.pause()
         assert app.answers == [] and app.focused is app.pane
+        app.feed(ApprovalSettled(approval="a1", agent="main", call="c1", decision="withdrawn"), question(2))
+        await app.review(pilot)
+        assert "approval.always" in bound(app)
 
 
 async def test_denied_with_a_reason() -> None:
@@ -87,15 +113,14 @@ async def test_denied_with_a_reason() -> None:
     async with app.run_test() as pilot:
         app.feed(question(1))
         await app.review(pilot)
-        await pilot.press("5")
+        await app.press(pilot, "5")
         await pilot.pause()
-        await pilot.press(*"y1 too broad", "escape")
+        await app.press(pilot, *"y1 too broad", "escape")
         await pilot.pause()
-        assert app.answers == [] and app.focused is app.pane
-        app.now.later()
-        await pilot.press("5")
+        assert app.answers == [] and app.focused is app.pane and not app.query(ReasonInput)
+        await app.press(pilot, "5")
         await pilot.pause()
-        await pilot.press(*"only ./build", "enter")
+        await app.press(pilot, *"only ./build", "enter")
         await pilot.pause()
         assert app.answers == [("a1", "deny", "only ./build")]
         assert app.focused is app.area.input
@@ -115,8 +140,7 @@ async def test_each_answer_by_mouse() -> None:
             await pilot.pause()
             app.now.later()
             if decision is None:
-                await pilot.press(*"no", "enter")
-                await pilot.pause()
+                await app.press(pilot, *"no", "enter")
                 assert app.answers[-1][1:] == ("deny", "no")
                 app.now.later()
             else:
@@ -129,16 +153,14 @@ async def test_a_key_that_was_on_its_way_is_no_answer() -> None:
     app = Asked()
     async with app.run_test() as pilot:
         app.feed(question(1), question(2))
+        await pilot.pause()
         app.now.later()
         app.pane.focus()  # by itself, not by the person's key
         await pilot.pause()
-        await pilot.press("1", "y")
-        app.now.later(GUARD - 0.01)
-        await pilot.press("1")
-        assert app.answers == []
-        app.now.later(0.02)
-        await pilot.press("1", "1", "y")  # the second and third are for a question that nobody has read
-        await pilot.pause()
+        await app.press(pilot, "1", after=READ - 0.1)
+        await app.press(pilot, "1", "1", after=PAUSE - 0.15)  # the same run of typing
+        assert app.answers == [] and "too soon" in app.heading
+        await app.press(pilot, "1", "1", "2", after=PAUSE)  # the others are for a question that nobody has read
         assert app.answers == [("a1", "once", "")]
         assert app.focused is app.area.input
 
@@ -147,16 +169,80 @@ async def test_a_burst_that_brings_its_own_key_is_no_answer() -> None:
     app = Asked()
     async with app.run_test() as pilot:
         app.feed(question(1))
-        app.now.later()
-        await pilot.press("ctrl+g")
-        app.now.later(GUARD_AFTER_KEY / 2)
-        await pilot.press("1")
         await pilot.pause()
+        await app.press(pilot, "ctrl+g", *"14233", gap=HAND / 2)
+        assert app.answers == []
+        await app.press(pilot, "1", after=PAUSE)
+        assert app.answers == [("a1", "once", "")]
+
+
+@pytest.mark.parametrize("first", [0.0, 0.05, 0.07, 0.1, 0.2])
+@pytest.mark.parametrize("gap", [0.0, 0.05, 0.15, 0.25])
+async def test_a_reason_is_never_taken_for_answers(first: float, gap: float) -> None:
+    """However fast the key to the question, the one to the reason, and the reason come."""
+    app = Asked()
+    async with app.run_test() as pilot:
+        app.feed(question(1))
+        await pilot.pause()
+        app.now.later()
+        app.keyboard.post("ctrl+g", 0)
+        app.now.later(first)
+        app.keyboard.post("5", 0)
+        await pilot.pause()
+        for letter in "y1 try 1 another way":
+            app.now.later(gap)
+            app.keyboard.post(letter, 0)
+        app.keyboard.post("enter", 0)
+        await pilot.pause()
+        await pilot.pause()
+        assert app.answers == [("a1", "deny", "y1 try 1 another way")]
+        assert app.area.input.text == "" and app.focused is app.area.input
+
+
+async def test_a_reason_for_a_question_that_has_changed_denies_nothing_and_allows_nothing() -> None:
+    app = Asked()
+    async with app.run_test() as pilot:
+        app.feed(question(1), question(2))
+        await app.review(pilot)
+        app.feed(ApprovalSettled(approval="a1", agent="main", call="c1", decision="withdrawn"))
+        await pilot.pause()
+        await app.press(pilot, "5", *"1 1 y", "enter", after=0.05)
+        assert app.answers == [] and "has changed" in app.heading
+        assert app.area.input.text == "" and app.focused is app.pane
+        await app.press(pilot, "1")
+        assert app.answers == [("a2", "once", "")]
+
+
+async def test_a_key_is_for_the_question_that_was_there_when_it_was_pressed() -> None:
+    """The window was busy: the key was pressed for one question and is looked at when another one has been drawn."""
+    app = Asked()
+    async with app.run_test() as pilot:
+        app.feed(question(1), question(2))
+        await app.review(pilot)
+        app.now.later()
+        pressed = app.now.now
+        app.feed(ApprovalSettled(approval="a1", agent="main", call="c1", decision="withdrawn"))
+        await pilot.pause()
+        app.now.later()
+        app.keyboard.wait(pressed - app.now.now)
+        app.keyboard.post("1", 0)
+        await pilot.pause()
+        assert app.answers == [] and "too soon" in app.heading
+
+
+async def test_letters_are_never_answers() -> None:
+    app = Asked()
+    async with app.run_test() as pilot:
+        for letter in "abcdefghijklmnopqrstuvwxyzYN":
+            app.feed(question(1))
+            await app.review(pilot)
+            await app.press(pilot, letter)
         assert app.answers == []
 
 
 async def test_a_click_on_what_has_just_come_up_is_no_answer() -> None:
     app = Asked()
+    app.now.now = time.monotonic() + 3_600.0
     async with app.run_test(size=(120, 40)) as pilot:
         app.feed(question(1))
         await pilot.pause()
@@ -173,14 +259,14 @@ async def test_several_wait_in_turn() -> None:
         await app.review(pilot)
         heading = app.query_one("#approval-title", Static)
         assert "1 of 3" in str(heading.content)
-        await pilot.press("right")
+        await app.press(pilot, "right")
         assert "2 of 3" in str(heading.content)
         app.now.later()
-        await pilot.press("1")
+        await app.press(pilot, "1")
         await pilot.pause()
         assert app.answers == [("a2", "once", "")]
         await app.review(pilot)
-        await pilot.press("escape")
+        await app.press(pilot, "escape")
         await pilot.pause()
         assert app.focused is app.area.input
         assert [request.approval for request in app.pane.state.waiting] == ["a1", "a3"]
@@ -192,14 +278,13 @@ async def test_a_question_that_is_settled_elsewhere_goes() -> None:
     async with app.run_test() as pilot:
         app.feed(question(1), question(2))
         await app.review(pilot)
-        await pilot.press("5")
+        await app.press(pilot, "5")
         await pilot.pause()
-        await pilot.press(*"because")
+        await app.press(pilot, *"because")
         app.feed(settled)
         await pilot.pause()
-        await pilot.press("1")  # the person cannot have meant the question that came up now
-        await pilot.pause()
-        assert app.answers == []
+        await app.press(pilot, "1", "enter")  # the person cannot have meant the question that came up now
+        assert app.answers == [] and "has changed" in app.heading
         app.feed(ApprovalSettled(approval="a2", agent="main", call="c2", decision="timeout"))
         await pilot.pause()
         assert not app.pane.display
@@ -211,7 +296,7 @@ async def test_words_typed_at_the_panel_go_to_the_input() -> None:
     async with app.run_test() as pilot:
         app.feed(question(1))
         await app.review(pilot)
-        await pilot.press(*"what is 1?")
+        await app.press(pilot, *"what is 1?")
         await pilot.pause()
         assert app.area.input.text == "what is 1?"
         assert app.answers == []
@@ -224,7 +309,7 @@ async def test_the_focus_comes_back_to_where_it_was() -> None:
         log.focus()
         app.feed(question(1))
         await app.review(pilot)
-        await pilot.press("1")
+        await app.press(pilot, "1")
         await pilot.pause()
         assert app.focused is log
 
@@ -254,7 +339,7 @@ async def test_a_long_diff_scrolls_and_says_so() -> None:
         title = app.query_one("#approval-title", Static)
         assert " more" in str(title.content)
         view = app.query_one(QuestionView)
-        await pilot.press("down", "pagedown", "pagedown")
+        await app.press(pilot, "down", "pagedown", "pagedown")
         await pilot.pause()
         assert view.scroll_offset.y > 5
         view.scroll_end(animate=False)
@@ -279,7 +364,7 @@ async def test_the_input_and_some_of_the_conversation_stay_in_sight(size: tuple[
         answers = app.query_one(Answers)
         assert answers.region.bottom <= height and answers.region.height >= 1
         await app.review(pilot)
-        await pilot.press("4")
+        await app.press(pilot, "4")
         await pilot.pause()
         assert app.answers == [("a1", "deny", "")]
 

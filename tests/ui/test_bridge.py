@@ -128,6 +128,7 @@ async def test_what_comes_within_a_frame_is_shown_together(tmp_path: object) -> 
     await bridge.stop()
 
 
+@pytest.mark.faults
 async def test_a_pane_that_fails_is_reported_and_the_others_go_on(tmp_path: object) -> None:
     broken, listener = Broken(), Listener()
     bridge = bridge_of(tmp_path, broken, listener)
@@ -177,6 +178,7 @@ async def test_the_hub_starts_after_the_first_frame_and_stops_with_the_window() 
     assert app.return_code == 0
 
 
+@pytest.mark.faults
 async def test_a_failed_hub_is_a_banner_and_the_window_stays_usable() -> None:
     app = Window(fails=RuntimeError("nothing works today"))
     async with app.run_test(size=(120, 40)) as pilot:

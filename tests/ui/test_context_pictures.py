@@ -14,6 +14,7 @@ from gshtui.bus.events.context import ContextCut, CutFailed, CutUndone, OutputTr
 from gshtui.ui.widgets.prompt.input import PromptInput
 from tests.kit import recorded
 from tests.kit.fake_hub import Answer
+from tests.kit.keyboard import Keyboard
 from tests.kit.recorded_contexts import COMPACTED, PRUNED, RecordedContexts
 from tests.kit.snapshots import Snap, snap
 from tests.kit.window import NOW, Window
@@ -100,8 +101,12 @@ async def test_context(snap: Snap, size: tuple[int, int], theme: str, state: str
         await settled(pilot)
         app.feed(*recorded.STARTED, *events)
         await settled(pilot)
+        keyboard = Keyboard(app)
         for key in keys:
-            await pilot.press(key)
+            if key.isdigit():
+                keyboard.post(key)  # an answer: some time after its question was painted
+            else:
+                await pilot.press(key)
             await settled(pilot)
         # The cursor stands still, whatever the time is.
         for screen in app.screen_stack:

@@ -13,6 +13,7 @@ from gshtui.ui.screens.spawn import SpawnScreen
 from gshtui.ui.screens.worktrees import WorktreesScreen
 from tests.kit import recorded
 from tests.kit.fake_hub import Answer
+from tests.kit.keyboard import Keyboard
 from tests.kit.recorded_fleet import DIFF, FEW, PERSONAS, PROFILES
 from tests.kit.window import Window
 from tests.ui.test_agents_pane import ran, settled
@@ -102,7 +103,7 @@ async def test_a_merge_is_confirmed_and_the_tab_looks_again() -> None:
         await pilot.press("M")
         await settled(pilot)
         assert isinstance(app.screen, ConfirmScreen)
-        await pilot.press("y")
+        Keyboard(app).post("y")
         await settled(pilot)
         assert ran(app) == [LINE, f"git_worktree action=merge path={PATH}", LINE]
         await pilot.press("p")

@@ -48,6 +48,16 @@ async def test_new_lines(key: str) -> None:
         assert sent(app) == ["one\ntwo\nthree"]
 
 
+async def test_the_line_below_names_keys_that_work_in_any_terminal_and_as_they_are_mapped() -> None:
+    app = host()
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        assert str(app.area.status.content).startswith("enter send  alt+enter newline")
+        app.set_keymap({"prompt.submit": "ctrl+s", "prompt.newline": "enter"})
+        await pilot.pause()
+        assert str(app.area.status.content).startswith("ctrl+s send  enter newline")
+
+
 async def test_a_burst_of_keys_acts_in_order() -> None:
     app = host()
     async with app.run_test() as pilot:

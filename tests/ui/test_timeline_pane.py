@@ -15,6 +15,7 @@ from gshtui.ui.panes.timeline import TimelinePane
 from gshtui.ui.screens.receipt import ReceiptScreen
 from gshtui.ui.screens.summary import SummaryScreen
 from tests.kit import recorded
+from tests.kit.keyboard import Keyboard
 from tests.kit.recorded_contexts import COMPACTED, PRUNED, RecordedContexts
 from tests.kit.window import NOW, Window
 from tests.ui.test_inspector import pressed, settled
@@ -182,7 +183,10 @@ async def test_a_summary_waits_without_taking_the_focus() -> None:
         assert app.focused is card
         await pressed(pilot, "escape")
         assert app.focused is app.bench.input and card.display
-        await pressed(pilot, "ctrl+g", "1")
+        await pressed(pilot, "ctrl+g", "y", "a")  # letters are no answers
+        assert app.hub.intents(SummaryAnswered) == []
+        Keyboard(app).post("1")
+        await settled(pilot)
         answered = SummaryAnswered(agent="main", cut="cut2", accepted=True)
         assert [(one.cut, one.accepted) for one in app.hub.said if isinstance(one, SummaryAnswered)] == [("cut2", True)]
         app.feed(answered)
@@ -201,7 +205,10 @@ async def test_a_summary_is_read_changed_or_rejected() -> None:
         await pressed(pilot, "r")
         assert not app.query_one(SummariesPane).display
         app.feed(PROPOSED)
-        await pressed(pilot, "ctrl+g", "2")
+        await settled(pilot)
+        await pressed(pilot, "ctrl+g")
+        Keyboard(app).post("2")
+        await settled(pilot)
         assert isinstance(app.screen, SummaryScreen)
         app.screen.query_one(TextArea).text = "Mine."
         await pressed(pilot, "ctrl+s")

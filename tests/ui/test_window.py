@@ -193,6 +193,7 @@ async def test_a_command_that_fails_is_said_with_its_hint() -> None:
         assert notices(app)[-1] == f"There is no x. Try {NASTY}."
 
 
+@pytest.mark.faults
 async def test_a_command_that_breaks_does_not_break_the_window() -> None:
     app = Window(answers={"boom": ZeroDivisionError("oh")})
     async with app.run_test(size=SIZE) as pilot:
@@ -225,6 +226,30 @@ async def test_the_offer_goes_when_a_prompt_is_sent() -> None:
         await settled(pilot)
         app.feed(SessionOpened(session="new", agent="main"), *STARTED)
         assert not app.bench.query_one(Offer).display
+
+
+async def test_the_offer_stays_while_other_agents_work() -> None:
+    app = Window(answers={"session ls": Answer(SESSIONS)})
+    async with app.run_test(size=SIZE) as pilot:
+        hub = await settled(pilot)
+        app.feed(
+            SessionOpened(session="theirs", agent="0001", resumed=True),
+            TurnStarted(agent="0001", session="theirs", turn="t", prompt="p"),
+        )
+        assert app.bench.query_one(Offer).display
+        await pilot.press("alt+c")
+        await settled(pilot)
+        assert [event.session for event in hub.said if isinstance(event, SessionChangeRequested)] == ["s2"]
+
+
+async def test_the_key_says_so_where_nothing_is_offered() -> None:
+    app = Window(answers={"session ls": Answer([])})
+    async with app.run_test(size=SIZE) as pilot:
+        hub = await settled(pilot)
+        await pilot.press("alt+c")
+        await settled(pilot)
+        assert hub.intents(SessionChangeRequested) == []
+        assert notices(app) == ["No earlier conversation is offered here. f3 lists all of them."]
 
 
 @pytest.mark.parametrize(

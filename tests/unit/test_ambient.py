@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gshtui.bus.shell import ShellRecord
+from gshtui.bus.shell import ShellNote, ShellRecord
 from gshtui.context.retrieval.ambient import ambient
 from gshtui.settings.tables import Context
 from gshtui.store.errors import StoreError
@@ -11,13 +11,23 @@ from gshtui.store.errors import StoreError
 class Kept:
     """A history, newest first."""
 
-    def __init__(self, *records: ShellRecord, outputs: dict[str, str] | None = None, broken: bool = False) -> None:
-        self.records, self.outputs, self.broken = records, outputs or {}, broken
+    def __init__(
+        self, *records: ShellRecord, outputs: dict[str, str] | None = None, broken: bool = False,
+        noted: tuple[ShellNote, ...] = (),
+    ) -> None:  # fmt: skip
+        self.records, self.outputs, self.broken, self.noted = records, outputs or {}, broken, noted
 
-    async def history(self, *, agent: str | None = None, limit: int = 50) -> list[ShellRecord]:
+    async def notes(self, *, after: float | None = None, limit: int = 50) -> list[ShellNote]:
+        return [note for note in self.noted if after is None or note.at >= after][:limit]
+
+    async def history(
+        self, *, agent: str | None = None, after: float | None = None, limit: int = 50
+    ) -> list[ShellRecord]:
         if self.broken:
             raise StoreError("corrupt", "It is damaged.")
-        return [record for record in self.records if record.agent == agent][:limit]
+        return [record for record in self.records if record.agent == agent and (after is None or record.at >= after)][
+            :limit
+        ]
 
     async def output(self, key: str) -> str:
         if key not in self.outputs:
@@ -64,7 +74,7 @@ async def test_a_conversation_that_goes_on_and_an_empty_history_say_nothing() ->
 async def test_a_failed_commands_last_lines_are_told_where_output_is() -> None:
     kept = Kept(*HISTORY, outputs={"k": "\n".join(f"line {n}" for n in range(30)) + "\n\x1b[31mFAILED\x1b[0m\n"})
     [text] = await said(kept)
-    assert "→ exit 1\n  line 21\n" in text and "  FAILED\n$ git diff" in text and "\x1b" not in text
+    assert "→ exit 1\n  line 0\n" in text and "  FAILED\n$ git diff" in text and "\x1b" not in text
     [short] = await said(kept, stdout_max_lines=2)
     assert "  line 29\n  FAILED" in short and "line 28" not in short
     assert "FAILED" not in (await said(kept, include_stdout=False))[0]
@@ -74,6 +84,35 @@ async def test_a_failed_commands_last_lines_are_told_where_output_is() -> None:
 async def test_the_window_itself_is_no_command_of_interest() -> None:
     [text] = await said(Kept(ran("gsh-tui", None, state="running"), ran("make serve", None, state="running")))
     assert "gsh-tui" not in text and "$ make serve (in /project) → running" in text
+
+
+async def test_lines_to_an_agent_take_no_place_but_what_they_run_does() -> None:
+    ours = [ran(f"gsh what is {n}") for n in range(30)]
+    [text] = await said(Kept(*ours, ran("gsh-tui agent ls"), ran("gsh run -- make", 2), *HISTORY))
+    assert "gsh what" not in text and "agent ls" not in text
+    assert "$ gsh run -- make (in /project) → exit 2" in text and "$ cargo build" in text
+
+
+async def test_notes_folders_and_files_are_told_between_the_commands() -> None:
+    noted = (
+        ShellNote("file", "src/a.py, +b.py", 40.0, cwd="/project"),
+        ShellNote("note", "# it broke here", 25.0, cwd="/p"),
+        ShellNote("folder", "/project/src", 15.0), ShellNote("note", "# long ago", 5.0, cwd="/p"),
+    )  # fmt: skip
+    kept = Kept(ran("make", 2, at=30.0), ran("git pull", at=10.0), noted=noted)
+    [text] = await said(kept)
+    assert text.split("\n")[2:-2] == [
+        "$ git pull (in /project) → exit 0",
+        "→ now in /project/src",
+        "# it broke here (in /p)",
+        "$ make (in /project) → exit 2",
+        "~ changed: src/a.py, +b.py (in /project)",
+    ]
+    [few] = await said(kept, max_events=2)
+    assert few.split("\n")[2:-2] == ["$ make (in /project) → exit 2", "~ changed: src/a.py, +b.py (in /project)"]
+    assert await said(kept, max_events=0) == []
+    [alone] = await said(Kept(noted=noted[1:2]))
+    assert "# it broke here (in /p)" in alone
 
 
 async def test_it_stays_within_its_tokens_and_one_line_a_command() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from gshtui.bus.events.approval import ApprovalRequested
 from gshtui.cli.at_prompt import command_of
+from gshtui.guard.answer_keys import Chosen
 from gshtui.headless import asking
 from gshtui.headless.pty_run import HEAD, TAIL, Printed
 from gshtui.headless.shell_log import moment
@@ -64,14 +65,33 @@ def request(**more: object) -> ApprovalRequested:
     return ApprovalRequested(subject="make", **{**fields, **more})  # type: ignore[arg-type]
 
 
+def answered(request: ApprovalRequested, *pieces: str, gap: float = 1.0) -> Chosen | None:
+    """What pieces of input mean, a gap between them, the first a gap after the answers were shown."""
+    reader = asking.KeyReader(request, lambda _: None)
+    reader.show(0.0)
+    found = (reader.feed(piece, gap * number) for number, piece in enumerate(pieces, 1))
+    return next((chosen for chosen in found if chosen is not None), None)
+
+
 def test_a_key_means_what_is_offered() -> None:
     plain, with_pattern = request(), request(pattern="make …")
-    assert [asking.decision_of(key, plain) for key in "ysnaqYN\r "] == [
-        "once", "session", "deny", None, None, "once", "deny", None, None
-    ]  # fmt: skip
-    assert asking.decision_of("a", with_pattern) == "always"
-    assert "always" not in asking.keys(plain)
-    assert "always: make …" in asking.keys(with_pattern)
+    said = [answered(plain, key) for key in ("1", "2", "3", "4", "\x1b", *"ysnaqYN", "\r", " ", "11", "1\r", "\x1b[A")]
+    assert [chosen.choice if chosen else "" for chosen in said] == ["once", "session", "", "deny", "deny", *[""] * 12]
+    assert answered(with_pattern, "3") == Chosen("a", "always")
+    assert "always" not in asking.keys(plain) and "make …" not in asking.question(plain)
+    assert "always" in asking.keys(with_pattern) and "3 would always allow: make …" in asking.question(with_pattern)
+
+
+@pytest.mark.parametrize("gap", [0.0, 0.05, 1.0])
+@pytest.mark.parametrize("pieces", [("5", *"try 1 way", "\r"), ("5try 1", " ", "way\r"), ("5", "try x\x7f1 way\r")])
+def test_a_reason_is_never_taken_for_answers(pieces: tuple[str, ...], gap: float) -> None:
+    assert answered(request(), *pieces, gap=gap) == Chosen("a", "deny", "try 1 way")
+
+
+def test_words_are_no_answer_and_a_digit_in_them_is_none() -> None:
+    assert answered(request(), *"what is 1?", gap=0.1) is None
+    assert answered(request(), "w", "1", "4", gap=0.3) is None
+    assert answered(request(), "w", "1", gap=0.5) == Chosen("a", "once")
 
 
 def test_a_question_is_bounded_and_complete() -> None:
@@ -113,7 +133,7 @@ def test_output_keeps_its_beginning_and_its_end() -> None:
     text = printed.text()
     assert text.startswith("begin\na")
     assert text.endswith("end")
-    assert "bytes left out" in text
+    assert "bytes omitted" in text
     assert len(text) < HEAD + TAIL + 20_000
 
 

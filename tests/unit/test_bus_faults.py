@@ -14,6 +14,8 @@ from gshtui.bus.events.agent import PromptSubmitted, TextDelta, TurnFinished
 from gshtui.bus.events.hub import Noticed, SubscriberFailed, SubscriberLagged
 from gshtui.bus.subscription import Subscription
 
+pytestmark = pytest.mark.faults
+
 
 def notices(count: int, start: int = 0) -> list[Noticed]:
     return [Noticed(text=str(number)) for number in range(start, start + count)]

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -98,6 +99,7 @@ def numbers(events: list[Event]) -> list[int]:
     return [int(event.text) for event in events if isinstance(event, Noticed)]
 
 
+@pytest.mark.faults
 @given(listeners, schedules)
 def test_order_loss_and_isolation(spec: list[tuple[Any, ...]], schedule: list[Step]) -> None:
     """Whatever the schedule: everyone sees the publishing order, and what it does not see is reported, exactly."""

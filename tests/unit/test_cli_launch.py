@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import stat
 import tomllib
 import uuid
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from gshtui.agents.cli import hooks, launch, spool
@@ -40,6 +42,61 @@ async def test_a_program_goes_on_where_it_was(tmp_path: Path) -> None:
     )
     assert made.argv == ("/bin/codex", "resume", ID, "--model", "x")
     assert (made.external_id, made.blank) == (ID, False)
+
+
+def said(home: Path, words: str) -> Path:
+    """Claude's transcript of a conversation in some folder."""
+    file = home / ".claude" / "projects" / "-some-folder" / f"{ID}.jsonl"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    record = {"type": "user", "uuid": "u1", "parentUuid": None, "message": {"role": "user", "content": words}}
+    file.write_text(json.dumps({"type": "mode"}) + "\n" + (json.dumps(record) + "\n" if words else ""), "utf-8")
+    return file
+
+
+async def test_one_that_was_never_spoken_to_begins_under_the_same_id(tmp_path: Path) -> None:
+    environ = {"HOME": str(tmp_path / "home")}
+
+    async def words() -> tuple[str, ...]:
+        made = await launch.again(CLAUDE, ["claude"], ID, agent="0001", data=tmp_path, environ=environ, folder=tmp_path)
+        assert (made.argv[2], made.blank) == (made.external_id, False)
+        return made.argv
+
+    assert await words() == ("claude", "--session-id", ID)
+    said(tmp_path / "home", "")
+    option, other = (await words())[1:]
+    assert option == "--session-id"
+    assert uuid.UUID(other) != uuid.UUID(ID), "the id is taken, by a transcript in which nobody has said anything"
+    said(tmp_path / "home", "Good day")
+    assert await words() == ("claude", "--resume", ID)
+    environ["CLAUDE_CONFIG_DIR"] = str(tmp_path / "elsewhere")
+    assert await words() == ("claude", "--session-id", ID), "its files are where its environment says"
+
+
+async def test_words_of_the_programs_own_are_nobodys(tmp_path: Path) -> None:
+    """Gemini writes down, as it ends, what it tells its model of the folder; it does not go on with that."""
+    file = tmp_path / ".gemini" / "tmp" / "project" / "chats" / f"session-2026-11-22T10-44-{ID[:8]}.jsonl"
+    file.parent.mkdir(parents=True)
+    context = {"id": "1", "type": "user", "content": [{"text": "<session_context>\nToday is Sunday."}]}
+    file.write_text(json.dumps({"sessionId": ID, "kind": "main"}) + "\n" + json.dumps(context) + "\n", "utf-8")
+
+    async def words() -> tuple[str, ...]:
+        environ = {"HOME": str(tmp_path)}
+        made = await launch.again(GEMINI, ["gemini"], ID, agent="1", data=tmp_path, environ=environ, folder=tmp_path)
+        return made.argv
+
+    option, other = (await words())[1:]
+    assert (option, other == ID) == ("--session-id", False)
+    with file.open("a") as more:
+        more.write(json.dumps({"id": "2", "type": "user", "content": [{"text": "Good day"}]}) + "\n")
+    assert await words() == ("gemini", "--resume", ID)
+
+
+async def test_what_cannot_be_looked_up_is_gone_on_with(tmp_path: Path) -> None:
+    """A profile of the person's own may mint ids for a program whose transcripts are not known here."""
+    own = msgspec.structs.replace(CLAUDE, name="mine", hooks=profiles.Hooks())
+    environ = {"HOME": str(tmp_path)}
+    made = await launch.again(own, ["mine"], ID, agent="0001", data=tmp_path, environ=environ, folder=tmp_path)
+    assert made.argv == ("mine", "--resume", ID)
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,11 @@ def test_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert read_opening([".", "."], COMMANDS) is None
 
 
-def test_the_list_of_commands_is_the_groups_own() -> None:
+def test_every_command_is_loaded_from_the_module_that_the_list_names() -> None:
+    import click
+
     from gshtui.cli.root import root
 
-    assert set(root.commands) == COMMANDS
+    with click.Context(root) as context:
+        found = {name: root.get_command(context, name) for name in COMMANDS}
+    assert {name: command.name for name, command in found.items() if command} == {name: name for name in COMMANDS}

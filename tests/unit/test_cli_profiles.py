@@ -13,7 +13,7 @@ LOADED = profiles.load(Path("/nonexistent"))
 
 def test_what_ships_is_in_order() -> None:
     assert LOADED.problems == ()
-    assert set(LOADED.profiles) == {"aider", "claude", "codex", "gemini", "opencode", "repl", "vibe"}
+    assert set(LOADED.profiles) == {"aider", "claude", "codex", "gemini", "opencode", "python", "repl", "shell", "vibe"}
     for profile in LOADED.profiles.values():
         assert not profile.ai or profile.timing.idle >= 10
         assert profile.keys.interrupt and profile.keys.exit
@@ -26,7 +26,14 @@ def test_what_ships_is_in_order() -> None:
         (["/opt/bin/codex", "--model", "x"], "codex"),
         (["env", "A=1", "claude"], "claude"),
         (["npx", "opencode"], "opencode"),
-        (["python3", "-q"], "repl"),
+        (["python3", "-q"], "python"),
+        (["python3", "-i", "app.py"], "python"),
+        (["python3", "app.py"], "repl"),
+        (["python3", "-m", "http.server"], "repl"),
+        (["/bin/bash", "--rcfile", "own", "-i"], "shell"),
+        (["-zsh"], "shell"),
+        (["bash", "-c", "make"], "repl"),
+        (["psql", "db"], "repl"),
         (["my-own-thing", "claude"], "repl"),
     ],
 )
@@ -52,13 +59,14 @@ def test_a_users_profile_replaces_the_one_that_ships(tmp_path: Path) -> None:
         ("title = 'x'\ncolour = 'red'", "unknown field `colour`"),
         ("title = 'x'\n[timing]\nenter = -1", "`$.timing.enter`"),
         ("title = 'x'\n[[rules]]\nstatus = 'idle'\nall = ['(']", "the pattern '(' is wrong"),
-        ("title = 'x'\n[[rules]]\nstatus = 'idle'\nall = ['(a+)+b']", "repeats a repetition"),
+        ("title = 'x'\n[[rules]]\nstatus = 'idle'\nall = ['(?=a)b']", "look-around"),
         ("title = 'x'\n[[rules]]\nstatus = 'idle'", "would always fit"),
         ("title = 'x'\n[[rules]]\nstatus = 'sleepy'\nall = ['x']", "sleepy"),
         ("title = 'x'\n[timing]\nidle = 2", "must be 10 seconds or more"),
         ("title = 'x'\n[conversation]\nresume = ['--resume']", "do not name {id}"),
         ("title = 'x'\n[hooks.events]\nStop = 'happy'", "knows no status happy"),
         ("title = 'x'\nname = '../x'", "must be made of"),
+        ("x = " + "[" * 100_000, "nested too deeply"),
     ],
 )
 def test_a_bad_profile_is_told_in_a_sentence_and_the_others_stay(tmp_path: Path, text: str, says: str) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gshtui.bus.context import Receipt
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import (
     IterationStarted,
@@ -22,6 +23,7 @@ from gshtui.bus.events.agent import (
     TurnStarted,
 )
 from gshtui.bus.events.approval import ApprovalRequested, ApprovalSettled
+from gshtui.bus.events.context import ContextCut, CutUndone
 from gshtui.bus.events.hub import Noticed
 from gshtui.bus.events.session import SessionOpened
 from gshtui.bus.events.shell import InputCommandFinished, InputCommandPrinted, InputCommandStarted
@@ -321,3 +323,29 @@ def test_one_that_still_runs_when_its_conversation_is_opened_again_goes_on() -> 
     screen.apply(state.take(InputCommandFinished(run="window-s.1", status="ok", text="all", exit=0, **WHO)))
     (tool,) = screen.entries.values()
     assert isinstance(tool, Tool) and (tool.status, tool.output) == ("ok", "all")
+
+
+def test_a_compaction_leaves_a_line_and_its_undoing_takes_it_away() -> None:
+    screen, state = Screen(), ConversationState("main", "s")
+    receipt = Receipt("compact", "main", "s", id="c1", tokens_before=175_000, tokens_after=2_500)
+    screen.apply(state.take(ContextCut(**WHO, receipt=receipt)))
+    (line,) = screen.entries.values()
+    assert isinstance(line, Notice)
+    assert line.text == "[context compacted: 175000 -> 2500 tokens]"
+    prune = Receipt("prune", "main", "s", id="p1", tokens_before=9, tokens_after=5)
+    assert list(state.take(ContextCut(**WHO, receipt=prune))) == []
+    screen.apply(state.take(CutUndone(**WHO, cut="p1")))
+    screen.apply(state.take(CutUndone(**WHO, cut="c1")))
+    assert screen.entries == {}
+
+
+def test_only_an_output_that_was_cut_says_so() -> None:
+    state = ConversationState("main", "s")
+    for call, key in (("a", ""), ("b", "k")):
+        state.take(ToolStarted(**WHO, message="m", call=call, tool="bash", arguments={"command": "x"}))
+        state.take(ToolFinished(**WHO, call=call, tool="bash", status="ok", content="hi", bytes=151, output=key))
+        assert state.calls[call].cut == bool(key)
+    for cut in (False, True):
+        state.take(InputCommandStarted(**WHO, run="r", command="x", cwd="/"))
+        put = list(state.take(InputCommandFinished(**WHO, run="r", status="ok", text="hi", bytes=151, cut=cut)))
+        assert [one.entry.cut for one in put if isinstance(one, Put) and isinstance(one.entry, Tool)] == [cut]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gshtui.agents.fleet.probe import LATE, UNBORN_FOR, Seen, changes, verdict
+from gshtui.agents.fleet.probe import DRAWN_AFTER, LATE, SETTLED_AFTER, UNBORN_FOR, Seen, changes, verdict
 from gshtui.bus.fleet import AgentRow
 
 NOW = 1_000_000.0
@@ -62,3 +62,17 @@ def test_its_own_words_of_failure_are_kept() -> None:
 
     said_so = msgspec.structs.replace(ROW, status="failed", status_source="event", doing="the provider is down")
     assert changes(said_so, Seen(True, True, 77, dead=True, exit_status=3), NOW)["doing"] == "the provider is down"
+
+
+def test_a_known_program_is_not_called_idle_before_its_screen_says_so() -> None:
+    """It may be blank for as long as it starts; of an unknown one nothing more will be known."""
+    import msgspec
+
+    begun = msgspec.structs.replace(
+        ROW, kind="cli", status="starting", status_source="spawn", status_at=NOW - SETTLED_AFTER - 1
+    )
+    runs = Seen(True, True, 77, runs=True)
+    assert changes(msgspec.structs.replace(begun, profile="repl"), runs, NOW)["status"] == "idle"
+    known = msgspec.structs.replace(begun, profile="opencode")
+    assert changes(known, runs, NOW) == {}
+    assert changes(known, runs, NOW + DRAWN_AFTER)["status"] == "idle"

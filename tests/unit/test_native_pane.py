@@ -8,10 +8,12 @@ from hypothesis import strategies as st
 
 from gshtui.agents.native import cells
 from gshtui.agents.native.pane_input import InputLine, Wish
-from gshtui.agents.native.pane_lines import lines_of
+from gshtui.agents.native.pane_lines import lines_of, question_keys, question_lines
 from gshtui.agents.native.pane_words import Words
 from gshtui.bus.events.agent import ToolFinished, TurnStarted
 from gshtui.bus.events.approval import ApprovalRequested
+from gshtui.bus.events.hub import FaultReported
+from gshtui.guard.answer_keys import PAUSE, READ
 
 
 @pytest.mark.parametrize(
@@ -58,13 +60,16 @@ def test_a_paste_is_one_text_and_known_as_one(cut: int) -> None:
     assert wishes == [Wish("submit", "line 1\nline 2 \x03\x1b[A é!", pasted=True)]
 
 
-def test_words_typed_before_a_mark_are_known_by_it() -> None:
+def test_a_line_is_about_the_question_that_could_be_read_when_it_was_begun() -> None:
     line = InputLine()
-    line.feed(b"y")
-    assert line.mark() == 1
-    (early,) = line.feed(b"\r")
-    (late,) = line.feed(b"y\r")
-    assert (early.begun, late.begun, late.pasted) == (0, 1, False)
+    line.feed(b"1", 0.0)
+    line.keys.show("q", {"once"}, 1.0)
+    (before,) = line.feed(b"\r", 2.0)
+    (early,) = line.feed(b"1\r", 1.0 + READ - 0.01)
+    (same_run,) = line.feed(b"1\r", 2.0 + PAUSE - 0.01)
+    (meant,) = line.feed(b"1\r", 4.0)
+    (pasted,) = line.feed(b"\x1b[200~1\x1b[201~\r", 6.0)
+    assert [wish.about for wish in (before, early, same_run, meant, pasted)] == ["", "", "", "q", ""]
 
 
 def test_words_come_as_lines_and_nothing_steers() -> None:
@@ -102,10 +107,18 @@ EVIL = "x\x1b]0;t\x07\x1b[2J\x9b\u202ey"
 def test_no_event_brings_a_control_character_into_the_pane(
     event: TurnStarted | ToolFinished | ApprovalRequested,
 ) -> None:
-    for line in lines_of(event):
+    for line in question_lines(event) if isinstance(event, ApprovalRequested) else lines_of(event):
         for colour in ("\x1b[0m", *(f"\x1b[{code}m" for code in ("1", "2", "31", "32", "33", "36", "1;36", "1;33"))):
             line = line.replace(colour, "")
         assert line.isprintable(), repr(line)
+
+
+def test_a_fault_names_its_file_only_where_there_is_one() -> None:
+    lost = FaultReported(part="the link", doing="at a line", why="ValueError: x", hint="It goes on.")
+    (line,) = lines_of(lost)
+    assert "! the link failed at a line: ValueError: x. It goes on. The details could not be written." in line
+    (line,) = lines_of(FaultReported(part="the link", why="ValueError: x", file="/tmp/crash-1.log"))
+    assert "! the link failed: ValueError: x. The details are in /tmp/crash-1.log." in line
 
 
 def test_a_question_shows_all_that_it_is_about() -> None:
@@ -113,5 +126,9 @@ def test_a_question_shows_all_that_it_is_about() -> None:
         approval="i", agent="a", session="s", call="c", tool="bash", effect="execute",
         subject="ls" + " " * 4_000 + "; rm -rf x", detail="ls" + " " * 4_000 + "; rm -rf x", warnings=("It deletes.",),
     )  # fmt: skip
-    text = "\n".join(lines_of(request))
+    text = "\n".join(question_lines(request))
+    assert question_keys(request, 1, 100) == (
+        "1 allow once  2 this exact call for the session  4 deny  5 deny with a reason · and enter"
+    )
+    assert question_keys(request, 2, 30) == "1  2  4  5 · and enter · 1 of 2"
     assert "⟨4000 spaces⟩" in text and "rm -rf x" in text and "It deletes." in text

@@ -1,24 +1,46 @@
-"""What the README says exists: its keys, its commands and options, its configuration, its files."""
+"""What the README says exists: its keys, commands and options, settings, variables, exit codes, files and folders.
+
+The README is read for names of each kind, wherever they stand; a name that nothing here knows fails. What its keys do
+is pressed in `tests/ui/test_readme_keys.py`.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import os
 import re
 import shlex
+import subprocess
+import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import click
 import pytest
 
+from gshtui.agents.native.personas import load_personas
+from gshtui.agents.skills.shelf import read_shelf
+from gshtui.agents.worktrees import include
 from gshtui.cli.entry import COMMANDS
 from gshtui.cli.opening import read_opening
 from gshtui.cli.root import root
+from gshtui.context import memory_files
+from gshtui.headless import exits
+from gshtui.hub.hub import Hub
+from gshtui.hub.options import HubOptions
+from gshtui.providers import places
+from gshtui.settings import environment, paths
+from gshtui.settings.keys import TABLES, split
 from gshtui.settings.load import load
+from gshtui.settings.model import DEFAULT_KEYS, Settings
 from gshtui.ui.bindings import KEYS
+from tests.kit.configuration import made_project, project_file, user_file
 from tests.kit.home import Home
+from tests.kit.readme import README, words
 from tests.kit.source import ROOT
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-EXIT_CODES = {0, 1, 2, 3, 4, 124, 130}
+CODES = sorted({code.strip() for code in re.findall(r"`([^`]+)`", words())})
+"""Everything that stands in backticks, outside of blocks."""
 
 
 def blocks(language: str) -> list[str]:
@@ -67,8 +89,246 @@ def test_the_configuration_is_right(home: Home) -> None:
     assert loaded.settings.providers["work"].base_url == "https://models.example.com/v1"
 
 
-def test_every_exit_code_is_there() -> None:
-    assert {int(code) for code in re.findall(r"^\| (\d+) \|", README, re.MULTILINE)} == EXIT_CODES
+# Settings
+
+
+def default_of(table: str, key: str) -> object:
+    """The default of a setting; fails the test where there is none of this name."""
+    assert table in TABLES and key in TABLES[table].model_fields, f"there is no setting {table}.{key}"
+    return getattr(getattr(Settings(), table), key)
+
+
+IN_A_TABLE = [code for code in CODES if re.match(r"\[[a-z]+\] ?", code) and not code.startswith("[gsh]")]
+DOTTED = [code for code in CODES if re.match(rf"(?:{'|'.join(TABLES)})\.[a-z_]+(?: = .+)?$", code)]
+
+
+@pytest.mark.parametrize("said", IN_A_TABLE)
+def test_every_setting_of_a_table_is_one(said: str, home: Home) -> None:
+    table, _, setting = said.removeprefix("[").partition("]")
+    if not setting:
+        assert table in Settings.model_fields
+        return
+    key, _, value = setting.strip().partition(" = ")
+    default = default_of(table, key)
+    if value:
+        user_file(home, f"[{table}]\n{setting.strip()}\n")
+        loaded = load(home.path)
+        assert loaded.problems == () and getattr(getattr(loaded.settings, table), key) != default, "it changes nothing"
+
+
+@pytest.mark.parametrize("said", DOTTED)
+def test_every_dotted_setting_is_one(said: str) -> None:
+    name, _, value = said.partition(" = ")
+    table, key = split(name)
+    default = default_of(table, key)
+    if value:  # the README calls it the default
+        assert f"`{said}` (the default)" in words() and tomllib.loads(f"it = {value}")["it"] == default
+
+
+def test_every_default_that_is_told_is_the_default() -> None:
+    told = re.findall(r"`([a-z]+(?:_[a-z]+)+)` \((\d[\d.,]*\d)\b", words())
+    assert len(told) >= 3
+    for key, value in told:
+        assert default_of("context", key) == float(value.replace(",", "")), key
+
+
+def test_budgets_have_the_beginnings_that_are_told() -> None:
+    told = [code.removesuffix("…") for code in CODES if re.fullmatch(r"[a-z]+_…", code)]
+    fields = TABLES["budget"].model_fields
+    assert sorted(told) == sorted({name.partition("_")[0] + "_" for name in fields if name != "warn_at"})
+    assert all({f"{begun}tokens", f"{begun}dollars", f"{begun}minutes"} <= set(fields) for begun in told)
+
+
+async def test_every_name_and_parameter_is_known(tmp_path: Path) -> None:
+    """A name with an underscore is a setting's, a key's of the shell or a tool's; `name=` is its row's command's."""
+    project = made_project(tmp_path / "project")
+    hub = Hub(HubOptions(cwd=project, loaded=load(project)))
+    await hub.start()
+    commands = {name: command for command in hub.registry for name in (command.name, *command.aliases)}
+    fields = {name: set(command.parameters.model_fields) for name, command in commands.items()}
+    await hub.stop()
+    settings = {key for table in TABLES.values() for key in table.model_fields}
+    named = [code for code in CODES if re.fullmatch(r"[a-z]+(?:_[a-z]+)+", code)]
+    assert [name for name in named if name not in settings | set(DEFAULT_KEYS) | set(commands)] == []
+    tried = 0
+    for row in re.findall(r"^\| `/.*\|$", README, re.MULTILINE):
+        names, _, does = row.strip("| ").partition(" | ")
+        for codes in (names, does):
+            for parameter in re.findall(r"[` ]([a-z_]+)=", codes):
+                tried += 1
+                assert any(parameter in fields[name] for name in re.findall(r"`/([a-z]+)", names)), (row, parameter)
+    assert tried > 15
+
+
+def test_settings_by_variable_and_by_flag(home: Home) -> None:
+    ((variable, value),) = re.findall(r"`(GSH_[A-Z]+__[A-Z_]+)=(\d+)`", README)
+    ((key, again),) = re.findall(r"--set ([a-z._]+)=(\d+)", README)
+    assert variable == environment.variable(split(key)) and value == again
+    table, name = split(key)
+    for loaded in (load(home.path, environ={variable: value}), load(home.path, flags={key: value})):
+        assert loaded.problems == () and getattr(getattr(loaded.settings, table), name) == int(value)
+
+
+# Variables
+
+OTHERS = {"ZSH_CUSTOM"}
+"""oh-my-zsh's."""
+
+
+def variables() -> list[str]:
+    """The environment variables that are named, with a dollar, a value or alone."""
+    named = {found for code in CODES for found in re.findall(r"\$?\b([A-Z][A-Z]+(?:_[A-Z]+)*)\b(?![.a-z])", code)}
+    return sorted(name for name in named if "_" in name or f"${name}" in README)
+
+
+def test_every_variable_is_read() -> None:
+    sources = [file for file in (ROOT / "gshtui").rglob("*") if file.suffix in (".py", ".zsh", ".bash", ".sh")]
+    text = "\n".join(file.read_text() for file in [*sources, ROOT / ".ci" / "setup"])
+    assert len(variables()) > 12
+    unread = [name for name in variables() if not re.search(rf"\b{name}\b", text) and "__" not in name]
+    assert [name for name in unread if name not in OTHERS] == []
+
+
+def test_the_providers_are_found_by_these_variables(home: Home) -> None:
+    table = README[README.index("| provider | needs | also read |") :].partition("\n\n")[0]
+    rows = [[cell.strip() for cell in row.strip("| ").split("|")] for row in table.splitlines()[2:]]
+    assert [row[0].lower() for row in rows] == list(places.APIS)
+    settings = load(home.path).settings
+    for name, needs, address in rows:
+        keys, (variable,) = re.findall(r"`([A-Z_]+)`", needs), re.findall(r"`([A-Z_]+)`", address)
+        api = name.lower()
+        for key in keys:
+            (found,) = [one for one in places.candidates(settings, {key: "k"}).values() if one.keyed]
+            assert (found.api, found.key_variable) == (api, key)
+        assert bool(keys) == (api != "ollama")
+        there = [
+            one.base_url for one in places.candidates(settings, {variable: "http://h:1"}).values() if one.api == api
+        ]
+        assert "http://h:1" in there
+
+
+# Exit codes
+
+
+def test_every_exit_code_is_there_and_means_what_it_says() -> None:
+    told = dict(re.findall(r"^\| (\d+) \| (.+) \|$", README, re.MULTILINE))
+    values = {name: value for name, value in vars(exits).items() if isinstance(value, int)}
+    assert {int(code) for code in told} == set(values.values())
+    said = {
+        exits.DONE: "done", exits.ERROR: "error", exits.USAGE: "usage", exits.UNREACHABLE: "unreachable",
+        exits.DENIED: "denied", exits.TIMED_OUT: "time-out", exits.INTERRUPTED: "interrupted",
+    }  # fmt: skip
+    assert [code for code, word in said.items() if word not in told[str(code)]] == []
+
+
+# Files and folders
+
+
+def its_persona(home: Home, project: Path) -> None:
+    file = home.path / ".config/gsh/agents/careful.md"
+    file.parent.mkdir(parents=True)
+    file.write_text("---\nname: careful\nsummary: Looks twice\n---\nLook twice.\n")
+    assert load_personas(project).get("careful").name == "careful"
+
+
+def a_skill(folder: Path) -> None:
+    """A skill of this folder is found, by the name of its folder."""
+    file = folder / "changelog" / "SKILL.md"
+    file.parent.mkdir(parents=True)
+    file.write_text("---\nname: changelog\ndescription: Writes one.\n---\nWrite it.\n")
+
+
+def own_skill(home: Home, project: Path) -> None:
+    a_skill(home.path / ".config/gsh/skills")
+    assert read_shelf(project).get("changelog").source == "yours"
+
+
+def project_skill(home: Home, project: Path) -> None:
+    a_skill(project / ".gsh/skills")
+    assert "changelog" not in read_shelf(project).found, "nobody trusts it yet"
+    project_file(project, "")
+    assert read_shelf(project).get("changelog").source == "the project's"
+
+
+def own_instructions(home: Home, project: Path) -> None:
+    file = home.path / ".config/gsh/AGENTS.md"
+    file.parent.mkdir(parents=True)
+    file.write_text("Be brief.\n")
+    assert [one.path for one in memory_files.find(project).files] == [file]
+
+
+def project_instructions(home: Home, project: Path) -> None:
+    """In this order, and each folder's from the root down; once the folder is trusted."""
+    inner = project / "src"
+    inner.mkdir()
+    for name in ("GEMINI.md", "CLAUDE.md", "AGENTS.md"):
+        (project / name).write_text("x")
+        assert [one.path for one in memory_files.find(inner).ignored] == [project / name]
+    (inner / "AGENTS.md").write_text("y")
+    project_file(project, "")
+    assert [one.path for one in memory_files.find(inner).files] == [project / "AGENTS.md", inner / "AGENTS.md"]
+
+
+def project_configuration(home: Home, project: Path) -> None:
+    project_file(project, "[context]\nmax_iterations = 7\n", trusted=False)
+    assert load(project).settings.context.max_iterations == 25
+    project_file(project, "[context]\nmax_iterations = 7\n")
+    assert load(project).settings.context.max_iterations == 7
+
+
+def included(home: Home, project: Path) -> None:
+    (project / ".git").rmdir()
+    subprocess.run(["git", "init", "-q"], cwd=project, check=True)
+    (project / ".env").write_text("x")
+    (project / ".worktreeinclude").write_text(".env\n")
+    assert asyncio.run(include.named(project)) == [".env"]
+
+
+def kept(home: Home, project: Path) -> None:
+    """By XDG's variables where they are set, else in the folders that the table has in parentheses."""
+    folders: dict[str, Callable[[], Path]] = {
+        "XDG_CONFIG_HOME": paths.config_dir, "XDG_DATA_HOME": paths.data_dir, "XDG_STATE_HOME": paths.state_dir,
+    }  # fmt: skip
+    for variable, usual in re.findall(r"`\$(XDG_[A-Z]+_HOME)/gsh[^`]*` \(`~/([^`]+)`\)", README):
+        del os.environ[variable]
+        assert folders[variable]() == home.path / usual
+        os.environ[variable] = str(home.path / variable)
+        assert folders.pop(variable)() == home.path / variable / "gsh"
+    assert folders == {}
+    assert paths.config_file().name == "config.toml" and paths.logs_dir() == paths.state_dir() / "logs"
+
+
+NOT_OURS = {".venv", ".venv/bin/gsh-tui", ".zshrc", ".git", "$ZSH_CUSTOM/plugins/gsh"}
+"""The shell's, git's, this clone's."""
+FILES: dict[str, Callable[[Home, Path], None]] = {
+    "~/.config/gsh/agents/": its_persona, "SKILL.md": own_skill, "~/.config/gsh/skills/": own_skill,
+    ".gsh/skills/": project_skill, "~/.config/gsh/AGENTS.md": own_instructions, "AGENTS.md": project_instructions,
+    "CLAUDE.md": project_instructions, "GEMINI.md": project_instructions, ".gsh/config.toml": project_configuration,
+    ".worktreeinclude": included, "$XDG_CONFIG_HOME/gsh/config.toml": kept, "~/.config/gsh": kept,
+    "$XDG_DATA_HOME/gsh/gsh.db": kept, "~/.local/share/gsh": kept, "$XDG_STATE_HOME/gsh": kept,
+    "~/.local/state/gsh": kept, "logs/*.jsonl": kept,
+}  # fmt: skip
+
+
+def named_files() -> set[str]:
+    """Paths that are a person's; commands, settings and this repository's own are tried elsewhere."""
+    paths = {code for code in CODES if re.fullmatch(r"[~$.A-Za-z_*/-]*(?:/|\.)[A-Za-z_*/.-]+/?", code)}
+    return {path for path in paths if not path.startswith(("/", ".ci/")) and path not in DOTTED}
+
+
+def test_every_file_that_is_named_is_tried_here() -> None:
+    assert named_files() - NOT_OURS == set(FILES)
+
+
+@pytest.mark.parametrize("trial", dict.fromkeys(FILES.values()))
+def test_files_and_folders_are_where_it_says(
+    trial: Callable[[Home, Path], None], home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
+        monkeypatch.delenv(variable)
+        if trial is kept:
+            monkeypatch.setenv(variable, "/nowhere")
+    trial(home, made_project(tmp_path / "project"))
 
 
 def test_every_file_that_is_linked_is_there() -> None:

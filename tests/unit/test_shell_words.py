@@ -105,3 +105,12 @@ def test_what_a_command_holds_is_no_markdown() -> None:
     assert "folder `/p'x'`" in shown
     assert shown.endswith("`````output\n````\n[link](x)\n`````")
     assert fenced("plain") == "```output\nplain\n```"
+
+
+@pytest.mark.parametrize(
+    ("state", "exit", "shown"),
+    [("done", 0, ("✓", "ok")), ("done", 2, ("✗", "exit 2")), ("done", None, ("?", "no exit code"))],
+)
+def test_a_command_that_was_stopped_is_not_called_ok(state: str, exit: int | None, shown: tuple[str, str]) -> None:
+    record = msgspec.structs.replace(RAN, state=state, exit=exit)
+    assert (words.sign(record), words.ended(record)) == shown

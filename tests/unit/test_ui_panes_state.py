@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gshtui.bus.context import Receipt
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import (
     AgentAdded,
@@ -15,6 +16,7 @@ from gshtui.bus.events.agent import (
     TurnStarted,
     UsageReported,
 )
+from gshtui.bus.events.context import ContextCut, CutUndone
 from gshtui.bus.events.hub import BranchChanged, HubStarted, PartFailed
 from gshtui.bus.events.session import SessionOpened
 from gshtui.bus.messages import Usage
@@ -101,6 +103,23 @@ def test_the_context_pane_shows_the_last_assembly() -> None:
         state = context_state.reduce(state, event)
     assert state.sections == (("system", 100), ("history", 5_900))
     assert state.usage is None and state.iteration == 2 and state.requests == 1
+
+
+def test_after_a_cut_and_its_undoing_the_sizes_are_those_of_the_next_request() -> None:
+    small = (SectionSize("system", 100), SectionSize("history", 900))
+    large = (SectionSize("system", 100), SectionSize("history", 5_900))
+    receipt = Receipt("compact", "main", "s", id="c", tokens_before=6_000, tokens_after=1_000)
+    cut = ContextCut(agent="main", session="s", receipt=receipt, sections=small)
+    undone = CutUndone(agent="main", session="s", cut="c", tokens=6_000, sections=large)
+    said: list[Event] = [assembled(1, 6_000), used(1, Usage(input=6_200, output=40))]
+    for event, tokens, sections in ((cut, 1_000, small), (undone, 6_000, large)):
+        said.append(event)
+        pane = ContextState("main")
+        for one in said:
+            pane = context_state.reduce(pane, one)
+        assert (pane.used, pane.tokens) == (tokens, tokens)
+        assert pane.sections == tuple((section.name, section.tokens) for section in sections)
+        assert (agents(*said).context, agents(*said).exact) == (tokens, False)
 
 
 def test_the_context_of_other_agents_is_theirs() -> None:

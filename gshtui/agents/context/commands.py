@@ -45,7 +45,7 @@ COMPACT = """\
 Have your conversation so far replaced by a summary before your next request. What people said, pins, tasks and \
 touched files are kept."""
 PRUNE = "Have old tool outputs replaced by placeholders now; they can be restored."
-PIN = "Mark a block (its number or id as `context` gives it, or a file) as never to be cut from your context."
+PIN = "Mark a block (a file, or its number or id) as never to be cut from your context. `context` gives the numbers."
 RESTORE = "Send one block that a cut took out in full again (its id as in the cut's receipt, or its number)."
 UNDO = "Undo a cut: all that it took out is sent again. Without an id, the newest one."
 

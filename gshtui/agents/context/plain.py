@@ -92,7 +92,7 @@ def parsed(text: str) -> Any:
     """The request as JSON data; as text where it is none."""
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 

@@ -8,23 +8,25 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gshtui.agents.fleet.fleet import Fleet
 from gshtui.agents.fleet.launch import CommandLines, Terms
 from gshtui.agents.fleet.ports import Place
-from gshtui.agents.fleet.post import TerminalPost
 from gshtui.agents.fleet.programs import Programs
 from gshtui.agents.fleet.terminals import Terminals
-from gshtui.agents.mail.room import MailRoom
-from gshtui.agents.worktrees.consent import by_gate
-from gshtui.agents.worktrees.setup import Consent, no_consent
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.hub import Noticed
-from gshtui.guard.approval import Gate, Mode
 from gshtui.settings.model import Settings
 from gshtui.settings.paths import runtime_dir
 from gshtui.shell import notices
-from gshtui.store.store import Store
+
+if TYPE_CHECKING:
+    from gshtui.agents.fleet.ports import Post
+    from gshtui.agents.mail.room import MailRoom
+    from gshtui.agents.worktrees.setup import Consent
+    from gshtui.guard.approval import Gate, Mode
+    from gshtui.store.store import Store
 
 
 def make_fleet(
@@ -39,7 +41,9 @@ def make_fleet(
     hub: Callable[[], str] = lambda: "",
     connected: Callable[[str], bool] = lambda agent: False,
     gate: Gate | None = None,
-    mail: MailRoom | None = None,
+    programs: Programs,
+    terminals: Terminals,
+    mail: Callable[[], MailRoom],
 ) -> Fleet:
     """The fleet.
 
@@ -51,7 +55,8 @@ def make_fleet(
         hub: the socket that agents report to; empty when there is none.
         connected: whether an agent's own process listens to this hub's bus.
         gate: asks a person before a new worktree's set-up command is run; without one it is not run.
-        mail: takes the messages to agents; without it they are typed at once.
+        programs, terminals: shared with the mail.
+        mail: takes the messages to agents.
     """
     data = store.path.parent
     terms = Terms(
@@ -65,21 +70,27 @@ def make_fleet(
     )
 
     def consent(agent: str) -> Consent:
+        from gshtui.agents.worktrees.consent import by_gate
+        from gshtui.agents.worktrees.setup import no_consent
+
         return no_consent if gate is None else by_gate(gate, agent)
 
     def notice(text: str, about: str) -> None:
         bus.publish(Noticed(text=text, about=about))
 
     place = Place(home, data, settings.tmux.socket_name, settings.tmux.session_prefix, visiting)
-    programs = mail.programs if mail is not None else Programs()
-    terminals = mail.terminals if mail is not None else Terminals()
-    typing = TerminalPost(bus, terminals, programs, connected)
+
+    def post() -> Post:
+        from gshtui.agents.fleet.post import TerminalPost
+
+        return mail().post(TerminalPost(bus, terminals, programs, connected))
+
     return Fleet(
         bus,
         store,
         place,
         CommandLines(data, terms, hub, programs=programs, consent=consent, notice=notice),
-        post=mail.post(typing) if mail is not None else typing,
+        post=post,
         terminals=terminals,
         programs=programs,
         session_of=session_of,

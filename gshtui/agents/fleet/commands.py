@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -29,6 +29,7 @@ from gshtui.commands.declaration import (
     Outcome,
     Parameters,
     UsageError,
+    synonyms,
 )
 from gshtui.commands.registry import AnyCommand
 from gshtui.guard.sanitise import one_line, visible
@@ -37,6 +38,7 @@ ACTIONS = (
     "ls", "show", "attach", "send", "wait", "interrupt", "restart", "rename", "kill", "undo", "recover", "remove",
     "unsaved", "seen",
 )  # fmt: skip
+SYNONYMS = {"list": "ls", "rm": "remove", "delete": "remove"}
 _AGENTS_MAY = {
     "ls": Effect.READ,
     "show": Effect.READ,
@@ -53,7 +55,7 @@ LocalAgents = Callable[[], list[Entry]]
 class AgentParameters(Parameters):
     """Parameters of `agent`."""
 
-    action: str = Field(
+    action: Annotated[str, synonyms(SYNONYMS)] = Field(
         "ls",
         description="ls, show, attach, send, wait, interrupt, restart, rename, kill, undo, recover, remove, unsaved, "
         "seen (marks it as read).",
@@ -159,7 +161,8 @@ class _Family:
         sender = invocation.caller.name if invocation.caller.is_agent else "person"
         row = await self._fleet.find(parameters.target)
         message = await self._fleet.send(row.id, parameters.text, source=sender, defer_if_busy=not parameters.now)
-        waits = " It is at work, and gets it when it rests." if not parameters.now and row.status in AT_WORK else ""
+        late = not parameters.now and row.status in AT_WORK and await self._fleet.is_queued(message)
+        waits = " It is at work, and gets it when it rests." if late else ""
         return Outcome({"agent": row.id, "message": message}, f"Sent to {row.name} ({row.id}).{waits}")
 
     async def _wait(self, _invocation: Invocation, parameters: AgentParameters) -> Outcome:

@@ -8,28 +8,34 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from gshtui.agents.fleet import leftovers
 from gshtui.agents.fleet.catch_up import CatchUp
-from gshtui.agents.fleet.follow import Follower
 from gshtui.agents.fleet.ground import Ground, of_store, over
 from gshtui.agents.fleet.hearing import Hearing
-from gshtui.agents.fleet.kill import Killer
 from gshtui.agents.fleet.ports import FleetError, Launcher, Place, Post
-from gshtui.agents.fleet.post import TerminalPost
 from gshtui.agents.fleet.programs import Programs
 from gshtui.agents.fleet.reconcile import Reconciler
-from gshtui.agents.fleet.recover import Recoverer
 from gshtui.agents.fleet.reports import Reports
 from gshtui.agents.fleet.rows import Rows
-from gshtui.agents.fleet.start import Starter
 from gshtui.agents.fleet.terminals import Terminals
 from gshtui.bus.bus import Bus
+from gshtui.bus.events.hub import WaitReported
 from gshtui.bus.fleet import AgentRow, SpawnRequest
+from gshtui.guard.sanitise import one_line
 from gshtui.store.errors import StoreError
 from gshtui.store.store import Store
+from gshtui.system.tasks import end_all
+
+if TYPE_CHECKING:
+    from gshtui.agents.fleet.follow import Follower
+    from gshtui.agents.fleet.kill import Killer
+    from gshtui.agents.fleet.recover import Recoverer
+    from gshtui.agents.fleet.start import Starter
 
 KEPT_DAYS = 14.0
 """Days that an agent which has ended stays on the roster."""
@@ -46,7 +52,7 @@ class Fleet:
         place: Place,
         launcher: Launcher,
         *,
-        post: Post | None = None,
+        post: Callable[[], Post] | None = None,
         terminals: Terminals | None = None,
         programs: Programs | None = None,
         session_of: Callable[[str], str] = lambda agent: "",
@@ -56,7 +62,7 @@ class Fleet:
         Args:
             place: where it lives.
             launcher: makes command lines.
-            post: delivers messages; by the terminals when none is given.
+            post: makes what delivers messages; by the terminals when none is given.
             terminals: the tmux servers, when they are shared with others.
             programs: somebody's programs, likewise.
             session_of: the conversation that a local agent of this hub is in.
@@ -64,30 +70,57 @@ class Fleet:
         """
         self.terminals = terminals or Terminals()
         rows = Rows(bus, store)
-        programs = programs or Programs()
-        post = post or TerminalPost(bus, self.terminals, programs, connected)
-        self._ground = Ground(bus, store, rows, self.terminals, launcher, post, place)
+        self._programs = programs or Programs()
+
+        def typing() -> Post:
+            from gshtui.agents.fleet.post import TerminalPost
+
+            return TerminalPost(bus, self.terminals, self._programs, connected)
+
+        self._ground = Ground(bus, store, rows, self.terminals, launcher, post or typing, place)
         self._session_of = session_of
         self._reports = Reports(self._ground, session_of)
-        self._starter = Starter(self._ground)
-        self._killer = Killer(self._ground, self._reports.ended)
         self._reconciler = Reconciler(
             self._ground,
             CatchUp(self._ground, connected),
-            programs,
+            self._programs,
             on_ended=self._reports.ended,
-            on_killed=self._killer.watch,
+            on_killed=lambda row: self._killer.watch(row),
         )
-        self._follower = Follower(self._ground, programs, self._reconciler.poke)
-        self._reconciler.on_look = self._follower.keep
-        self._recoverer = Recoverer(self._ground, self._starter, self._killer)
         self._hearing = Hearing(self._ground, self._reports, self.spawn)
+
+    # What a short call such as `agent ls` never needs is made, and loaded, when it is first used.
+
+    @cached_property
+    def _starter(self) -> Starter:
+        from gshtui.agents.fleet.start import Starter
+
+        return Starter(self._ground)
+
+    @cached_property
+    def _killer(self) -> Killer:
+        from gshtui.agents.fleet.kill import Killer
+
+        return Killer(self._ground, self._reports.ended)
+
+    @cached_property
+    def _recoverer(self) -> Recoverer:
+        from gshtui.agents.fleet.recover import Recoverer
+
+        return Recoverer(self._ground, self._starter, self._killer)
+
+    @cached_property
+    def _follower(self) -> Follower:
+        from gshtui.agents.fleet.follow import Follower
+
+        return Follower(self._ground, self._programs, self._reconciler.poke)
 
     async def start(self) -> None:
         """Take the roster up: look what really runs, say who is lost, and go on looking."""
         ground = self._ground
         if ground.place.visiting:
             return  # whatever it is asked to do begins with a look
+        self._reconciler.on_look = self._follower.keep
         try:
             await ground.store.forget_agents(KEPT_DAYS)
             lost = await self._reconciler.look()
@@ -101,12 +134,16 @@ class Fleet:
 
     async def stop(self) -> None:
         """Let go: the agents go on, and the next hub of their folder looks after them."""
-        await self._reconciler.stop()
-        await self._follower.stop()
-        await self._hearing.stop()
-        await self._starter.stop()
-        await self._reports.stop()
-        await self._killer.stop()
+        made = self.__dict__  # what was never used has nothing to end
+        await end_all(
+            "the end of the fleet",
+            self._reconciler.stop,
+            *((self._follower.stop,) if "_follower" in made else ()),
+            self._hearing.stop,
+            *((self._starter.stop,) if "_starter" in made else ()),
+            self._reports.stop,
+            *((self._killer.stop,) if "_killer" in made else ()),
+        )
         try:
             await self._ground.rows.flush()
             await self._ground.store.release_agents()
@@ -202,6 +239,15 @@ class Fleet:
             raise FleetError("invalid", "There is nothing to say.", hint="Give the words of the message.")
         return await self._ground.post.send(row, text, sender=source, defer_if_busy=defer_if_busy)
 
+    async def is_queued(self, message: str) -> bool:
+        """Whether a message still waits; one that was typed at once was never kept."""
+        try:
+            return (await self._ground.store.letter(message)).state == "queued"
+        except StoreError as error:
+            if error.kind == "unknown":
+                return False
+            raise of_store(error) from error
+
     async def interrupt(self, id: str) -> None:
         """Stop what the agent is doing; it stays."""
         await self._ground.post.interrupt(await self._alive(id))
@@ -285,6 +331,7 @@ class Fleet:
 
     async def _visit(self, row: AgentRow, matches: Callable[[AgentRow], bool], timeout: float) -> AgentRow:
         """Wait without looking after anybody: by looking again."""
+        said = ""
         async with asyncio.timeout(timeout):
             while True:
                 await self.refresh()
@@ -293,4 +340,9 @@ class Fleet:
                     raise KeyError(row.id)
                 if matches(found):
                     return found
+                doing = f": {one_line(found.doing, 60)}" if found.doing else ""
+                now = f"Waiting for {found.name} ({found.id}), which is {found.status}{doing}"
+                if now != said:
+                    self._ground.bus.publish(WaitReported(text=now, about=found.id))
+                    said = now
                 await asyncio.sleep(_STALE / 4)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, cast
 
 from gshtui.agents.cli.pace import Pace
-from gshtui.agents.cli.session import SessionError
+from gshtui.agents.cli.session import CliSession, SessionError
 from gshtui.agents.cli.spool import Feed
 from gshtui.agents.cli.status import WORKING, Known
 from gshtui.agents.cli.watch import CliStatus
@@ -22,10 +22,13 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent import AgentStatusChanged, Status, TurnFinished
 from gshtui.bus.events.fleet import MessageSubmitted
 from gshtui.bus.fleet import ENDED_STATUSES, AgentRow
+from gshtui.system.tasks import start_job
 from gshtui.tmux.watcher import Change
 
 _LOOKS, _LOOK_EVERY = 15, 1.0
 """Looks for the answer of a short turn, and seconds between them."""
+_SOON = 0.1
+"""Seconds until the first look at what a shell was given to run; each further one comes after twice as long."""
 _Key = tuple[str, str, int]
 """(agent, pane, process): another process is followed anew."""
 
@@ -109,10 +112,13 @@ class Follower:
             self._worked.add(row.id)
         elif known.status == "idle" and known.sure and row.id in self._worked:
             self._worked.discard(row.id)
+            status = self._statuses.get(key)
+            if status is not None and status.takes_code:
+                return  # what was entered there is followed until it has run
             self._soon(self._answer(key, row), row)
 
     def _soon(self, telling: Coroutine[Any, Any, None], row: AgentRow) -> None:
-        task = asyncio.get_running_loop().create_task(telling, name=f"answer of {row.id}")
+        task = start_job(telling, f"the answer of {row.id}")
         self._answers.add(task)
         task.add_done_callback(self._answers.discard)
 
@@ -126,6 +132,10 @@ class Follower:
 
     async def _short_turn(self, key: _Key, row: AgentRow, status: CliStatus) -> None:
         """Where a program rests and its screen shows the same answer twice, its turn was too short to be seen."""
+        session = await self._programs.session(self._ground.terminals.of(row.socket), row)
+        if session.takes_code:
+            await self._ran(key, row, status, session)
+            return
         before = ""
         for _ in range(_LOOKS):
             await asyncio.sleep(_LOOK_EVERY)
@@ -134,7 +144,6 @@ class Follower:
             now = ""
             if status.known.status == "idle" and status.known.sure:
                 try:
-                    session = await self._programs.session(self._ground.terminals.of(row.socket), row)
                     now = await session.so_far()
                 except SessionError:
                     return
@@ -142,6 +151,21 @@ class Follower:
                 await self._answer(key, row)
                 return
             before = now
+
+    async def _ran(self, key: _Key, row: AgentRow, status: CliStatus, session: CliSession) -> None:
+        """What a shell or an interpreter printed, once it is at its prompt again, whether that is much or nothing."""
+        wait, rested = _SOON, 0
+        try:
+            while rested < 2:  # between a line and its command a shell looks as if it were at its prompt
+                if self._statuses.get(key) is not status:
+                    return
+                await asyncio.sleep(wait)
+                rested = rested + 1 if await session.rests() else 0
+                wait = _SOON if rested else min(wait * 2, _LOOK_EVERY)
+            said = await session.answer()
+        except SessionError:
+            return  # its terminal is gone, which the next look tells
+        self._answered(row.id, said)
 
     async def _answer(self, key: _Key, row: AgentRow) -> None:
         """A turn is over: what it answered, by its own word, else by its screen."""

@@ -5,7 +5,9 @@ Owns nothing but the bundle, and the two small questions that every room asks of
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 from gshtui.agents.fleet.ports import FleetError, Launcher, Place, Post
 from gshtui.agents.fleet.rows import Rows
@@ -16,7 +18,7 @@ from gshtui.store.errors import StoreError
 from gshtui.store.store import Store
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Ground:
     """Handed to every room; made by the fleet."""
 
@@ -25,8 +27,13 @@ class Ground:
     rows: Rows
     terminals: Terminals
     launcher: Launcher
-    post: Post
+    make_post: Callable[[], Post]
     place: Place
+
+    @cached_property
+    def post(self) -> Post:
+        """Delivers messages; made when the first one is sent."""
+        return self.make_post()
 
     async def row(self, wanted: str) -> AgentRow:
         """The agent of this id (leading zeros may be missing) or name.

@@ -20,6 +20,7 @@ from gshtui.bus.events.fleet import AgentSpawnRequested
 from gshtui.bus.events.session import SessionOpened
 from gshtui.bus.fleet import AgentRow, SpawnRequest
 from gshtui.store.errors import StoreError
+from gshtui.system.tasks import start_job
 
 
 class Spawn(Protocol):
@@ -48,7 +49,7 @@ class Hearing:
     async def _listen(self, batch: Sequence[Event]) -> None:
         for event in batch:
             if isinstance(event, AgentSpawnRequested):
-                task = asyncio.get_running_loop().create_task(self._wished(event), name="spawn")
+                task = start_job(self._wished(event), "the start of an agent")
                 self._wishes.add(task)
                 task.add_done_callback(self._wishes.discard)
             elif (row := self._ground.rows.get(getattr(event, "agent", ""))) is not None:

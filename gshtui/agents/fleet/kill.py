@@ -21,6 +21,7 @@ from gshtui.bus.events.fleet import AgentKilled, AgentRestored
 from gshtui.bus.events.hub import Noticed
 from gshtui.bus.fleet import AgentRow
 from gshtui.store.errors import StoreError
+from gshtui.system.tasks import start_job
 from gshtui.tmux.errors import TmuxError
 
 STILL_EVERY = 0.5
@@ -76,7 +77,7 @@ class Killer:
         """End a killed agent when its while is over; until then what it starts is made to stand."""
         if row.id not in self._waiting:
             called_off = asyncio.Event()
-            task = asyncio.get_running_loop().create_task(self._later(row, called_off), name=f"kill {row.id}")
+            task = start_job(self._later(row, called_off), f"the end of {row.id}")
             self._waiting[row.id] = _Wait(called_off, task)
 
     async def undo(self, row: AgentRow) -> AgentRow:

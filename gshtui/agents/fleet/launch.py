@@ -11,21 +11,20 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from gshtui.agents.fleet.environment import environment
 from gshtui.agents.fleet.ports import FleetError, Start
 from gshtui.agents.fleet.programs import Programs
-from gshtui.agents.native.personas import load_personas
-from gshtui.agents.native.spec import Spec, SpecError, make_spec, native_argv, read_spec, spec_path, write_spec
-from gshtui.agents.worktrees.create import create_worktree
-from gshtui.agents.worktrees.setup import Consent, no_consent
-from gshtui.agents.worktrees.state import unsaved
-from gshtui.agents.worktrees.tree import worktrees
 from gshtui.bus.fleet import AgentRow, SpawnRequest
 from gshtui.commands.declaration import CommandError
-from gshtui.guard.approval import Mode
+
+if TYPE_CHECKING:
+    from gshtui.agents.native.spec import Spec
+    from gshtui.agents.worktrees.setup import Consent
+    from gshtui.guard.approval import Mode
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +53,14 @@ class CommandLines:
         hub: Callable[[], str] = lambda: "",
         *,
         programs: Programs | None = None,
-        consent: Callable[[str], Consent] = lambda agent: no_consent,
+        consent: Callable[[str], Consent] | None = None,
         notice: Callable[[str, str], None] = lambda text, about: None,
     ) -> None:
         """
         Args:
             hub: gives the socket that agents report to, empty when there is none.
             programs: somebody's programs.
-            consent: who agrees to a worktree's set-up command, for an agent.
+            consent: who agrees to a worktree's set-up command, for an agent; nobody, when none is given.
             notice: takes a sentence for people, and the agent that it is about.
         """
         self._data = data
@@ -85,13 +84,17 @@ class CommandLines:
 
     async def worktree(self, row: AgentRow, branch: str) -> Path:
         """Its git worktree: a new one, or the one that the branch has already. Raises `FleetError`."""
+        from gshtui.agents.worktrees.create import create_worktree
+        from gshtui.agents.worktrees.setup import no_consent
+        from gshtui.agents.worktrees.tree import worktrees
+
         terms, cwd = self._terms, Path(row.cwd)
         try:
             there = next((tree for tree in await worktrees(cwd) if tree.branch == branch), None)
             if there is not None and not there.main and not there.gone:
                 self._notice(f"{row.name} ({row.id}) works in {there.shown}, where {branch} was already.", row.id)
                 return Path(there.path)
-            inside, consent = terms.worktrees_inside, self._consent(row.id)
+            inside, consent = terms.worktrees_inside, no_consent if self._consent is None else self._consent(row.id)
             made = await create_worktree(cwd, branch, inside=inside, setup=terms.setup, consent=consent)
         except CommandError as error:
             raise FleetError("invalid", error.message, hint=error.hint) from error
@@ -101,6 +104,8 @@ class CommandLines:
 
     async def unsaved(self, row: AgentRow) -> list[str]:
         """What is uncommitted or unpushed in its worktree, or that this cannot be told."""
+        from gshtui.agents.worktrees.state import unsaved
+
         if not row.worktree:
             return []
         try:
@@ -109,6 +114,9 @@ class CommandLines:
             return [f"What its worktree {row.worktree} holds cannot be told: {error.message}"]
 
     async def _native(self, row: AgentRow, request: SpawnRequest) -> Start:
+        from gshtui.agents.native.personas import load_personas
+        from gshtui.agents.native.spec import SpecError, make_spec
+
         terms = self._terms
         try:
             personas = await asyncio.to_thread(load_personas, Path(row.home))
@@ -134,6 +142,8 @@ class CommandLines:
 
     async def _native_again(self, row: AgentRow, request: SpawnRequest) -> Start:
         """From its own spec: what it was asked is then not asked a second time."""
+        from gshtui.agents.native.spec import SpecError, read_spec, spec_path
+
         try:
             spec = await asyncio.to_thread(read_spec, spec_path(self._data, row.id))
         except SpecError:
@@ -143,6 +153,8 @@ class CommandLines:
         return await self._from_spec(row, spec)
 
     async def _from_spec(self, row: AgentRow, spec: Spec) -> Start:
+        from gshtui.agents.native.spec import SpecError, native_argv, write_spec
+
         try:
             file = await asyncio.to_thread(write_spec, spec)
         except SpecError as error:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gshtui.agents.cli.spool import spool_path
-from gshtui.agents.native.spec import SpecError, spec_path
-
 
 def clear(data: Path, agent: str) -> None:
     """Remove the agent's files, as far as there are any. Blocks for a moment; never raises."""
+    from gshtui.agents.cli.spool import spool_path  # a short call takes nobody off the roster
+    from gshtui.agents.native.spec import SpecError, spec_path
+
     try:
         orders = spec_path(data, agent)
     except SpecError:

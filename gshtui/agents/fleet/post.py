@@ -9,7 +9,7 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from gshtui.agents.cli.session import SessionError
+from gshtui.agents.cli.pane_view import PASSES, SessionError
 from gshtui.agents.fleet.ports import FleetError
 from gshtui.agents.fleet.programs import Programs, is_known, of_session
 from gshtui.agents.fleet.terminals import Terminals
@@ -28,8 +28,6 @@ READY_WITHIN = 30.0
 """Seconds that a program may take until it takes words."""
 READY_IDLE = 1.0
 """Seconds without a change on its screen after which it is taken for ready."""
-ENTER_AFTER = 0.2
-"""Seconds between a paste and Enter: some programs swallow one that comes too close."""
 
 
 class TerminalPost:
@@ -47,7 +45,6 @@ class TerminalPost:
         self._programs = programs
         self._connected = connected
         self._terminals = terminals
-        self._locks: dict[str, asyncio.Lock] = {}
 
     async def send(self, row: AgentRow, text: str, *, sender: str, defer_if_busy: bool) -> str:
         """Give it to one of ours that listens, else type it. Raises `FleetError`."""
@@ -56,22 +53,15 @@ class TerminalPost:
             source = f"agent {sender}" if sender != "person" else sender
             self._bus.publish(PromptSubmitted(prompt=message, agent=row.id, text=text, source=source))
             return message
+        if row.kind == "native":
+            raise FleetError("busy", f"{row.name} ({row.id}) is not connected.", hint="Try again in a moment.")
         server = self._terminals.of(row.socket)
-        if row.kind == "cli" and is_known(row):
-            await self._tell_program(server, row, text, defer_if_busy)
-            self._bus.publish(MessageSubmitted(message=message, agent=row.id, sender=sender, text=text))
-            return message
         try:
-            async with self._locks.setdefault(row.id, asyncio.Lock()):
-                if defer_if_busy:
-                    ready = await wait_ready(
-                        server, row.pane, pattern=None, idle_seconds=READY_IDLE, timeout=READY_WITHIN
-                    )
-                    if ready.reason == "dead":
-                        raise FleetError("ended", f"{row.name} ({row.id}) has ended.")
-                await server.send_text(row.pane, text, enter=True, enter_delay=ENTER_AFTER)
+            if defer_if_busy and not is_known(row):
+                await wait_ready(server, row.pane, pattern=None, idle_seconds=READY_IDLE, timeout=READY_WITHIN)
         except TmuxError as error:
             raise FleetError("tmux", error.message, hint=error.hint) from error
+        await self._tell_program(server, row, text, defer_if_busy)
         self._bus.publish(MessageSubmitted(message=message, agent=row.id, sender=sender, text=text))
         return message
 
@@ -87,9 +77,7 @@ class TerminalPost:
                     await session.send(text, even_busy=not defer)
                     return
                 except SessionError as error:
-                    # These say that nothing was typed; any other must not be tried again.
-                    passes = error.kind in ("busy", "waiting", "draft", "starting")
-                    if not defer or not passes or time.monotonic() > until:
+                    if not defer or error.kind not in PASSES or time.monotonic() > until:
                         raise
                 await asyncio.sleep(DEFER_EVERY)
         except SessionError as error:
@@ -100,13 +88,7 @@ class TerminalPost:
         if row.kind == "native" and self._connected(row.id):
             self._bus.publish(InterruptRequested(agent=row.id))
             return
-        server = self._terminals.of(row.socket)
         try:
-            if row.kind == "cli":
-                await (await self._programs.session(server, row)).interrupt()
-            else:
-                await server.send_keys(row.pane, "C-c")
+            await (await self._programs.session(self._terminals.of(row.socket), row)).interrupt()
         except SessionError as error:
             raise of_session(error) from error
-        except TmuxError as error:
-            raise FleetError("tmux", error.message, hint=error.hint) from error

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from gshtui.agents.cli.profile import GENERIC
 from gshtui.bus.fleet import ENDED_STATUSES, AgentRow
 
 
@@ -37,6 +38,8 @@ LATE = 5.0
 """Seconds after which a process that is gone has ended, whatever its terminal says."""
 SETTLED_AFTER = 3.0
 """Seconds after which a program that nothing is known of is no longer `starting`."""
+DRAWN_AFTER = 60.0
+"""The same for one whose screen is known, which has said nothing yet: it may be blank for as long as it starts."""
 FOUND_AFTER = 3.0
 """Seconds after which a terminal that its row does not know of is taken from whoever was making it."""
 UNBORN_FOR = 30.0
@@ -75,7 +78,8 @@ def changes(row: AgentRow, seen: Seen, now: float) -> dict[str, Any]:
         case "runs":
             if row.status == "lost":
                 return _status("idle", "its terminal was found again", now) | {"ended": 0.0}
-            if row.kind == "cli" and row.status_source == "spawn" and now - row.status_at > SETTLED_AFTER:
+            settled = SETTLED_AFTER if row.profile in ("", GENERIC) else DRAWN_AFTER
+            if row.kind == "cli" and row.status_source == "spawn" and now - row.status_at > settled:
                 return _status("idle", "", now)  # until somebody who follows it knows better
             return {}
         case "ended":

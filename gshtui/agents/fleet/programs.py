@@ -9,20 +9,21 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gshtui.agents.cli import launch
 from gshtui.agents.cli.profile import GENERIC, Loaded, Profile, ProfileError, load
-from gshtui.agents.cli.reading import read
-from gshtui.agents.cli.session import CliSession, SessionError
 from gshtui.agents.fleet.ports import FleetError, Kind, Start
 from gshtui.bus.fleet import AgentRow, SpawnRequest
-from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.server import TmuxServer
 
-_KINDS: dict[str, Kind] = {"ended": "ended", "busy": "busy", "waiting": "busy", "draft": "busy", "starting": "busy"}
+if TYPE_CHECKING:
+    from gshtui.agents.cli.pane_view import SessionError
+    from gshtui.agents.cli.pane_writer import PaneWriter
+    from gshtui.agents.cli.session import CliSession
+
+_KINDS: dict[str, Kind] = {"ended": "ended", "unfit": "invalid", "untaken": "failed", "terminal": "tmux"}
 
 
 def is_known(row: AgentRow) -> bool:
@@ -40,24 +41,33 @@ class Programs:
     async def profile(self, row: AgentRow) -> Profile:
         """The profile of an agent; the generic one where its own is gone by now."""
         loaded = await self._profiles()
-        return loaded.profiles.get(row.profile) or loaded.for_argv(row.argv)
+        own = loaded.profiles.get(row.profile) if row.profile != GENERIC else None
+        return own or loaded.for_argv(row.argv)
 
-    async def of_command(self, command: str) -> Profile:
-        """The profile of a program by its name alone, as it stands in front in a terminal that is no agent's."""
-        return (await self._profiles()).for_argv((command,))
+    async def writer(self, server: TmuxServer, pane: str, name: str, argv: Sequence[str]) -> PaneWriter:
+        """What types into a terminal that is no agent's, which was started with this command line."""
+        from gshtui.agents.cli.pane_view import PaneView
+        from gshtui.agents.cli.pane_writer import PaneWriter
+
+        loaded = await self._profiles()
+        return PaneWriter(PaneView(server, pane, name, loaded.for_argv(argv), loaded.of_process))
 
     async def session(self, server: TmuxServer, row: AgentRow) -> CliSession:
         """The conversation with the program that runs in the agent's terminal; one, so that texts never mix."""
+        from gshtui.agents.cli.session import CliSession
+
         key = (row.id, row.pid)
         if key not in self._sessions:
-            profile = await self.profile(row)
-            self._sessions.setdefault(key, CliSession(server, row, profile))
+            profile, loaded = await self.profile(row), await self._profiles()
+            self._sessions.setdefault(key, CliSession(server, row, profile, loaded.of_process))
         return self._sessions[key]
 
     async def start(
         self, row: AgentRow, request: SpawnRequest, data: Path, environ: Mapping[str, str], *, again: bool
     ) -> Start:
         """What to run. Raises `FleetError`."""
+        from gshtui.agents.cli import launch
+
         loaded = await self._profiles()
         try:
             profile = loaded.get(request.profile) if request.profile else loaded.for_argv(request.cli)
@@ -76,16 +86,22 @@ class Programs:
 
     async def glance(self, server: TmuxServer, row: AgentRow) -> dict[str, Any]:
         """What the program's screen says of its status now, for who does not follow it; nothing when it says none."""
-        profile = await self.profile(row)
+        from gshtui.agents.cli.pane_view import SessionError
+
+        session = await self.session(server, row)
         try:
-            info = await server.pane(row.pane)
-            lines = tuple(await server.capture(row.pane))
-        except TmuxError:
+            seen = await session.look()
+        except SessionError:
             return {}
-        seen = read(profile, lines, info.title, (info.cursor_x, info.cursor_y))
-        if not seen.status or seen.status == row.status:
+        status, doing, source = seen.reading.status, seen.reading.doing, "screen"
+        if session.takes_code and status != "waiting":
+            source = "process"
+            if not seen.front.own:
+                status, doing = "tool", f"a command runs: {seen.front.program}"
+        if not status or status == row.status:
             return {}
-        return {"status": seen.status, "status_source": "screen", "doing": seen.doing}
+        needs_you = status == "waiting"
+        return {"status": status, "status_source": source, "doing": doing, "needs_you": needs_you}
 
     async def _profiles(self) -> Loaded:
         if self._loaded is None:
@@ -95,7 +111,10 @@ class Programs:
 
 def of_session(error: SessionError) -> FleetError:
     """The fleet's error for one of a conversation's."""
-    return FleetError(_KINDS.get(error.kind, "tmux"), error.message, hint=error.hint)
+    from gshtui.agents.cli.pane_view import PASSES
+
+    kind = _KINDS.get(error.kind, "busy" if error.kind in PASSES else "tmux")
+    return FleetError(kind, error.message, hint=error.hint)
 
 
 def found(program: str, cwd: Path) -> str:

@@ -19,6 +19,7 @@ from gshtui.bus.events.agent import AgentStatusChanged
 from gshtui.bus.events.hub import Noticed
 from gshtui.bus.fleet import AgentRow
 from gshtui.store.errors import StoreError
+from gshtui.system.tasks import attempt, keep_on
 
 LOOK_EVERY = 2.0
 """Seconds between two looks while agents are at work."""
@@ -52,7 +53,7 @@ class Reconciler:
 
     def start(self) -> None:
         """Go on looking until `stop`."""
-        self._task = asyncio.get_running_loop().create_task(self._watch(), name="fleet watch")
+        self._task = keep_on(self._watch, "the watch on agents")
 
     async def stop(self) -> None:
         """Look no more."""
@@ -78,15 +79,21 @@ class Reconciler:
             mine = [row for row in rows.all() if self._is_mine(row)]
             for row in mine:
                 if over(row) and row.id in before:
-                    await self._on_ended(row)  # another process ended it; who waits for that is here
+                    # another process ended it; who waits for that is here
+                    await attempt(f"the end of {row.id}", self._on_ended(row), StoreError)
             for row in mine:
                 if row.killed and not over(row) and not place.visiting:
                     self._on_killed(row)
             alive = [row for row in mine if not over(row)]
             seen = await self._ground.terminals.look(alive) if alive else {}
             for row in alive:
-                await self._catch_up.of(row)
-            lost = [row for before in alive if (row := await self._take(before, seen[before.id])) is not None]
+                await attempt(f"the journal of {row.id}", self._catch_up.of(row), StoreError)
+            lost = [
+                row
+                for before in alive
+                if (row := await attempt(f"the watch on {before.id}", self._take(before, seen[before.id]), StoreError))
+                is not None
+            ]
             left = [row for before in alive if (row := rows.get(before.id)) is not None and not over(row)]
             if place.visiting:
                 await self._glance(left)

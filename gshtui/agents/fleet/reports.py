@@ -18,6 +18,7 @@ from gshtui.bus.fleet import AgentRow
 from gshtui.bus.ids import new_id
 from gshtui.guard.sanitise import plain
 from gshtui.store.errors import StoreError
+from gshtui.system.tasks import start_job
 from gshtui.tmux.errors import TmuxError
 
 SHOWN = 8_000
@@ -100,7 +101,7 @@ class Reports:
             await self._ground.rows.load(force=True)
         except StoreError:
             return  # it waits: the next look finds it unreported
-        task = asyncio.get_running_loop().create_task(self._tell(row, parent), name=f"report {row.id}")
+        task = start_job(self._tell(row, parent), f"the report of {row.id}")
         self._tellings.add(task)  # it may have to wait until the parent is idle
         task.add_done_callback(self._tellings.discard)
 

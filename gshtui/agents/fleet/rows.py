@@ -19,6 +19,7 @@ from gshtui.bus.events.fleet import AgentChanged, AgentRemoved
 from gshtui.bus.fleet import AgentRow, SpawnRequest
 from gshtui.store.errors import StoreError
 from gshtui.store.store import Store
+from gshtui.system.tasks import start_job
 
 WRITE_EVERY = 0.25
 """Seconds in which changes of figures and statuses are gathered before they are written."""
@@ -81,7 +82,7 @@ class Rows:
         self._pending.setdefault(id, {}).update(fields)
         self._put(msgspec.structs.replace(row, **fields))
         if self._writing is None:
-            self._writing = asyncio.get_running_loop().create_task(self._write_soon(), name="fleet rows")
+            self._writing = start_job(self._write_soon(), "the record of agents")
 
     def drop(self, id: str) -> None:
         """Forget a row that is no longer on the roster."""

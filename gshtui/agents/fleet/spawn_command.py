@@ -13,7 +13,6 @@ from pydantic import Field
 from gshtui.agents.fleet import wording
 from gshtui.agents.fleet.fleet import Fleet
 from gshtui.agents.fleet.ports import FleetError
-from gshtui.agents.native.spawn import assessment
 from gshtui.bus.fleet import SpawnRequest
 from gshtui.commands.declaration import (
     Assessment,
@@ -60,6 +59,8 @@ def spawn_command(fleet: Fleet) -> AnyCommand:
         return Outcome(wording.plain(row, attach), text)
 
     async def assess(invocation: Invocation, parameters: SpawnParameters) -> Assessment:
+        from gshtui.agents.native.spawn import assessment
+
         return assessment(_request(invocation, parameters))
 
     return Command(

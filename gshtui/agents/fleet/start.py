@@ -19,6 +19,7 @@ from gshtui.bus.events.fleet import AgentSpawned, AgentSpawnFailed
 from gshtui.bus.events.hub import Noticed
 from gshtui.bus.fleet import AgentRow, SpawnRequest
 from gshtui.store.errors import StoreError
+from gshtui.system.tasks import start_job
 from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.server import TmuxServer
@@ -59,6 +60,15 @@ class Starter:
                 raise
         except (FleetError, TmuxError, StoreError) as error:
             failed = _plain(error)
+            self._ground.bus.publish(
+                AgentSpawnFailed(why=failed.message, hint=failed.hint, name=request.name, spawn=spawn)
+            )
+            raise failed from error
+        except Exception as error:  # a fault of ours: who asked hears of it
+            fault = self._ground.bus.report("the start of an agent", error, shown=True)
+            failed = FleetError(
+                "failed", f"The agent was not started, for a fault inside gsh-tui: {fault.why}.", hint=fault.details
+            )
             self._ground.bus.publish(
                 AgentSpawnFailed(why=failed.message, hint=failed.hint, name=request.name, spawn=spawn)
             )
@@ -185,7 +195,7 @@ class Starter:
             await asyncio.shield(_close(server, pane))
             raise
         if start.prompt:
-            task = asyncio.get_running_loop().create_task(self._brief(row, start.prompt), name=f"brief {row.id}")
+            task = start_job(self._brief(row, start.prompt), f"the first prompt of {row.id}")
             self._briefings.add(task)
             task.add_done_callback(self._briefings.discard)
         return row
@@ -214,6 +224,11 @@ class Starter:
         except FleetError as error:
             text = f"{row.name} ({row.id}) runs, but did not get its prompt: {error.message}"
             self._ground.bus.publish(Noticed(level="warning", text=text, hint=error.hint, about=row.id))
+        except Exception as error:
+            fault = self._ground.bus.report(f"the first prompt of {row.id}", error, shown=True)
+            text = f"{row.name} ({row.id}) runs, but did not get its prompt: {fault.why}."
+            hint = f"Send it again. {fault.details}"
+            self._ground.bus.publish(Noticed(level="warning", text=text, hint=hint, about=row.id))
 
     async def _undo(self, id: str) -> None:
         """Take back a start that failed: its terminal, when there is one, and its row."""
@@ -224,7 +239,7 @@ class Starter:
             await self._ground.store.remove_agent(id)
         except StoreError:
             # The record failed, which is what is being reported. Should it not come round, the row is found lost later.
-            self._removals.add(task := asyncio.get_running_loop().create_task(self._remove(id), name=f"remove {id}"))
+            self._removals.add(task := start_job(self._remove(id), f"the removal of {id}"))
             task.add_done_callback(self._removals.discard)
         self._ground.rows.drop(id)
 

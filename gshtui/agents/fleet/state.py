@@ -16,12 +16,15 @@ from gshtui.bus.events.agent import (
     UsageReported,
 )
 from gshtui.bus.events.approval import ApprovalRequested, ApprovalSettled
+from gshtui.bus.events.context import ContextCut, CutUndone
 from gshtui.bus.events.session import SessionOpened
 from gshtui.bus.fleet import ENDED_STATUSES, AgentRow
 
 HEARD = (
     AgentStatusChanged,
     ContextAssembled,
+    ContextCut,
+    CutUndone,
     ModelChanged,
     TurnFinished,
     UsageReported,
@@ -43,6 +46,10 @@ def changes(row: AgentRow, event: Event) -> dict[str, Any]:
             return {"provider": event.provider, "model": event.model, "window": event.window}
         case ContextAssembled():
             return {"context": event.tokens, "window": event.window or row.window}
+        case ContextCut():
+            return {"context": event.receipt.tokens_after}
+        case CutUndone():
+            return {"context": event.tokens or row.context}
         case UsageReported():
             # One request of unknown price makes the sum unknown, and it stays so.
             unknown = event.cost is None or (row.cost is None and row.tokens > 0)
@@ -70,6 +77,6 @@ def _status(row: AgentRow, event: AgentStatusChanged) -> dict[str, Any]:
         said |= {"status": event.status, "status_at": event.at}
     if event.status in ENDED_STATUSES and event.status != "lost":
         return said  # what ends a row is that its process does
-    if event.status == "waiting" or row.status == "waiting":
+    if event.status == "waiting" or row.status == "waiting" or row.kind == "cli":
         said["needs_you"] = event.status == "waiting"
     return said

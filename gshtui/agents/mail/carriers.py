@@ -6,13 +6,12 @@ Each way says first whether it can be done now, and types nothing that it is not
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from gshtui.agents.cli.session import SessionError
+from gshtui.agents.cli.pane_view import PASSES, SessionError
 from gshtui.agents.fleet.programs import Programs, is_known
 from gshtui.agents.fleet.terminals import Terminals
 from gshtui.agents.mail.framing import framed
@@ -30,13 +29,15 @@ Standing = Literal["now", "later", "elsewhere", "gone"]
 """later: it is busy, or not linked. elsewhere: another process delivers it. gone: it will never read it."""
 STILL, STILL_WITHIN = 1.0, 30.0
 """Seconds for which the screen of an unknown program stands still when it is taken for ready, and to wait for that."""
-ENTER_AFTER = 0.2
-"""Seconds between a paste and Enter: some programs swallow one that comes too close."""
 Told = Callable[[Literal["typed", "submitted"]], None]
 
 
 class NotNow(Exception):
-    """Nothing was typed; it may be tried again later."""
+    """Nothing was typed; it may be tried again later. `trouble` is what stands in the way."""
+
+    def __init__(self, trouble: SessionError) -> None:
+        super().__init__(str(trouble))
+        self.trouble = trouble
 
 
 class Unsure(Exception):
@@ -137,18 +138,18 @@ class Carriers:
         works = row.id in self.busy.working or (row.id not in self.busy.resting and row.status in ("thinking", "tool"))
         return Route("later" if letter.defer and works and not for_one_task else "now", row, inbox=True)
 
-    async def ready(self, letter: Letter, route: Route) -> bool:
-        """Whether a program's terminal would take it now, by a look that changes nothing."""
+    async def ready(self, letter: Letter, route: Route) -> SessionError | None:
+        """What keeps a program's terminal from taking it now, by a look that changes nothing; `None`: nothing."""
         if route.row is None or route.inbox:
-            return True
+            return None
         session = await self._programs.session(self._terminals.of(route.row.socket), route.row)
         try:
-            seen = await session.look()
-        except SessionError:
-            return False
-        if seen.dead:
-            return True  # which the attempt will say
-        return not seen.reading.draft and (not letter.defer or seen.reading.status not in AT_WORK)
+            trouble = await session.obstacle(even_busy=not letter.defer)
+        except SessionError as error:
+            return error
+        # That it has ended the attempt will say; one that starts is waited for.
+        starts = letter.defer and route.row.status == "starting" and trouble is not None and trouble.kind == "busy"
+        return None if trouble is None or trouble.kind == "ended" or starts else trouble
 
     async def deliver(self, letter: Letter, route: Route, told: Told) -> None:
         """Deliver it. Raises `NotNow`, `Unsure`, `Gone`."""
@@ -162,39 +163,28 @@ class Carriers:
         await self._type(letter, route.row, told)
 
     async def _type(self, letter: Letter, row: AgentRow, told: Told) -> None:
-        server, text = self._terminals.of(row.socket), framed(letter, replies=False)
-        if not is_known(row):
-            await self._type_plainly(server, row, letter, text, told)
-            return
+        server = self._terminals.of(row.socket)
         session = await self._programs.session(server, row)
+        text = framed(letter, replies=False, as_code=session.takes_code)
         try:
             if letter.defer and row.status == "starting" and (row.id, row.pid) not in self._started:
                 await session.start()
                 self._started.add((row.id, row.pid))
+            if letter.defer and not is_known(row):
+                await self._still(server, row)
             await session.send(text, told=told, even_busy=not letter.defer)
         except SessionError as error:
-            if error.kind == "unsure":
-                raise Unsure(str(error)) from error
             if error.kind == "ended":
                 raise Gone(error.message) from error
-            raise NotNow(error.message) from error
+            if error.kind in PASSES:
+                raise NotNow(error) from error
+            raise Unsure(str(error)) from error
 
-    async def _type_plainly(self, server: TmuxServer, row: AgentRow, letter: Letter, text: str, told: Told) -> None:
-        """To a program of which nothing is known: once its screen has stood still for a moment."""
+    async def _still(self, server: TmuxServer, row: AgentRow) -> None:
+        """Wait until the screen of a program of which nothing is known has stood still for a moment."""
         try:
-            if letter.defer:
-                ready = await wait_ready(server, row.pane, pattern=None, idle_seconds=STILL, timeout=STILL_WITHIN)
-                if ready.reason == "timeout":
-                    raise NotNow(f"{row.name} goes on printing.")
-            if (await server.pane(row.pane)).dead:
-                raise Gone(f"{row.name} ({row.id}) has ended.")
+            ready = await wait_ready(server, row.pane, pattern=None, idle_seconds=STILL, timeout=STILL_WITHIN)
         except TmuxError as error:
-            raise NotNow(error.message) from error
-        try:
-            await server.send_text(row.pane, text)
-            told("typed")
-            await asyncio.sleep(ENTER_AFTER)
-            await server.send_keys(row.pane, "Enter")
-            told("submitted")
-        except TmuxError as error:
-            raise Unsure(f"tmux did not say whether {row.name} got all of it: {error.message}") from error
+            raise SessionError("terminal", error.message, error.hint) from error
+        if ready.reason == "timeout":
+            raise SessionError("busy", f"{row.name} goes on printing.")

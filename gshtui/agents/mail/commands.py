@@ -6,14 +6,22 @@ with rights that the sender has not, so the guard asks. Registered by the hub, a
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import replace
+
 from pydantic import Field
 
+from gshtui.agents.cli.profile import Profile, takes_code
+from gshtui.agents.fleet.programs import Programs
 from gshtui.agents.mail.addresses import PARENT, Address
 from gshtui.agents.mail.counter import Counter
 from gshtui.agents.mail.manage import mail_command
 from gshtui.agents.mail.room import MailRoom
 from gshtui.agents.mail.talking import answer_to
+from gshtui.agents.tools import paths
+from gshtui.agents.tools.bash_line import assessed
 from gshtui.agents.tools.parameters import ToolParameters
+from gshtui.bus.fleet import AgentRow
 from gshtui.bus.mail import PERSON, Letter
 from gshtui.commands.declaration import (
     Access,
@@ -26,13 +34,15 @@ from gshtui.commands.declaration import (
 )
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.schema import PLAIN
+from gshtui.guard.catastrophe import catastrophe
 from gshtui.guard.sanitise import one_line, visible
 from gshtui.store.store import Store
 
 SAY = """\
 Send a message to another agent (its id or name, or `parent`), and go on. It waits until that agent is idle, unless \
 now is true. The other one sees that it is from you, as information and not as a person's word. An answer, if any, \
-comes to you as a message. Say all in one message: how many you may send is limited, and so are chains of answers."""
+comes to you as a message. What you say to a shell or an interpreter is run there as it stands. Say all in one \
+message: how many you may send is limited, and so are chains of answers."""
 TALK = """\
 Ask another agent something and wait for its answer: what it says last in the turn in which it takes your message up. \
 It knows nothing of your conversation, so the question must say all that it needs. When it does not answer within \
@@ -68,7 +78,7 @@ class ReportParameters(ToolParameters):
 
 def commands(counter: Counter, store: Store, room: MailRoom | None = None) -> list[AnyCommand]:
     """The family. `room`: where a person can see to messages; not in an agent's own process."""
-    family = _Family(counter, store)
+    family = _Family(counter, store, room.programs if room is not None else Programs())
     speaking = [
         Command(
             "say", "Send a message to an agent", SayParameters, family.say, effect=Effect.EXECUTE,
@@ -91,9 +101,10 @@ def commands(counter: Counter, store: Store, room: MailRoom | None = None) -> li
 class _Family:
     """The handlers."""
 
-    def __init__(self, counter: Counter, store: Store) -> None:
+    def __init__(self, counter: Counter, store: Store, programs: Programs) -> None:
         self._counter = counter
         self._store = store
+        self._programs = programs
 
     async def say(self, invocation: Invocation, parameters: SayParameters) -> Outcome:
         sender = _sender(invocation)
@@ -120,6 +131,8 @@ class _Family:
         to = await self._counter.addresses.find(parameters.to, sender)
         relation = await self._counter.addresses.relation(sender, to)
         program = to.row is not None and to.row.kind == "cli"
+        if to.row is not None and program and takes_code(profile := await self._programs.profile(to.row)):
+            return await self._of_code(invocation, to.row, profile, parameters.text)
         subject = f"to {to.name}: {one_line(parameters.text, 160)}"
         if not program and relation in (PARENT, "child"):
             return Assessment(Effect.READ, visible(subject), detail=visible(parameters.text))
@@ -131,6 +144,18 @@ class _Family:
             key=f"{to.id} {parameters.text}",
             pattern=f"message agent {to.id} ({to.name})",
         )
+
+    async def _of_code(self, invocation: Invocation, row: AgentRow, profile: Profile, text: str) -> Assessment:
+        """To a shell or an interpreter it is no message but what it runs: read as such, and never offered for good."""
+        if profile.shell and invocation.caller.is_agent and (why := catastrophe(text)):
+            raise CommandError(f"This command is refused, whoever asks: {why}.")
+        subject = visible(f"to {row.name}, which runs it: {one_line(text, 160)}")
+        found = Assessment(Effect.EXECUTE, subject, detail=visible(text))
+        if profile.shell:
+            place = await asyncio.to_thread(paths.locate, invocation, row.cwd or str(invocation.cwd))
+            found = await asyncio.to_thread(assessed, text, place, invocation.project, own_shell=True)
+        detail = f"a line for {row.name} ({row.id}), a {profile.title} of its own, {found.detail}"
+        return replace(found, subject=subject, detail=detail, key=f"{row.id} {text}", pattern="")
 
 
 def _sender(invocation: Invocation) -> str:

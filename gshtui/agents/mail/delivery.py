@@ -13,21 +13,27 @@ import time
 from collections.abc import Sequence
 from typing import Literal
 
+from gshtui.agents.cli.pane_view import BLOCKS, SessionError
 from gshtui.agents.mail.carriers import Carriers, Gone, NotNow, Route, Unsure
 from gshtui.agents.mail.progress import Progress
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import AgentStatusChanged, PromptEdited, PromptWithdrawn, TurnFinished, TurnStarted
 from gshtui.bus.events.fleet import AgentChanged, AgentEnded, MessagePosted
+from gshtui.bus.events.hub import WaitReported
 from gshtui.bus.events.session import SessionOpened
 from gshtui.bus.mail import Letter
+from gshtui.guard.sanitise import one_line
 from gshtui.store.errors import StoreError
 from gshtui.store.store import Store
+from gshtui.system.tasks import keep_on, start_job
 
 LOOK_EVERY = 2.0
 """Seconds between looks at what other processes left."""
 AGAIN_AFTER = 0.7
 """Seconds until a busy program is tried again."""
+BLOCKED_FOR = 3.0
+"""Seconds for which a visitor waits while a question, an editor or half-typed words are in front."""
 KEPT_DAYS = 30.0
 HEARD = (
     AgentStatusChanged, TurnStarted, TurnFinished, PromptWithdrawn, PromptEdited, AgentChanged, AgentEnded,
@@ -46,6 +52,8 @@ class Delivery:
         self._stirred = asyncio.Event()
         self._busy_with: dict[str, asyncio.Task[None]] = {}
         self._not_before: dict[str, float] = {}
+        self._trouble: dict[str, SessionError] = {}
+        """What stood in the way of an agent's last message, by agent."""
         self._revision = -1
         self._waiting = False
         """Something is queued here that could not be delivered yet."""
@@ -60,7 +68,7 @@ class Delivery:
         """Take up what was left, and begin. Raises `StoreError`."""
         await self._store.forget_letters(KEPT_DAYS)
         await self._take_over()
-        self._life = asyncio.get_running_loop().create_task(self._live(), name="mail")
+        self._life = keep_on(self._live, "the delivery of mail")
 
     async def stop(self) -> None:
         """Deliver no more; what waits stays in the record."""
@@ -76,13 +84,19 @@ class Delivery:
         self._revision = -1
         self._stirred.set()
 
+    def trouble(self, agent: str) -> SessionError | None:
+        """What stood in the way of this agent's last message."""
+        return self._trouble.get(agent)
+
     async def out(self, id: str, timeout: float) -> Letter:
         """Deliver this one now, by a process that leaves when it is done; the message as it is then.
 
         Raises:
-            TimeoutError: it could not be delivered in time, and waits on.
+            TimeoutError: it could not be delivered in time, or will not be until somebody sees to the terminal; it
+                waits on.
             StoreError: the record failed.
         """
+        blocked = 0.0
         async with asyncio.timeout(timeout):
             while True:
                 letter = await self._store.letter(id)
@@ -93,6 +107,12 @@ class Delivery:
                     return letter
                 await self._try(letter, route)
                 if (await self._store.letter(id)).state == "queued":
+                    trouble = self.trouble(letter.recipient)
+                    self._bus.publish(WaitReported(text=_waiting(letter, route, trouble), about=letter.recipient))
+                    stays = trouble is not None and trouble.kind in BLOCKS
+                    blocked = (blocked or time.monotonic()) if stays else 0.0
+                    if blocked and time.monotonic() - blocked >= BLOCKED_FOR:
+                        raise TimeoutError
                     await asyncio.sleep(AGAIN_AFTER)
 
     async def _live(self) -> None:
@@ -124,9 +144,16 @@ class Delivery:
             if who in self._busy_with or who in self._not_before:
                 continue
             for letter in letters:
-                route = await self._carriers.route(letter)
+                try:
+                    route = await self._carriers.route(letter)
+                except StoreError:
+                    raise
+                except Exception as error:  # one that cannot be delivered keeps nobody else's from being
+                    self._bus.report(f"the mail for {who}", error, hint="It is tried again.")
+                    self._not_before[who] = now + LOOK_EVERY
+                    break
                 if route.standing in ("now", "gone"):
-                    task = asyncio.get_running_loop().create_task(self._try(letter, route), name=f"mail for {who}")
+                    task = start_job(self._try(letter, route), f"the mail for {who}")
                     self._busy_with[who] = task
                     task.add_done_callback(lambda _, who=who: self._done(who))
                     break
@@ -146,14 +173,17 @@ class Delivery:
             if route.standing == "gone":
                 await self.progress.dropped(letter, route.why)
                 return
-            if not await self._carriers.ready(letter, route):
-                self._not_before[letter.recipient] = time.monotonic() + AGAIN_AFTER
+            if trouble := await self._carriers.ready(letter, route):
+                self._later(letter, trouble)
                 return
             taken = await self._store.take_letter(letter.id)
             if taken is None:
                 return
             await self._carry(taken, route)
         except StoreError:
+            self._not_before[letter.recipient] = time.monotonic() + LOOK_EVERY
+        except Exception as error:
+            self._bus.report(f"the mail for {letter.recipient}", error, hint="It is tried again.")
             self._not_before[letter.recipient] = time.monotonic() + LOOK_EVERY
 
     async def _carry(self, letter: Letter, route: Route) -> None:
@@ -165,9 +195,9 @@ class Delivery:
         progress.expect(letter, inbox=route.inbox)
         try:
             await self._carriers.deliver(letter, route, told)
-        except NotNow:
+        except NotNow as error:
             progress.forget(letter)
-            self._not_before[letter.recipient] = time.monotonic() + AGAIN_AFTER
+            self._later(letter, error.trouble)
             await self._store.let_letter_go(letter.id)
         except Unsure as error:
             progress.forget(letter)
@@ -177,8 +207,20 @@ class Delivery:
             progress.forget(letter)
             await self._store.let_letter_go(letter.id)
             await progress.dropped(letter, str(error))
+        except (StoreError, asyncio.CancelledError):
+            raise
+        except Exception as error:  # a fault of ours: nobody knows whether it was typed
+            fault = self._bus.report(f"the mail for {letter.recipient}", error, shown=True)
+            progress.forget(letter)
+            await self._store.let_letter_go(letter.id)
+            await progress.held(letter, f"Its delivery failed inside gsh-tui: {fault.why}. {fault.details}")
         else:
+            self._trouble.pop(letter.recipient, None)
             await progress.submitted(letter)
+
+    def _later(self, letter: Letter, trouble: SessionError) -> None:
+        self._not_before[letter.recipient] = time.monotonic() + AGAIN_AFTER
+        self._trouble[letter.recipient] = trouble
 
     async def _take_over(self) -> None:
         """What a hub that died left: typed or not, nobody knows. What can be looked up in the record is."""
@@ -212,3 +254,13 @@ class Delivery:
             for letter in await self._store.letters(("queued", "held"), recipient=event.agent):
                 if letter.session == event.follows:
                     await self._store.change_letter(letter.id, within=("queued", "held"), session=event.session)
+
+
+def _waiting(letter: Letter, route: Route, trouble: SessionError | None) -> str:
+    """What a person who waits for the delivery is told."""
+    row, why = route.row, ""
+    if trouble is not None:
+        why = f": {one_line(trouble.message, 80).rstrip('.')}"
+    elif row is not None:
+        why = f", which is {row.status}{f': {one_line(row.doing, 60)}' if row.doing else ''}"
+    return f"Waiting for {letter.recipient_name or letter.recipient}{why}"

@@ -18,6 +18,7 @@ from gshtui.bus.events.agent import PromptEdited, PromptSubmitted, PromptWithdra
 from gshtui.bus.mail import PERSON, Letter
 from gshtui.store.errors import StoreError
 from gshtui.store.store import Store
+from gshtui.system.tasks import keep_on
 
 LOOK_EVERY = 1.0
 """Seconds between two looks at the record."""
@@ -49,7 +50,7 @@ class Letterbox:
 
     def start(self) -> None:
         """Begin to look."""
-        self._life = asyncio.get_running_loop().create_task(self._live(), name="letterbox")
+        self._life = keep_on(self._live, "the letterbox")
 
     async def stop(self) -> None:
         """Look no more; what is left stays in the record."""

@@ -27,6 +27,7 @@ from gshtui.bus.mail import OPEN, PERSON, Letter
 from gshtui.commands.declaration import CommandError
 from gshtui.store.errors import StoreError
 from gshtui.store.store import Store
+from gshtui.system.tasks import end_all
 
 OUT_WITHIN = 90.0
 """Seconds that a command which leaves at once waits for its message to be delivered."""
@@ -74,9 +75,7 @@ class MailRoom:
 
     async def stop(self) -> None:
         """Deliver no more; what waits is kept."""
-        self._subscription.unsubscribe()
-        self.counter.close()
-        await self.delivery.stop()
+        await end_all("the end of mail", self._subscription.unsubscribe, self.counter.close, self.delivery.stop)
 
     async def letters(self, *, all: bool = False, recipient: str = "") -> list[Letter]:
         """Messages that are not taken up yet, or all that are kept; oldest first. Raises `StoreError`."""
@@ -148,8 +147,11 @@ class MailRoom:
             if out.state == "queued" and patient:
                 out = await self._collected(out)
         except TimeoutError as error:
-            hint = "It is kept, and the next window of its folder delivers it; `mail drop` withdraws it."
-            raise FleetError("busy", f"{letter.recipient_name} was not ready for the message.", hint=hint) from error
+            hint = "It stays queued, and a window of its folder delivers it; `mail drop` withdraws it."
+            trouble = self.delivery.trouble(letter.recipient)
+            why = f": {trouble.message}" if trouble is not None else "."
+            message = f"{letter.recipient_name} was not ready for the message{why}"
+            raise FleetError("busy", message, hint=hint) from error
         if out.state in ("held", "dropped"):
             raise FleetError("ended" if out.state == "dropped" else "tmux", out.why, hint="`mail ls` shows it.")
 

@@ -1,6 +1,7 @@
 """The input line of an agent's own pane: keys as a terminal sends them become edits and wishes. Pure, no terminal.
 
-It knows what was typed from what was pasted: a paste is never an answer to a question. Fed by the pane.
+It knows what was typed from what was pasted, and which question was on the screen when a line was begun. Fed by the
+pane.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ import codecs
 import re
 from dataclasses import dataclass
 from typing import Literal
+
+from gshtui.guard.answer_keys import AnswerKeys
 
 PASTE_BEGINS, PASTE_ENDS = "\x1b[200~", "\x1b[201~"
 MAX_INPUT = 1_000_000
@@ -32,32 +35,37 @@ class Wish:
     text: str = ""
     pasted: bool = False
     """Some of the words were pasted, not typed."""
-    begun: int = 0
-    """How many times `mark` had been called when the first of the words was typed."""
+    about: str = ""
+    """The question that the words may be an answer to: it could be read when the first of them was typed."""
 
 
 class InputLine:
     """The line and its cursor."""
 
-    def __init__(self) -> None:
+    def __init__(self, keys: AnswerKeys | None = None) -> None:
+        """`keys`: what is on the screen, and when it can be answered."""
         self.text = ""
         self.cursor = 0
+        self.keys = keys or AnswerKeys()
+        self._now = 0.0
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
         self._held: str = ""
         self._pasting = False
         self._pasted = False
-        self._marks = 0
-        self._begun = 0
+        self._about = ""
+        self._seen = ""
+        """The question that a line begun by the key in hand may be about."""
         self._history: list[str] = []
         self._at = 0
 
-    def mark(self) -> int:
-        """Something was shown that words typed before cannot be about; the number of this mark."""
-        self._marks += 1
-        return self._marks
+    @property
+    def about(self) -> str:
+        """The question that the line may be an answer to; empty: none, or nothing is written yet."""
+        return self._about if self.text and not self._pasted else ""
 
-    def feed(self, data: bytes) -> list[Wish]:
-        """Take what the terminal sent; what came of it besides edits."""
+    def feed(self, data: bytes, at: float = 0.0) -> list[Wish]:
+        """Take what the terminal sent; what came of it besides edits. `at`: when, in seconds of any clock."""
+        self._now = at
         text, self._held = self._held + self._decode(data), ""
         wishes: list[Wish] = []
         while text:
@@ -91,6 +99,11 @@ class InputLine:
         return text[end + len(PASTE_ENDS) :]
 
     def _key(self, key: str) -> Wish | None:
+        if self.text:
+            self.keys.follow(self._now)
+            self._seen = ""
+        else:
+            self._seen = self.keys.begin(self._now)
         if key == PASTE_BEGINS:
             self._pasting = True
         elif key == "\r":
@@ -114,10 +127,10 @@ class InputLine:
 
     def _submit(self) -> Wish | None:
         text = self.text
-        wish = Wish("submit", text, self._pasted, self._begun)
+        wish = Wish("submit", text, self._pasted, self._about)
         self._set("")
         if not text.strip():
-            return None
+            return Wish("submit") if self.keys.in_reason else None
         if not self._history or self._history[-1] != text:
             self._history.append(text)
         self._at = len(self._history)
@@ -128,14 +141,14 @@ class InputLine:
         if not text:
             return
         if not self.text:
-            self._begun, self._pasted = self._marks, False
+            self._about, self._pasted = "" if pasted else self._seen, False
         self._pasted |= pasted
         self.text = self.text[: self.cursor] + text + self.text[self.cursor :]
         self.cursor += len(text)
 
     def _set(self, text: str) -> None:
         self.text, self.cursor = text, len(text)
-        self._pasted, self._begun = bool(text), self._marks
+        self._pasted, self._about = bool(text), ""
 
     def _move(self, move: str) -> None:
         text, at = self.text, self.cursor
@@ -153,7 +166,8 @@ class InputLine:
             case "delete":
                 self._cut(at, at + 1)
             case "word":
-                self._cut(len(re.sub(r"\S+\s*\Z", "", text[:at])), at)
+                before = text[:at].rstrip()
+                self._cut(len(before) - len(before.rsplit(None, 1)[-1]) if before else at, at)
             case "rest":
                 self._cut(at, len(text))
             case "clear":

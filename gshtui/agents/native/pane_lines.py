@@ -19,7 +19,9 @@ from gshtui.bus.events.agent import (
     TurnStarted,
 )
 from gshtui.bus.events.approval import ApprovalRequested, ApprovalSettled
-from gshtui.bus.events.hub import Noticed
+from gshtui.bus.events.hub import FaultReported, Noticed
+from gshtui.bus.faults import in_words
+from gshtui.guard.answer_keys import line_of, offers
 from gshtui.guard.sanitise import one_line, plain, visible
 
 BOLD, DIM, RED, GREEN, YELLOW, CYAN = "1", "2", "31", "32", "33", "36"
@@ -55,8 +57,6 @@ def lines_of(event: Event) -> list[str]:
             return _tool_ended(event)
         case ProviderRetried():
             return [styled(f"{one_line(event.why)} Again in {event.wait:.0f} s.", YELLOW)]
-        case ApprovalRequested():
-            return _question(event)
         case ApprovalSettled():
             said = _DECISIONS.get(event.decision, event.decision)
             why = f": {one_line(event.reason)}" if event.reason and event.decision == "deny" else ""
@@ -64,19 +64,22 @@ def lines_of(event: Event) -> list[str]:
         case Noticed():
             colour = {"error": RED, "warning": YELLOW}.get(event.level, DIM)
             return [styled(f"! {one_line(event.text, 500)} {one_line(event.hint, 300)}".rstrip(), colour)]
+        case FaultReported(shown=False):
+            return [styled(one_line(f"! {' '.join(in_words(event))}", 800), YELLOW)]
         case TurnFinished():
             return _turn_ended(event)
         case _:
             return []
 
 
-def question_keys(request: ApprovalRequested) -> str:
-    """How a question can be answered in the pane."""
-    always = ", a (always)" if request.pattern else ""
-    return f"type y (yes), n (no, and why){always} or s (this exact call from now on), and enter"
+def question_keys(request: ApprovalRequested, waiting: int, width: int) -> str:
+    """How the question in front can be answered in the pane. `waiting`: questions that wait, this one included."""
+    tail = f" · and enter{f' · 1 of {waiting}' if waiting > 1 else ''}"
+    return line_of(offers(request.pattern), width - len(tail)) + tail
 
 
-def _question(event: ApprovalRequested) -> list[str]:
+def question_lines(event: ApprovalRequested) -> list[str]:
+    """A question in full."""
     head = f"? {visible(event.tool)} wants to {one_line(event.effect)}: {visible(event.subject)}"
     found = ["", *_block(head, 10, BOLD, YELLOW)]
     if event.detail and event.detail != event.subject:
@@ -84,7 +87,7 @@ def _question(event: ApprovalRequested) -> list[str]:
     found += diff_lines(event.diff)
     found += [styled(f"  ! {visible(warning)}", RED) for warning in event.warnings]
     if event.pattern:
-        found += _block(f"a allows from now on: {visible(event.pattern)}", 3, DIM, first="  ")
+        found += _block(f"3 would always allow: {visible(event.pattern)}", 3, DIM, first="  ")
     return found
 
 

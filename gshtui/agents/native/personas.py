@@ -17,7 +17,6 @@ import msgspec
 
 from gshtui.agents.native.spec import Persona
 from gshtui.settings import paths, trust
-from gshtui.settings.reading import read_bytes
 
 MAX_BYTES = 64 * 1024
 MAX_FILES = 200
@@ -87,19 +86,16 @@ def load_personas(cwd: Path) -> Personas:
     root = paths.project_root(cwd)
     folder = root / ".gsh" / "agents"
     if folder.is_dir():
-        if _is_trusted(root):
+        if trust.state(root, None) != "untrusted":
             for file in _files(folder, personas):
-                _add(personas, file, project=True)
+                if trust.file_state(root, file) == "trusted":
+                    _add(personas, file, project=True)
+                else:
+                    said = "is not used: it is changed or new since you trusted this folder; `gsh-tui config trust`."
+                    personas.problems.append(f"The persona {file} {said}")
         else:
             personas.problems.append(f"{folder} is not used: this folder is not trusted; `gsh-tui config trust`.")
     return personas
-
-
-def _is_trusted(root: Path) -> bool:
-    try:
-        return trust.state(root, read_bytes(paths.project_config_file(root))) == "trusted"
-    except OSError:
-        return False
 
 
 def _files(folder: Path, personas: Personas) -> Iterator[Path]:

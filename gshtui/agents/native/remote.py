@@ -12,7 +12,7 @@ from gshtui.bus import wire
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import AgentAdded, AgentStatusChanged, InterruptRequested
 from gshtui.bus.events.fleet import AgentSpawnRequested
-from gshtui.bus.events.hub import Noticed
+from gshtui.bus.events.hub import FaultReported, Noticed
 from gshtui.bus.events.session import SessionOpened
 from gshtui.shell.connection import Connection
 from gshtui.shell.lines import BadLine
@@ -77,6 +77,8 @@ class Remote:
         """
         if isinstance(event, Noticed):
             return msgspec.structs.replace(event, about=self.agent)
+        if isinstance(event, FaultReported):
+            return msgspec.structs.replace(event, agent=self.agent)
         if isinstance(event, InterruptRequested | AgentSpawnRequested):
             return event
         named = getattr(event, "agent", self.agent)

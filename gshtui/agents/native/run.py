@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,11 +30,13 @@ from gshtui.bus.events.agent import (
     TurnFinished,
 )
 from gshtui.bus.events.fleet import AgentEnded, AgentSpawned, AgentSpawnFailed
-from gshtui.bus.events.hub import Noticed
+from gshtui.bus.events.hub import FaultReported, Noticed
+from gshtui.bus.faults import LoopFaults
 from gshtui.shell import notices, place
 from gshtui.shell.link import Identity, Link
 from gshtui.shell.outbox import Outbox
 from gshtui.shell.table import AGENT, KINDS, TO_AGENT
+from gshtui.system.tasks import end_all
 
 if TYPE_CHECKING:
     from gshtui.agents.native.pane import Pane
@@ -78,6 +81,8 @@ class Run:
         for number in _SIGNALS:
             loop.add_signal_handler(number, self._told, number)
         bus = Bus()
+        faults = LoopFaults(bus)
+        faults.install()
         link = self._link(bus)
         bus.subscribe(_Relay(spec.agent, link, self._snapshot), name="link")
         if self._as_json:
@@ -95,6 +100,7 @@ class Run:
             end = await self._work(bus, link)
         finally:
             await self._close(bus, link)
+            faults.remove()
         return end.exit
 
     async def _work(self, bus: Bus, link: Link) -> End:
@@ -200,15 +206,14 @@ class Run:
         bus.publish(AgentStatusChanged(agent=self._spec.agent, status=end.status, doing=end.why[:500]))
 
     async def _close(self, bus: Bus, link: Link) -> None:
-        if self._studio is not None:
-            await self._studio.close()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(5.0):
-                await bus.drained()
-        await link.stop()
-        if self._pane is not None:
-            self._pane.close()
-        await bus.close(timeout=2.0)
+        async def drained() -> None:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(5.0):
+                    await bus.drained()
+
+        studio = [self._studio.close] if self._studio is not None else []
+        pane = [self._pane.close] if self._pane is not None else []
+        await end_all("the end of the agent", *studio, drained, link.stop, *pane, partial(bus.close, timeout=2.0))
 
 
 class _Relay:
@@ -228,6 +233,8 @@ class _Relay:
     def _is_told(self, event: Event) -> bool:
         if isinstance(event, InterruptRequested):
             return event.agent != self._agent  # of an agent that it started itself
+        if isinstance(event, FaultReported):
+            return True
         if isinstance(event, Noticed):
             return event.about in ("", self._agent)
         return getattr(event, "agent", self._agent) == self._agent

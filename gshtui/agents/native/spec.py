@@ -20,6 +20,7 @@ import msgspec
 from gshtui.agents.fleet.limits import MAX_DEPTH
 from gshtui.bus.fleet import AgentRow, SpawnRequest
 from gshtui.bus.ids import new_id
+from gshtui.system import private_files
 
 Approvals = Literal["ask", "policy", "refuse"]
 MAX_BYTES = 4 * 1024 * 1024
@@ -211,18 +212,13 @@ def spec_path(data: Path, agent: str) -> Path:
 def write_spec(spec: Spec) -> Path:
     """Write the spec to its place, 0600; returns the file. Blocks for a moment. Raises `SpecError`."""
     target = spec_path(Path(spec.data), spec.agent)
-    fresh = target.with_name(f".{target.name}.{os.getpid()}.{secrets.token_hex(4)}")
     raw = msgspec.json.format(msgspec.json.encode(spec), indent=1)
     if len(raw) > MAX_BYTES:
         raise SpecError(f"The prompt is {len(raw):,} bytes long; {MAX_BYTES:,} are the most.")
     try:
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        with os.fdopen(os.open(fresh, flags, 0o600), "wb") as out:
-            out.write(raw)
-        fresh.replace(target)
+        private_files.make_folder(target.parent)
+        private_files.write_whole(target, raw)
     except OSError as error:
-        fresh.unlink(missing_ok=True)
         raise SpecError(f"{target} cannot be written: {error.strerror or error}.") from error
     return target
 

@@ -7,8 +7,10 @@ sentence (`StudioError`), but a record that fails later does not. Made and close
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from gshtui.agents import commands as agent_commands
@@ -58,6 +60,7 @@ from gshtui.settings.model import Settings
 from gshtui.settings.place import branch as current_branch
 from gshtui.store.errors import StoreError
 from gshtui.store.store import Store
+from gshtui.system.tasks import end_all
 
 
 class Studio:
@@ -114,31 +117,36 @@ class Studio:
 
     async def close(self) -> None:
         """Stop the agent, let go of its conversation, write what is queued. Never raises."""
+        await end_all("the end of the agent", *self._ends())
+
+    def _ends(self) -> Iterator[Callable[[], Awaitable[object] | None]]:
         if self._letterbox is not None:
-            await self._letterbox.stop()
+            yield self._letterbox.stop
         if self.agent is not None:
-            await self.agent.stop()
+            yield self.agent.stop
         if self._sessions is not None:
-            try:
-                await self._sessions.close_all()
-            except StoreError:
-                pass  # the hold of a process that is gone counts for nothing
+            yield partial(self._close_sessions, self._sessions)
         if self._gate is not None:
-            await self._gate.close()
+            yield self._gate.close
         if self._minds is not None:
-            try:
-                await self._minds.close()
-            except (ProviderError, OSError):
-                pass  # its connections end with the process
+            yield partial(self._close_minds, self._minds)
         if self._counter is not None:
-            self._counter.close()
-        await self._terminals.close()
-        await self.bus.drained()
+            yield self._counter.close
+        yield self._terminals.close
+        yield self.bus.drained
         if self._observing is not None:
-            await self._observing.close()
-        await self.ledger.close()
+            yield self._observing.close
+        yield self.ledger.close
         if self._store is not None:
-            await self._store.close()
+            yield self._store.close
+
+    async def _close_sessions(self, sessions: Sessions) -> None:
+        with contextlib.suppress(StoreError):  # the hold of a process that is gone counts for nothing
+            await sessions.close_all()
+
+    async def _close_minds(self, minds: Minds) -> None:
+        with contextlib.suppress(ProviderError, OSError):  # its connections end with the process
+            await minds.close()
 
     def invocation(self, output: Callable[[str], None] | None = None) -> Invocation:
         """The surroundings of a command that a person types in the agent's pane."""

@@ -22,6 +22,7 @@ from gshtui.bus.fleet import SpawnRequest
 from gshtui.bus.ids import new_id
 from gshtui.guard.approval import Call, Gate
 from gshtui.shell.lines import BadLine
+from gshtui.system.tasks import start_job
 
 _MOST_WAITING = 16
 """Wishes of one agent that may wait for an answer at once."""
@@ -49,7 +50,7 @@ class Wishes:
         """A wish. Raises `BadLine` when there are too many."""
         if sum(agent == remote.agent for agent in self._asking.values()) >= _MOST_WAITING:
             raise BadLine(f"{_MOST_WAITING} wishes of yours wait already")
-        task = asyncio.get_running_loop().create_task(self._ask(remote, event), name=f"wish of {remote.agent}")
+        task = start_job(self._ask(remote, event), f"the wish of {remote.agent}")
         self._asking[task] = remote.agent
         task.add_done_callback(lambda done: self._asking.pop(done, None))
 
@@ -74,6 +75,14 @@ class Wishes:
         self._tell(remote, msgspec.structs.replace(event, spawn=id))
 
     async def _ask(self, remote: Remote, event: AgentSpawnRequested) -> None:
+        try:
+            await self._review(remote, event)
+        except Exception as error:  # a guard that cannot decide: nothing is started, and who asked hears of it
+            fault = self._bus.report(f"the wish of {remote.agent}", error, shown=True)
+            why = f"It could not be decided whether you may: {fault.why}."
+            self._tell(remote, AgentSpawnFailed(why=why, name=event.request.name, spawn=event.spawn))
+
+    async def _review(self, remote: Remote, event: AgentSpawnRequested) -> None:
         spec = remote.spec
         assert spec is not None
         if why := _forbidden(spec, event.request):

@@ -24,12 +24,13 @@ from gshtui.bus.events.agent import ToolFinished, ToolOutput, ToolStarted
 from gshtui.bus.events.approval import ApprovalRequested, ApprovalSettled
 from gshtui.bus.shell import ShellNote, ShellRecord
 from gshtui.store.errors import StoreError
+from gshtui.system.tasks import start_job
 
 TOOLS = frozenset({"bash"})
 RUNS_AFTER = 0.5
 """Seconds after which a call that nobody was asked about counts as running."""
 _EXIT = re.compile(r"^\[exit code: (\d+)", re.MULTILINE)
-_EXIT_LINE = re.compile(r"^\[exit code: \d+[^\n]*\]\Z", re.MULTILINE)
+_EXIT_LINE = re.compile(r"^\[exit code: \d[^\n]*\]\Z", re.MULTILINE)
 _MOST = 200
 """Calls that are remembered while they run."""
 
@@ -90,10 +91,9 @@ class AgentCalls:
                     self._began(event)
                 case ApprovalRequested() if event.call in self._calls:
                     self._asked.add(event.call)
-                case ApprovalSettled() if event.call in self._asked:
+                case ApprovalSettled(decision="once" | "session" | "always") if event.call in self._asked:
                     self._asked.discard(event.call)
-                    if event.decision in ("once", "session", "always"):
-                        self._soon(event.call)
+                    self._soon(event.call)
                 case ToolOutput() if event.call in self._calls and not self._calls[event.call].id:
                     await self._runs(event.call)
                 case ToolFinished() if event.call in self._calls:
@@ -129,7 +129,7 @@ class AgentCalls:
     def _due(self, call: str) -> None:
         self._timers.pop(call, None)
         if call in self._calls and call not in self._asked:
-            task = asyncio.get_running_loop().create_task(self._runs(call))
+            task = start_job(self._runs(call), "the shell log of agents' commands")
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
@@ -144,8 +144,9 @@ class AgentCalls:
 
     async def _ended(self, event: ToolFinished) -> None:
         record = self._calls[event.call]
+        ran = record.id or not (event.status == "denied" or event.call in self._asked)
         self._forget(event.call)
-        if event.status == "denied" and not record.id:
+        if not ran:
             return
         done = msgspec.structs.replace(
             record,

@@ -14,6 +14,7 @@ from gshtui.bus.bus import Bus
 from gshtui.settings import paths
 from gshtui.settings.model import Settings
 from gshtui.shell import options
+from gshtui.shell.place import shells_socket
 from gshtui.store.store import Store
 
 
@@ -28,7 +29,7 @@ def make_shell_log(
         redact: takes secrets out of text.
     """
     terms = Terms(
-        socket=settings.general.socket_path,
+        socket=shells_socket(settings.general.socket_path),
         data=paths.data_dir(create=False),
         cwd=cwd,
         keep=settings.context.max_history_lines,

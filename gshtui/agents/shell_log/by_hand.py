@@ -160,6 +160,7 @@ class ByHand:
                     exit=ended.exit,
                     duration=ended.duration,
                     bytes=ended.bytes,
+                    cut=ended.cut,
                 )
             )
 
@@ -197,6 +198,7 @@ class _Ended:
     exit: int | None = None
     duration: float = 0.0
     bytes: int = 0
+    cut: bool = False
 
     def take(self, outcome: Outcome) -> None:
         data: dict[str, Any] = outcome.data
@@ -207,7 +209,7 @@ class _Ended:
         )
         self.text = _EXIT_LINE.sub("", outcome.text).removeprefix(_NO_OUTPUT).strip("\n")
         self.full = outcome.full or str(data["output"])
-        self.bytes = outcome.bytes
+        self.bytes, self.cut = outcome.bytes, outcome.cut
 
 
 def _paused() -> bool:

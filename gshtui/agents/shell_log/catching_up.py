@@ -14,6 +14,7 @@ from gshtui.bus.events.shell import ShellRecorded
 from gshtui.bus.shell import ShellRecord
 from gshtui.store.errors import StoreError
 from gshtui.store.store import Store
+from gshtui.system.tasks import start_job
 
 _REMEMBERED = 2_000
 _LATEST = 500
@@ -50,7 +51,7 @@ class CatchingUp:
     def begin(self) -> None:
         """Compare with the record, behind the scenes; the first time nothing was missed."""
         if self._last and (self._task is None or self._task.done()):
-            self._task = asyncio.get_running_loop().create_task(self._compare(), name="shell catching up")
+            self._task = start_job(self._compare(), "the shell log's comparison")
 
     async def _compare(self) -> None:
         after = min([self._last - _BEFORE, *self._running.values()])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -20,6 +21,7 @@ from gshtui.bus.shell_rows import files_note
 from gshtui.shell.files import FileWatch
 from gshtui.store.errors import StoreError
 from gshtui.store.store import Store
+from gshtui.system.tasks import keep_on
 
 AFTER = 1.0
 """Seconds after the start: the window has the processor for itself until then."""
@@ -42,10 +44,9 @@ class ProjectFiles:
 
     def start(self, after: float = AFTER) -> None:
         """Begin to watch, so many seconds from now."""
-        loop = asyncio.get_running_loop()
         self._tasks = [
-            loop.create_task(self._run(after), name="project files"),
-            loop.create_task(self._keep(), name="changes of files"),
+            keep_on(partial(self._run, after), "the watch on the project's files"),
+            keep_on(self._keep, "the keeping of changes of files"),
         ]
 
     async def stop(self) -> None:

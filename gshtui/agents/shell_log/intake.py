@@ -22,6 +22,7 @@ from gshtui.bus.shell import ShellNote, ShellRecord
 from gshtui.shell.pairing import Pairing, Said, Taken
 from gshtui.store.errors import StoreError
 from gshtui.store.store import Store
+from gshtui.system.tasks import report
 
 BATCH = 250
 """Lines that are kept in one piece."""
@@ -87,7 +88,17 @@ class Intake:
                 self._idle.set()
                 await self._wake.wait()
             lines = [self._lines.popleft() for _ in range(min(BATCH, len(self._lines)))]
-            await self._batch(lines)
+            try:
+                await self._batch(lines)
+            except _RecordClosed:
+                self._idle.set()
+                self._room.set()
+                return
+            except Exception as error:  # a line that nobody can take costs its batch; who sent it sends the next one
+                report("the intake of shells", error, f"{len(lines)} lines of shells are not in the log.")
+                for line in lines:
+                    if line.done is not None:
+                        line.done()
             if len(self._lines) < WAITING // 2:
                 self._room.set()
             await asyncio.sleep(0)
@@ -131,7 +142,7 @@ class Intake:
                 return result
             except StoreError as error:
                 if error.kind in ("closed", "readonly"):
-                    raise asyncio.CancelledError from error
+                    raise _RecordClosed from error
                 if error.kind == "invalid":
                     return await self._one_by_one(records), []
             await asyncio.sleep(_AGAIN)
@@ -142,6 +153,10 @@ class Intake:
             with contextlib.suppress(StoreError):
                 kept.append(await self._store.keep_record(record))
         return kept
+
+
+class _RecordClosed(Exception):
+    """Nothing can be kept any more."""
 
 
 def event_of(note: ShellNote) -> Event | None:

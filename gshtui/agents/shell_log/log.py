@@ -43,6 +43,7 @@ from gshtui.shell.spool import folder as spool_folder
 from gshtui.shell.table import HUB, SHELL
 from gshtui.store.errors import StoreError
 from gshtui.store.store import Store
+from gshtui.system.tasks import end_all, keep_on
 
 LOOK_EVERY = 1.0
 """Seconds between two looks at what can only be looked at: shells that died, the socket's place."""
@@ -126,30 +127,41 @@ class ShellLog:
 
     async def start(self) -> None:
         """Begin to listen, or to hear from the hub that does. Raises nothing: trouble is told as a notice."""
-        loop = asyncio.get_running_loop()
         self._tasks = [
-            loop.create_task(self._intake.run(), name="shell intake"),
-            loop.create_task(self._live(), name="shell log"),
-            loop.create_task(self._trim(), name="shell history"),
+            keep_on(self._intake.run, "the intake of shells"),
+            keep_on(self._live, "the shell log"),
+            keep_on(self._trim, "the trimming of the shell history"),
         ]
         self._calls.start()
 
     async def stop(self) -> None:
         """End what the person runs, keep what was heard, then hand the socket on."""
-        await self.by_hand.close()
-        await self._calls.stop()
+        await end_all(
+            "the end of the shell log",
+            self.by_hand.close,
+            self._calls.stop,
+            self._leave_own_shells,
+            self._stop_listening,
+            self._stop_tasks,
+            self._outputs.stop,
+            self._seat.leave,
+        )
+
+    async def _leave_own_shells(self) -> None:
         with contextlib.suppress(StoreError):  # then another hub finds that this process is gone
             await self._own_shells.leave()
+
+    async def _stop_listening(self) -> None:
         if self._listener is not None:
             await self._listener.stop()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(3.0):
                 await self._intake.idle()
+
+    async def _stop_tasks(self) -> None:
         for task in self._tasks[::-1]:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._outputs.stop()
-        self._seat.leave()
 
     async def settled(self) -> None:
         """Wait until all that was said is kept and told."""
@@ -190,7 +202,7 @@ class ShellLog:
             await self._remember()
         self._catching_up.begin()
         self._listener = listener
-        spooling = asyncio.get_running_loop().create_task(self._spooling.run(), name="shell spool")
+        spooling = keep_on(self._spooling.run, "the spool of shells")
         try:
             while self._seat.stands():
                 await asyncio.sleep(LOOK_EVERY)

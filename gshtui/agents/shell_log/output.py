@@ -18,6 +18,7 @@ from gshtui.bus.shell import ShellRecord
 from gshtui.shell.pairing import ShellInfo
 from gshtui.shell.printed import Habit, Printed, printed
 from gshtui.store.errors import StoreError
+from gshtui.system.tasks import start_job
 
 if TYPE_CHECKING:
     from gshtui.tmux.forked import Forked
@@ -58,7 +59,7 @@ class Outputs:
         if record.state == "done" and record.number == self._newest[key] and record.command:
             if (task := self._tasks.pop(key, None)) is not None:
                 task.cancel()  # its command has scrolled up by now
-            self._tasks[key] = asyncio.get_running_loop().create_task(self._look(record, info), name="shell output")
+            self._tasks[key] = start_job(self._look(record, info), "the output of a shell")
             self._tasks[key].add_done_callback(lambda task: self._done(key, task))
 
     async def stop(self) -> None:

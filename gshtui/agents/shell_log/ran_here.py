@@ -8,8 +8,8 @@ from __future__ import annotations
 from gshtui.bus.shell import ShellRecord
 from gshtui.context.ports import Along, Contribution
 from gshtui.context.retrieval.wording import command_line, when
-from gshtui.context.shorten import shorten
 from gshtui.guard.sanitise import plain
+from gshtui.text.shorten import shorten
 
 SOURCE = "commands run here"
 _HEAD = "# The person ran this here since their last message"

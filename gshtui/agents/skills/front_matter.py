@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field
 
 _FENCE = "---"
-_KEY = re.compile(r"(?P<key>[A-Za-z][A-Za-z0-9_-]*):(?:[ \t]+(?P<value>.*))?$")
+_KEY = re.compile(r"(?P<key>[A-Za-z][A-Za-z0-9_-]*):(?:[ \t]++(?P<value>.*+))?$")
 _MOST_LINES = 200
 
 

@@ -83,7 +83,7 @@ def read_shelf(cwd: Path) -> Shelf:
     _read_folder(shelf, own, "yours", None)
     root = paths.project_root(cwd)
     theirs = [folder for folder in (root / ".gsh" / "skills", root / ".claude" / "skills") if folder.is_dir()]
-    if theirs and not _is_trusted(root):
+    if theirs and trust.state(root, None) == "untrusted":
         shelf.problems.append(
             f"The skills in {theirs[0].parent} are not used: this folder is not trusted; `gsh-tui config trust`."
         )
@@ -144,6 +144,10 @@ def _read(entry: Path, source: Source, within: Path | None, shelf: Shelf) -> Ski
     folder = Path(os.path.realpath(entry))
     if within is not None and not folder.is_relative_to(os.path.realpath(within)):
         raise SkillError("a link leads out of the project")
+    if within is not None and source == "the project's":
+        for path in trust.files_in(entry):
+            if trust.file_state(within, path) != "trusted":
+                raise SkillError(f"{path.name} is changed or new since you trusted this folder; `gsh-tui config trust`")
     real = Path(os.path.realpath(folder / FILE))
     if not real.is_relative_to(folder):
         raise SkillError("a link leads out of the skill's folder")
@@ -198,10 +202,3 @@ def _others(folder: Path) -> list[str]:
             if len(found) >= _SHOWN_FILES:
                 return found
     return found
-
-
-def _is_trusted(root: Path) -> bool:
-    try:
-        return trust.state(root, read_bytes(paths.project_config_file(root))) == "trusted"
-    except OSError:
-        return False

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from functools import partial
 
+from gshtui.agents.fleet.programs import Programs
 from gshtui.agents.fleet.terminals import Terminals
 from gshtui.agents.terminal_tools import terminal, tmux
 from gshtui.agents.terminal_tools.reach import Reach, Rows, of_project
@@ -19,8 +20,8 @@ from gshtui.settings.model import Settings
 
 
 def commands(reach: Reach, max_output_bytes: int = 30_000) -> list[AnyCommand]:
-    """The family, over these terminals. `max_output_bytes`: of a screen or an output that a model is sent."""
-    limit, told = max_output_bytes or 30_000, Told()
+    """The family, over these terminals. `max_output_bytes`: of a screen or an output; 0: no limit."""
+    limit, told, marks = max_output_bytes, Told(), tmux.Marks()
 
     async def complete(invocation: Invocation, parameter: str, prefix: str) -> list[str]:
         if parameter != "pane":
@@ -38,14 +39,14 @@ def commands(reach: Reach, max_output_bytes: int = 30_000) -> list[AnyCommand]:
             name="tmux",
             summary="Type into a terminal, press keys, read it, wait until it is ready, list the panes",
             parameters=tmux.TmuxParameters,
-            handler=partial(tmux.run, reach, told, tmux.Marks(), limit),
+            handler=partial(tmux.run, reach, told, marks, limit),
             access=Access.AGENT_PRIMARY,
             effect=Effect.EXECUTE,
             positions=("action", "pane", "text"),
             description=tmux.DESCRIPTION,
             family="run",
             tool=True,
-            assess=partial(tmux.assess, reach, told),
+            assess=partial(tmux.assess, reach, told, marks),
             complete=complete,
         ),
         Command(
@@ -64,11 +65,14 @@ def commands(reach: Reach, max_output_bytes: int = 30_000) -> list[AnyCommand]:
     ]
 
 
-def reach_of(settings: Settings, terminals: Terminals, rows: Rows, *, socket: str = "") -> Reach:
+def reach_of(
+    settings: Settings, terminals: Terminals, rows: Rows, *, programs: Programs | None = None, socket: str = ""
+) -> Reach:
     """The terminals that these settings mean.
 
     Args:
         rows: every agent on the roster.
+        programs: somebody's programs, when they are shared with others.
         socket: of the shared shell's tmux server; as in the settings when empty.
     """
     tmux_settings = settings.tmux
@@ -79,4 +83,5 @@ def reach_of(settings: Settings, terminals: Terminals, rows: Rows, *, socket: st
         socket=socket or tmux_settings.socket_name,
         prefix=tmux_settings.session_prefix,
         shells=shells,
+        programs=programs,
     )

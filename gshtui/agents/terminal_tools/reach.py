@@ -9,13 +9,17 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
-from gshtui.agents.fleet.programs import Programs, is_known
+from gshtui.agents.cli.front import is_shell
+from gshtui.agents.cli.pane_view import SessionError
+from gshtui.agents.cli.pane_writer import PaneWriter
+from gshtui.agents.fleet.programs import Programs
 from gshtui.agents.fleet.terminals import Terminals
-from gshtui.agents.terminal_tools.front import is_shell
 from gshtui.agents.terminal_tools.shared import SharedShell, Shells
 from gshtui.bus.fleet import AgentRow
 from gshtui.commands.declaration import CommandError, Invocation
+from gshtui.guard.sanitise import plain
 from gshtui.store.errors import StoreError
 from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.panes import PaneInfo
@@ -23,6 +27,7 @@ from gshtui.tmux.server import TmuxServer
 
 Rows = Callable[[], Awaitable[Sequence[AgentRow]]]
 """Every agent on the roster. May raise `StoreError`."""
+Typing = Literal["", "text", "keys"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +54,6 @@ class Target:
         return is_shell(self.info.command)
 
 
-ENTER_AFTER = 0.2
-"""Seconds between a paste and Enter for a program of which nothing is known."""
-
-
 class NotOpen(CommandError):
     """The shared shell was not started yet."""
 
@@ -61,27 +62,36 @@ class Reach:
     """The terminals of one hub, or of one agent's process."""
 
     def __init__(
-        self, terminals: Terminals, rows: Rows, *, socket: str, prefix: str, shells: Shells, patience: float = 5.0
+        self,
+        terminals: Terminals,
+        rows: Rows,
+        *,
+        socket: str,
+        prefix: str,
+        shells: Shells,
+        programs: Programs | None = None,
+        patience: float = 5.0,
     ) -> None:
         """
         Args:
             socket: the tmux server of the shared shell, as in the settings.
             prefix: start of our session names.
             shells: what the shared shell is started with.
+            programs: somebody's programs, when they are shared with others.
             patience: seconds to wait for its prompt, for the person to finish a line, and for another agent's command.
         """
         self.socket = socket
         self.patience = patience
         self._terminals = terminals
         self._rows = rows
-        self._programs = Programs()
+        self._programs = programs or Programs()
         self.shared = SharedShell(terminals.of(socket), f"{prefix}-main", shells)
 
-    async def find(self, invocation: Invocation, wanted: str, *, typing: bool = False, start: bool = False) -> Target:
+    async def find(self, invocation: Invocation, wanted: str, *, typing: Typing = "", start: bool = False) -> Target:
         """The pane that this names: the shared shell for nothing or `main`, an agent's id or name, or `%12`.
 
         Args:
-            typing: something is to be typed there.
+            typing: what is to be typed there.
             start: a shared shell that is missing, or has ended, is started.
 
         Raises:
@@ -121,14 +131,12 @@ class Reach:
             raise NotOpen("The shared shell is not open yet.", hint="`terminal` or `tmux action=send` opens it.")
         return info
 
-    async def enter_after(self, target: Target) -> float:
-        """Seconds that Enter has to wait behind a paste, so that the program there does not swallow it."""
-        if target.is_shell:
-            return 0.0
-        row, programs = target.row, self._programs
-        profile = await (programs.profile(row) if row is not None else programs.of_command(target.info.command))
-        known = is_known(row) if row is not None else profile.ai
-        return profile.timing.enter if known else ENTER_AFTER
+    async def writer(self, target: Target) -> PaneWriter:
+        """What types into this terminal; the only way into it."""
+        if target.row is not None:
+            return (await self._programs.session(target.server, target.row)).writer
+        shell = (target.info.command,) if target.is_shell else (self.shared.program,)
+        return await self._programs.writer(target.server, target.info.pane, "the shared shell", shell)
 
     async def all(self) -> list[Target]:
         """Every pane that there is: the shared shell (unless it was never started), then the agents'."""
@@ -164,23 +172,33 @@ def of_tmux(error: TmuxError) -> CommandError:
     return CommandError(error.message, hint=error.hint)
 
 
+def of_typing(error: SessionError) -> CommandError:
+    """A command's error for what stood in the way of typing; a question is told with its lines."""
+    hint = error.hint
+    if error.asks:
+        quoted = "\n".join(f"> {line}" for line in plain(error.asks).split("\n"))
+        hint = f"{hint} It shows:\n\n{quoted}"
+    return CommandError(error.message, hint=hint, data={"kind": error.kind, "asks": error.asks})
+
+
 def _names(target: Target) -> tuple[str, ...]:
     row, info = target.row, target.info
     return (info.pane, info.session) if row is None else (info.pane, row.id, row.id.lstrip("0"), row.name, info.session)
 
 
-def _checked(target: Target, invocation: Invocation, typing: bool) -> Target:
-    row = target.row
+def _checked(target: Target, invocation: Invocation, typing: Typing) -> Target:
+    row, text = target.row, typing == "text"
     if row is None or not typing:
         return target
     if target.info.dead or row.killed:
         raise CommandError(f"{target.label} has ended; nothing can be typed.", hint=f"`agent restart {row.id}`.")
     if invocation.caller.is_agent and row.id == invocation.caller.name:
         raise CommandError("That is your own terminal; what you typed there would be your own prompt.")
-    if invocation.caller.is_agent and row.kind == "native":
+    if row.kind == "native" and (text or invocation.caller.is_agent):
+        command = "say" if invocation.caller.is_agent else "agent send"
         raise CommandError(
             f"{target.label} is one of our own agents; it takes messages, not keys.",
-            hint=f"`say {row.id} …` sends one.",
+            hint=f"`{command} {row.id} …` sends one.",
         )
     return target
 

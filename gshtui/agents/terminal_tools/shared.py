@@ -12,9 +12,9 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from gshtui.agents.cli.front import SHELLS, Front, front, is_shell
 from gshtui.agents.fleet.environment import environment
 from gshtui.agents.terminal_tools import zsh
-from gshtui.agents.terminal_tools.front import SHELLS, Front, front, is_shell
 from gshtui.commands.declaration import CommandError
 from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.panes import PaneInfo
@@ -51,6 +51,11 @@ class SharedShell:
         self.server = server
         self.session = session
         self._shells = shells
+
+    @property
+    def program(self) -> str:
+        """The shell that is started."""
+        return self._shells.choose().name
 
     async def find(self) -> PaneInfo | None:
         """The shell's pane, dead or alive; `None` when there is none. Raises `TmuxError`."""

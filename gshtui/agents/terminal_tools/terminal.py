@@ -8,27 +8,28 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import Field
 
+from gshtui.agents.cli.pane_view import SessionError
+from gshtui.agents.cli.pane_writer import PaneWriter
 from gshtui.agents.terminal_tools import sentinel, zsh
-from gshtui.agents.terminal_tools.front import typed
-from gshtui.agents.terminal_tools.lock import alone, typing
-from gshtui.agents.terminal_tools.reach import Reach, of_tmux
+from gshtui.agents.terminal_tools.lock import alone
+from gshtui.agents.terminal_tools.reach import Reach, Target, of_tmux, of_typing
 from gshtui.agents.terminal_tools.told import Told
 from gshtui.agents.tools import paths
 from gshtui.agents.tools.bash_line import assessed
-from gshtui.agents.tools.output import condensed
+from gshtui.agents.tools.output import shown
 from gshtui.agents.tools.parameters import ToolParameters
 from gshtui.commands.declaration import Assessment, CommandError, Invocation, Outcome
 from gshtui.guard.catastrophe import catastrophe
 from gshtui.guard.sanitise import one_line, plain
+from gshtui.text.shorten import original_size
 from gshtui.tmux.errors import TmuxError
-from gshtui.tmux.marker import Marker, look, marker, since
+from gshtui.tmux.marker import Marker, since
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.readiness import wait_ready
 
@@ -44,7 +45,8 @@ STILL = 3.0
 _LINES = 5_000
 """Lines of output that are looked back over."""
 _LONGEST = 60_000
-_SYNTAX_WITHIN = 5.0
+_APART = 0.1
+"""Seconds between attempts while something half typed stands there."""
 
 
 class TerminalParameters(ToolParameters):
@@ -73,7 +75,7 @@ async def assess(reach: Reach, told: Told, invocation: Invocation, parameters: T
     folder = invocation.cwd if info is None else await reach.shared.folder(info, invocation.cwd)
     told.note(invocation, folder, f"the shared shell was in {folder}")
     place = await asyncio.to_thread(paths.locate, invocation, str(folder))
-    found = await asyncio.to_thread(assessed, parameters.command, place, invocation.project)
+    found = await asyncio.to_thread(assessed, parameters.command, place, invocation.project, own_shell=True)
     return Assessment(
         effect=found.effect,
         subject=found.subject,
@@ -81,11 +83,12 @@ async def assess(reach: Reach, told: Told, invocation: Invocation, parameters: T
         detail=f"in the shared shell {reach.shared.session}, with your configuration and keys, {found.detail}",
         key=found.key,
         warnings=found.warnings,
+        why=found.why,
     )
 
 
 async def run(reach: Reach, told: Told, limit: int, invocation: Invocation, parameters: TerminalParameters) -> Outcome:
-    """Run it. `limit`: bytes of output to give."""
+    """Run it. `limit`: bytes of output to give, where the caller has not said how many."""
     command = _checked(invocation, parameters.command)
     who = "the person" if not invocation.caller.is_agent else f"agent {invocation.caller.name}"
     try:
@@ -94,20 +97,22 @@ async def run(reach: Reach, told: Told, limit: int, invocation: Invocation, para
             info = await reach.shared.at_prompt(info.pane, reach.patience)
             folder = await reach.shared.folder(info, invocation.cwd)
             told.confirm(invocation, folder, f"it is in {folder}")
-            await _check_syntax(command, info)
             token, shell = sentinel.token(), info.command.removeprefix("-")
-            async with typing(reach.socket, info.pane):
-                before = await _type(reach, info, command, token)
+            writer = await reach.writer(Target(reach.shared.server, info))
+            begun = asyncio.Event()
             try:
+                before = await _type(reach, writer, info, command, token, begun)
                 prompted = sentinel.prompted(sentinel.line(command, token, shell), shell)
                 ended = await _wait(reach, before, token, prompted, parameters.timeout_s, invocation.cancelled)
             except asyncio.CancelledError:
-                with contextlib.suppress(TmuxError):
-                    await asyncio.shield(reach.shared.server.send_keys(info.pane, "C-c"))
+                if not begun.is_set():
+                    raise
+                with contextlib.suppress(SessionError):
+                    await asyncio.shield(writer.press(("C-c",)))
                 raise
     except TmuxError as error:
         raise of_tmux(error) from error
-    return _outcome(ended, reach.shared.session, parameters.timeout_s, limit)
+    return _outcome(ended, reach.shared.session, parameters.timeout_s, invocation.limit(limit))
 
 
 def _checked(invocation: Invocation, command: str) -> str:
@@ -120,53 +125,27 @@ def _checked(invocation: Invocation, command: str) -> str:
     return command.strip("\n")
 
 
-async def _check_syntax(command: str, info: PaneInfo) -> None:
-    """Refuse a line that the shell would not take, before it stands there waiting for the rest of it."""
-    shell = shutil.which(info.command.removeprefix("-"))
-    if shell is None:
-        return
-    bare = {"zsh": ("-f",), "bash": ("--norc",), "fish": ("--no-config",)}.get(shell.rpartition("/")[2], ())
-    process = await asyncio.create_subprocess_exec(
-        *(shell, *bare, "-n", "-c", command if shell.endswith("fish") else f"{{ {command}\n}}"),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    try:
-        async with asyncio.timeout(_SYNTAX_WITHIN):
-            _, errors = await process.communicate()
-    except TimeoutError:
-        process.kill()
-        await process.wait()
-        return
-    if process.returncode:
-        why = one_line(plain(errors.decode("utf-8", "replace")), 300)
-        raise CommandError(f"{info.command} does not understand that line: {why}", hint="Nothing was run.")
+async def _type(
+    reach: Reach, writer: PaneWriter, info: PaneInfo, command: str, token: str, begun: asyncio.Event
+) -> Marker:
+    """Type the line and enter it; what was there before. A half-typed line is put aside, or waited for.
 
-
-async def _type(reach: Reach, info: PaneInfo, command: str, token: str) -> Marker:
-    """Type the line and enter it; what was there before. A half-typed line is put aside, or waited for."""
-    server = reach.shared.server
-    shell = info.command.removeprefix("-")
-    if await reach.shared.puts_aside(info):
-        await server.type_literal(info.pane, zsh.ASIDE)
-    else:
-        await _nothing_typed(reach, info)
-    before = await marker(server, info.pane)
-    await server.send_text(info.pane, sentinel.line(command, token, shell), enter=True)
-    return before
-
-
-async def _nothing_typed(reach: Reach, info: PaneInfo) -> None:
-    """Wait until nothing half-typed stands there. Raises `CommandError` when something does for too long."""
+    Args:
+        begun: set once the line stands there.
+    """
+    line = sentinel.line(command, token, info.command.removeprefix("-"))
+    aside = zsh.ASIDE.encode() if await reach.shared.puts_aside(info) else b""
     until = asyncio.get_running_loop().time() + reach.patience
-    while words := typed(await look(reach.shared.server, info)):
-        if asyncio.get_running_loop().time() >= until:
-            raise CommandError(
-                f"Something is typed in the shared shell and not entered: {one_line(words, 120)!r}.",
-                hint="It is not overwritten. Ask the person to enter or clear it, or use `bash`.",
-            )
-        await asyncio.sleep(0.1)
+    while True:
+        try:
+            return (await writer.write(line, aside=aside, told=lambda _: begun.set())).marker
+        except SessionError as error:
+            # A half-typed line may be entered, and a command that a person began may end, while one waits.
+            if error.kind not in ("draft", "busy") or asyncio.get_running_loop().time() >= until:
+                if error.kind == "draft":
+                    error.hint = "It is not overwritten. Ask the person to enter or clear it, or use `bash`."
+                raise of_typing(error) from error
+        await asyncio.sleep(_APART)
 
 
 async def _wait(
@@ -201,7 +180,6 @@ async def _wait(
 
 def _outcome(ended: _Ended, session: str, timeout: float, limit: int) -> Outcome:
     full = plain(ended.text)
-    text = condensed(full, limit)
     notes: list[str] = []
     match ended.how:
         case "exit" if ended.code:
@@ -219,16 +197,20 @@ def _outcome(ended: _Ended, session: str, timeout: float, limit: int) -> Outcome
             pass
     if not ended.whole:
         notes.append("[the beginning of the output has scrolled out of reach]")
+    said = "\n".join(notes)
+    seen = shown(full, limit, said, "(no output)")
     return Outcome(
         data={
             "exit_code": ended.code,
             "running": ended.how == "running",
             "ended": ended.how in ("exit", "stopped", "dead"),
-            "output": text,
+            "output": seen.output,
         },
-        text="\n".join((text.rstrip() or "(no output)", *notes)),
+        text=seen.text,
         is_error=ended.how in ("stopped", "dead") or bool(ended.code),
-        full=full if full != text else "",
-        bytes=len(full.encode("utf-8", "replace")),
+        full=full,
+        notes=said,
+        cut=seen.cut,
+        bytes=original_size(full),
         timed_out=ended.how == "running",
     )

@@ -1,8 +1,9 @@
 """The `tmux` tool: type into terminals, press keys, read, wait until a program is ready, list the panes.
 
 The cycle that it serves is read, detect, write, verify: each `send` marks the place, and what came since can be read.
-Owns the parameters and the markers; refuses catastrophes typed into shells, and text behind somebody's. Run by the
-registry.
+Owns the parameters, the markers, and which question each agent has seen; what is typed goes through the pane's writer,
+which refuses text wherever no idle input is. Refuses catastrophes typed into shells, and keys into a question that was
+not looked at. Run by the registry.
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ import asyncio
 from collections import OrderedDict
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
+from gshtui.agents.cli.pane_view import Seen, SessionError
+from gshtui.agents.cli.reading import essence, same_question
 from gshtui.agents.terminal_tools import views
-from gshtui.agents.terminal_tools.front import front, typed
-from gshtui.agents.terminal_tools.lock import typing
-from gshtui.agents.terminal_tools.reach import NotOpen, Reach, Target, of_project, of_tmux
+from gshtui.agents.terminal_tools.reach import NotOpen, Reach, Target, Typing, of_project, of_tmux, of_typing
 from gshtui.agents.terminal_tools.told import Told
 from gshtui.agents.tools import paths
 from gshtui.agents.tools.bash_line import assessed
@@ -26,16 +27,17 @@ from gshtui.agents.tools.parameters import ToolParameters
 from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation, Outcome
 from gshtui.commands.schema import PLAIN
 from gshtui.guard.catastrophe import catastrophe
-from gshtui.guard.sanitise import literal, one_line, visible
+from gshtui.guard.sanitise import literal, one_line, plain, visible
 from gshtui.tmux import keys as key_names
 from gshtui.tmux.errors import TmuxError
-from gshtui.tmux.marker import Marker, look, marker, since
+from gshtui.tmux.marker import Marker, look, since
 from gshtui.tmux.readiness import wait_ready
 
 DESCRIPTION = """\
 Work in a terminal that goes on between your calls: the shared shell or an agent's. For interactive programs: REPLs, \
 other agents' command lines (claude, codex, opencode …), anything that asks.
-send types text. keys presses keys. wait_ready waits until pattern matches one of the last lines that came, or nothing \
+send types text into an idle input, and nowhere else. keys presses keys; that is how a question, a dialog or an editor \
+is answered, once read. wait_ready waits until pattern matches one of the last lines that came, or nothing \
 has changed for idle_seconds (AI programs pause for long: give them more and a pattern), and gives what came. read \
 gives the screen. panes lists what there is.
 Always in this order: read, send, wait_ready, and look at what came before you send again. One command with its exit \
@@ -47,6 +49,12 @@ IDLE_SHELL = 2.0
 _LONGEST_TEXT = 200_000
 _MOST_KEYS = 50
 _REMEMBERED = 256
+_TYPING: dict[str, Typing] = {"send": "text", "keys": "keys"}
+
+
+def _listed(keys: object) -> object:
+    """Keys that were given as one text: names with blanks between them."""
+    return [keys] if isinstance(keys, str) else keys
 
 
 class TmuxParameters(ToolParameters):
@@ -59,7 +67,12 @@ class TmuxParameters(ToolParameters):
     text: str = Field(default="", description="send: what to type")
     enter: bool = Field(default=True, description="send: then Enter")
     append: bool = Field(default=False, description="send: also when something is typed at the prompt already")
-    keys: list[str] = Field(default=[], description="keys: names, in order: C-c, Enter, Tab, Escape, Up, F5 …")
+    keys: Annotated[list[str], BeforeValidator(_listed)] = Field(
+        default=[], description="keys: names, in order: C-c, Enter, Tab, Escape, Up, F5 …"
+    )
+    question: str = Field(
+        default="", description="keys: words of the question that they answer, when you have not read it here"
+    )
     what: Literal["screen", "new"] = Field(
         default="screen", description="read: the screen, or only what came since your last send"
     )
@@ -77,6 +90,15 @@ class Marks:
     typings: OrderedDict[tuple[object, ...], Marker] = field(default_factory=OrderedDict[tuple[object, ...], Marker])
     pending: OrderedDict[tuple[object, ...], str] = field(default_factory=OrderedDict[tuple[object, ...], str])
     """What was typed without Enter."""
+    questions: OrderedDict[tuple[object, ...], str] = field(default_factory=OrderedDict[tuple[object, ...], str])
+    """The question that was open when each looked last."""
+
+    def saw(self, key: tuple[object, ...], question: str) -> None:
+        """This agent has been shown the terminal, with this question in it."""
+        self.questions[key] = question
+        self.questions.move_to_end(key)
+        if len(self.questions) > _REMEMBERED:
+            self.questions.popitem(last=False)
 
     def note(self, key: tuple[object, ...], mark: Marker, *, send: bool) -> None:
         """Something is typed now."""
@@ -87,13 +109,15 @@ class Marks:
                 memory.popitem(last=False)
 
 
-async def assess(reach: Reach, told: Told, invocation: Invocation, parameters: TmuxParameters) -> Assessment:
+async def assess(
+    reach: Reach, told: Told, marks: Marks, invocation: Invocation, parameters: TmuxParameters
+) -> Assessment:
     """Reading is free in one's own project; what is typed is asked about, and a shell's line is read like bash's."""
     action = parameters.action
     if action == "panes":
         return Assessment(Effect.READ, "panes", key="panes")
     try:
-        target = await reach.find(invocation, parameters.pane, typing=action in ("send", "keys"))
+        target = await reach.find(invocation, parameters.pane, typing=_TYPING.get(action, ""))
     except NotOpen:
         if action != "send":
             raise
@@ -101,11 +125,9 @@ async def assess(reach: Reach, told: Told, invocation: Invocation, parameters: T
     inside = of_project(target, invocation.project)
     if action in ("read", "wait_ready"):
         return Assessment(Effect.READ, f"{action} {target.label}", inside=inside)
-    told.note(invocation, _front(target), f"`{_program(target)}` was in front in {target.label}")
     if action == "keys":
-        names = " ".join(_keys(parameters))
-        subject, key = f"keys {names} in {target.label}", f"{target.key} keys {names}"
-        return Assessment(Effect.EXECUTE, subject, inside=inside, detail=_where(target), key=key)
+        return await _of_keys(reach, told, marks, invocation, parameters, target)
+    told.note(invocation, _front(target), f"`{_program(target)}` was in front in {target.label}")
     _check_text(invocation, parameters, target.is_shell)
     if target.is_shell:
         folder = await reach.shared.folder(target.info, invocation.cwd)
@@ -123,11 +145,74 @@ async def assess(reach: Reach, told: Told, invocation: Invocation, parameters: T
     )
 
 
+async def _of_keys(
+    reach: Reach, told: Told, marks: Marks, invocation: Invocation, parameters: TmuxParameters, target: Target
+) -> Assessment:
+    """Keys may answer a question: which one is open is told, and they count for that one alone. Never for good."""
+    names = " ".join(_keys(parameters))
+    seen = await _look(reach, target)
+    _check_seen(marks, _key(invocation, target), invocation, parameters, target, seen)
+    asked = f"asked {_asks(seen)!r}" if seen.question else "asked nothing"
+    told.note(invocation, (*_front(target), _same(seen)), f"`{_program(target)}` in {target.label} {asked}")
+    subject, detail = f"keys {names} in {target.label}", _where(target)
+    warnings: tuple[str, ...] = ()
+    if seen.question:
+        subject += f", which asks: {_asks(seen)}"
+        detail += f"\nIt shows this question, and {names} would be pressed:\n{visible(seen.question)}"
+        warnings = (f"answers a question of {target.label}",)
+    key = f"{target.key} keys {names} {_same(seen)}"
+    inside = of_project(target, invocation.project)
+    return Assessment(Effect.EXECUTE, subject, inside=inside, detail=detail, key=key, warnings=warnings)
+
+
+async def _look(reach: Reach, target: Target) -> Seen:
+    try:
+        return await (await reach.writer(target)).view.look()
+    except SessionError as error:
+        raise of_typing(error) from error
+
+
+def _check_seen(
+    marks: Marks,
+    key: tuple[object, ...],
+    invocation: Invocation,
+    parameters: TmuxParameters,
+    target: Target,
+    seen: Seen,
+) -> None:
+    """Refuse keys into a question that was not looked at, or is another one than was meant. A person has eyes."""
+    if not seen.question:
+        return
+    words = " ".join(parameters.question.split()).casefold()
+    if words:
+        known = words in " ".join(seen.question.split()).casefold()
+    else:
+        known = not invocation.caller.is_agent or same_question(marks.questions.get(key, ""), seen.question)
+    if not known:
+        marks.saw(key, seen.question)
+        quoted = "\n".join(f"> {line}" for line in plain(seen.question).split("\n"))
+        raise CommandError(
+            f"{target.label} asks something that you have not seen: {_asks(seen)}",
+            hint=f"Nothing was pressed. It shows:\n\n{quoted}",
+            data={"kind": "waiting", "asks": seen.question},
+        )
+
+
+def _asks(seen: Seen) -> str:
+    """A question in a few words."""
+    return one_line(seen.reading.doing or seen.question.rpartition("\n")[2], 160)
+
+
+def _same(seen: Seen) -> str:
+    """A question by what stays of it while it is open."""
+    return essence(seen.question)
+
+
 async def _of_line(invocation: Invocation, parameters: TmuxParameters, label: str, folder: Path) -> Assessment:
     """What a line typed to a shell seems to do. Never offered for good."""
     _check_text(invocation, parameters, shell=True)
     place = await asyncio.to_thread(paths.locate, invocation, str(folder))
-    line = await asyncio.to_thread(assessed, parameters.text, place, invocation.project)
+    line = await asyncio.to_thread(assessed, parameters.text, place, invocation.project, own_shell=True)
     key = f"{label} {folder} {parameters.text!r} {parameters.enter}"
     return replace(
         line, subject=_subject(parameters, label), detail=f"a line for {label}, {line.detail}", key=key, pattern=""
@@ -137,73 +222,85 @@ async def _of_line(invocation: Invocation, parameters: TmuxParameters, label: st
 async def run(
     reach: Reach, told: Told, marks: Marks, limit: int, invocation: Invocation, parameters: TmuxParameters
 ) -> Outcome:
-    """Do it. `limit`: bytes of a screen to give."""
+    """Do it. `limit`: bytes of a screen to give, where the caller has not said how many."""
+    limit = invocation.limit(limit)
     action = parameters.action
     if action == "panes":
         return views.panes(await reach.all(), invocation)
-    types = action in ("send", "keys")
-    target = await reach.find(invocation, parameters.pane, typing=types, start=action == "send")
-    if types:
+    typing = _TYPING.get(action, "")
+    target = await reach.find(invocation, parameters.pane, typing=typing, start=action == "send")
+    if typing == "text":
         told.confirm(invocation, _front(target), f"it is `{_program(target)}`")
-    key = (invocation.session, invocation.caller.name, *target.key)
+    key = _key(invocation, target)
     try:
         match action:
             case "send":
-                return await _send(target, marks, key, invocation, parameters, await reach.enter_after(target))
+                return await _send(reach, target, marks, key, invocation, parameters)
             case "keys":
-                return await _press(target, marks, key, parameters)
+                return await _press(reach, told, target, marks, key, invocation, parameters)
             case "read":
-                return await _read(target, marks, key, parameters, limit)
+                done = await _read(target, marks, key, parameters, limit)
             case _:
-                return await _wait(target, marks, key, parameters, limit)
+                done = await _wait(target, marks, key, parameters, limit)
+        marks.saw(key, (await _look(reach, target)).question if not target.info.dead else "")
+        return done
     except TmuxError as error:
         raise of_tmux(error) from error
+    except SessionError as error:
+        if error.asks:
+            marks.saw(key, error.asks)
+        if error.kind == "draft":
+            error.hint = "`terminal` runs a command beside it; append=true types behind it."
+        raise of_typing(error) from error
 
 
 async def _send(
+    reach: Reach,
     target: Target,
     marks: Marks,
     key: tuple[object, ...],
     invocation: Invocation,
     parameters: TmuxParameters,
-    enter_after: float,
 ) -> Outcome:
     _check_text(invocation, parameters, target.is_shell)
-    server, pane = target.server, target.info.pane
-    async with typing(str(target.key[0]), pane):
-        mark = await marker(server, pane)
-        ours = marks.pending.pop(key, "")
-        if target.is_shell and not parameters.append and not ours:
-            await _nothing_typed(target, mark)
-        marks.note(key, mark, send=True)
-        await server.send_text(pane, parameters.text)
-        if parameters.enter:
-            await asyncio.sleep(enter_after)
-            await server.send_keys(pane, "Enter")
-        elif parameters.text:
-            marks.pending[key] = ours + parameters.text
+    ours, front = marks.pending.pop(key, ""), _front(target)
+
+    def same(seen: Seen) -> None:
+        if _front(replace(target, info=seen.info)) != front:
+            raise CommandError(f"{target.label} shows another program now.", hint="Nothing was typed. Look again.")
+        marks.note(key, seen.marker(), send=True)
+
+    writer = await reach.writer(target)
+    behind = parameters.append or bool(ours)
+    await writer.write(parameters.text, enter=parameters.enter, elsewhere=True, behind=behind, check=same)
+    if not parameters.enter and parameters.text:
+        marks.pending[key] = ours + parameters.text
     how = "typed and entered" if parameters.enter else "typed, not entered"
     text = f"{how} in {target.label}; `wait_ready` gives what comes of it."
-    return Outcome({"pane": pane, "entered": parameters.enter}, text)
+    return Outcome({"pane": target.info.pane, "entered": parameters.enter}, text)
 
 
-async def _nothing_typed(target: Target, mark: Marker) -> None:
-    """Refuse to type behind what a person has half typed at the shell's prompt."""
-    at_prompt = (await asyncio.to_thread(front, target.info)).prompt
-    words = typed(mark) if at_prompt else ""
-    if words:
-        raise CommandError(
-            f"At the prompt of {target.label} stands {one_line(words, 120)!r}, perhaps half typed by the person.",
-            hint="`terminal` runs a command beside it; append=true types behind it.",
-        )
-
-
-async def _press(target: Target, marks: Marks, key: tuple[object, ...], parameters: TmuxParameters) -> Outcome:
+async def _press(
+    reach: Reach,
+    told: Told,
+    target: Target,
+    marks: Marks,
+    key: tuple[object, ...],
+    invocation: Invocation,
+    parameters: TmuxParameters,
+) -> Outcome:
     names = _keys(parameters)
-    marks.note(key, await marker(target.server, target.info.pane), send=key not in marks.sends)
+    seen = await _look(reach, target)
+    now = f"it is `{_program(target)}`, and asks {_asks(seen)!r}" if seen.question else f"it is `{_program(target)}`"
+    told.confirm(invocation, (*_front(target), _same(seen)), now)
+    _check_seen(marks, key, invocation, parameters, target, seen)
+    marks.note(key, seen.marker(), send=key not in marks.sends)
     marks.pending.pop(key, None)
-    await target.server.send_keys(target.info.pane, *names)
-    return Outcome({"pane": target.info.pane, "keys": names}, f"pressed {' '.join(names)} in {target.label}")
+    done = await (await reach.writer(target)).press(tuple(names), question=seen.question)
+    text = f"pressed {' '.join(done.keys)} in {target.label}"
+    if done.left:
+        text += f"; not {' '.join(done.left)}, since something else is asked there now: read it"
+    return Outcome({"pane": target.info.pane, "keys": list(done.keys), "left": list(done.left)}, text)
 
 
 async def _read(
@@ -256,6 +353,11 @@ def _keys(parameters: TmuxParameters) -> list[str]:
         return [key_names.name(name) for name in names]
     except TmuxError as error:
         raise of_tmux(error) from error
+
+
+def _key(invocation: Invocation, target: Target) -> tuple[object, ...]:
+    """Who does it, and where."""
+    return (invocation.session, invocation.caller.name, *target.key)
 
 
 def _subject(parameters: TmuxParameters, label: str) -> str:

@@ -6,36 +6,45 @@ Pure. Called by `tmux`.
 from __future__ import annotations
 
 from gshtui.agents.terminal_tools.reach import Target, of_project
-from gshtui.agents.tools.output import condensed
+from gshtui.agents.tools.output import shown
 from gshtui.commands.declaration import Invocation, Outcome
 from gshtui.guard.sanitise import one_line, plain
+from gshtui.text.shorten import original_size
 from gshtui.tmux.readiness import Ready
 
 
 def screen(target: Target, text: str, limit: int) -> Outcome:
     """What a terminal shows."""
     full = plain(text)
-    shown = condensed(full, limit)
     info = target.info
     state = f"[ended, exit status {info.exit_status}]" if info.dead else ""
-    data = {"pane": info.pane, "command": info.command, "dead": info.dead, "text": shown}
-    return Outcome(data, "\n".join(filter(None, (shown or "(nothing)", state))), full=full if full != shown else "")
+    seen = shown(full, limit, state, "(nothing)")
+    data = {"pane": info.pane, "command": info.command, "dead": info.dead, "text": seen.output}
+    return Outcome(data, seen.text, full=full, notes=state, cut=seen.cut, bytes=original_size(full))
 
 
 def ready(target: Target, came: Ready, idle: float, timeout: float, limit: int) -> Outcome:
     """Why a wait ended, and what came."""
     full = plain(came.text)
-    shown = condensed(full, limit)
     why = {
         "pattern": "[ready: the pattern showed]",
         "idle": f"[still for {idle:g} s: probably ready; read it before you go on]",
         "timeout": f"[not ready after {timeout:g} s: still at work]",
         "dead": "[the program has ended]",
     }[came.reason]
+    seen = shown(full, limit, why, "(nothing came)")
     return Outcome(
-        {"pane": target.info.pane, "reason": came.reason, "ready": came.reason in ("pattern", "idle"), "text": shown},
-        f"{shown or '(nothing came)'}\n{why}",
-        full=full if full != shown else "",
+        {
+            "pane": target.info.pane,
+            "reason": came.reason,
+            "ready": came.reason in ("pattern", "idle"),
+            "text": seen.output,
+        },
+        seen.text,
+        full=full,
+        notes=why,
+        cut=seen.cut,
+        bytes=original_size(full),
         timed_out=came.reason == "timeout",
         is_error=came.reason == "dead",
     )

@@ -6,10 +6,8 @@ person's files are read as always and never written. Called by `shared`.
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 from gshtui.settings import paths
+from gshtui.system import private_files
 
 ASIDE = "\x1b[27;99;103~"
 """The key: a sequence that no keyboard sends."""
@@ -57,18 +55,9 @@ def environment(environ: dict[str, str]) -> dict[str, str]:
     """
     try:
         folder = paths.state_dir() / "zsh"
-        folder.mkdir(mode=0o700, exist_ok=True)
-        _write(folder / ".zshenv")
+        private_files.make_folder(folder)
+        private_files.write_whole(folder / ".zshenv", _STARTUP.encode())
     except OSError:
         return {}
     theirs = environ.get("ZDOTDIR", "")
     return {"ZDOTDIR": str(folder), MARK: VERSION, **({"GSH_ZDOTDIR": theirs} if theirs else {})}
-
-
-def _write(file: Path) -> None:
-    """Put the file there whole; another process that reads it meanwhile sees the old one or the new one."""
-    fresh = file.with_name(f".zshenv.{os.getpid()}")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
-    with os.fdopen(os.open(fresh, flags, 0o600), "w", encoding="utf-8") as out:
-        out.write(_STARTUP)
-    fresh.replace(file)

@@ -12,6 +12,7 @@ import enum
 import os
 import signal
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from pydantic import Field
 from gshtui.agents.tools import environment, files, paths, processes
 from gshtui.agents.tools.bash_line import assessed
 from gshtui.agents.tools.capture import Capture
-from gshtui.agents.tools.output import condensed, text_of
+from gshtui.agents.tools.output import shown, text_of
 from gshtui.agents.tools.parameters import ToolParameters
 from gshtui.agents.tools.spool import Spool
 from gshtui.agents.tools.workspace import ToolConfig, Workspace
@@ -29,15 +30,15 @@ from gshtui.commands.declaration import Assessment, CommandError, Invocation, Ou
 from gshtui.guard.catastrophe import catastrophe
 
 DESCRIPTION = """\
-Run a command line in bash: builds, tests, git, package managers, anything without a tool of its own. To look at files \
-use read, glob and grep, to change them edit and write: they need fewer approvals and give better answers.
+Run a command line in bash: builds, tests, git, package managers, anything without a tool of its own. Read files with \
+`read`. Find them with `glob`. Search them with `grep`. Change them with `edit`. Make them with `write`. Such tools \
+need fewer approvals and give better answers.
 Each call is a fresh shell in the working folder: cd and variables do not last; chain with &&. There is no terminal \
 and no input, so pass -y or -m instead of waiting for a question, and never start an editor or a pager. Output and \
 errors come together; a long output is shortened in the middle. Background jobs end with the call; start with `setsid` \
 what has to outlive it, output redirected to a file. Keys and tokens are not in the environment."""
 _LONGEST = 131_000
 """Bytes that a system takes as one argument."""
-_NOTES = 700
 
 
 class BashParameters(ToolParameters):
@@ -85,10 +86,17 @@ async def run(workspace: Workspace, invocation: Invocation, parameters: BashPara
     try:
         capture = Capture(spool, invocation.output)
         try:
-            done = await _supervised(config, invocation, command, folder.real, limit, capture)
+            from gshtui.guard.policy.judgement import ENVIRONMENT, judge
+
+            judged = await asyncio.to_thread(judge, command, folder.real, invocation.project)
+            # What only reads may run without a question, and must not start what the repository brings.
+            extra = ENVIRONMENT if judged.reads and invocation.caller.is_agent else {}
+            done = await _supervised(config, invocation, command, folder.real, limit, capture, extra)
         finally:
             capture.close()
-        return await asyncio.to_thread(_outcome, config, spool, done, limit, capture.fault)
+        return await asyncio.to_thread(
+            _outcome, spool, done, limit, capture.fault, invocation.limit(config.max_output_bytes)
+        )
     finally:
         spool.close()
 
@@ -114,12 +122,18 @@ def _folder(invocation: Invocation, asked: str) -> paths.Place:
 
 
 async def _supervised(
-    config: ToolConfig, invocation: Invocation, command: str, folder: Path, limit: float, capture: Capture
+    config: ToolConfig,
+    invocation: Invocation,
+    command: str,
+    folder: Path,
+    limit: float,
+    capture: Capture,
+    extra: Mapping[str, str],
 ) -> _Run:
     """Start the shell and stay until it and all it started are dealt with, also when this task is cancelled."""
     call = new_id()
     environ = environment.scrubbed(os.environ, config.keep_environment)
-    environ |= {environment.MARK: call, "PWD": str(folder)}
+    environ |= {**extra, environment.MARK: call, "PWD": str(folder)}
     started = time.monotonic()
     try:
         shell = await asyncio.create_subprocess_exec(
@@ -182,11 +196,10 @@ def _survivors(leader: int, call: str) -> tuple[list[str], list[str]]:
     return names, [processes.named(process) for process in apart]
 
 
-def _outcome(config: ToolConfig, spool: Spool, done: _Run, limit: float, fault: str) -> Outcome:
-    full = text_of(spool)
-    text = condensed(full, config.max_output_bytes - _NOTES)
-    notes = list(_notes(done, limit, fault))
-    shown = text.rstrip("\n") or "(no output)"
+def _outcome(spool: Spool, done: _Run, limit: float, fault: str, most: int) -> Outcome:
+    full, gap, size = text_of(spool)
+    notes = "\n".join(_notes(done, limit, fault))
+    seen = shown(full, most, notes, "(no output)", gap)
     return Outcome(
         data={
             "exit_code": done.code,
@@ -194,12 +207,15 @@ def _outcome(config: ToolConfig, spool: Spool, done: _Run, limit: float, fault: 
             "cancelled": done.end is _End.CANCELLED,
             "seconds": round(done.seconds, 3),
             "bytes": spool.size,
-            "output": text,
+            "output": seen.output,
         },
-        text="\n".join((shown, *notes)),
+        text=seen.text,
         is_error=done.code != 0 or done.end is not _End.EXIT,
-        full=full if full != text else "",
-        bytes=spool.size,
+        full=full,
+        notes=notes,
+        gap=gap,
+        cut=seen.cut,
+        bytes=size,
         timed_out=done.end is _End.TIMEOUT,
     )
 

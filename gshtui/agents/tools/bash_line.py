@@ -1,7 +1,7 @@
-"""What a person should know about a shell line before they allow it: where it reaches, and what `always` would cover.
+"""What a person should know about a shell line before they allow it: the policy's judgement, and where it reaches.
 
-A rough reading for a question, not a policy: it never makes anything allowed, it only withholds the offer of `always`
-and adds warnings. Pure but for resolving paths. Called by `bash`.
+What may run, and what `always` would cover, is the policy's to say; the warnings here are a rough reading for the
+question, and only withhold the offer of `always`. Pure but for resolving paths. Called by `bash` and the shared shell.
 """
 
 from __future__ import annotations
@@ -12,65 +12,13 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-from gshtui.agents.tools import sensitive
 from gshtui.agents.tools.paths import Place
 from gshtui.commands.declaration import Assessment, Effect
+from gshtui.guard import sensitive
 from gshtui.guard.sanitise import literal, one_line, visible
 
-_PLAIN_WORDS = re.compile(r"""(?:[A-Za-z0-9_@%+=:,./ \t-]|'[^'\n]*'|"[^"$`\\!\n]*")+""")
-_SUBCOMMANDS = frozenset(
-    (
-        "git",
-        "npm",
-        "pnpm",
-        "yarn",
-        "cargo",
-        "go",
-        "uv",
-        "pip",
-        "docker",
-        "kubectl",
-        "poetry",
-        "bundle",
-        "rails",
-        "dotnet",
-    )
-)
-_RUNS_ANYTHING = frozenset(
-    (
-        *("bash", "sh", "zsh", "dash", "fish", "env", "exec", "eval", "source", ".", "command", "builtin", "xargs"),
-        *("sudo", "doas", "su", "nice", "nohup", "time", "timeout", "setsid", "stdbuf", "watch", "parallel", "strace"),
-        *("python", "python3", "node", "perl", "ruby", "php", "lua", "awk", "gawk", "sed", "find", "tar", "zip", "rg"),
-        *("sort", "less", "more", "man", "vi", "vim", "nvim", "emacs", "ed", "tmux", "screen", "script", "gdb", "ssh"),
-        *(
-            "rm",
-            "dd",
-            "mkfs",
-            "chmod",
-            "chown",
-            "mv",
-            "cp",
-            "ln",
-            "install",
-            "tee",
-            "kill",
-            "pkill",
-            "killall",
-            "crontab",
-        ),
-        *("mount", "umount", "systemctl", "service", "curl", "wget", "nc", "ncat", "telnet", "scp", "sftp", "rsync"),
-        *("export", "unset", "alias", "hash", "set", "trap", "history", "printenv", "gh", "aws", "gcloud", "az"),
-    )
-)
-_RISKY_SUBCOMMANDS = frozenset(
-    (
-        *("git config", "git remote", "git submodule", "git filter-branch", "git bisect", "git clean", "git difftool"),
-        *("git mergetool", "git rebase", "git worktree", "git credential", "git daemon", "npm exec", "npm config"),
-        *("npm publish", "pnpm exec", "pnpm dlx", "yarn dlx", "yarn exec", "go run", "go generate", "docker run"),
-        *("docker exec", "kubectl exec", "kubectl delete", "uv run", "uv publish", "cargo publish", "poetry run"),
-        *("bundle exec", "rails runner", "npm run", "yarn run", "pnpm run", "docker compose"),
-    )
-)
+_ANY_SHELL = re.compile(r"(?:[A-Za-z0-9_@%+:,./ \t-]|'[^'!\n]*'|&&|\|(?!&)|;(?!;))+")
+"""What a person's own shell, with its history, aliases and patterns, reads as bash does."""
 _NETWORK = re.compile(
     r"(?:^|[\s;&|(`])(?:curl|wget|nc|ncat|netcat|telnet|ssh|scp|sftp|rsync|ftp|gh|aws|gcloud|az|kubectl|ping|dig|nslookup"
     r"|git\s+(?:push|pull|fetch|clone|ls-remote|submodule)|(?:npm|pnpm|yarn)\s+(?:i|install|ci|add|publish)"
@@ -78,9 +26,11 @@ _NETWORK = re.compile(
     r"|go\s+(?:get|install|mod)|cargo\s+(?:install|publish|fetch))\b|/dev/(?:tcp|udp)/"
 )
 _DESTROYS = re.compile(
-    r"\brm\s+(?:-\w+\s+)*-\w*[rR]|\bgit\s+(?:reset\s+--hard|clean\s+-\w*f|push\s.*(?:-f\b|--force)|checkout\s+--\s|branch\s+-D)"
-    r"|\bfind\b.*\s-delete\b|\btruncate\b|\bshred\b|\bdrop\s+(?:table|database)\b",
-    re.IGNORECASE,
+    r"\brm\s+(?:-\w+\s+)*-\w*[rR]|\bgit\s+(?:reset\s+--hard|clean\s+-\w*f|checkout\s+--\s|branch\s+-D)"
+    # Only from the first such word of a line on: from each of many it would take for ever.
+    r"|^(?>.*?\bgit\s+push\s).*(?:-f\b|--force)|^(?>.*?\bfind\b).*\s-delete\b"
+    r"|\btruncate\b|\bshred\b|\bdrop\s+(?:table|database)\b",
+    re.IGNORECASE | re.MULTILINE,
 )
 _AS_ANOTHER = re.compile(r"(?:^|[\s;&|(`])(?:sudo|doas|su)\s")
 _HARMLESS = frozenset(
@@ -90,10 +40,20 @@ _PROGRAMS = ("/usr/", "/bin/", "/sbin/", "/opt/", "/nix/", "/snap/")
 _WORDS = 400
 
 
-def assessed(command: str, folder: Place, project: Path) -> Assessment:
-    """What running the line in `folder` comes to, as far as it can be read off."""
+def assessed(command: str, folder: Place, project: Path, *, own_shell: bool = False) -> Assessment:
+    """What running the line in `folder` comes to.
+
+    Args:
+        command: the line.
+        folder: where it would run.
+        project: the project's folder.
+        own_shell: it is typed into a shell with a configuration of its own, which may be another than bash.
+    """
+    from gshtui.guard.policy.judgement import judge  # the parser and its table: not before there is a line
+
     root = Path(os.path.realpath(project))
     reach = list(dict.fromkeys(_reach(command, folder.real, root)))
+    judged = judge(command, folder.real, root)
     shown = visible(command)
     warnings = [*folder.warnings, *reach]
     if _NETWORK.search(command):
@@ -104,38 +64,23 @@ def assessed(command: str, folder: Place, project: Path) -> Assessment:
         warnings.append("deletes or overwrites for good")
     if shown.partition("⟩\n")[2] != command and shown != command:
         warnings.append("holds characters or blanks that are easily overlooked; they are shown by name")
-    inside = folder.inside and not reach
+    why = judged.sentence
+    if not folder.inside:
+        why = f"{folder.where} is outside the project (rule outside)"
+    elif judged.contained and own_shell and not _ANY_SHELL.fullmatch(command):
+        why = "the shell there may read this line otherwise than bash does (rule shell)"
+    elif judged.contained:
+        why = ""
     return Assessment(
         effect=Effect.EXECUTE,
         subject=one_line(literal(command), limit=300),
-        inside=inside,
+        inside=not why,
         detail=f"in {folder.shown if folder.shown != '.' else folder.real}\n{shown}",
         key=f"{folder.real}\0{command}",
-        pattern=_pattern(command) if inside else "",
+        pattern=judged.pattern if folder.inside and not reach else "",
         warnings=tuple(warnings),
+        why=one_line(literal(why)),
     )
-
-
-def _pattern(command: str) -> str:
-    """What `always` would cover: a program, with its subcommand where it has them. Only for a line of literal words."""
-    if not _PLAIN_WORDS.fullmatch(command):
-        return ""
-    words = shlex.split(command)
-    if not words or "=" in words[0]:
-        return ""
-    program = words[0].rpartition("/")[2]
-    if program in _RUNS_ANYTHING:
-        return f"{words[0]} -m {words[2]} …" if _is_python_module(words) else ""
-    if program not in _SUBCOMMANDS:
-        return f"{words[0]} …"
-    if len(words) < 2 or not re.fullmatch(r"[a-z][a-z-]*", words[1]) or f"{program} {words[1]}" in _RISKY_SUBCOMMANDS:
-        return ""
-    return f"{words[0]} {words[1]} …"
-
-
-def _is_python_module(words: list[str]) -> bool:
-    known = ("pytest", "mypy", "ruff", "black", "unittest", "build", "compileall")
-    return words[0] in ("python", "python3") and words[1:2] == ["-m"] and words[2:3] != [] and words[2] in known
 
 
 def _reach(command: str, folder: Path, root: Path) -> Iterator[str]:

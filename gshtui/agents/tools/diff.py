@@ -6,13 +6,17 @@ Pure. `write` and `edit` call it, to assess and to report.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 from gshtui.guard.sanitise import literal
 
 _CONTEXT = 3
 _COMPARED = 2_000
 """Lines of the part that differs, up to which the smallest change is looked for; beyond, it is replaced in whole."""
+_STEPS = 3_000_000
+"""Pairs of equal lines that are looked at for the smallest change: where lines recur, it would take minutes."""
 _LONGEST_LINE = 1_000
 _MOST_LINES = 2_000
 
@@ -83,8 +87,11 @@ def _hunks(old: list[str], new: list[str]) -> Iterator[str]:
         return
     lead, rest = max(0, start - _CONTEXT), max(0, end - _CONTEXT)
     part_old, part_new = old[lead : len(old) - rest], new[lead : len(new) - rest]
-    matcher = difflib.SequenceMatcher(None, part_old, part_new, autojunk=False)
-    for group in matcher.get_grouped_opcodes(_CONTEXT):
+    groups = _groups(part_old, part_new, autojunk=False) or _groups(part_old, part_new, autojunk=True)
+    if groups is None:
+        yield from _replaced(old, new, start, end)
+        return
+    for group in groups:
         first, last = group[0], group[-1]
         yield _header(lead + first[1], last[2] - first[1], lead + first[3], last[4] - first[3])
         for tag, a, b, c, d in group:
@@ -93,6 +100,41 @@ def _hunks(old: list[str], new: list[str]) -> Iterator[str]:
                 continue
             yield from (f"-{line}" for line in part_old[a:b])
             yield from (f"+{line}" for line in part_new[c:d])
+
+
+_Codes = list[tuple[str, int, int, int, int]]
+
+
+class _TooManyAlike(Exception):
+    """The same lines recur too often for the smallest change to be found soon."""
+
+
+class _Matcher(difflib.SequenceMatcher[str]):
+    """The library's, with an end to its steps: one look costs as many as there are pairs of equal lines."""
+
+    def __init__(self, old: Sequence[str], new: Sequence[str], *, autojunk: bool) -> None:
+        super().__init__(None, old, new, autojunk=autojunk)
+        times = Counter(new)
+        if autojunk and len(new) >= 200:  # lines that are more than a hundredth of all are not looked for
+            times = Counter({line: count for line, count in times.items() if count <= len(new) // 100 + 1})
+        self._pairs = [0, *accumulate(1 + times[line] for line in old)]
+        self._left = _STEPS
+
+    def find_longest_match(
+        self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None
+    ) -> difflib.Match:
+        self._left -= self._pairs[-1 if ahi is None else ahi] - self._pairs[alo]
+        if self._left < 0:
+            raise _TooManyAlike
+        return super().find_longest_match(alo, ahi, blo, bhi)
+
+
+def _groups(old: list[str], new: list[str], *, autojunk: bool) -> list[_Codes] | None:
+    """The changes with the lines around them; `None` when that would take too long."""
+    try:
+        return list(_Matcher(old, new, autojunk=autojunk).get_grouped_opcodes(_CONTEXT))
+    except _TooManyAlike:
+        return None
 
 
 def _replaced(old: list[str], new: list[str], start: int, end: int) -> Iterator[str]:

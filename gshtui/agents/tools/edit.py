@@ -23,7 +23,7 @@ from gshtui.commands.declaration import Assessment, CommandError, Invocation, Ou
 DESCRIPTION = """\
 Replace old_text by new_text in a file. old_text must be in the file exactly, with its indentation and blanks, and \
 only once; give a few lines around it to make it unique, or set replace_all to change every occurrence. Leave out the \
-line numbers and bars that read shows. Line ends are kept: write \\n also for files with CRLF. When old_text is not \
+line numbers and bars that `read` shows. Line ends are kept: write \\n also for files with CRLF. When old_text is not \
 found, nothing is changed and the answer shows the lines that come nearest."""
 _NAMED = 10
 

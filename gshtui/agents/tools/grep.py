@@ -1,25 +1,22 @@
 """The `grep` tool: lines of files that match a regular expression, with the lines around them.
 
-Searches with ripgrep, or with our own search where there is none; both run in a process of their own, so that a
-pattern that never ends can be ended. Leaves out secrets unless they are named. Run by the registry.
+Searches with ripgrep, in a process that ends at a deadline; refuses where there is none. Leaves out secrets unless
+they are named. Run by the registry.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-import re
 import shutil
-import sys
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
 from pydantic import Field
 
-from gshtui.agents.tools import paths, sensitive
+from gshtui.agents.tools import paths
 from gshtui.agents.tools.environment import scrubbed
 from gshtui.agents.tools.matches import Matches
 from gshtui.agents.tools.parameters import ToolParameters
@@ -27,7 +24,9 @@ from gshtui.agents.tools.pattern import PatternError, compiled
 from gshtui.agents.tools.read import reading
 from gshtui.agents.tools.workspace import ToolConfig, Workspace
 from gshtui.commands.declaration import Assessment, CommandError, Invocation, Outcome
+from gshtui.guard import sensitive
 from gshtui.guard.sanitise import literal, one_line, plain
+from gshtui.text.linear import Linear
 
 DESCRIPTION = """\
 Search the content of files for a regular expression; the answer is grouped by file, matching lines as `number:text`, \
@@ -35,7 +34,8 @@ lines around them as `number│text`. Case counts; begin the pattern with (?i) w
 literally: `foo\\\\(`. What .gitignore names, binary files and files with keys in them are passed by. Prefer this over \
 grep and rg in bash."""
 _LONGEST_PIECE = 4 << 20
-_NOTE = 400
+_NOTE = 200
+"""Bytes kept free for what is said about the matches; half of a very small answer at most."""
 
 
 class GrepParameters(ToolParameters):
@@ -99,7 +99,9 @@ async def run(workspace: Workspace, invocation: Invocation, parameters: GrepPara
         seconds=config.search_timeout_s,
     )
     wanted = _wanted(parameters.file_pattern) if folder else None
-    matches = Matches(search.root, Path(os.path.realpath(invocation.project)), config.max_output_bytes - _NOTE, wanted)
+    limit = invocation.limit(config.max_output_bytes)
+    limit -= min(_NOTE, limit // 2)
+    matches = Matches(search.root, Path(os.path.realpath(invocation.project)), limit, wanted)
     failure = await _collect(config, search, matches)
     if failure and not matches.count:
         raise CommandError(_readable(failure), hint="Escape what is meant literally, for example \\( or \\{.")
@@ -107,7 +109,7 @@ async def run(workspace: Workspace, invocation: Invocation, parameters: GrepPara
     return Outcome(data=matches.data(), text=matches.text() or nothing)
 
 
-def _wanted(file_pattern: str) -> re.Pattern[str] | None:
+def _wanted(file_pattern: str) -> Linear | None:
     if not file_pattern:
         return None
     try:
@@ -118,8 +120,13 @@ def _wanted(file_pattern: str) -> re.Pattern[str] | None:
 
 async def _collect(config: ToolConfig, search: _Search, matches: Matches) -> str:
     """Run the search until it ends, has found enough or runs out of time. Returns what it complained of."""
-    program = shutil.which(config.ripgrep) if config.ripgrep else None
-    arguments = _ripgrep(program, search) if program else _own(search)
+    program = shutil.which(config.ripgrep)
+    if program is None:
+        raise CommandError(
+            "ripgrep (rg), which searches the files, is not installed.",
+            hint="Install the package `ripgrep`; until then use bash with grep -rn.",
+        )
+    arguments = _ripgrep(program, search)
     process = await asyncio.create_subprocess_exec(
         *arguments,
         stdin=asyncio.subprocess.DEVNULL,
@@ -168,20 +175,6 @@ def _name_part(file_pattern: str) -> str:
     """
     folder, _, name = file_pattern.rpartition("/")
     return "" if name == "**" or ":" in name or set("{}[]\\") & set(folder) else name
-
-
-def _own(search: _Search) -> list[str]:
-    """Our own search, by this interpreter; `-P`, so that nothing is imported from the folder that is searched."""
-    order = {
-        "root": str(search.root),
-        "target": search.target,
-        "pattern": search.pattern,
-        "file_pattern": search.file_pattern,
-        "context": search.context,
-        "leave_out": [glob.removeprefix("!") for glob in sensitive.SEARCH_LEAVES_OUT],
-        "seconds": search.seconds,
-    }
-    return [sys.executable, "-P", "-m", "gshtui.agents.tools.own_search", msgspec.json.encode(order).decode()]
 
 
 async def _lines(stream: asyncio.StreamReader) -> AsyncGenerator[bytes]:

@@ -6,6 +6,7 @@ The file is open already and its type is known. Called by `read`.
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import dataclass
 from typing import BinaryIO
 
@@ -40,9 +41,10 @@ class Excerpt:
 
 
 def excerpt(file: BinaryIO, kind: FileType, start: int, end: int, most: int, limit: int) -> Excerpt:
-    """Lines `start` to `end`, at most `most` lines and `limit` bytes of them.
+    """Lines `start` to `end`, at most `most` lines and `limit` bytes of them; one line always.
 
     Args:
+        limit: 0: any number.
         start: counts from 1; negative counts from the end.
         end: inclusive; 0: no end.
 
@@ -78,7 +80,7 @@ class _Taken:
         self.lines: list[str] = []
         self._encoding = encoding
         self._most = most
-        self._room = limit
+        self._room = limit or sys.maxsize
         self._crlf = 0
         self._lf = 0
         self.cut = False
@@ -95,24 +97,31 @@ class _Taken:
         return "mixed CRLF and LF" if self._lf else "CRLF"
 
     def add(self, raw: bytes, size: int) -> None:
-        if raw.endswith(b"\r\n"):
-            self._crlf += 1
-            raw = raw[:-2]
-        elif raw.endswith(b"\n"):
-            self._lf += 1
-            raw = raw[:-1]
-        self.add_text(raw.decode(self._encoding, "replace"), size)
+        end = 2 if raw.endswith(b"\r\n") else 1 if raw.endswith(b"\n") else 0
+        self._crlf += end == 2
+        self._lf += end == 1
+        self.add_text(raw[: len(raw) - end].decode(self._encoding, "replace"), size)
 
     def add_text(self, text: str, size: int) -> None:
         shown = literal(text)
         if len(shown) > _LONGEST or size > _LONGEST * 4 + 2:
-            shown = f"{shown[:_LONGEST]}… ⟨a line of {size:,} bytes⟩"
+            shown = f"{shown[:_LONGEST]}{_rest(size)}"
         cost = len(shown.encode("utf-8", "replace")) + _MARGIN
+        if not self.lines and cost > self._room:
+            said = _rest(size)
+            room = max(0, self._room - _MARGIN - len(said.encode()))
+            cut = shown.encode("utf-8", "replace")[: min(room, _LONGEST)].decode("utf-8", "ignore") + said
+            shown = min(shown, cut, key=len)
+            cost = self._room
         if self.lines and cost > self._room:
             self.cut = True
             return
         self._room -= cost
         self.lines.append(shown)
+
+
+def _rest(size: int) -> str:
+    return f"… ⟨a line of {size:,} bytes⟩"
 
 
 def _wide(file: BinaryIO, kind: FileType, size: int, start: int, end: int, most: int, limit: int) -> Excerpt:
@@ -129,7 +138,8 @@ def _wide(file: BinaryIO, kind: FileType, size: int, start: int, end: int, most:
     for line in lines[first - 1 : last]:
         if not taken.wants_more:
             break
-        taken.add_text(line.removesuffix("\r"), len(line))
+        line = line.removesuffix("\r")
+        taken.add_text(line, len(line.encode(kind.encoding, "replace")))
     more = first - 1 + len(taken.lines) < len(lines)
     return Excerpt(taken.lines, first, len(lines), more, "CRLF" if "\r\n" in text else "")
 

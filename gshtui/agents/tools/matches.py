@@ -6,7 +6,7 @@ Knows no process. Called by `grep`.
 from __future__ import annotations
 
 import base64
-import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import msgspec
 
 from gshtui.agents.tools.paths import shown
 from gshtui.guard.sanitise import literal
+from gshtui.text.linear import Linear
 
 _MOST = 1_000
 """Matching lines."""
@@ -56,12 +57,12 @@ _decode = msgspec.json.Decoder(_Line).decode
 class Matches:
     """Collects until there is enough."""
 
-    def __init__(self, root: Path, project: Path, limit: int, wanted: re.Pattern[str] | None = None) -> None:
-        """`limit`: bytes of text. `wanted`: what a file's path below the root must match."""
+    def __init__(self, root: Path, project: Path, limit: int, wanted: Linear | None = None) -> None:
+        """`limit`: bytes of text, one match always; 0: any number. `wanted`: what a file's path must match."""
         self._wanted = wanted
         self._root = root
         self._project = project
-        self._room = limit
+        self._room = limit or sys.maxsize
         self._files: dict[str, list[tuple[int, bool, str]]] = {}
         self.count = 0
         """Matching lines so far."""
@@ -72,7 +73,7 @@ class Matches:
         """Take one line of JSON; false when there is enough."""
         try:
             said = _decode(line)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             return True  # a line that was too long to hold, or of a kind that is not ours
         data = said.data
         if said.type not in ("match", "context") or data.path is None or data.lines is None:
@@ -93,7 +94,7 @@ class Matches:
             text = f"{text[:_LONGEST]}… ({len(words):,} characters)"
         rows = self._files.get(name)
         cost = len(text.encode("utf-8", "replace")) + 20 + (0 if rows else 2 * len(name))
-        if cost > self._room or (matched and self.count >= _MOST):
+        if (cost > self._room and self.count) or (matched and self.count >= _MOST):
             self.cut = f"stopped at {self.count:,} matches; narrow the pattern, the path or file_pattern to see others"
             return False
         self._room -= cost

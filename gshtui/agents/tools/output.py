@@ -1,77 +1,87 @@
-"""A command's output as text: all of it sanitised, and what of it a model is sent.
+"""A command's output as text: all of it sanitised, with one gap at most where some was too much to keep; and what is
+shown of it.
 
-Blocking, a block at a time, so that other threads get their turn. `bash` calls it in a thread.
+Blocking. Called by the tools that run or read what prints, in a thread where it may be much.
 """
 
 from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterator
+from dataclasses import dataclass
 
 from gshtui.agents.tools.filetype import describe, is_binary
 from gshtui.agents.tools.spool import Spool
-from gshtui.context.shorten import error_lines
 from gshtui.guard.sanitise import Sanitiser
+from gshtui.text.shorten import Gap, is_too_long, marker, original_size, shorten
 
-_BLOCK = 1 << 20
 _SECONDS = 20.0
 """For making an output readable; only a hostile one takes so long, and then its middle is left out."""
 _LATE = 8
 
 
-def text_of(spool: Spool) -> str:
-    """All that was kept, sanitised; binary data is only described."""
+def text_of(spool: Spool) -> tuple[str, Gap | None, int]:
+    """All that was kept, sanitised; where something is missing; and the bytes of all that came.
+
+    Binary data is only described. Bytes are those of readable text: what steers a terminal is none.
+    """
     head = spool.head(8192)
     if is_binary(head):
         kind = describe(head)
-        return f"[binary output: {kind}, {spool.size:,} bytes; not shown. Redirect it to a file instead.]"
+        said = f"[binary output: {kind}, {spool.size:,} bytes; not shown. Redirect it to a file instead.]"
+        return said, None, spool.size
     until = time.monotonic() + _SECONDS
     sanitiser = Sanitiser()
-    parts: list[str] = []
-    late: deque[bytes] = deque(maxlen=_LATE)
-    skipped = 0
+    before: list[str] = []
+    after: list[str] = []
+    parts = before
+    late: deque[bytes] = deque()
+    lost = skipped = 0
     for piece in spool.pieces():
-        if time.monotonic() > until:
-            skipped += len(late[0]) if len(late) == _LATE else 0
-            late.append(piece)
-        elif piece:
+        if not piece:
+            lost += spool.lost + skipped + sum(map(len, late))
+            late.clear()
+            skipped = 0
+            before.append(sanitiser.finish())
+            sanitiser, parts = Sanitiser(), after
+        elif time.monotonic() < until:
             parts.append(sanitiser.feed(piece))
         else:
-            parts.append(f"{sanitiser.finish()}\n[… {spool.lost:,} bytes were too many to keep …]\n")
-            sanitiser = Sanitiser()
+            late.append(piece)
+            skipped += len(late.popleft()) if len(late) > _LATE else 0
     if skipped:
-        parts.append(f"{sanitiser.finish()}\n[… {skipped:,} bytes took too long to make readable …]\n")
-        sanitiser = Sanitiser()
+        parts.append(sanitiser.finish())
+        # What stands between two gaps goes with them, so that there is one.
+        lost += skipped + sum(len(part.encode(errors="replace")) for part in after)
+        after.clear()
+        sanitiser, parts = Sanitiser(), after
     parts.extend(sanitiser.feed(piece) for piece in late)
     parts.append(sanitiser.finish())
-    return "".join(parts)
+    start = "".join(before)
+    if not lost:
+        return start, None, original_size(start)
+    said = marker(lost)
+    text = f"{start}{said}{''.join(after)}"
+    gap = Gap(len(start), len(start) + len(said), lost)
+    return text, gap, original_size(text, gap)
 
 
-def condensed(text: str, limit: int) -> str:
-    """The text if it has at most `limit` bytes; else its beginning, the error-like lines of its middle, and its end."""
-    if len(text) <= limit // 4 or (len(text) <= limit and len(text.encode("utf-8", "replace")) <= limit):
-        return text
-    head = _cut(text[: limit // 3], limit // 3)
-    head = head[: head.rfind("\n") + 1] or head
-    tail = _cut(text[-(limit // 2) :][::-1], limit // 2)[::-1]
-    tail = tail[tail.find("\n") + 1 :] if 0 <= tail.find("\n") < len(tail) // 2 else tail
-    errors = list(error_lines(text, len(head), len(text) - len(tail)))
-    left_out = sum(len(block.encode("utf-8", "replace")) for block in _blocks(text, len(head), len(text) - len(tail)))
-    marker = f"[… {left_out:,} bytes left out …]"
-    if errors:
-        lines = "\n".join(errors)
-        kept = _cut(lines, limit // 8)
-        marker = f"[… {left_out:,} bytes left out; the lines in them that look like errors:]\n{kept}\n[…]"
-    return f"{head.rstrip()}\n\n{marker}\n\n{tail}"
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What is shown of an output: `output` itself, `text` with the notes, and whether something is left out."""
+
+    output: str
+    text: str
+    cut: bool
 
 
-def _blocks(text: str, start: int, end: int) -> Iterator[str]:
-    for at in range(start, end, _BLOCK):
-        yield text[at : min(at + _BLOCK, end)]
+def shown(full: str, limit: int, notes: str, empty: str, gap: Gap | None = None) -> Shown:
+    """The output and the notes on it, within a limit; `empty` stands for an output of nothing.
 
-
-def _cut(text: str, size: int) -> str:
-    """As many of the first characters as have at most `size` bytes."""
-    data = text.encode("utf-8", "replace")
-    return text if len(data) <= size else data[:size].decode("utf-8", "ignore")
+    Empty lines at its end are not shown where all of it is; what is cut keeps them, so that the numbers add up.
+    """
+    whole = full.rstrip("\n")
+    if is_too_long(whole, limit, notes=notes):
+        text = shorten(full, limit, notes=notes, gap=gap)
+        return Shown(text.removesuffix(notes), text, True)
+    return Shown(full, "\n".join(filter(None, (whole or empty, notes))), False)

@@ -11,9 +11,9 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from gshtui.agents.tools import sensitive
 from gshtui.agents.tools.workspace import Workspace
 from gshtui.commands.declaration import CommandError, Invocation
+from gshtui.guard import sensitive
 from gshtui.guard.sanitise import literal, one_line
 
 _LONGEST = 4096

@@ -1,6 +1,6 @@
-"""Glob patterns as people write them: `**`, `*`, `?`, `[a-z]`, `{a,b}`, as a regular expression over relative paths.
+"""Glob patterns as people write them: `**`, `*`, `?`, `[a-z]`, `{a,b}`, as a linear expression over relative paths.
 
-Pure. Called by `glob`, and by `grep`'s own search for file patterns.
+Pure. Called by `glob`, and by `grep` for file patterns with folders in them.
 """
 
 from __future__ import annotations
@@ -8,29 +8,35 @@ from __future__ import annotations
 import itertools
 import re
 
+from gshtui.text import linear
+from gshtui.text.linear import Linear, LinearError
+
 _MOST_CHOICES = 256
+_LONGEST = 4_096
 
 
 class PatternError(ValueError):
     """The pattern is no glob; the text says why."""
 
 
-def compiled(pattern: str, *, anywhere: bool = False) -> re.Pattern[str]:
-    """The expression that matches relative paths as a whole.
+def compiled(pattern: str, *, anywhere: bool = False) -> Linear:
+    """The expression whose `match` fits relative paths as a whole.
 
     Args:
         pattern: the glob.
         anywhere: a pattern without a slash matches file names in any folder, as in `.gitignore`.
 
     Raises:
-        PatternError: a bracket is not closed, or there are too many choices.
+        PatternError: a range in brackets is none, the pattern is too long or has too many choices.
     """
+    if len(pattern) > _LONGEST:
+        raise PatternError(f"the pattern has {len(pattern):,} characters, more than {_LONGEST:,}")
     if anywhere and "/" not in pattern.rstrip("/"):
         pattern = f"**/{pattern}"
     choices = "|".join(_translated(choice) for choice in _choices(pattern))
     try:
-        return re.compile(rf"(?s:{choices})\Z")
-    except re.error as error:
+        return linear.compiled(rf"(?s:{choices})\z")
+    except LinearError as error:
         raise PatternError(f"{pattern} is no pattern: {error}") from error
 
 
@@ -69,20 +75,18 @@ def _choices(pattern: str) -> list[str]:
 
 def _braces(pattern: str) -> tuple[int, list[int], int] | None:
     """The first group of braces with a comma on its own level: where it opens, its commas, where it closes."""
-    for start, opening in enumerate(pattern):
-        if opening != "{":
-            continue
-        depth, commas = 0, list[int]()
-        for at in range(start, len(pattern)):
-            character = pattern[at]
-            depth += (character == "{") - (character == "}")
-            if character == "," and depth == 1:
-                commas.append(at)
-            if depth == 0:
-                if commas:
-                    return start, commas, at
-                break
-    return None
+    first: tuple[int, list[int], int] | None = None
+    opened: list[tuple[int, list[int]]] = []
+    for at, character in enumerate(pattern):
+        if character == "{":
+            opened.append((at, []))
+        elif character == "," and opened:
+            opened[-1][1].append(at)
+        elif character == "}" and opened:
+            start, commas = opened.pop()
+            if commas and (first is None or start < first[0]):
+                first = start, commas, at
+    return first
 
 
 def _translated(pattern: str) -> str:

@@ -23,15 +23,15 @@ from gshtui.guard.sanitise import literal, one_line
 
 DESCRIPTION = """\
 Read a text file, or list a folder. Lines come as `number│text`; the number and the bar are not part of the file.
-Without a range it begins at line 1 and stops at 2,000 lines or 30,000 bytes, and then says with which start_line to \
-go on. Read a file before you edit or overwrite it. Prefer this over cat, head, tail or sed in bash: it is exact about \
-line numbers, encodings and line ends, and needs no approval inside the project. Binary files and pictures are \
-described, not shown. Control characters appear as symbols such as ␛ or ⟨U+200B⟩."""
+Without a range it begins at line 1 and stops at 2,000 lines or when the answer is full, and then says with which \
+start_line to go on. Read a file before you edit or overwrite it. Prefer this over cat, head, tail or sed in bash: it \
+is exact about line numbers, encodings and line ends, and needs no approval inside the project. Binary files and \
+pictures are described, not shown. Control characters appear as symbols such as ␛ or ⟨U+200B⟩."""
 _MOST_LINES = 2_000
 _MOST_ENTRIES = 500
 _HEAD = 65_536
-_NOTE = 400
-"""Bytes kept free for what is said about the lines."""
+_NOTE = 200
+"""Bytes kept free for what is said about the lines; half of a very small answer at most."""
 _HASHED = 16 * 1024 * 1024
 
 
@@ -88,7 +88,8 @@ def _read(workspace: Workspace, invocation: Invocation, parameters: ReadParamete
             kind = filetype(head, whole=len(head) >= state.st_size)
             if not kind.encoding:
                 return _binary(place, kind.description, state.st_size)
-            limit = workspace.config.max_output_bytes - _NOTE
+            limit = invocation.limit(workspace.config.max_output_bytes)
+            limit -= min(_NOTE, limit // 2)
             found = excerpt(file, kind, parameters.start_line, parameters.end_line, _MOST_LINES, limit)
             workspace.saw(invocation, place.real, _state(file.fileno(), state))
     except OSError as error:

@@ -7,18 +7,23 @@ of reach. Declared in `record_commands`.
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 from pydantic import Field
 
 from gshtui.agents.tools.parameters import ToolParameters
+from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation, Outcome
 from gshtui.commands.declaration import Command as Declared
-from gshtui.commands.declaration import CommandError, Invocation, Outcome
 from gshtui.commands.schema import PLAIN
+from gshtui.guard.sanitise import one_line
 from gshtui.store.errors import StoreError
+from gshtui.text.shorten import shorten
 
 _LINES = 400
-_NOTES = 300
+_NOTES = 200
+"""Bytes kept free for what is said about the lines; half of a very small answer at most."""
 DESCRIPTION = """\
 Read the whole of a tool output that was shortened: `key` is in its marker. From line `start`, `lines` of them; with \
 `query` only the lines that contain it, with their numbers."""
@@ -33,24 +38,46 @@ class OutputParameters(ToolParameters):
     query: str = Field("", description="Only lines that contain this, in any case")
 
 
-def command(output: Callable[[str], Awaitable[str]], limit: int) -> Declared[OutputParameters]:
-    """The command. `output(key)`: a whole text, raises `StoreError`; `limit`: bytes of one answer, 0 for any."""
+def command(
+    output: Callable[[str], Awaitable[str]], folders: Callable[[str], Awaitable[list[str]]], limit: int
+) -> Declared[OutputParameters]:
+    """The command. What comes from another project is asked about.
+
+    Args:
+        output: gives the whole text of a key; raises `StoreError`.
+        folders: gives the folders that a key's text comes from; raises `StoreError`.
+        limit: bytes of one answer, 0 for any.
+    """
+
+    async def assess(invocation: Invocation, parameters: OutputParameters) -> Assessment:
+        key = parameters.key.strip()
+        subject = one_line(key, 80)
+        try:
+            found = await folders(key)
+        except StoreError as error:
+            raise CommandError(error.message, hint=error.hint) from error
+        # What is kept for several places counts as this project's where one of them is here.
+        if not found or any(Path(folder).is_relative_to(invocation.project) for folder in found):
+            return Assessment(Effect.READ, subject)
+        where = one_line(found[0], 200)
+        why = f"the output comes from {where}, which is another project (rule project)"
+        return Assessment(Effect.READ, subject, inside=False, detail=f"an output from {where}", why=why)
 
     async def run(invocation: Invocation, parameters: OutputParameters) -> Outcome:
-        del invocation
         try:
             text = await output(parameters.key.strip())
         except StoreError as error:
             raise CommandError(error.message, hint=error.hint) from error
-        return await asyncio.to_thread(_page, text, parameters, (limit or 1 << 30) - _NOTES)
+        return await asyncio.to_thread(_page, text, parameters, invocation.limit(limit))
 
     return Declared(
         "output", "The whole of an output that was shortened", OutputParameters, run, positions=("key", "start"),
-        description=DESCRIPTION, family="run", tool=True,
+        description=DESCRIPTION, family="run", tool=True, assess=assess,
     )  # fmt: skip
 
 
 def _page(text: str, parameters: OutputParameters, limit: int) -> Outcome:
+    room = limit - min(_NOTES, limit // 2) if limit else sys.maxsize
     every = text.split("\n")
     query = parameters.query.lower()
     numbered = [(n, line) for n, line in enumerate(every, 1) if query in line.lower()] if query else []
@@ -62,11 +89,11 @@ def _page(text: str, parameters: OutputParameters, limit: int) -> Outcome:
     for number, line in numbered[: parameters.lines]:
         row = f"{number:>6}│{line}" if query else line
         size += len(row.encode(errors="replace")) + 1
-        if size > limit:
+        if size > room:
             break
         shown.append(row)
-    if numbered and not shown:  # one line longer than an answer may be: its beginning
-        shown = [numbered[0][1].encode(errors="replace")[:limit].decode(errors="ignore")]
+    if numbered and not shown:  # one line longer than an answer may be
+        shown = [shorten(numbered[0][1], room)]
     last = numbered[len(shown) - 1][0] if shown else 0
     left = len(numbered) - len(shown)
     what = f"lines with {parameters.query!r}" if query else "lines"

@@ -1,7 +1,6 @@
 """The files of a folder as a developer means them: without what `.gitignore` names, without `.git`, links not followed.
 
-Bounded by a deadline and a flag; unreadable folders are passed by. Called by `glob` and by our own search where there
-is no ripgrep.
+Bounded by a deadline and a flag; unreadable folders are passed by. Called by `glob`.
 """
 
 from __future__ import annotations
@@ -23,16 +22,14 @@ class Walk:
     deadline: float = float("inf")
     """Of `time.monotonic`, seconds."""
     stopped: Callable[[], bool] = lambda: False
-    enter: Callable[[str], bool] = lambda _: True
-    """Whether a folder (relative path with a slash at the end) can hold anything that is wanted."""
     cut: bool = field(default=False, init=False)
     """The walk was ended by its deadline or flag, and is not complete."""
 
     def files(self) -> Iterator[os.DirEntry[str]]:
         """Every file, depth first, in no particular order. The entry's path begins with the root."""
-        yield from self._folder(self.root, "", rules_above(self.root))
+        yield from self._folder(self.root, rules_above(self.root))
 
-    def _folder(self, path: str, relative: str, rules: tuple[Rules, ...]) -> Iterator[os.DirEntry[str]]:
+    def _folder(self, path: str, rules: tuple[Rules, ...]) -> Iterator[os.DirEntry[str]]:
         if time.monotonic() > self.deadline or self.stopped():
             self.cut = True
             return
@@ -54,6 +51,4 @@ class Walk:
         for name in below:
             if self.cut:
                 return
-            inner = f"{relative}{name}/"
-            if self.enter(inner):
-                yield from self._folder(os.path.join(path, name), inner, rules)  # noqa: PTH118 - hot
+            yield from self._folder(os.path.join(path, name), rules)  # noqa: PTH118 - hot

@@ -30,7 +30,7 @@ class ToolConfig:
     """Limits and policy of the tools."""
 
     max_output_bytes: int = 30_000
-    """Bytes of a result that a model is sent."""
+    """Bytes of a result, where the caller has not said how many; 0: any number."""
     max_full_bytes: int = 50_000_000
     """Bytes of a command's output that are kept in whole; of more, the first and the last half."""
     bash_timeout_ms: int = 120_000
@@ -40,7 +40,7 @@ class ToolConfig:
     keep_environment: frozenset[str] = frozenset()
     """Names of environment variables that commands may have although they look like secrets."""
     ripgrep: str = "rg"
-    """Program for `grep`; empty: our own search."""
+    """Program that `grep` searches with."""
     bash: str = "bash"
     worktrees_inside: bool = False
     """New worktrees stand under `.gsh/worktrees` of the repository, not beside it."""

@@ -12,16 +12,17 @@ from pathlib import Path
 
 from pydantic import Field
 
-from gshtui.agents.tools import diff, files, paths, sensitive
+from gshtui.agents.tools import diff, files, paths
 from gshtui.agents.tools.filetype import filetype
 from gshtui.agents.tools.parameters import ToolParameters
 from gshtui.agents.tools.paths import Place
 from gshtui.agents.tools.workspace import Fingerprint, Workspace, fingerprint
 from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation, Outcome
+from gshtui.guard import sensitive
 
 DESCRIPTION = """\
 Write a whole file: makes it, or replaces what is there. Folders that are missing are made. A file that exists must \
-have been read by you first, and must not have changed since. Use edit to change a part of a file: it is shorter and \
+have been read by you first, and must not have changed since. Use `edit` to change a part of a file: it is shorter and \
 cannot lose the rest. Give the complete content, with no line numbers and nothing left out."""
 LIMIT = 64 << 20
 """Bytes of a file that `write` and `edit` handle."""

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from gshtui.agents.tools import sensitive
 from gshtui.agents.tools.git import git
 from gshtui.agents.tools.project import find_project
 from gshtui.agents.worktrees.include import NAME, copy_included
@@ -19,6 +18,7 @@ from gshtui.agents.worktrees.setup import Consent, no_consent, set_up
 from gshtui.agents.worktrees.tree import LIMIT, Worktree, base_of, count, found, is_branch_name, must, set_base
 from gshtui.agents.worktrees.tree import worktrees as all_of
 from gshtui.commands.declaration import CommandError
+from gshtui.guard import sensitive
 from gshtui.guard.sanitise import literal, one_line
 
 INSIDE = Path(".gsh") / "worktrees"

@@ -6,6 +6,7 @@ from typing import Literal
 
 from gshtui.bus.context import Budget, CutKind, Receipt, Task
 from gshtui.bus.event import Event
+from gshtui.bus.events.agent import SectionSize
 
 
 class OutputTruncated(Event, frozen=True, kw_only=True):
@@ -41,6 +42,8 @@ class ContextCut(Event, frozen=True, kw_only=True):
     session: str
     receipt: Receipt
     request: str = ""
+    sections: tuple[SectionSize, ...] = ()
+    """Of the next request as it stands with the cut."""
 
 
 class CutFailed(Event, frozen=True, kw_only=True):
@@ -61,6 +64,9 @@ class CutUndone(Event, frozen=True, kw_only=True):
     session: str
     cut: str
     by: str = "person"
+    tokens: int = 0
+    """Of the next request as it stands without the cut; 0: not known."""
+    sections: tuple[SectionSize, ...] = ()
 
 
 class SummaryProposed(Event, frozen=True, kw_only=True):

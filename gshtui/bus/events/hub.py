@@ -43,6 +43,30 @@ class SubscriberFailed(Event, frozen=True, kw_only=True):
     why: str
     lost: int = 1
     """Events that it has not, or not wholly, handled because of this."""
+    file: str = ""
+    """Where the traceback is."""
+    count: int = 1
+    """How often this was seen so far."""
+
+
+class FaultReported(Event, frozen=True, kw_only=True):
+    """A part failed in a way that nobody expected: this cost what it was doing, and the rest goes on.
+
+    The same fault is reported at the first time, the tenth, the hundredth, and so on.
+    """
+
+    part: str
+    doing: str = ""
+    why: str
+    file: str = ""
+    """Where the traceback is."""
+    count: int = 1
+    """How often this was seen so far."""
+    hint: str = ""
+    agent: str = ""
+    """The agent in whose process it was; empty for the hub's own."""
+    shown: bool = False
+    """The face in which it happened has said so."""
 
 
 class SubscriberLagged(Event, frozen=True, kw_only=True):
@@ -72,6 +96,14 @@ class Noticed(Event, frozen=True, kw_only=True):
     hint: str = ""
     about: str = ""
     """The part or agent that it is about."""
+
+
+class WaitReported(Event, frozen=True, kw_only=True):
+    """A command takes its time: what it waits for now, in words that stand before its age (`Waiting for fix`)."""
+
+    text: str
+    about: str = ""
+    """The agent that it waits for."""
 
 
 class CommandFinished(Event, frozen=True, kw_only=True):

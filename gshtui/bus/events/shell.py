@@ -133,6 +133,9 @@ class InputCommandFinished(Event, frozen=True, kw_only=True):
     """Seconds."""
     bytes: int = 0
     """Size of all that it printed."""
+    cut: bool = False
+    """`text` leaves out some of it."""
+    """Size of all that it printed."""
 
 
 class FileChange(msgspec.Struct, frozen=True):

@@ -9,33 +9,41 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
-from gshtui.bus.shell import ShellRecord
+from gshtui.bus.shell import ShellNote, ShellRecord
+from gshtui.context.offered import SEARCH_MORE
 from gshtui.context.ports import Along, Contribute, Contribution
-from gshtui.context.retrieval.wording import command_line
+from gshtui.context.retrieval.wording import command_line, note_line
 from gshtui.guard.sanitise import plain
 from gshtui.settings.tables import Context
 from gshtui.store.errors import StoreError
 
 SOURCE = "shell activity"
 _HEAD = "# Recent Shell Activity"
-_MORE = "Use the `search_context` tool for more shell history, past sessions, or logs."
-_TAIL = 10
-"""Lines of a failed command's output that are told at most."""
-_OURSELVES = ("gsh-tui", "gsh ")
+_OURSELVES = ("gsh-tui ", "gsh ")
+_RUNS = "gsh run "
+"""A line of ours that runs somebody else's command, and keeps what it prints."""
+_LOOKED_AT = 200
+"""Commands among which those that count are looked for."""
 
 
 class History(Protocol):
     """The part of the record that this needs."""
 
-    async def history(self, *, agent: str | None = None, limit: int = 50) -> list[ShellRecord]: ...
+    async def history(
+        self, *, agent: str | None = None, after: float | None = None, limit: int = 50
+    ) -> list[ShellRecord]: ...
+    async def notes(self, *, after: float | None = None, limit: int = 50) -> list[ShellNote]: ...
     async def output(self, key: str) -> str: ...
 
 
 def ambient(history: History, settings: Context) -> Contribute:
-    """Says the last `ambient_commands` commands once, in a new conversation; 0: nothing, ever."""
+    """Says the last `ambient_commands` commands, and what was noted between them, once, in a new conversation.
+
+    At most `max_events` of both, in `max_tokens`; 0 of either number of events: nothing, ever.
+    """
 
     async def contribute(new: bool) -> Contribution:
-        if not new or settings.ambient_commands < 1:
+        if not new:
             return Contribution()
         try:
             text = await _text(history, settings)
@@ -47,17 +55,33 @@ def ambient(history: History, settings: Context) -> Contribute:
 
 
 async def _text(history: History, settings: Context) -> str:
-    wanted = settings.ambient_commands
-    found = await history.history(agent="", limit=wanted + 20)
+    lines = await activity(history, settings)
+    return "\n".join([_HEAD, "", *lines, "", SEARCH_MORE]) if lines else ""
+
+
+async def activity(history: History, settings: Context, after: float | None = None) -> list[str]:
+    """The newest commands and what was noted between them, oldest first, as many as the settings say.
+
+    Args:
+        after: only from then on, seconds since the epoch.
+    """
+    wanted, most = settings.ambient_commands, settings.max_events
+    if wanted < 1 or most < 1:
+        return []
+    found = await history.history(agent="", after=after, limit=wanted + _LOOKED_AT)
     records = [record for record in found if not _is_ourselves(record)][:wanted]
-    if not records:
-        return ""
+    since = after if after is not None else records[-1].at if records else None
+    notes = await history.notes(after=since, limit=most if since is not None else min(wanted, most))
+    rows: list[ShellRecord | ShellNote] = sorted([*records[::-1], *notes[::-1]], key=lambda row: row.at)[-most:]
     lines: list[str] = []
-    for record in reversed(records):
-        lines.append(command_line(record))
-        if settings.include_stdout and record.exit and record.output:
-            lines += await _output(history.output, record.output, min(_TAIL, settings.stdout_max_lines))
-    return "\n".join([_HEAD, "", *_within(lines, settings.max_tokens * 4), "", _MORE])
+    for row in rows:
+        if isinstance(row, ShellNote):
+            lines.append(note_line(row))
+            continue
+        lines.append(command_line(row))
+        if settings.include_stdout and row.exit and row.output:
+            lines += await _output(history.output, row.output, settings.stdout_max_lines)
+    return _within(lines, settings.max_tokens * 4)
 
 
 async def _output(read: Callable[[str], Awaitable[str]], key: str, lines: int) -> list[str]:
@@ -83,5 +107,6 @@ def _within(lines: Sequence[str], most: int) -> list[str]:
 
 
 def _is_ourselves(record: ShellRecord) -> bool:
-    """The command that opened this very window, which runs all the while."""
-    return record.state == "running" and f"{record.command.strip()} ".startswith(_OURSELVES)
+    """A line that speaks to an agent or opened this window: what came of it is known, or is what is asked now."""
+    line = f"{record.command.strip()} "
+    return line.startswith(_OURSELVES) and not line.startswith(_RUNS)

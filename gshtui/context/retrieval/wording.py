@@ -9,7 +9,7 @@ import datetime
 from collections.abc import Sequence
 from typing import Any
 
-from gshtui.bus.shell import ShellRecord
+from gshtui.bus.shell import ShellNote, ShellRecord
 from gshtui.context.retrieval.conversations import Found
 from gshtui.guard.sanitise import one_line, plain
 
@@ -25,17 +25,22 @@ def when(at: float, form: str = "%Y-%m-%d %H:%M") -> str:
         return "at an unknown time"
 
 
-def history_for_agents(records: Sequence[ShellRecord]) -> str:
-    """`$ command (in folder) → exit N (time)`, a line each."""
-    lines = [f"{command_line(record)} ({when(record.at)})" for record in records]
-    return _headed(f"# Shell History ({_results(records)})", lines)
+def history_for_agents(found: Sequence[ShellRecord | ShellNote]) -> str:
+    """`$ command (in folder) → exit N (time)`, a line each; notes as `note_line` has them."""
+    lines = [f"{note_line(row) if isinstance(row, ShellNote) else command_line(row)} ({when(row.at)})" for row in found]
+    return _headed(f"# Shell History ({_results(found)})", lines)
 
 
-def history_for_people(records: Sequence[ShellRecord]) -> str:
-    """Time, end, duration, command and folder in columns."""
-    if not records:
+def history_for_people(found: Sequence[ShellRecord | ShellNote]) -> str:
+    """Time, end, duration, command and folder in columns; of a note its kind and its text."""
+    if not found:
         return "No command fits."
-    rows = [(when(r.at), _end(r), _took(r.duration), one_line(r.command, _COMMAND), one_line(r.cwd)) for r in records]
+    rows = [
+        (when(row.at), row.kind, "-", one_line(row.text, _COMMAND), one_line(row.cwd))
+        if isinstance(row, ShellNote)
+        else (when(row.at), _end(row), _took(row.duration), one_line(row.command, _COMMAND), one_line(row.cwd))
+        for row in found
+    ]
     widths = [max(len(row[place]) for row in rows) for place in range(3)]
     return "\n".join(
         f"{time:{widths[0]}}  {end:>{widths[1]}}  {took:>{widths[2]}}  {command}  (in {cwd})"
@@ -47,6 +52,17 @@ def command_line(record: ShellRecord) -> str:
     """`$ command (in folder) → exit N`, as the ambient summary has it too."""
     ran = f" by {one_line(record.agent, 40)}" if record.agent else ""
     return f"$ {one_line(record.command, _COMMAND)} (in {one_line(record.cwd)}){ran} → {_end(record)}"
+
+
+def note_line(note: ShellNote) -> str:
+    """A remark as it was typed, a change of folder, or changed files: what stands between commands."""
+    match note.kind:
+        case "folder":
+            return f"→ now in {one_line(note.text)}"
+        case "file":
+            return f"~ changed: {one_line(note.text, _COMMAND)} (in {one_line(note.cwd)})"
+        case "note":
+            return f"# {one_line(note.text.removeprefix('#').strip(), _COMMAND)} (in {one_line(note.cwd)})"
 
 
 def conversations(found: Sequence[Found], query: str) -> str:
@@ -106,15 +122,16 @@ def _said(record: dict[str, Any]) -> str:
             )
         case "compaction":
             return (
-                f"compaction: {record.get('original_tokens')} -> {record.get('summary_tokens')} tokens,"
+                f"compaction: {record.get('original_tokens')} -> "
+                f"{record.get('tokens_after', record.get('summary_tokens'))} tokens,"
                 f" {record.get('messages_before')} -> {record.get('messages_after')} messages"
             )
         case "usage":
             sent = sum(int(record.get(name) or 0) for name in ("input", "cache_read", "cache_write"))
             return f"usage: {one_line(_word(record, 'model'), 60)}: {sent} tokens sent, {record.get('output')} answered"
-        case "error":
+        case "error" | "warning" as type:
             where = one_line(_word(record, "where"), 60)
-            return f"error: {where + ': ' if where else ''}{one_line(_word(record, 'message'), _COMMAND)}"
+            return f"{type}: {where + ': ' if where else ''}{one_line(_word(record, 'message'), _COMMAND)}"
         case other:
             return one_line(str(other), 60)
 

@@ -39,7 +39,7 @@ TOOLS = (
     Tool("tmux", "tmux", "-V", (3, 0), "agents' terminals", True, "tmux"),
     Tool("zsh", "zsh", "--version", (5, 0), "the shell log", True, "zsh"),
     Tool("git", "git", "--version", (2, 20), "branches, diffs and worktrees", True, "git"),
-    Tool("ripgrep", "rg", "--version", (11,), "fast search", False, "ripgrep", "a slower search of our own is used"),
+    Tool("ripgrep", "rg", "--version", (11,), "the search in files", False, "ripgrep", "agents have no grep"),
 )
 BUBBLEWRAP = Tool(
     "bubblewrap", "bwrap", "--version", (0, 4), "the sandbox", False, "bubblewrap", "commands run only after a question"

@@ -20,7 +20,9 @@ _gsh_ask() {
 }
 
 # The keys: a function of readline's writes the line, and the enter behind it runs that.
-_gsh_invoke() { [[ -z ${READLINE_LINE//[[:space:]]/} ]] || READLINE_LINE="${GSH_NAME:-gsh} -- ${READLINE_LINE@Q}" READLINE_POINT=0; }
+_gsh_invoke() { [[ -z ${READLINE_LINE//[[:space:]]/} ]] || _gsh_send "${READLINE_LINE#"${GSH_NAME:-gsh} "}"; }
+# A line that says already whom it is for is not told so twice.
+_gsh_send() { READLINE_LINE="${GSH_NAME:-gsh} -- ${1@Q}" READLINE_POINT=0; }
 _gsh_write_list() { READLINE_LINE=" ${GSH_NAME:-gsh} agents" READLINE_POINT=0; }
 _gsh_write_attach() { READLINE_LINE=" _gsh_chosen Attach: attach" READLINE_POINT=0; }
 _gsh_write_cancel() { READLINE_LINE=" _gsh_chosen Interrupt: interrupt --busy" READLINE_POINT=0; }

@@ -42,7 +42,7 @@ def read(lines: Iterable[bytes]) -> Iterator[ShellRecord | tuple[ShellNote, int]
 def _ours(line: bytes) -> ShellRecord | None:
     try:
         record = _decoder.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     if not (record.shell and record.number > 0 and record.command):
         return None
@@ -53,7 +53,7 @@ def _ours(line: bytes) -> ShellRecord | None:
 def _daemons(line: bytes, numbers: Numbers) -> ShellRecord | tuple[ShellNote, int] | None:
     try:
         said = msgspec.json.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     if not isinstance(said, dict):
         return None

@@ -33,7 +33,8 @@ _gsh_invoke() {
         zle -M 'Type what you want to have done, then press this key again.'
         return 0
     fi
-    BUFFER="${GSH_NAME:-gsh} -- ${(qq)BUFFER}"
+    # A line that says already whom it is for is not told so twice.
+    BUFFER="${GSH_NAME:-gsh} -- ${(qq)BUFFER#${GSH_NAME:-gsh} }"
     zle accept-line
 }
 

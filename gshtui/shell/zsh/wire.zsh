@@ -177,16 +177,22 @@ _gsh_write() {
 # The folder of the spool, ours alone, in REPLY.
 _gsh_spool_folder() {
     local data=${${(M)XDG_DATA_HOME:#/*}:-$HOME/.local/share} part
+    local -a missing
     REPLY=$data/gsh/spool
     if [[ ! -d $REPLY ]]; then
         part=$data
         while [[ ! -e $part && $part == /*/* ]]; do part=${part:h}; done
         [[ -O $part && -w $part ]] || return 1  # somebody else's home: sudo, su
         if builtin zmodload -F zsh/files b:zf_mkdir 2>/dev/null; then
-            builtin zf_mkdir -p -m 700 -- $data/gsh && builtin zf_mkdir -p -m 700 -- $REPLY
+            # One by one: `-p -m` gives its mode to the last one only.
+            missing=() part=$REPLY
+            while [[ ! -d $part ]]; do missing=($part $missing) part=${part:h}; done
+            for part in $missing; do
+                builtin zf_mkdir -m 700 -- $part 2>/dev/null || [[ -d $part ]] || return 1
+            done
         else
-            (umask 077 && command mkdir -p -- $REPLY)
-        fi || return 1
+            (umask 077 && command mkdir -p -- $REPLY) || return 1
+        fi
     fi
     [[ -O $REPLY && ! -L $REPLY && -w $REPLY ]]
 }

@@ -17,6 +17,7 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.store.log.records import LOGGED, Recorder
 from gshtui.store.log.writing import LogFile
+from gshtui.system.tasks import keep_on
 
 EVERY = 0.25
 """Seconds between two writes at most while there is something to write."""
@@ -45,7 +46,7 @@ class LogKeeper:
         self._closing = False
         self._ending = asyncio.Event()
         self._subscription = bus.subscribe(self._take, *LOGGED, name="log")
-        self._task = asyncio.get_running_loop().create_task(self._serve(), name="log")
+        self._task = keep_on(self._serve, "the log")
 
     async def close(self) -> None:
         """Write what waits, and end. Never raises; waits a few seconds at most."""

@@ -35,6 +35,8 @@ class Wanted(msgspec.Struct, frozen=True):
     agent: str = ""
     after: float | None = None
     before: float | None = None
+    sessions: frozenset[str] | None = None
+    """Only of these conversations; `None`: of any, and of none."""
 
 
 def find(folder: Path, wanted: Wanted, limit: int) -> list[Record]:
@@ -54,6 +56,8 @@ def fits(record: Record, wanted: Wanted, needles: list[str]) -> bool:
     if (wanted.type and record.get("type") != wanted.type) or (wanted.agent and record.get("agent") != wanted.agent):
         return False
     if (wanted.after is not None and at < wanted.after) or (wanted.before is not None and at >= wanted.before):
+        return False
+    if wanted.sessions is not None and record.get("session") not in wanted.sessions:
         return False
     if not needles:
         return True

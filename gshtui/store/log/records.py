@@ -22,9 +22,12 @@ from gshtui.bus.events.agent import (
     UsageReported,
 )
 from gshtui.bus.events.context import BudgetReached, ContextCut, CutFailed, OutputTruncated
-from gshtui.bus.events.hub import Noticed, PartFailed
+from gshtui.bus.events.hub import FaultReported, Noticed, PartFailed, SubscriberFailed
+from gshtui.text.shorten import gap_of, shorten
 
-RecordType = Literal["truncation", "prune", "compaction", "tool_call", "bash_exec", "prompt", "usage", "error"]
+RecordType = Literal[
+    "truncation", "prune", "compaction", "tool_call", "bash_exec", "prompt", "usage", "error", "warning"
+]
 TYPES: tuple[RecordType, ...] = get_args(RecordType)
 Record = dict[str, Any]
 LOGGED = (
@@ -40,12 +43,14 @@ LOGGED = (
     ProviderRetried,
     Noticed,
     PartFailed,
+    FaultReported,
+    SubscriberFailed,
 )
 """Events that leave a record."""
 assert PromptSubmitted not in LOGGED  # a prompt counts once its turn starts
 
 LONGEST = 4_000
-"""Characters of a text that are kept: three quarters from the beginning, the rest from the end."""
+"""Bytes of a text that are kept, half from its beginning and half from its end."""
 _EXIT = re.compile(r"\[exit code: (\d{1,3})[\],]")
 _CALLS = 1_000
 """Calls whose results are awaited at most."""
@@ -68,7 +73,7 @@ class Recorder:
             case ToolFinished():
                 return _called(event, self._calls.pop(event.call, None))
             case TurnStarted():
-                return _of("prompt", event, turn=event.turn, text=shortened(event.text))
+                return _of("prompt", event, turn=event.turn, text=shorten(event.text, LONGEST))
             case OutputTruncated():
                 sizes = {"original_bytes": event.original_bytes, "truncated_bytes": event.kept_bytes}
                 return _of("truncation", event, tool=event.tool, call=event.call, **sizes, output=event.output)
@@ -80,14 +85,6 @@ class Recorder:
                 return _error(event)
 
 
-def shortened(text: str, longest: int = LONGEST) -> str:
-    """The beginning and the end of a text that is too long, with how much is missing."""
-    if len(text) <= longest:
-        return text
-    head = longest * 3 // 4
-    return f"{text[:head]}\n… ({len(text) - longest} characters omitted) …\n{text[head - longest :]}"
-
-
 def _of(type: RecordType, event: Event, **fields: Any) -> Record:
     named = {name: getattr(event, name, "") for name in ("agent", "session")}
     return {"type": type, **{k: v for k, v in named.items() if v}, **{k: v for k, v in fields.items() if v != ""}}
@@ -97,22 +94,22 @@ def _called(event: ToolFinished, started: ToolStarted | None) -> Record:
     arguments = started.arguments if started is not None else {}
     common = {"call": event.call, "status": event.status, "duration_ms": round(event.duration * 1000)}
     common |= {"bytes": event.bytes, "full": event.output}
+    # Of an output that is cut already: the numbers of the marker are those of the original.
+    output = shorten(event.content, LONGEST, gap=gap_of(event.content) if event.output else None)
     command = arguments.get("command")
     if event.tool == "bash" and isinstance(command, str):
         found = _EXIT.search(event.content[-400:])
         code = int(found[1]) if found else 0 if event.status == "ok" else None
-        return _of(
-            "bash_exec", event, command=shortened(command), exit_code=code, **common, output=shortened(event.content)
-        )
+        return _of("bash_exec", event, command=shorten(command, LONGEST), exit_code=code, **common, output=output)
     said = json.dumps(arguments, ensure_ascii=False, default=str)
     return _of(
         "tool_call",
         event,
         tool=event.tool,
         subject=started.subject if started is not None else "",
-        arguments=shortened(said),
+        arguments=shorten(said, LONGEST),
         **common,
-        output=shortened(event.content),
+        output=output,
     )
 
 
@@ -121,9 +118,11 @@ def _cut(event: ContextCut) -> Record:
     fields: dict[str, Any] = {"cut": receipt.id, "by": receipt.by, "why": receipt.why}
     if receipt.kind in ("compact", "clear"):
         fields |= {"kind": receipt.kind, "original_tokens": receipt.tokens_before}
-        fields |= {"summary_tokens": receipt.tokens_after, "messages_before": receipt.messages_before}
+        summary = (len(receipt.summary.encode(errors="replace")) + 3) // 4  # the house's estimate: bytes / 4
+        fields |= {"summary_tokens": summary}
+        fields |= {"tokens_after": receipt.tokens_after, "messages_before": receipt.messages_before}
         fields |= {"messages_after": receipt.messages_after, "cost": receipt.cost, "seconds": round(receipt.seconds, 3)}
-        return _of("compaction", event, **fields, steps=list(receipt.steps), summary=shortened(receipt.summary))
+        return _of("compaction", event, **fields, steps=list(receipt.steps), summary=shorten(receipt.summary, LONGEST))
     if receipt.kind == "truncate":
         return _of("truncation", event, tool="", original_bytes=receipt.tokens_before, **fields)
     fields |= {"original_tokens": receipt.tokens_before, "kept_tokens": receipt.tokens_after}
@@ -147,14 +146,21 @@ def _error(event: Event) -> Record | None:
         case CutFailed():
             return _of("error", event, where=f"context {event.kind}", message=event.why, hint=event.hint)
         case ProviderRetried():
-            return _of("error", event, where=event.provider, kind="retried", message=event.why, attempt=event.attempt)
+            return _of("warning", event, where=event.provider, kind="retried", message=event.why, attempt=event.attempt)
         case PartFailed():
             return _of("error", event, where=event.part, message=event.why, hint=event.hint)
+        case FaultReported():
+            where = f"{event.part} {event.doing}".rstrip()
+            return _of("error", event, where=where, kind="fault", message=event.why, file=event.file, count=event.count)
+        case SubscriberFailed():
+            where = f"{event.subscriber} while it handled {event.event}"
+            return _of("error", event, where=where, kind="fault", message=event.why, file=event.file, count=event.count)
         case Noticed() if event.level in ("error", "warning"):
-            return _of("error", event, where=event.about, kind=event.level, message=event.text, hint=event.hint)
+            return _of(event.level, event, where=event.about, kind=event.level, message=event.text, hint=event.hint)
         case BudgetReached():
             b = event.budget
             message = f"The budget of {b.limit:g} {b.unit} ({b.scope}) is used to {b.used:g}."
-            return _of("error", event, where="budget", kind=event.level, message=message)
+            type: RecordType = "warning" if event.level == "warning" else "error"
+            return _of(type, event, where="budget", kind=event.level, message=message)
         case _:
             return None

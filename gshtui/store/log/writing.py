@@ -19,7 +19,9 @@ from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any
 
+from gshtui.settings import paths
 from gshtui.store.log.records import Record
+from gshtui.system import private_files
 
 KEPT_BACK = 20_000
 """Records that wait at most while nothing can be written."""
@@ -126,11 +128,13 @@ class LogFile:
         self.close()
         self._part = self._part + 1 if day == self._day else 1
         self._day = day
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if self._folder == paths.logs_dir(create=False):
+            paths.logs_dir()  # narrows what an earlier version made wider
+        private_files.make_folder(self._folder)
         tidy(self._folder)
         suffix = f"-{self._part}" if self._part > 1 else ""
         path = self._folder / f"{day}-{self._name}{suffix}.jsonl"
-        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        self._file = private_files.open_file(path, os.O_WRONLY | os.O_APPEND)
         self._size = os.fstat(self._file).st_size
 
 

@@ -27,6 +27,7 @@ from gshtui.bus.events.agent import (
     TurnStarted,
     UsageReported,
 )
+from gshtui.bus.events.context import ContextCut, CutUndone
 from gshtui.bus.events.fleet import (
     AgentChanged,
     AgentKilled,
@@ -119,6 +120,8 @@ Consumed = (
     AgentAdded
     | AgentStatusChanged
     | ContextAssembled
+    | ContextCut
+    | CutUndone
     | ModelChanged
     | PromptQueued
     | PromptWithdrawn
@@ -147,6 +150,8 @@ CONSUMED: tuple[type[Event], ...] = (
     MessageTyped,
     AgentStatusChanged,
     ContextAssembled,
+    ContextCut,
+    CutUndone,
     ModelChanged,
     PromptQueued,
     PromptWithdrawn,
@@ -265,6 +270,10 @@ def _after(agent: AgentView, event: Consumed) -> AgentView:
             window = event.window or agent.window
             trigger = event.trigger or agent.trigger
             return replace(agent, context=event.tokens, exact=False, window=window, trigger=trigger)
+        case ContextCut():
+            return replace(agent, context=event.receipt.tokens_after, exact=False)
+        case CutUndone():
+            return replace(agent, context=event.tokens, exact=False) if event.tokens else agent
         case UsageReported():
             cost = agent.cost + (event.cost or 0.0)
             return replace(

@@ -1,55 +1,51 @@
 """The answers to a question, each with its key, in as many words as there is room for; a click gives one.
 
-It knows no question. Used by the approvals inbox.
+A click is about the question that was shown when the mouse button went down. Used by the approvals inbox.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from textual import events
 from textual.content import Content
 from textual.message import Message
 from textual.style import Style
 from textual.widgets import Static
 
-ANSWERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    ("1", "once", ("allow once", "allow once", "yes", "")),
-    ("2", "session", ("this exact call for the session", "for this session", "session", "")),
-    ("3", "always", ("always this pattern", "always", "always", "")),
-    ("4", "deny", ("deny", "deny", "no", "")),
-    ("5", "reason", ("deny with a reason", "deny, why", "why", "")),
-)
-"""Key, answer, and its words from the longest to none: the first that fit are shown."""
+from gshtui.guard.answer_keys import Offer, worded
 
 
 class Answers(Static):
     """One line of answers, more where the window is very narrow."""
 
     class Clicked(Message):
-        """An answer was clicked."""
+        """An answer to this question was clicked; `at`: when the mouse button went down."""
 
-        def __init__(self, answer: str) -> None:
+        def __init__(self, choice: str, question: str, at: float) -> None:
             super().__init__()
-            self.answer = answer
+            self.choice = choice
+            self.question = question
+            self.at = at
 
     def __init__(self) -> None:
         super().__init__(id="answers", markup=False)
+        self._down = 0.0
 
-    def offer(self, with_pattern: bool, width: int) -> int:
+    def offer(self, question: str, offered: Sequence[Offer], width: int) -> int:
         """Show what can be answered; rows that it takes."""
-        offered = [row for row in ANSWERS if with_pattern or row[1] != "always"]
-        parts: list[tuple[str, str, str]] = []
-        for size in range(4):
-            parts = [(key, words[size], answer) for key, answer, words in offered]
-            if sum(len(key) + len(word) + 3 for key, word, _ in parts) - 2 <= width:
-                break
         line = Content()
-        for key, word, answer in parts:
+        for offer, words in worded(offered, width):
             line = Content.assemble(line, "  " if len(line) else "")
             start = len(line)
-            line = Content.assemble(line, (key, "bold $text-accent"), f" {word}" if word else "")
-            line = line.stylize(Style.from_meta({"@click": f"give({answer!r})"}), start)
+            line = Content.assemble(line, (offer.key, "bold $text-accent"), f" {words}" if words else "")
+            line = line.stylize(Style.from_meta({"@click": f"give({offer.choice!r}, {question!r})"}), start)
         self.update(line)
         return max(1, -(-line.cell_length // max(1, width)))
 
-    def action_give(self, answer: str) -> None:
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        self._down = event.time
+
+    def action_give(self, choice: str, question: str) -> None:
         """An answer was clicked."""
-        self.post_message(self.Clicked(answer))
+        self.post_message(self.Clicked(choice, question, self._down))

@@ -13,10 +13,13 @@ from msgspec.structs import replace
 from gshtui.bus.context import Iteration
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import ContextAssembled, ModelChanged, UsageReported
+from gshtui.bus.events.context import ContextCut, CutUndone
 from gshtui.bus.events.session import SessionOpened
 from gshtui.bus.messages import Usage
 
-CONSUMED: tuple[type[Event], ...] = (ContextAssembled, ModelChanged, SessionOpened, UsageReported)
+CONSUMED: tuple[type[Event], ...] = (
+    ContextAssembled, ContextCut, CutUndone, ModelChanged, SessionOpened, UsageReported,
+)  # fmt: skip
 
 
 class ContextState(msgspec.Struct, frozen=True):
@@ -68,6 +71,9 @@ def reduce(state: ContextState, event: Event) -> ContextState:
                 usage=None,
                 broken_by="",
             )
+        case ContextCut() | CutUndone() if event.sections:
+            sections = tuple((section.name, section.tokens) for section in event.sections)
+            return replace(state, sections=sections, tokens=sum(tokens for _, tokens in sections), usage=None)
         case UsageReported():
             return replace(state, usage=event.usage, total=state.total + event.usage, requests=state.requests + 1)
         case ModelChanged():

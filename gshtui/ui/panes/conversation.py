@@ -19,6 +19,7 @@ from gshtui.bus.events.agent import TurnStarted
 from gshtui.bus.events.session import SessionOpened
 from gshtui.bus.events.shell import InputCommandStarted
 from gshtui.bus.shell import Ran
+from gshtui.system.tasks import report_unexpected
 from gshtui.ui.panes.conversation_history import older
 from gshtui.ui.panes.conversation_state import CONSUMES, ConversationState
 from gshtui.ui.port import Stored
@@ -132,6 +133,7 @@ class ConversationPane(Vertical):
             stored = await self._load_older(session, self._oldest, PAGE)
             ran = await self._ran(session, stored)
         except Exception as error:  # whatever is wrong with the record, the window goes on and says so
+            report_unexpected("the older messages", error)
             if session == self._state.session:
                 self._complete, self._loading = True, False
                 words = f"Older messages could not be read: {error}"

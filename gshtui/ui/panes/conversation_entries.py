@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from gshtui.bus.context import Receipt, compacted
 from gshtui.bus.events.agent import TurnFinished
 from gshtui.bus.messages import Document, Image, Message, Text, Thinking, ToolCall, ToolResult
 from gshtui.ui.widgets.transcript.entries import Answer, Entry, Notice, Prompt, Thought, Tool
@@ -65,7 +66,18 @@ def with_result(tool: Tool, result: ToolResult) -> Tool:
         diff=result.diff,
         duration=result.duration or tool.duration,
         bytes=result.bytes,
+        cut=bool(result.output),
     )
+
+
+def cut_id(cut: str) -> str:
+    """The entry id of a cut."""
+    return f"cut/{cut}"
+
+
+def cut_entry(receipt: Receipt) -> Notice:
+    """The line where a compaction took the place of what stands before it."""
+    return Notice(cut_id(receipt.id), "quiet", compacted(receipt))
 
 
 def entries_of(message: Message) -> list[Entry]:

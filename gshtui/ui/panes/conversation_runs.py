@@ -41,6 +41,7 @@ def ended(tool: Tool, event: InputCommandFinished) -> Tool:
         word=_word(event.exit) if event.status == "error" else "",
         duration=event.duration,
         bytes=event.bytes,
+        cut=event.cut,
     )
 
 

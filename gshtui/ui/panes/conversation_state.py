@@ -24,12 +24,15 @@ from gshtui.bus.events.agent import (
     TurnStarted,
 )
 from gshtui.bus.events.approval import ApprovalRequested, ApprovalSettled
+from gshtui.bus.events.context import ContextCut, CutUndone
 from gshtui.bus.events.hub import Noticed
 from gshtui.bus.events.session import SessionOpened
 from gshtui.bus.events.shell import InputCommandFinished, InputCommandPrinted, InputCommandStarted
 from gshtui.bus.messages import Message, ToolResult
 from gshtui.ui.panes.conversation_entries import (
     call_id,
+    cut_entry,
+    cut_id,
     entries_of,
     part_id,
     subject_of,
@@ -71,6 +74,8 @@ CONSUMES: tuple[type[Event], ...] = (
     InputCommandStarted,
     InputCommandPrinted,
     InputCommandFinished,
+    ContextCut,
+    CutUndone,
 )
 _TAIL = 8_000
 """Characters that are kept of what a running tool prints."""
@@ -137,6 +142,10 @@ class ConversationState:
                 return self._finish(event)
             case InputCommandStarted() | InputCommandPrinted() | InputCommandFinished():
                 return self._run(event)
+            case ContextCut() if event.receipt.kind in ("compact", "clear"):
+                return self._put(cut_entry(event.receipt))
+            case CutUndone():
+                return self._remove(cut_id(event.cut))
             case _:
                 return self._word(event)
 
@@ -170,6 +179,12 @@ class ConversationState:
         if isinstance(entry, Tool):
             self.calls[entry.id.rpartition("/")[2]] = entry
         return [Put(entry)]
+
+    def _remove(self, id: str) -> list[Operation]:
+        if id not in self.shown:
+            return []
+        self.shown.discard(id)
+        return [Remove(id)]
 
     def _delta(self, message: str, kind: str, text: str, at: float) -> list[Operation]:
         if not text or message in self.messages:

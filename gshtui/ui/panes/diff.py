@@ -18,6 +18,7 @@ from textual.message import Message
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from gshtui.system.tasks import report_unexpected
 from gshtui.ui.bindings import bind
 from gshtui.ui.panes.diff_state import ChangedFile, Document, document
 from gshtui.ui.surroundings import app_of
@@ -104,6 +105,7 @@ class DiffPane(Vertical):
         try:
             found = document(await self._fetch())
         except Exception as error:  # whatever it is, it is told, and the tab stays
+            report_unexpected("the changes", error)
             self.view.load(Document())
             self._says.update(Content(f"The changes cannot be shown. {error}"))
         else:

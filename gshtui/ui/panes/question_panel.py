@@ -1,6 +1,6 @@
 """The panel of the approvals inbox: the question in front, which of how many it is, and what can be answered.
 
-It shows; who may answer, and when, is `ApprovalsPane`'s affair, which extends it. The state is `approvals_state`'s.
+It shows; what a key means is `ApprovalsPane`'s affair, which extends it. The state is `approvals_state`'s.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from textual.widgets import Static
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.approval import ApprovalRequested
+from gshtui.guard.answer_keys import offers
 from gshtui.ui.panes.answers import Answers
 from gshtui.ui.panes.approvals_lines import lines, title
 from gshtui.ui.panes.approvals_state import CONSUMED, ApprovalsState, reduce, turned
@@ -30,6 +31,8 @@ class QuestionPanel(Vertical):
     def __init__(self) -> None:
         super().__init__(id="approvals")
         self.state = ApprovalsState()
+        self.said = ""
+        """What became of the last key, where a person could wonder."""
         self.display = False
 
     def compose(self) -> ComposeResult:
@@ -52,14 +55,27 @@ class QuestionPanel(Vertical):
             return
         request = state.shown
         if state.front != before.front:
-            self.display = request is not None
+            self.display = request is not None or self.writing
             if request is not None:
                 self.query_one(QuestionView).ask(lines(request))
             self.front_changed(request)
         self.draw()
 
     def front_changed(self, request: ApprovalRequested | None) -> None:
-        """Another question is in front, or none. For who extends this."""
+        """Another question is in front, or none, and not yet on the screen. For who extends this."""
+
+    def drawn(self) -> None:
+        """The question in front has been painted. For who extends this."""
+
+    @property
+    def writing(self) -> bool:
+        """Whether a reason is being written; it may outlive its question. For who extends this."""
+        return False
+
+    def say(self, words: str) -> None:
+        """Say what became of a key; empty: nothing that a person could wonder about."""
+        self.said = words
+        self.draw()
 
     def on_resize(self) -> None:
         self.draw()
@@ -67,17 +83,22 @@ class QuestionPanel(Vertical):
     def draw(self) -> None:
         """Show the question in front as the window's size allows: half of it at most."""
         request = self.state.shown
-        if request is None or not self.is_mounted:
+        if not self.is_mounted or (request is None and not self.writing):
+            return
+        self.call_after_refresh(self.drawn)
+        if request is None:
+            self.query_one("#approval-title", Static).update(f"◆ {self.said}")
             return
         height, width = self.screen.size.height, self.size.width or self.screen.size.width
         self.set_class(height < 16, "-low")
         self.set_class(height < 9, "-tiny")
         inner = max(8, self.content_size.width or width - 4)
-        rows = self.query_one(Answers).offer(bool(request.pattern), inner)
+        rows = self.query_one(Answers).offer(request.approval, offers(request.pattern), inner)
         frame = 0 if height < 16 else 2
         view = self.query_one(QuestionView)
         view.fit(inner, max(1, height // 2 - 1 - frame - rows))
         tail = f" · ↓ {view.hidden} more" if view.hidden else ""
+        tail += f" · {self.said}" if self.said else ""
         tail += "" if self.has_focus_within else f" · {key_of(self, 'approval.focus')} answers"
         heading = title(request, self.state.place, len(self.state.waiting), self.state.names.get(request.agent, ""))
         heading = fit(f"◆ {heading}", max(8, width - 4 - len(tail))) + tail

@@ -1,46 +1,36 @@
 """The small field in which a person says why they deny a call; the agent reads it.
 
-It knows the question that it belongs to and nothing more. Mounted by `ApprovalsPane` when it is asked for.
+It writes what it is given and nothing more: the panel that it belongs to keeps the focus and hands every key on in the
+order of their pressing, so that none is taken for anything else while the field comes up or goes. Mounted by
+`ApprovalsPane`.
 """
 
 from __future__ import annotations
 
 from textual import events
-from textual.message import Message
 
 from gshtui.ui.widgets.prompt.area import FoldingArea
 
 MOST = 2_000
 
 
-class ReasonInput(FoldingArea):
-    """One line; enter denies with it, escape goes back to the question."""
+class ReasonInput(FoldingArea, can_focus=False):
+    """One line; the panel ends it."""
 
-    class Given(Message):
-        """The reason, perhaps empty."""
-
-        def __init__(self, approval: str, reason: str) -> None:
-            super().__init__()
-            self.approval = approval
-            self.reason = reason
-
-    class Left(Message):
-        """No reason is to be given after all."""
-
-    def __init__(self, approval: str) -> None:
-        self.approval = approval
+    def __init__(self) -> None:
         super().__init__(id="reason", placeholder="Why not? The agent reads it · enter denies · esc goes back")
 
-    async def _on_key(self, event: events.Key) -> None:
-        if event.key == "enter":
-            from gshtui.guard.sanitise import one_line  # not before the first letter
+    @property
+    def reason(self) -> str:
+        """What is written, on one line."""
+        from gshtui.guard.sanitise import one_line  # not before the first letter
 
-            event.stop()
-            event.prevent_default()
-            self.post_message(self.Given(self.approval, one_line(self.value, MOST)))
-        elif event.key == "escape":
-            event.stop()
-            event.prevent_default()
-            self.post_message(self.Left())
-        else:
-            await super()._on_key(event)
+        return one_line(self.value, MOST)
+
+    async def write(self, event: events.Key) -> None:
+        """Act on a key that the panel was given."""
+        await self._on_key(event)
+
+    @property
+    def _draw_cursor(self) -> bool:
+        return True  # it is written into as long as it is there

@@ -51,13 +51,17 @@ def sign(record: ShellRecord) -> str:
     """`✓`, `✗`, `●` while it runs, `?` where nobody knows how it ended."""
     if record.state != "done":
         return SIGNS[record.state]
+    if record.exit is None:
+        return SIGNS["lost"]
     return "✗" if record.exit else "✓"
 
 
 def ended(record: ShellRecord) -> str:
-    """How it ended, in a word: `ok`, `exit 2`, `runs`, `lost`."""
+    """How it ended, in a word: `ok`, `exit 2`, `runs`, `lost`, `no exit code` of what was stopped."""
     if record.state != "done":
         return "runs" if record.state == "running" else "lost"
+    if record.exit is None:
+        return "no exit code"
     return f"exit {record.exit}" if record.exit else "ok"
 
 

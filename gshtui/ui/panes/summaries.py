@@ -1,11 +1,12 @@
 """A card above the input for a summary that waits: read it, accept it, change it or reject it.
 
-It never takes the focus by itself: a key or a click moves there, and keys count only while it has the focus. Fed by the
-bridge; made by `ContextWatch` when the first summary waits.
+It never takes the focus by itself: a key or a click moves there, and keys count only while it has the focus and the
+summary that they are about could be read. Fed by the bridge; made by `ContextWatch` when the first summary waits.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
@@ -18,12 +19,20 @@ from textual.widget import Widget
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.context import SummaryProposed
+from gshtui.guard.answer_keys import AnswerKeys, Choice, Chosen, Passed
 from gshtui.guard.sanitise import one_line
 from gshtui.ui import figures
 from gshtui.ui.bindings import bind
 from gshtui.ui.panes.summaries_state import CONSUMED, SummariesState, overdue, reduce
-from gshtui.ui.widgets.prompt.keys import key_of
+from gshtui.ui.widgets.prompt.keys import OwnKeys, key_of
 
+_ANSWERS: dict[str, tuple[Choice, str]] = {
+    "answer('accept')": ("once", "accept"),
+    "answer('edit')": ("session", "edit"),
+    "answer('reject')": ("deny", "reject"),
+}
+"""Bound action → the answer that it is to `AnswerKeys`, and how the summary is answered."""
+_CHOICES = frozenset(choice for choice, _ in _ANSWERS.values())
 SHOWN = 3
 """Lines of a summary on the card."""
 
@@ -58,9 +67,14 @@ class SummariesPane(Widget, can_focus=True):
         self.state = SummariesState()
         self._home = home
         self._clock = clock
+        self._keys = AnswerKeys()
+        self._bound = OwnKeys()
+        self._coming = False
+        self._down = 0.0
         self.display = False
 
     def on_mount(self) -> None:
+        self.watch(self.screen, "stack_updates", self._uncovered, init=False)
         # The time that is left is in the card; nothing else of it changes by itself.
         self.set_interval(1.0, self._tick)
 
@@ -79,7 +93,12 @@ class SummariesPane(Widget, can_focus=True):
     def _become(self, state: SummariesState) -> None:
         if state is self.state:
             return
-        self.state = state
+        before, self.state = self.state.shown, state
+        if state.shown is None:
+            self._keys.clear()
+        elif before is None or before.receipt.id != state.shown.receipt.id:
+            self._keys.expect()
+            self.call_after_refresh(self._drawn)
         self.set_class(self.screen.size.height < 16, "-low")
         self.display = state.shown is not None
         if state.shown is None and self.has_focus:
@@ -110,11 +129,52 @@ class SummariesPane(Widget, can_focus=True):
         shown = [(f"{key_of(self, f'summary.{name}')} {words}") for name, words in names.items()]
         return Content("   ".join(shown))
 
+    def _drawn(self) -> None:
+        """The screen has been painted."""
+        shown = self.state.shown
+        if shown is not None and self.is_attached:
+            self._keys.show(shown.receipt.id, _CHOICES, time.monotonic())
+
+    def _uncovered(self) -> None:
+        """A screen that lay over the card has gone; what was answered there may wait still."""
+        self._keys.look(time.monotonic())
+        self.call_after_refresh(self._drawn)
+
+    def action_review(self) -> None:
+        """Go to the summary in front, by the person's own key."""
+        if self.screen.focused is not self:
+            self._coming = True
+            self._keys.come(time.monotonic())
+            self.screen.set_focus(self)
+
     def on_focus(self) -> None:
+        if not self._coming:
+            self._keys.look(time.monotonic())
+        self._coming = False
         self.refresh()
 
     def on_blur(self) -> None:
         self.refresh()
+
+    def on_key(self, event: events.Key) -> None:
+        """An answer by key is to the summary that was in front when the key was pressed."""
+        action = self._bound.action(self, event.key)
+        choice, how = _ANSWERS.get(action or "", (None, ""))
+        kind = choice or ("move" if action else "words")
+        outcome = self._keys.press(kind, event.time, printable=event.is_printable)
+        if isinstance(outcome, Chosen):
+            self._answer(outcome.question, how)
+        if choice is not None or not (isinstance(outcome, Passed) and outcome.to == "panel"):
+            event.stop()
+            event.prevent_default()
+
+    def _answer(self, summary: str, how: str) -> None:
+        shown = self.state.shown
+        if shown is not None and shown.receipt.id == summary:
+            self.post_message(self.Answered(shown, how))
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        self._down = event.time
 
     def on_click(self, event: events.Click) -> None:
         event.stop()
@@ -122,8 +182,16 @@ class SummariesPane(Widget, can_focus=True):
             self.action_answer("read")
 
     def action_answer(self, how: str) -> None:
-        if self.state.shown is not None:
-            self.post_message(self.Answered(self.state.shown, how))
+        """More of it is wanted, or an answer was clicked at the foot of the window. Answers by key come by `on_key`."""
+        shown = self.state.shown
+        if shown is None:
+            return
+        if how == "read":
+            self.post_message(self.Answered(shown, how))
+            return
+        choice: Choice = next(choice for choice, name in _ANSWERS.values() if name == how)
+        if isinstance(self._keys.click(choice, shown.receipt.id, self._down), Chosen):
+            self._answer(shown.receipt.id, how)
 
     def action_back(self) -> None:
         self._home.focus()

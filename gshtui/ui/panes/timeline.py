@@ -151,6 +151,9 @@ class TimelinePane(Pane):
             self._go(wanted[0] if step > 0 else wanted[-1])
         elif found:
             self.notify("There is none further.", markup=False, timeout=2)
+        elif self.state.waiting:
+            said = "The cut was made after the last request; it gets a mark with the next one."
+            self.notify(said, markup=False, timeout=4)
         else:
             self.notify("Nothing was cut in this conversation.", markup=False, timeout=3)
 

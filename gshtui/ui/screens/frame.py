@@ -18,7 +18,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from gshtui.ui.compositor import PieceCompositor
-from gshtui.ui.layout import CHAT, RIGHT, Layout, arrange
+from gshtui.ui.layout import CHAT, LEFT, RIGHT, Layout, arrange
 from gshtui.ui.panes.agents import AgentsPane
 from gshtui.ui.panes.context import ContextPane
 from gshtui.ui.panes.shell import ShellPane
@@ -59,6 +59,8 @@ class FrameScreen(Screen[None]):
         self._pieces = self._compositor = PieceCompositor()
         self._came_up = False
         self._echoed = 0.0
+        self._cramped = ""
+        """The pane that has all of the window only because there was no room beside the chat."""
         self.layout_now = layout
         self.header = HeaderBar(project, branch, front)
         self.banner = Banner()
@@ -72,7 +74,7 @@ class FrameScreen(Screen[None]):
             "timeline": TimelinePane(front),
         }
         self._edges = {"left": Splitter("left"), "right": Splitter("right")}
-        self.middle = Vertical(self.deck, Offer(), *centre.below, id="centre")
+        self.middle = Vertical(self.deck, Offer(front), *centre.below, id="centre")
         self.right = Vertical(*(self.panes[name] for name in RIGHT), id="right")
         self._keybar = KeyBar()
 
@@ -108,7 +110,11 @@ class FrameScreen(Screen[None]):
             self._on_timer_update()
 
     def on_resize(self, event: events.Resize) -> None:
-        self._arrange()
+        beside = self.layout_now.with_zoom("")
+        if self._cramped and self.layout_now.zoomed == self._cramped and self._fits(beside, self._cramped):
+            self.set_layout(beside)
+        else:
+            self._arrange()
 
     # What is shown, and how large
 
@@ -118,6 +124,11 @@ class FrameScreen(Screen[None]):
         focused = self.focused
         if focused is None or not all(node.display for node in focused.ancestors_with_self if isinstance(node, Widget)):
             self._focus_front()
+
+    def _fits(self, layout: Layout, pane: str) -> bool:
+        """Whether the terminal has room for a pane in this layout."""
+        found = arrange(layout, *app_of(self).size)
+        return bool(found.left) if pane in LEFT else pane in found.right_panes
 
     def _place(self) -> None:
         width, height = app_of(self).size
@@ -181,6 +192,8 @@ class FrameScreen(Screen[None]):
     def set_layout(self, layout: Layout) -> None:
         """Show this layout, and say that it changed."""
         if layout != self.layout_now:
+            if not layout.zoomed:
+                self._cramped = ""
             self.layout_now = layout
             self._arrange()
             self.post_message(self.LayoutChanged(layout))

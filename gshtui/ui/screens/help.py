@@ -33,6 +33,8 @@ class Row:
     group: str
     keys: str
     help: str
+    id: str = ""
+    """What `[keybindings]` calls it; empty for a key of Textual's own."""
 
 
 class HelpScreen(TextScreen):
@@ -65,12 +67,14 @@ def rows(bindings: list[Binding], display: Callable[[Binding], str]) -> list[Row
             shown.append(key)
     order = list(KEYS)
     names = sorted(about, key=lambda name: order.index(name) if name in KEYS else len(order))
-    return [Row(about[name][0], ", ".join(keys[name]), about[name][1]) for name in names]
+    return [Row(about[name][0], ", ".join(keys[name]), about[name][1], name if name in KEYS else "") for name in names]
 
 
 def elsewhere(working: set[str], table: Mapping[str, object] = KEYS) -> list[Row]:
     """The rows of the table that do not work here, so that they can be found from anywhere."""
-    return [Row(KEYS[id].group, KEYS[id].keys.replace(",", ", "), KEYS[id].help) for id in table if id not in working]
+    return [
+        Row(KEYS[id].group, KEYS[id].keys.replace(",", ", "), KEYS[id].help, id) for id in table if id not in working
+    ]
 
 
 def drawn(here: list[Row], other: list[Row], width: int) -> Content:
@@ -90,7 +94,12 @@ def _groups(found: list[Row], style: str, width: int) -> list[Content]:
     for group in dict.fromkeys(row.group for row in found):
         lines += [Content(""), Content.styled(group, "bold $primary")]
         for row in (row for row in found if row.group == group):
-            first, *more = wrap(row.help, max(10, width - KEYS_WIDTH - 3)) or [""]
-            lines.append(Content.assemble((f"  {row.keys:<{KEYS_WIDTH}}", style), " ", first))
-            lines += [Content(" " * (KEYS_WIDTH + 3) + line) for line in more]
+            room = max(10, width - KEYS_WIDTH - 3)
+            told = wrap(row.help, room) or [""]
+            lines.append(Content.assemble((f"  {row.keys:<{KEYS_WIDTH}}", style), " ", told[0]))
+            lines += [Content(" " * (KEYS_WIDTH + 3) + line) for line in told[1:]]
+            if row.id and len(told[-1]) + 2 + len(row.id) <= room:
+                lines[-1] = Content.assemble(lines[-1], "  ", (row.id, "$foreground-muted"))
+            elif row.id:
+                lines.append(Content.assemble(" " * (KEYS_WIDTH + 3), (row.id, "$foreground-muted")))
     return lines

@@ -86,6 +86,7 @@ class WorkbenchScreen(FrameScreen):
         self.set_layout(zoomed.with_pane(name))
         if not self.on_screen(self.panes[name]):
             self.set_layout(self.layout_now.with_zoom(name))
+            self._cramped = name
         self.panes[name].focus()
 
     def action_go(self, direction: str) -> None:
@@ -121,6 +122,7 @@ class WorkbenchScreen(FrameScreen):
             self.post_message(self.Backed())
 
     def action_zoom(self) -> None:
+        self._cramped = ""  # what a person chose stays, whatever room there is
         self.set_layout(self.layout_now.with_zoom(self.layout_now.zoomed or self.front_pane()))
 
     def action_sides(self) -> None:

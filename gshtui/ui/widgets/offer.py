@@ -19,7 +19,7 @@ from gshtui.bus.events.session import SessionOpened
 
 
 class Offer(Static):
-    """Hidden until there is something to offer."""
+    """Hidden until there is something to offer. `agent` is the one in front, whose turns settle the question."""
 
     CONSUMES: ClassVar[tuple[type[Event], ...]] = (SessionOpened, TurnStarted)
 
@@ -33,8 +33,9 @@ class Offer(Static):
     class Listed(Message):
         """The others shall be shown."""
 
-    def __init__(self) -> None:
+    def __init__(self, agent: str = "main") -> None:
         super().__init__(id="offer", markup=False)
+        self._agent = agent
         self.display = False
         self.session = ""
         self._listing = (0, 0)
@@ -56,9 +57,9 @@ class Offer(Static):
         self.display = False
 
     def consume(self, events: Sequence[Event]) -> None:
-        """A prompt, or another conversation, settles the question."""
+        """A prompt to the agent in front, or another conversation of it, settles the question."""
         if any(
-            isinstance(event, TurnStarted) or event.resumed
+            event.agent == self._agent and (isinstance(event, TurnStarted) or event.resumed)
             for event in events
             if isinstance(event, (SessionOpened, TurnStarted))
         ):

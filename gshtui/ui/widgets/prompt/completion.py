@@ -12,6 +12,8 @@ from typing import Protocol
 
 import msgspec
 
+from gshtui.system.tasks import report_unexpected, start_job
+
 DEADLINE = 2.0
 """Seconds that one source has."""
 
@@ -71,7 +73,7 @@ class Completer:
         self.cancel()
         if not asked:
             return False
-        self._task = asyncio.get_running_loop().create_task(self._ask(asked, before))
+        self._task = start_job(self._ask(asked, before), "the completion")
         return True
 
     @property
@@ -96,6 +98,7 @@ class Completer:
         except TimeoutError:
             return ()
         except Exception as error:
+            report_unexpected("the completion", error)
             self._complain(f"{type(source).__name__}: {error}")
             return ()
 

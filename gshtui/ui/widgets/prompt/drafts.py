@@ -16,6 +16,9 @@ from typing import Any, cast
 
 import msgspec
 
+from gshtui.system import private_files
+from gshtui.system.tasks import start_job
+
 SLOTS = 32
 
 
@@ -43,11 +46,11 @@ class DraftFile:
         """
         import hashlib  # OpenSSL takes a while to load, and this runs in a thread
 
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_files.make_folder(folder)
         key = hashlib.sha256(os.fsencode(project)).hexdigest()[:16]
         for slot in range(SLOTS):
             path = folder / f"{key}-{slot}.json"
-            lock = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            lock = private_files.open_file(path.with_suffix(".lock"), os.O_RDWR)
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 return cls(path, lock)
@@ -106,14 +109,8 @@ def _object(path: Path) -> dict[str, Any]:
 def _replace(path: Path, what: dict[str, Any]) -> None:
     import json
 
-    fresh = path.with_suffix(path.suffix + ".new")
-    fresh.unlink(missing_ok=True)
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(json.dumps(what).encode())  # escapes everything beyond ASCII, lone surrogates too
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(path)
+    # JSON as it is here escapes everything beyond ASCII, lone surrogates too.
+    private_files.write_whole(path, json.dumps(what).encode(), sync=True)
 
 
 class DraftKeeper:
@@ -148,7 +145,7 @@ class DraftKeeper:
     def _start(self) -> None:
         idle = self._task is None or self._task.done()
         if self._pending and idle and self._file is not None and not self._broken:
-            self._task = asyncio.get_running_loop().create_task(self._sync(self._file))
+            self._task = start_job(self._sync(self._file), "the keeping of drafts")
 
     async def close(self) -> None:
         """Wait for the last write, then give the slot back."""

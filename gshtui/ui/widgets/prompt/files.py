@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gshtui.system.tasks import start_job
 from gshtui.ui.widgets.prompt.completion import Candidate
 from gshtui.ui.widgets.prompt.fuzzy import best
 from gshtui.ui.widgets.prompt.sources import LIMIT, mention_start
@@ -47,7 +48,7 @@ class FileIndex:
         stale = time.monotonic() - self._built > FRESH_FOR
         if self._task is None or (self._task.done() and stale):
             self._stop = threading.Event()
-            self._task = asyncio.get_running_loop().create_task(asyncio.to_thread(self._build, self._stop))
+            self._task = start_job(asyncio.to_thread(self._build, self._stop), "the list of files")
         return self._task
 
     def close(self) -> None:

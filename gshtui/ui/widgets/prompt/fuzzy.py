@@ -77,9 +77,11 @@ def best(query: str, texts: Iterable[str], limit: int, *, stopped: Callable[[], 
         stopped: asked now and then; when it says yes, an empty list comes back at once.
     """
     pool = texts if isinstance(texts, Sequence) else list(texts)
+    # Each letter as early as it can be, and never anywhere else: a path of one letter must not take for ever.
     fits = re.compile(
-        ".*?".join(map(re.escape, query)), re.DOTALL | (0 if query != query.lower() else re.IGNORECASE)
-    ).search
+        "".join(f"(?>.*?{re.escape(letter)})" for letter in query),
+        re.DOTALL | (0 if query != query.lower() else re.IGNORECASE),
+    ).match
     found: list[Match] = []
     for start in range(0, len(pool), _CHUNK):
         if stopped():

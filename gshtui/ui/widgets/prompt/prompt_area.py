@@ -90,13 +90,13 @@ class PromptArea(Vertical):
         self.input.focus()
         self.input.insert_typed(character)
 
-    def action_review(self) -> None:
+    async def action_review(self) -> None:
         """Go to the question that waits."""
         summary = next((one for one in self.screen.query("#summaries") if one.display), None)
-        if self.approvals.state.shown is not None:
+        if self.approvals.display:
             self.approvals.review()
         elif summary is not None:
-            summary.focus()
+            await summary.run_action("review")
         else:
             self.notify("No question waits for you.", markup=False)
 

@@ -5,7 +5,6 @@ They refuse to know a registry or a roster: whoever composes the screen hands fu
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
@@ -13,8 +12,6 @@ from gshtui.ui.widgets.prompt.completion import Candidate
 from gshtui.ui.widgets.prompt.fuzzy import match
 
 LIMIT = 50
-MENTION = re.compile(r'(?:^|[\s(\[{,;:])(@(?:"[^"\n]*|[^\s"]*))$')
-"""An `@` that begins a word, and what is written behind it so far."""
 
 
 class LineCompletion(Protocol):
@@ -89,7 +86,18 @@ class AgentSource:
 
 def mention_start(before: str) -> int | None:
     """Column of the `@` that is being written, or `None`."""
-    if "@" not in before:
+    quote = before.rfind('"')
+    if quote > 0 and before[quote - 1] == "@" and _begins(before, quote - 1) and "\n" not in before[quote:]:
+        return quote - 1
+    words = before[quote + 1 :].split()
+    if not words or before[-1].isspace():
         return None
-    found = MENTION.search(before)
-    return found.start(1) if found else None
+    at = before.find("@", len(before) - len(words[-1]))
+    while at >= 0 and not _begins(before, at):
+        at = before.find("@", at + 1)
+    return at if at >= 0 else None
+
+
+def _begins(before: str, at: int) -> bool:
+    """Whether a word can begin here."""
+    return at == 0 or before[at - 1].isspace() or before[at - 1] in "([{,;:"

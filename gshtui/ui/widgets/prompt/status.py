@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar, cast
 
 from rich.cells import cell_len
 from textual.content import Content
+from textual.signal import Signal
 from textual.timer import Timer
 from textual.widgets import Static
 
@@ -24,7 +25,9 @@ from gshtui.ui.widgets.prompt.status_state import CONSUMED, StatusState, doing, 
 
 FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 TICK = 0.125
-IDLE = (("enter", "send"), ("shift+enter", "newline"), ("/", "commands"), ("@", "files"), ("!", "shell"))
+MAPPED = (("prompt.submit", "send"), ("prompt.newline", "newline"))
+"""Rows of the key table. Of a row's keys the first is named, which every terminal tells from the others."""
+SIGNS = (("/", "commands"), ("@", "files"), ("!", "shell"))
 SEARCHING = (("enter", "take it"), ("ctrl+r", "the next one"), ("esc", "back"))
 EDITING = (("enter", "keep the change"), ("esc", "leave it as it was"), ("empty", "withdraw it"))
 
@@ -42,10 +45,21 @@ class PromptStatus(Static):
         self._clock = clock
         self._frame = 0
         self._timer: Timer | None = None
+        self._named: tuple[tuple[str, str], ...] = ()
+        """The keys that the line names now, as they are mapped."""
 
     def on_mount(self) -> None:
         self._timer = self.set_interval(TICK, self._tick, pause=True)
+        signal = cast("Signal[Any]", self.screen.bindings_updated_signal)  # pyright: ignore[reportUnknownMemberType]
+        signal.subscribe(self, self._remapped)
         self.draw()
+
+    def _remapped(self, _: object) -> None:
+        if self._named != self._keys():
+            self.draw()
+
+    def _keys(self) -> tuple[tuple[str, str], ...]:
+        return tuple((key_of(self, id), what) for id, what in MAPPED)
 
     def consume(self, events: Sequence[Event]) -> None:
         """Take the events of one frame."""
@@ -109,7 +123,8 @@ class PromptStatus(Static):
             return _joined(Content.styled(f"✗ {fit(self.state.ended, width - 2)}", "$error"), waiting, width)
         if waiting:
             return _joined(Content.styled(f"◆ {waiting[0]}", "$warning"), waiting[1:], width)
-        return _hints(IDLE, width)
+        self._named = self._keys()
+        return _hints((*self._named, *SIGNS), width)
 
 
 def _joined(line: Content, parts: Sequence[str], width: int) -> Content:

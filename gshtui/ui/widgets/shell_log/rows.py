@@ -137,7 +137,7 @@ def _word(record: ShellRecord) -> str:
 def _style(record: ShellRecord, look: Look) -> Style:
     if record.state == "running":
         return look.palette.accent
-    if record.state == "lost":
+    if record.state == "lost" or record.exit is None:
         return look.palette.warning
     return look.palette.error if record.exit else look.palette.ok
 

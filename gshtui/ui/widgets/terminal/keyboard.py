@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Literal
 
+from gshtui.system.tasks import keep_on
 from gshtui.tmux.errors import TmuxError
 from gshtui.ui.terminals import Terminal
 
@@ -75,7 +76,7 @@ class Keyboard:
             return
         self._waiting.append((kind, what))
         if self._task is None or self._task.done():
-            self._task = asyncio.get_running_loop().create_task(self._run(), name="terminal-keyboard")
+            self._task = keep_on(self._run, "the keyboard of a terminal")
 
     async def _run(self) -> None:
         while self._waiting:

@@ -15,6 +15,8 @@ SIZE_LIMIT = 6_000
 """Characters of a chunk."""
 ROWS = 64
 """Source lines of a chunk."""
+CELLS = 1_000
+"""Cells of a table's chunk."""
 LIST_ROWS = 12
 """Source lines of a list after which the next item may begin a chunk: items look the same apart as together."""
 

@@ -1,13 +1,16 @@
 """Code in colours: pygments' tokens as lines of kinds, its lexers loaded only when a language is first seen.
 
-Owns the lexers and a small cache; refuses to block the loop with an import: until a language is loaded its code is
-shown plain. Called by the Markdown and tool renderers; the transcript loads what is wanted in a thread.
+Owns the lexers and a small cache; refuses to block the loop: until a language is loaded its code is shown plain, and so
+is code that its lexer, made of backtracking expressions, does not get done with. Called by the Markdown and tool
+renderers, in the main thread; the transcript loads what is wanted in a thread.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
+
+from gshtui.system.deadline import DeadlinePassed, deadline
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer
@@ -45,6 +48,8 @@ KINDS = (
 
 _CACHED = 48
 _LONG_LINE = 2_000
+_WITHIN = 0.1
+"""Seconds of processor time for a piece of code; a chunk of an answer takes a tenth of it."""
 _NAMES = {
     "": "",
     "text": "",
@@ -75,12 +80,16 @@ class Highlighter:
             self.wanted.add(name)
         lexer = self._lexers.get(name)
         if lexer is None or any(len(line) > _LONG_LINE for line in code.split("\n")):
-            return [[("text", line)] if line else [] for line in code.split("\n")]
+            return _plain(code)
         key = (name, code)
         if (found := self._cache.get(key)) is not None:
             self._cache.move_to_end(key)
             return found
-        lines = self._tokens(lexer, code)
+        try:
+            with deadline(_WITHIN):
+                lines = self._tokens(lexer, code)
+        except DeadlinePassed:
+            lines = _plain(code)
         self._cache[key] = lines
         if len(self._cache) > _CACHED:
             self._cache.popitem(last=False)
@@ -120,6 +129,10 @@ def kind_of(token: str) -> str:
         if token == prefix or token.startswith(prefix + "."):
             return kind
     return "text"
+
+
+def _plain(code: str) -> list[list[Token]]:
+    return [[("text", line)] if line else [] for line in code.split("\n")]
 
 
 def _name(language: str) -> str:

@@ -62,7 +62,9 @@ class Tool:
     duration: float = 0.0
     """Seconds."""
     bytes: int = 0
-    """Size of the whole output, where `output` is a part of it."""
+    """Size of the whole output."""
+    cut: bool = False
+    """`output` is a part of the whole."""
     by_person: bool = False
     """The person ran it, and wants to see what it printed without opening it."""
     word: str = ""

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 _BULLETS = ("•", "◦", "▪")
 _TASKS = {"[ ] ": "☐ ", "[x] ": "☑ ", "[X] ": "☑ "}
 _NESTED_LIMIT = 12
+_BRACKETS, _CELLS = 300, 1_500
+"""Openings of links, and cells of a table, that a chunk is parsed with; of more, all are shown as they are written."""
 
 
 @lru_cache(maxsize=1)
@@ -40,12 +42,29 @@ def parser() -> MarkdownIt:
     return made.disable(["reference", "html_block", "html_inline"])
 
 
+@lru_cache(maxsize=1)
+def _careful() -> MarkdownIt:
+    """For what was written to take long: without the rules that look far ahead, or make more than there is."""
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark", {"html": False, "maxNesting": 40}).disable(
+        ["reference", "html_block", "html_inline", "link", "image", "autolink"]
+    )
+
+
+def _takes_long(source: str) -> bool:
+    """Whether the text is made of brackets, each of which is looked at from all before it, or of a table's corners."""
+    lines = source.split("\n")
+    return source.count("[") > _BRACKETS or max(line.count("|") for line in lines) * len(lines) > _CELLS
+
+
 def chunk_lines(chunk: Chunk, page: Page, base: Style | None = None) -> list[Line]:
     """The lines of a chunk, without the empty ones before it."""
     if chunk.kind == "code":
         return code_lines(chunk.text, chunk.language, page, label=not chunk.goes_on)
     source = chunk.text if not chunk.head else f"{chunk.head}\n{chunk.text}"
-    tokens = parser().parse(source.expandtabs(4) if "\t" in source else source)
+    made = _careful() if _takes_long(source) else parser()
+    tokens = made.parse(source.expandtabs(4) if "\t" in source else source)
     renderer = _Renderer(base if base is not None else page.palette.text, chunk.number)
     return renderer.blocks(tokens, page) or wrapped([Segment(chunk.text, page.palette.text)], page.width)
 

@@ -10,17 +10,17 @@ from __future__ import annotations
 import re
 
 from gshtui.guard.sanitise import plain
-from gshtui.ui.widgets.transcript.chunk import LINE_LIMIT, LIST_ROWS, ROWS, SIZE_LIMIT, Chunk
+from gshtui.ui.widgets.transcript.chunk import CELLS, LINE_LIMIT, LIST_ROWS, ROWS, SIZE_LIMIT, Chunk
 
 _SIGNS = frozenset("`~#-*_>+0123456789\t")
-_FENCE = re.compile(r"( {0,3})(`{3,}|~{3,})[ \t]*([^`\n]*)$")
-_INNER_FENCE = re.compile(r" *(?:[-*+]|\d{1,9}[.)])? *(`{3,}|~{3,})[^`\n]*$")
+_FENCE = re.compile(r"( {0,3})(`{3,}+|~{3,}+)[ \t]*+([^`\n]*+)$")
+_INNER_FENCE = re.compile(r" *+(?:(?:[-*+]|\d{1,9}[.)]) *+)?(`{3,}+|~{3,}+)[^`\n]*+$")
 _HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
 _RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}$")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
 _ITEM = re.compile(r" {0,3}(?:[-*+]|(\d{1,9})[.)])(?:[ \t]|$)")
 _QUOTE = re.compile(r" {0,3}>")
-_DELIMITER = re.compile(r" {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
+_DELIMITER = re.compile(r" {0,3}\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*+(?:\|[ \t]*+)?$")
 
 
 class Splitter:
@@ -231,7 +231,8 @@ class Splitter:
         if self._kind == "paragraph" and self._lines and "|" in self._lines[-1] and _DELIMITER.match(line):
             self._kind = "table"
             self._head = f"{self._lines[-1]}\n{line}"
-        self._bound(done)
+        columns = self._head.count("|") // 2 if self._kind == "table" else 0
+        self._bound(done, min(ROWS, max(4, CELLS // columns)) if columns else ROWS)
         self._add(line)
 
     def _bound(self, done: list[Chunk], rows: int = ROWS) -> None:

@@ -195,11 +195,7 @@ def _opened(tool: Tool) -> Iterator[Block]:
             yield Block(partial(_diff, part, not at), copied, goes_on=bool(at))
             at += 1
     if tool.output.strip():
-        name = (
-            "output"
-            if not tool.bytes or tool.bytes <= len(tool.output.encode())
-            else f"output, cut from {size(tool.bytes)}"
-        )
+        name = f"output, cut from {size(tool.bytes)}" if tool.cut else "output"
         for at, piece in enumerate(pieces(tool.output.rstrip())):
             yield Block(partial(_section, name if not at else "", piece, True), piece, goes_on=bool(at))
     elif not tool.live:

@@ -1,0 +1,173 @@
+"""What a person sees of a command that takes its time: after a second a line on stderr that says what is waited for.
+
+On a terminal the line moves and goes away again; elsewhere it is written once, later. It also writes what the hub warns
+of, and says on an interrupt which messages stay queued. Never writes to stdout. Used by every command that opens a hub.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import time
+import unicodedata
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from gshtui.bus.events.fleet import (
+    AgentSpawned,
+    MessageActed,
+    MessageDropped,
+    MessageHeld,
+    MessageQueued,
+    MessageSubmitted,
+)
+from gshtui.bus.events.hub import Noticed, WaitReported
+from gshtui.guard.sanitise import plain
+from gshtui.headless import streams
+from gshtui.headless.streams import STDERR
+from gshtui.system.tasks import start_job
+
+if TYPE_CHECKING:
+    from gshtui.bus.event import Event
+    from gshtui.hub.hub import Hub
+
+SHOWN_AFTER = 1.0
+"""Seconds of silence after which the line appears on a terminal."""
+SAID_AFTER = 5.0
+"""Seconds after which it is written once where there is no terminal."""
+_FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_EVERY = 0.1
+_HEARD = (
+    Noticed,
+    WaitReported,
+    AgentSpawned,
+    MessageQueued,
+    MessageSubmitted,
+    MessageActed,
+    MessageDropped,
+    MessageHeld,
+)
+
+
+class Progress:
+    """The line. `words` says what is waited for, as a sentence without its full stop; it may change at any time."""
+
+    def __init__(self, words: str) -> None:
+        self.words = words
+        self._began = time.monotonic()
+        self._moves = streams.is_terminal(STDERR) and os.environ.get("TERM") != "dumb"
+        self._drawn = False
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begin to count."""
+        self._task = start_job(self._live(), "the progress line")
+
+    async def stop(self) -> None:
+        """Take the line away."""
+        if self._task is not None:
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+            self._task = None
+        self.clear()
+
+    def clear(self) -> None:
+        """Take the line away until it is drawn again: something else is about to be written."""
+        if self._drawn:
+            self._drawn = False
+            _write(b"\r\x1b[K")
+
+    async def _live(self) -> None:
+        if not self._moves:
+            await asyncio.sleep(SAID_AFTER)
+            streams.complain(f"{self.words} …")
+            return
+        await asyncio.sleep(SHOWN_AFTER)
+        turn = 0
+        while True:
+            self._draw(_FRAMES[turn % len(_FRAMES)])
+            turn += 1
+            await asyncio.sleep(_EVERY)
+
+    def _draw(self, frame: str) -> None:
+        seconds = time.monotonic() - self._began
+        with contextlib.suppress(OSError):
+            columns = os.get_terminal_size(STDERR).columns
+            line = _cut(f"{frame} {plain(self.words)} · {seconds:.0f} s", columns - 1)
+            _write(f"\r{line}\x1b[K".encode())
+            self._drawn = True
+
+
+@asynccontextmanager
+async def watching(
+    hub: Hub, words: str, *, started: Callable[[AgentSpawned], None] | None = None
+) -> AsyncGenerator[Progress]:
+    """The progress line for as long as the hub works, with what the hub has to say meanwhile.
+
+    Args:
+        hub: not yet started: what its start has to say is written, too.
+        words: what the command does, such as `Waiting for fix`.
+        started: told of an agent that the command has started, as soon as it runs.
+    """
+    progress = Progress(words)
+    queued: dict[str, str] = {}
+    """Id of each message of this command that waits → its agent."""
+
+    def take(event: Event) -> None:
+        match event:
+            case Noticed() if event.level != "info":
+                progress.clear()
+                streams.complain(event.text, event.hint)
+            case WaitReported():
+                progress.words = event.text
+            case AgentSpawned() if started is not None:
+                progress.clear()
+                started(event)
+                progress.words = f"Waiting for {event.row.name} ({event.agent}) to take its prompt"
+            case MessageQueued():
+                queued[event.message] = event.agent
+            case MessageSubmitted() | MessageActed() | MessageDropped() | MessageHeld():
+                queued.pop(event.message, None)
+            case _:
+                pass
+
+    async def listen(batch: Sequence[Event]) -> None:
+        for event in batch:
+            take(event)
+
+    subscription = hub.bus.subscribe(listen, *_HEARD, name="progress")
+    progress.start()
+    try:
+        yield progress
+        await hub.bus.drained()
+    except asyncio.CancelledError:
+        progress.clear()
+        for message, agent in queued.items():
+            row = hub.fleet.get(agent) if hub.fleet is not None else None
+            to = agent if row is None else f"{row.name} ({agent})"
+            streams.complain(
+                f"Interrupted. The message to {to} stays queued; a window of its folder delivers it.",
+                f"`gsh-tui run 'mail drop {message}'` withdraws it.",
+            )
+        raise
+    finally:
+        subscription.unsubscribe()
+        await progress.stop()
+
+
+def _cut(line: str, columns: int) -> str:
+    """The beginning of the line that fits."""
+    width = 0
+    for place, char in enumerate(line):
+        width += 2 if unicodedata.east_asian_width(char) in "WF" else 1
+        if width > columns:
+            return line[:place]
+    return line
+
+
+def _write(data: bytes) -> None:
+    with contextlib.suppress(OSError):
+        streams.write_all(STDERR, data)

@@ -1,0 +1,160 @@
+"""Every door by which text goes into an agent's terminal, over one tmux server: mail, the `tmux` tool, `terminal`.
+
+`Doors.agent` puts a program into a pane and onto the roster; `Doors.try_all` sends a text through each door.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import sys
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gshtui.agents.fleet.terminals import Terminals
+from gshtui.agents.terminal_tools.commands import commands
+from gshtui.agents.terminal_tools.reach import Reach
+from gshtui.agents.terminal_tools.shared import Shells
+from gshtui.bus.event import Event
+from gshtui.bus.events.fleet import MessageSubmitted
+from gshtui.bus.fleet import AgentRow, SpawnRequest
+from gshtui.bus.mail import Letter
+from gshtui.commands.declaration import Assessment, Caller, Command, CommandError, Invocation, Outcome
+from gshtui.tmux.server import TmuxServer
+from tests.kit import moody
+from tests.kit.mailroom import Mail, mail
+from tests.kit.record import ROOT
+from tests.kit.tmux import DEADLINE, eventually, screen
+
+MAIL = ("send", "send now", "say", "say now", "talk", "report")
+"""The doors that keep a message until it can be delivered."""
+
+
+@dataclass
+class Doors:
+    """One window's worth."""
+
+    mail: Mail
+    server: TmuxServer
+    folder: Path
+
+    def __post_init__(self) -> None:
+        self.rows: list[AgentRow] = []
+
+        async def rows() -> list[AgentRow]:
+            return self.rows
+
+        self.reach = Reach(
+            Terminals([self.server]),
+            rows,
+            socket=str(self.server.socket_path),
+            prefix="gsh",
+            shells=Shells(Path("/bin/bash"), dict(os.environ)),
+            patience=0.3,
+        )
+        self.tools: dict[str, Command[Any]] = {command.name: command for command in commands(self.reach)}
+
+    async def agent(self, *argv: str, profile: str, env: dict[str, str] | None = None) -> AgentRow:
+        """A program in a pane of its own, on the roster."""
+        store = self.mail.store
+        wish = AgentRow(id="", name=profile, kind="cli", status="idle", home=str(self.folder), profile=profile)
+        row = await store.add_agent(wish, SpawnRequest(cli=argv))
+        info = await self.server.spawn(f"gsh-agent-{row.id}", argv, cwd=self.folder, env=env or {})
+        fields = {"pane": info.pane, "pid": info.pid, "tmux_session": info.session}
+        row = await store.update_agent(row.id, socket=str(self.server.socket_path), **fields)
+        self.rows.append(row)
+        return row
+
+    async def moody(self) -> AgentRow:
+        """The program with bad habits, at its input."""
+        argv = (sys.executable, "-m", "tests.kit.moody", str(self.folder / "taken"))
+        row = await self.agent(*argv, profile="moody", env={"PYTHONPATH": str(ROOT)})
+        await eventually(lambda: screen(self.server, row.pane), until=lambda seen: "❯" in seen)
+        return row
+
+    def taken(self) -> list[str]:
+        """What the program with bad habits took so far."""
+        with contextlib.suppress(FileNotFoundError):
+            return [json.loads(line) for line in (self.folder / "taken").read_text("utf-8").splitlines()]
+        return []
+
+    async def child(self, row: AgentRow) -> AgentRow:
+        """An agent that this one started, and that may report to it."""
+        wish = AgentRow(id="", name="child", status="idle", home=str(self.folder), parent=row.id)
+        return await self.mail.store.add_agent(wish, SpawnRequest())
+
+    @contextlib.asynccontextmanager
+    async def listening(self) -> AsyncGenerator[Callable[[Iterable[str]], Awaitable[None]]]:
+        """Gives a wait for messages to have been submitted."""
+        done, came = set[str](), asyncio.Event()
+
+        def hear(batch: Sequence[Event]) -> None:
+            done.update(event.message for event in batch if isinstance(event, MessageSubmitted))
+            came.set()
+
+        async def wait(ids: Iterable[str]) -> None:
+            wanted = set(ids)
+            async with asyncio.timeout(DEADLINE):
+                while not wanted <= done:
+                    came.clear()
+                    await came.wait()
+
+        subscription = self.mail.office.bus.subscribe(hear, MessageSubmitted, name="doors")
+        try:
+            yield wait
+        finally:
+            subscription.unsubscribe()
+
+    async def post(self, door: str, row: AgentRow, text: str) -> Letter:
+        """Hand a text in at one of the doors of the mail."""
+        m = self.mail
+        if door.startswith("send"):
+            id = await m.room.send(row, text, sender="person", defer_if_busy=door == "send")
+        elif door == "report":
+            said = await m.run("report", (await self.child(row)).id, text=text)
+            id = said.data["message"]
+        elif door == "talk":
+            to = await m.room.counter.addresses.find(row.id, "person")
+            id = (await m.room.counter.post("person", to, text, kind="talk")).id
+        else:
+            id = (await m.say(row.id, text, "person", now=door == "say now")).id
+        return await m.store.letter(id)
+
+    async def tool(self, name: str, *, agent: str = "main", call: str = "", **arguments: Any) -> Outcome:
+        """Call a tool, as an agent does."""
+        command = self.tools[name]
+        return await command.handler(self.invocation(agent, call), command.parameters(**arguments))
+
+    async def assess(self, name: str, *, agent: str = "main", call: str = "", **arguments: Any) -> Assessment:
+        """What the guard is told of such a call."""
+        command = self.tools[name]
+        assert command.assess is not None
+        return await command.assess(self.invocation(agent, call), command.parameters(**arguments))
+
+    def invocation(self, agent: str, call: str) -> Invocation:
+        """How it calls."""
+        caller = Caller(agent, is_agent=agent != "person")
+        return Invocation(caller, cwd=self.folder, project=self.folder, session="s1", agent=agent, call=call)
+
+    async def refused(self, name: str, **arguments: Any) -> str:
+        """Why a tool's call was refused."""
+        try:
+            done = await self.tool(name, **arguments)
+        except CommandError as error:
+            return str(error)
+        raise AssertionError(f"{name} {arguments} was not refused: {done.text}")
+
+
+@contextlib.asynccontextmanager
+async def doors(folder: Path, server: TmuxServer) -> AsyncGenerator[Doors]:
+    """The doors, with a mail room that delivers."""
+    profiles = Path(os.environ["XDG_CONFIG_HOME"]) / "gsh" / "profiles"
+    profiles.mkdir(parents=True, exist_ok=True)
+    (profiles / "moody.toml").write_text(moody.PROFILE, "utf-8")
+    (folder / "data").mkdir()
+    async with mail(folder / "data" / "gsh.db", server=server) as m:
+        yield Doors(m, server, folder)

@@ -1,0 +1,241 @@
+"""Every command that the README names is run as it stands there, in its order, by a shell; and every slash command."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from gshtui.commands.declaration import CommandError, UsageError
+from gshtui.commands.language import parse
+from gshtui.hub.hub import Hub
+from gshtui.hub.options import HubOptions
+from gshtui.settings.load import load
+from tests.kit.command import ROOT
+from tests.kit.configuration import made_project
+from tests.kit.home import Home
+from tests.kit.pty_child import PtyChild
+from tests.kit.tmux import end_server, short_folder
+from tests.real.test_context_hub import Here
+
+pytestmark = [pytest.mark.tmux, pytest.mark.timeout(180)]
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```sh\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+PROSE = re.sub(r"```.*?```", "", README, flags=re.DOTALL)
+INLINE = sorted({line.strip() for line in re.findall(r"`((?:gsh-tui|gsh) [^`]+)`", PROSE)})
+SLASH = sorted(set(re.findall(r"`(/[a-z]+(?: [^`]*)?)`", README)))
+SET_UP = {".ci/gsh-tui", ".ci/test"}
+"""What sets the clone up: whoever runs these tests has run it."""
+
+
+DETACH = "tmux -L gsh list-clients -F '#{client_name}' | xargs -n 1 tmux -L gsh detach-client -t"
+UNDERSTOOD = {0, 1, 4}
+"""The line is a right one, and perhaps there is nothing for it to do here, or nobody who may allow it."""
+
+
+@dataclass
+class Shop:
+    """A project with a conversation, agents' terminals of its own, and `gsh-tui` and `gsh` on the PATH."""
+
+    project: Path
+    environ: dict[str, str] = field(default_factory=dict[str, str])
+
+    def run(self, line: str, *, code: int | set[int] = 0, stdin: str = "") -> str:
+        """Run a line by bash; what it printed. Fails the test unless it ends with such a code."""
+        ran = subprocess.run(
+            ["bash", "-c", line], cwd=self.project, env=os.environ | self.environ, input=stdin, text=True,
+            capture_output=True, timeout=45, check=False,
+        )  # fmt: skip
+        understood = code == UNDERSTOOD and ran.returncode == 2 and not ran.stderr.startswith("Usage")
+        assert understood or ran.returncode in ({code} if isinstance(code, int) else code), (
+            line,
+            ran.returncode,
+            ran.stderr,
+        )
+        assert "Traceback" not in ran.stderr, line
+        return ran.stdout
+
+    def opened(self, line: str, there: str, leave: bytes) -> None:
+        """Run a line on a terminal until something is there, and leave it by a key, or by detaching from tmux."""
+        os.environ.update(self.environ)
+        child = PtyChild(["/bin/bash", "-c", f"exec {line}"], self.project, columns=120, rows=35)
+        try:
+            child.go()
+            child.read_until(lambda: there.encode() in child.output)
+            child.write(leave) if leave else self.run(DETACH)
+            assert child.wait() == 0, line
+        finally:
+            child.close()
+
+
+@pytest.fixture
+def shop(tmp_path: Path, home: Home, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
+    project = made_project(tmp_path / "project")
+    (project / "README.md").write_text("A project about login.\n")
+    (project / "main.py").write_text("def main():\n    pass\n")
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for name, words in (("gsh-tui", ""), ("gsh", "gsh ")):
+        (tools / name).write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m gshtui {words}"$@"\n')
+        (tools / name).chmod(0o755)
+    (tools / "claude").write_text("#!/bin/sh\nexec cat\n")
+    (tools / "claude").chmod(0o755)
+    environ = {"PATH": f"{tools}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT), "EDITOR": "true"}
+    (home.path / ".zshrc").write_text("")
+    (home.path / ".bashrc").write_text("")
+    subprocess.run(["git", "init", "-q"], cwd=project, check=True)
+    subprocess.run(["git", "add", "-A"], cwd=project, check=True)
+    subprocess.run(["git", "commit", "-qm", "all"], cwd=project, check=True)
+    with short_folder() as folder:
+        monkeypatch.setenv("TMUX_TMPDIR", str(folder))
+        for name, value in environ.items():
+            monkeypatch.setenv(name, value)
+        try:
+            yield Shop(project, environ)
+        finally:
+            end_server(folder / f"tmux-{os.getuid()}" / "gsh")
+
+
+def talked(shop: Shop) -> None:
+    """A conversation of eight requests, on a transaction."""
+    shop.run("gsh-tui prompt 'read README.md'")
+    for _ in range(3):
+        shop.run("gsh-tui prompt --session latest 'find transaction'")
+
+
+def block(first: str) -> list[str]:
+    """The lines of the block that begins so."""
+    (found,) = [text for text in BLOCKS if text.startswith(first)]
+    return found.splitlines()
+
+
+def test_every_block_is_run_here() -> None:
+    run = {"gsh-tui agent spawn", "gsh-tui shell install", "gsh fix", "gsh-tui prompt", "gsh-tui context",
+           "gsh-tui search", "gsh-tui session", "gsh-tui doctor"}  # fmt: skip
+    for text in BLOCKS:
+        assert text.strip() in SET_UP or any(text.startswith(first) for first in run), text
+    for file in SET_UP:
+        assert os.access(ROOT / file, os.X_OK)
+
+
+def test_agents_in_terminals(shop: Shop) -> None:
+    for line in block("gsh-tui agent spawn"):
+        if " attach " in line:
+            shop.opened(line, "\x1b[1;35r", b"")
+        elif " kill " in line:
+            shop.run(line, code={0, 4})
+            shop.run(f"{line} --yes", code={0, 1})
+        else:
+            shop.run(line, code={0, 1} if " wait " in line else 0)
+
+
+def test_the_shells_line_is_shown_and_asked_for(shop: Shop, home: Home) -> None:
+    (line,) = block("gsh-tui shell install")
+    shop.run(line, code={0, 4}, stdin="n\n")
+    shop.run(f"{line} --yes")
+    assert "gsh" in (home.path / ".zshrc").read_text()
+
+
+def test_gsh_at_the_prompt(shop: Shop) -> None:
+    for line in block("gsh fix"):
+        # There is no agent 12, and nothing to make.
+        shop.run(line, code={0, 1} if line == "gsh show 12" else {0, 2} if "make" in line else 0)
+
+
+def test_without_a_window(shop: Shop) -> None:
+    for line in block("gsh-tui prompt"):
+        shop.run(line)
+
+
+def test_contexts(shop: Shop) -> None:
+    talked(shop)
+    for line in block("gsh-tui context"):
+        nothing_to_do = line.startswith(("gsh-tui compact", "gsh-tui prune", "gsh-tui run undo"))
+        shop.run(line, code=UNDERSTOOD if nothing_to_do else 0)
+
+
+def test_what_was_before_is_found(shop: Shop) -> None:
+    talked(shop)
+    for line in block("gsh-tui search"):
+        shop.run(f"timeout --signal=INT 3 {line}", code={124, 130}) if "--follow" in line else shop.run(line)
+
+
+def test_conversations(shop: Shop) -> None:
+    talked(shop)
+    for line in block("gsh-tui session"):
+        if line == "gsh-tui --continue":
+            shop.opened(line, "transaction", b"\x11")
+        else:
+            shop.run(line)
+    assert (shop.project / "conversation.md").exists()
+
+
+def test_the_doctor(shop: Shop) -> None:
+    (line,) = block("gsh-tui doctor")
+    shop.run(line, code={0, 1})
+
+
+NEEDS_A_WORD = {"ID": "1", "COMMAND": "true", "WORDS": "what failed", "…": "hello"}
+
+
+def test_what_the_text_names(shop: Shop) -> None:
+    """No usage error: 1 is a command that found nothing to do here, 4 one that wants a person."""
+    assert len(INLINE) > 20
+    for line in INLINE:
+        words = line
+        for mark, word in NEEDS_A_WORD.items():
+            words = words.replace(mark, word)
+        if words.strip() == "gsh-tui agent":
+            shop.run(f"{words} --help")
+        elif words.strip() == "gsh chat":
+            shop.opened(words, "main", b"\x11")
+        elif words.strip() not in ("gsh --background", "gsh --new"):  # options, which stand before words
+            shop.run(words, code=UNDERSTOOD)
+        else:
+            shop.run(f"{words} what failed", code={0, 1, 4})
+
+
+TURNS = (("/pin", "/unpin", "/whatif"), ("/compact", "/prune"), ("/undo", "/restore"), ("/forget",))
+"""What works on the conversation as it was, what cuts it, what takes that back, and what leaves nothing of it."""
+
+
+def turn_of(line: str) -> tuple[int, str]:
+    """When a slash command is run, so that there is something for it to do."""
+    return next((turn for turn, names in enumerate(TURNS) if line.split()[0] in names), 1), line
+
+
+async def test_slash_commands(tmp_path: Path) -> None:
+    """All of them in one conversation, the cuts first and what takes them back after."""
+    project = made_project(tmp_path / "project")
+    for file in ("README.md", "main.py"):
+        (project / file).write_text("A project about login.\n" * 200)
+    hub = Hub(HubOptions(cwd=project, loaded=load(project)))
+    await hub.start()
+    assert hub.failed == {}
+    here = Here(hub)
+    try:
+        for file in ("README.md", "main.py", "main.py", "main.py"):
+            await here.ask(f"read {file}")
+        cut = ""
+        for line in sorted(SLASH, key=turn_of):
+            words = line.replace("FILE", "README.md").replace(" ID", f" {cut}").replace(" 12", " 3")
+            try:
+                parse(hub.registry, words)
+            except UsageError as error:
+                pytest.fail(f"{line}: {error}")
+            try:
+                await hub.run(words)
+            except CommandError as error:
+                assert error.message.endswith("."), line  # nothing of the kind is there to be done
+            if not cut and hub.contexts is not None and (receipts := await hub.contexts.receipts("main")):
+                cut = receipts[-1].id
+    finally:
+        await hub.stop()

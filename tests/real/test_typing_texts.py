@@ -1,0 +1,176 @@
+"""What becomes of a text: taken exactly as it stands, or refused before anything is typed; keys that are answers."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from gshtui.agents.cli.profile import Text
+from gshtui.agents.cli.session import CliSession, SessionError
+from gshtui.agents.fleet.programs import Programs
+from gshtui.commands.declaration import CommandError
+from gshtui.tmux.server import TmuxServer
+from tests.kit.doors import Doors, doors
+from tests.kit.tmux import eventually, screen, shows, tmux
+
+__all__ = ["tmux"]
+pytestmark = pytest.mark.tmux
+EXACT = {
+    "plain": "Good day",
+    "command of its own": "/status",
+    "backslash": "path C:\\",
+    "exclamation": "!ls",
+    "question mark": "what is this?",
+    "unicode": "naïve café 日本語 🙂 ‘quotes’",
+    "tabs": "one\ttwo\t\tthree",
+    "several lines": "one\ntwo\n\n\nfive",
+    "a list": "- one\n- two\n  - three",
+    "blanks": "   indented, and ends in blanks   ",
+    "5 KB": "word " * 1000,
+    "many lines": "\n".join(f"line {number}" for number in range(300)),
+}
+
+
+async def taken(d: Doors) -> list[str]:
+    await screen(d.server, d.rows[0].pane)
+    return d.taken()
+
+
+@pytest.mark.parametrize("name", EXACT)
+async def test_a_text_is_taken_as_it_stands(tmp_path: Path, tmux: TmuxServer, name: str) -> None:
+    async with doors(tmp_path, tmux) as d:
+        row = await d.moody()
+        text = EXACT[name]
+        session = await d.mail.room.programs.session(tmux, row)
+        await session.send(text)
+        (said,) = await eventually(lambda: taken(d))
+        extra = {"backslash": text + " ", "exclamation": " " + text}
+        assert said == extra.get(name, text), "nothing but what its profile says"
+
+
+async def test_what_cannot_be_said_is_refused_before_anything_is_typed(tmp_path: Path, tmux: TmuxServer) -> None:
+    async with doors(tmp_path, tmux) as d:
+        row = await d.moody()
+        before = await screen(tmux, row.pane)
+        assert "act upon '#'" in await d.refused("tmux", action="send", pane=row.id, text="# remember")
+        letter = await d.post("send", row, "# remember")
+        assert "act upon '#'" in (await d.mail.becomes(letter.id, "held")).why
+        assert await screen(tmux, row.pane) == before
+        await d.tool("tmux", action="send", pane=row.id, text="and go on")
+        assert await eventually(lambda: taken(d)) == ["and go on"], "a message that is held blocks nobody"
+
+
+async def test_a_text_that_is_not_taken_is_taken_out_again_and_blocks_no_later_one(
+    tmp_path: Path, tmux: TmuxServer
+) -> None:
+    """A program whose profile does not know of its habits: Enter behind a backslash makes a new line there."""
+    async with doors(tmp_path, tmux) as d:
+        row = await d.moody()
+        profile = await Programs().profile(row)
+        session = CliSession(tmux, row, msgspec.structs.replace(profile, text=Text()))
+        for text in ("path C:\\", "!ls", "one\ntwo\\"):
+            with pytest.raises(SessionError) as refused:
+                await session.send(text)
+            assert refused.value.kind == "untaken", text
+            assert (await session.look()).draft == ""
+        await session.send("later")
+        assert await eventually(lambda: taken(d)) == ["later"]
+
+
+async def test_what_a_person_typed_meanwhile_is_not_taken_out(tmp_path: Path, tmux: TmuxServer) -> None:
+    async with doors(tmp_path, tmux) as d:
+        row = await d.moody()
+        writer = (await d.mail.room.programs.session(tmux, row)).writer
+        entered = await writer.view.look()
+        await tmux.type_literal(row.pane, "something else")
+        await shows(tmux, row.pane, "something else")
+        assert not await writer._clear(entered)  # pyright: ignore[reportPrivateUsage]
+        assert "❯ something else" in await screen(tmux, row.pane)
+
+
+BLOCK = "for n in range(2):\n\tprint('n', n)\n\tif n:\n\t\tprint('last')"
+
+
+async def test_a_block_for_python_is_closed(tmp_path: Path, tmux: TmuxServer) -> None:
+    async with doors(tmp_path, tmux) as d:
+        row = await d.agent(sys.executable, "-q", "-i", "-E", profile="python")
+        await shows(tmux, row.pane, ">>>")
+        session = await d.mail.room.programs.session(tmux, row)
+        for text, shown in (
+            (BLOCK, "\nlast\n"),
+            ("print('next')", "\nnext\n"),
+            ("x = '''\n\na'''\nprint(len(x))", "\n3\n"),
+        ):
+            await session.send(text)
+            assert "..." not in (await shows(tmux, row.pane, shown)).rpartition(shown)[2]
+            await eventually(session.rests)
+
+
+@pytest.mark.parametrize(
+    "shell", [("bash", "--norc", "-i"), ("zsh", "-f", "-i"), ("sh", "-i")], ids=lambda argv: argv[0]
+)
+async def test_a_shell_takes_whole_lines_only(tmp_path: Path, tmux: TmuxServer, shell: tuple[str, ...]) -> None:
+    async with doors(tmp_path, tmux) as d:
+        row = await d.agent(*shell, profile="shell")
+        session = await d.mail.room.programs.session(tmux, row)
+        await eventually(session.rests)
+        for text in ('echo "half', "if true; then", "echo C:\\", "for x in 1 2"):
+            with pytest.raises(SessionError) as refused:
+                await session.send(text)
+            assert refused.value.kind == "unfit", text
+        assert "half" not in await screen(tmux, row.pane)
+        await session.send("for n in 1 2\ndo\n  echo n-$n\ndone")
+        await shows(tmux, row.pane, "\nn-2\n")
+        await eventually(session.rests)
+        await session.send(f"x={'x' * 900}; echo 'naïve 日本語' ${{#x}}")
+        await shows(tmux, row.pane, "\nnaïve 日本語 900\n")
+
+
+async def test_keys_answer_the_question_that_was_seen_and_no_other(tmp_path: Path, tmux: TmuxServer) -> None:
+    async with doors(tmp_path, tmux) as d:
+        row = await d.moody()
+        await tmux.type_literal(row.pane, "ask May I\r")
+        await shows(tmux, row.pane, "May I?")
+        keys = {"action": "keys", "pane": row.id}
+        with pytest.raises(CommandError, match="asks something that you have not seen: May I") as unseen:
+            await d.assess("tmux", keys=["Enter"], **keys)
+        assert "> → 1. Yes" in str(unseen.value), "it is shown with its answers"
+        asked = await d.assess("tmux", keys=["Enter"], call="c1", **keys)
+        assert "which asks: May I?" in asked.subject
+        assert "→ 1. Yes" in asked.detail and "Enter would be pressed" in asked.detail
+        assert asked.pattern == "", "never for good"
+        assert asked.warnings == ("answers a question of moody (0001)",)
+        # While the person thinks, somebody answers it, and the program asks something else.
+        await tmux.type_literal(row.pane, "2")
+        await shows(tmux, row.pane, "❯")
+        await tmux.type_literal(row.pane, "ask May I delete all\r")
+        await shows(tmux, row.pane, "delete all?")
+        assert "delete all" in await d.refused("tmux", keys=["Enter"], call="c1", **keys)
+        assert d.taken() == ["NO to May I"]
+        other = await d.assess("tmux", keys=["Enter"], question="delete all?", call="c2", **keys)
+        assert other.key != asked.key, "what was allowed for one question is not allowed for another"
+        assert (await d.tool("tmux", keys="2", question="delete all?", call="c3", **keys)).data["left"] == []
+        assert await eventually(lambda: taken(d), until=lambda said: len(said) == 2) == [
+            "NO to May I", "NO to May I delete all"
+        ]  # fmt: skip
+
+
+async def test_keys_stop_where_another_question_comes_in_between(tmp_path: Path, tmux: TmuxServer) -> None:
+    async with doors(tmp_path, tmux) as d:
+        row = await d.moody()
+        await d.tool("tmux", action="read", pane=row.id)
+        done = await d.tool("tmux", action="keys", pane=row.id, keys=["a", "s", "k", "Space", "x", "Enter", "Enter"])
+        assert (done.data["keys"][-2:], done.data["left"]) == (["x", "Enter"], ["Enter"])
+        assert "something else is asked there now" in done.text
+        assert d.taken() == []
+
+
+async def test_keys_may_be_given_as_one_text(tmp_path: Path, tmux: TmuxServer) -> None:
+    async with doors(tmp_path, tmux) as d:
+        row = await d.moody()
+        done = await d.tool("tmux", action="keys", pane=row.id, keys="Ctrl+U h i Enter")
+        assert done.data["keys"] == ["C-u", "h", "i", "Enter"]
+        assert await eventually(lambda: taken(d)) == ["hi"]

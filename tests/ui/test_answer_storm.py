@@ -1,0 +1,83 @@
+"""People who type into the real panel while questions come, change and go: nothing runs that was not asked for."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from gshtui.bus.events.approval import ApprovalAnswered, ApprovalSettled
+from tests.kit.keyboard import Keyboard
+from tests.kit.prompt_host import PromptHost, question
+from tests.kit.purpose import Story, typing
+
+SITTINGS, STEPS = 24, 12
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Told(PromptHost):
+    """A host that knows what its person can see and what they type at the questions."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(keep_drafts=False, clock=clock)
+        self.story = Story()
+        self.time = clock
+        self.keyboard = Keyboard(self, clock)
+        self.seen = 0
+
+    def look(self) -> None:
+        """Take note of what has been painted."""
+        shown = self.area.approvals.state.shown
+        painted = shown is not None and self.area.approvals.region.height > 0
+        ids = {shown.approval} if shown is not None and painted else set[str]()
+        self.story.shown = {id: self.story.shown.get(id, self.time.now) for id in ids}
+
+    def judge(self, key: str, *, in_reason: bool) -> None:
+        """What was allowed since the last look, by this key."""
+        answers = [event for event in self.events if isinstance(event, ApprovalAnswered)]
+        for event in answers[self.seen :]:
+            self.story.ran(event.approval, event.decision, key, self.time.now, in_reason=in_reason)
+        self.seen = len(answers)
+
+
+@pytest.mark.parametrize("number", range(SITTINGS))
+async def test_nothing_runs_unasked_in_the_panel(number: int) -> None:
+    chance, clock = random.Random(number), Clock()
+    app, asked = Told(clock), 0
+    async with app.run_test(size=(100, 30)) as pilot:
+        for _ in range(STEPS):
+            match chance.randrange(6):
+                case 0:
+                    asked += 1
+                    app.feed(question(asked, pattern=chance.choice(("", "p"))))
+                    await pilot.pause()
+                case 1 if (front := app.area.approvals.state.shown) is not None:
+                    app.feed(
+                        ApprovalSettled(approval=front.approval, agent="main", call=front.call, decision="withdrawn")
+                    )
+                    await pilot.pause()
+                case 2:
+                    if app.focused is not app.area.approvals and app.area.approvals.display:
+                        app.story.key("ctrl+g", clock.now, own=True)
+                    app.keyboard.post("ctrl+g", 0)
+                    await pilot.pause()
+                case _:
+                    for key, gap in typing(chance):
+                        clock.now += gap
+                        app.look()
+                        here = app.focused is app.area.approvals
+                        in_reason = app.area.approvals.writing
+                        if here:
+                            app.story.key(key, clock.now)
+                        app.keyboard.post(key, 0)
+                        await pilot.pause()
+                        app.judge(key if here else "elsewhere", in_reason=in_reason)
+            app.look()
+            clock.now += chance.choice((0.0, 0.05, 0.5, 2.0))
+    assert app.story.unasked == [], number

@@ -1,0 +1,1134 @@
+"""Every key that the README names is pressed where the README says that it works, and what it says is seen.
+
+A claim is a row or a clause of the README, word for word. A key without a claim fails, and so does a claim whose words
+have gone: who changes a row changes what is pressed for it. The claims of one place share one window.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import AsyncGenerator, Callable, Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from textual.command import CommandPalette
+from textual.pilot import Pilot
+from textual.widgets import Input, TextArea
+
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent import (
+    InterruptRequested,
+    MessageAppended,
+    ModelChangeRequested,
+    PromptQueued,
+    PromptWithdrawn,
+    ToolFinished,
+    TurnFinished,
+    TurnStarted,
+)
+from gshtui.bus.events.approval import ApprovalRequested, ApprovalSettled
+from gshtui.bus.events.context import ContextCut, CutFailed, CutUndone
+from gshtui.bus.events.fleet import AgentKilled
+from gshtui.bus.events.session import SessionChangeRequested
+from gshtui.bus.events.shell import InputCommandFinished, InputCommandPrinted
+from gshtui.bus.messages import Text
+from gshtui.ui.app import Workbench
+from gshtui.ui.bindings import KEYS
+from gshtui.ui.panes.agents import AgentsPane
+from gshtui.ui.panes.diff import DiffPane
+from gshtui.ui.panes.inspector import InspectorPane
+from gshtui.ui.panes.shell import ShellPane
+from gshtui.ui.panes.terminal import TerminalPane
+from gshtui.ui.panes.timeline import TimelinePane
+from gshtui.ui.port import Opening
+from gshtui.ui.screens.confirm import ConfirmScreen
+from gshtui.ui.screens.help import HelpScreen
+from gshtui.ui.screens.models import ModelsScreen
+from gshtui.ui.screens.picker import Picker
+from gshtui.ui.screens.receipt import ReceiptScreen
+from gshtui.ui.screens.sessions import SessionsScreen
+from gshtui.ui.screens.shell_record import RecordScreen
+from gshtui.ui.screens.spawn import SpawnScreen
+from gshtui.ui.screens.summary import SummaryScreen
+from gshtui.ui.screens.text import TextScreen
+from gshtui.ui.screens.tune import TuneScreen
+from gshtui.ui.screens.words import WordsScreen
+from gshtui.ui.screens.worktrees import WorktreesScreen
+from gshtui.ui.widgets.prompt.area import FoldingArea
+from gshtui.ui.widgets.prompt.prompt_area import PromptArea
+from gshtui.ui.widgets.terminal.view import TerminalView
+from tests.kit import recorded, recorded_shell
+from tests.kit.command import command
+from tests.kit.configuration import made_project
+from tests.kit.fake_hub import Answer
+from tests.kit.home import Home
+from tests.kit.keyboard import Keyboard
+from tests.kit.native import Heard
+from tests.kit.pty_child import PtyChild
+from tests.kit.readme import Claim, keys_of, name_of, outdated, uncovered
+from tests.kit.recorded_contexts import AGENTS, COMPACTED, PROMPT, PRUNED, RecordedContexts
+from tests.kit.recorded_fleet import CLAUDE, DIFF, FEW, PERSONAS, PROFILES, SEARCH
+from tests.kit.recorded_shell import EARLIER, FakeRecord
+from tests.kit.shell_keys import agents_there, program_that_echoes, programs
+from tests.kit.shells import Shell
+from tests.kit.terminal_frames import Reel, ReelTerminals, ReelWindow
+from tests.kit.terminal_window import until
+from tests.kit.tmux import end_server, short_folder
+from tests.kit.window import NOW, Window
+from tests.ui.test_inspector import has, settled
+from tests.ui.test_pictures import MODELS, SESSIONS
+from tests.ui.test_shell_pane import Notes, commands, shown
+from tests.ui.test_timeline_pane import SENT
+
+pytestmark = pytest.mark.timeout(180)
+
+SIZE = (120, 40)
+CLAIMS: list[Claim] = []
+PARSER = "/src/aurora-lexer"
+CHANGES = f"git_worktree action=diff path={PARSER}"
+UNSAVED = ["Its worktree lexer holds 2 files not committed (src/lexer.py, tests/test_lexer.py)."]
+
+
+def told(place: str, said: str, *, keys: bool = True) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
+    """The function below shows that these words of the README are true, at a place. `keys`: its signs are keys."""
+
+    def claimed(shown: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        CLAIMS.append(Claim(said, place, shown, keys))
+        return shown
+
+    return claimed
+
+
+class Here:
+    """A window at some place: what was pressed in it since a claim began, and what the person sees."""
+
+    def __init__(self, app: Workbench, pilot: Pilot[int]) -> None:
+        self.app = app
+        self.pilot = pilot
+        self.pressed: set[str] = set()
+        self.keyboard = Keyboard(app)
+
+    @property
+    def input(self) -> FoldingArea:
+        """The input line."""
+        assert isinstance(self.app.bench.input, FoldingArea)
+        return self.app.bench.input
+
+    async def settle(self) -> None:
+        """Wait until the window rests, and what was begun in the background is done."""
+        await self.pilot.pause()
+        while any(not worker.is_finished for worker in self.app.workers):
+            await self.app.workers.wait_for_complete()  # pyright: ignore[reportUnknownMemberType]
+            await self.pilot.pause()
+
+    async def press(self, *keys: str) -> None:
+        """Press keys, each once what the one before began is done."""
+        for key in keys:
+            self.pressed.add(name_of(key))
+            self.keyboard.post(key if len(key) == 1 else name_of(key), 0.0)
+            await self.settle()
+
+    async def answer(self, key: str) -> None:
+        """Press a key as who has read the question does."""
+        self.pressed.add(key)
+        self.keyboard.post(key)
+        await self.settle()
+
+    async def type(self, text: str) -> None:
+        """Type words, fast."""
+        for character in text:
+            self.keyboard.post(character, 0.0)
+        await self.settle()
+
+    async def again(self) -> None:
+        """Back to the input line, empty, with nothing over it."""
+        while len(self.app.screen_stack) > 1:
+            await self.press("escape")
+        if self.app.bench.layout_now.zoomed:
+            self.app.bench.set_layout(self.app.bench.layout_now.with_zoom(""))
+        self.input.put("")
+        await self.press("alt+1")
+        self.pressed.clear()
+
+
+class Recorded(Here):
+    """A window on a hub as recorded."""
+
+    app: Window
+
+    @property
+    def said(self) -> list[Event]:
+        assert self.app.hub is not None
+        return self.app.hub.said
+
+    @property
+    def ran(self) -> list[str]:
+        assert self.app.hub is not None
+        return self.app.hub.ran
+
+    @property
+    def done(self) -> list[tuple[Any, ...]]:
+        """What the context service was told to do."""
+        assert self.app.hub is not None
+        return self.app.hub.service.done
+
+    async def feed(self, *those: Event) -> None:
+        self.app.feed(*those)
+        await self.settle()
+
+
+ANSWERS: dict[str, Answer] = {
+    "session ls": Answer(SESSIONS),
+    "model list": Answer(MODELS),
+    "agent personas": Answer(PERSONAS),
+    "agent profiles": Answer(PROFILES),
+    "agent unsaved 0002": Answer({"agent": "0002", "unsaved": UNSAVED}),
+    "git_worktree action=list": Answer(
+        [{"path": "/src/aurora", "branch": "main", "main": True}, {"path": PARSER, "branch": "lexer"}]
+    ),
+    CHANGES: Answer(DIFF),
+}
+
+
+@contextlib.asynccontextmanager
+async def recorded_window(app: Window, *events: Event) -> AsyncGenerator[Recorded]:
+    """A large window with these events behind it."""
+    async with app.run_test(size=SIZE) as pilot:
+        here = Recorded(app, pilot)
+        await here.settle()
+        await here.feed(*recorded.STARTED, *events)
+        yield here
+
+
+def at_first() -> contextlib.AbstractAsyncContextManager[Recorded]:
+    return recorded_window(Window(answers=ANSWERS, service=RecordedContexts()))
+
+
+def shell_log() -> contextlib.AbstractAsyncContextManager[Recorded]:
+    return recorded_window(Window(store=FakeRecord(), service=RecordedContexts()))
+
+
+def inspector() -> contextlib.AbstractAsyncContextManager[Recorded]:
+    return recorded_window(Window(answers=ANSWERS, service=RecordedContexts()), *recorded.TURN, *FEW)
+
+
+def timeline() -> contextlib.AbstractAsyncContextManager[Recorded]:
+    return recorded_window(Window(service=RecordedContexts()), *SENT)
+
+
+def sidebar() -> contextlib.AbstractAsyncContextManager[Recorded]:
+    app = ReelWindow(answers=ANSWERS, service=RecordedContexts())
+    app.terminals.terminals = ReelTerminals({"0002": app.reel, "0001": Reel()}, {"0002": CLAUDE, "0001": SEARCH})
+    return recorded_window(app, *FEW)
+
+
+class Real(Here):
+    """A window on a real hub with the offline provider; `heard` has every event."""
+
+    heard: Heard
+
+    async def settle(self) -> None:
+        await self.app.bridge.shown()
+        await self.pilot.pause()
+
+    @property
+    def area(self) -> PromptArea:
+        return self.app.bench.query_one(PromptArea)
+
+    @property
+    def project(self) -> Path:
+        return self.app.bridge.opening.cwd
+
+    async def until(self, there: Callable[[], object]) -> None:
+        await until(self.pilot, there)
+
+    async def send(self, line: str) -> None:
+        """Type a line and send it."""
+        await self.type(line)
+        await self.press("escape", "enter") if self.area.popup.is_open else await self.press("enter")
+
+    def count(self, kind: type[Event], **fields: Any) -> int:
+        return len(self.heard.of(kind, **fields))
+
+    async def asked(self, line: str) -> ApprovalRequested:
+        """Have the offline provider run something that it must ask about."""
+        before = self.count(ApprovalRequested)
+        await self.send(f"run {line}")
+        question = await self.heard.first(ApprovalRequested, number=before + 1)
+        await self.until(lambda: self.area.approvals.display)
+        await self.settle()
+        return question
+
+    async def turned(self, number: int) -> TurnFinished:
+        """The end of a turn, by its number."""
+        finished = await self.heard.first(TurnFinished, number=number)
+        await self.settle()
+        return finished
+
+    @property
+    def turns(self) -> int:
+        return self.count(TurnFinished)
+
+
+@contextlib.asynccontextmanager
+async def real_hub() -> AsyncGenerator[Real]:
+    with short_folder() as folder:
+        os.environ["TMUX_TMPDIR"] = str(folder)
+        project = made_project(folder / "project")
+        (project / "README.md").write_text("A project about login.\n")
+        app = Workbench(Opening(project))
+        try:
+            async with app.run_test(size=SIZE) as pilot:
+                here = Real(app, pilot)
+                await settled(pilot)
+                here.heard = Heard((await app.bridge.running()).bus)
+                await here.settle()
+                yield here
+        finally:
+            end_server(folder / f"tmux-{os.getuid()}" / "gsh")
+
+
+PLACES: dict[str, Callable[[], contextlib.AbstractAsyncContextManager[Here]]] = {
+    "window": at_first, "log": shell_log, "inspector": inspector, "timeline": timeline, "sidebar": sidebar,
+    "hub": real_hub,
+}  # fmt: skip
+
+
+@contextlib.contextmanager
+def blamed(claim: Claim) -> Generator[None]:
+    """Whatever fails inside is about this claim."""
+    try:
+        yield
+    except BaseException as error:
+        error.add_note(f"README.md says: {claim.words}")
+        raise
+
+
+def test_every_key_of_the_readme_is_pressed_here() -> None:
+    assert uncovered(CLAIMS) == []
+    assert outdated(CLAIMS) == []
+    assert {claim.place for claim in CLAIMS} == {*PLACES, "terminal", "zsh"}
+
+
+@pytest.mark.tmux
+@pytest.mark.parametrize("place", PLACES)
+async def test_keys_do_what_the_readme_says(place: str) -> None:
+    async with PLACES[place]() as here:
+        for claim in (claim for claim in CLAIMS if claim.place == place):
+            with blamed(claim):
+                await claim.shown(here)
+                if claim.keys:
+                    assert keys_of(claim.words) <= here.pressed, "a key that it names was not pressed"
+                await here.again()
+
+
+# Anywhere in the window
+
+
+@told("window", "| `alt+c` | continue the last conversation of this folder |")
+async def continue_last(here: Recorded) -> None:
+    await here.press("alt+c")
+    assert [event.session for event in here.said if isinstance(event, SessionChangeRequested)] == ["s2"]
+
+
+@told("window", "`/model` (or `F2`) lists models and switches, also to another provider in the middle")
+async def another_provider(here: Recorded) -> None:
+    for way in ("f2", "/model"):
+        if way == "f2":
+            await here.press("f2")
+        else:
+            await here.type("/model")
+            await here.press("enter")
+        assert isinstance(here.app.screen, ModelsScreen)
+        await here.type("openai")
+        await here.press("enter")
+        change = here.said[-1]
+        assert isinstance(change, ModelChangeRequested)
+        assert (change.provider, change.model) == ("openai", "gpt-5")
+
+
+@told("window", "| `ctrl+p` | command palette |")
+async def palette(here: Recorded) -> None:
+    await here.press("ctrl+p")
+    assert isinstance(here.app.screen, CommandPalette)
+
+
+@told("window", "| `f1` | the keys that work here |")
+async def help_here(here: Recorded) -> None:
+    await here.press("f1")
+    assert isinstance(here.app.screen, HelpScreen)
+    assert "Begin a new line" in here.app.screen.plain.partition("Elsewhere")[0]
+
+
+@told("window", "Every key can be changed by its id in `[keybindings]`; `F1` shows the ids.")
+async def ids(here: Recorded) -> None:
+    await here.press("F1")
+    assert isinstance(here.app.screen, HelpScreen)
+    assert [id for id in KEYS if id not in here.app.screen.plain.split()] == []
+    await here.press("escape")
+    here.app.set_keymap({"app.help": "f10"})
+    await here.press("f10")
+    assert isinstance(here.app.screen, HelpScreen)
+    here.app.set_keymap({})
+
+
+@told("window", "| `f2` `f3` `f4` | model, conversations, theme |")
+async def lists(here: Recorded) -> None:
+    await here.press("f2")
+    assert isinstance(here.app.screen, ModelsScreen)
+    await here.press("escape", "f3")
+    assert isinstance(here.app.screen, SessionsScreen)
+    await here.press("escape", "f4")
+    assert isinstance(here.app.screen, Picker)
+    await here.type("gsh-light")
+    await here.press("enter")
+    assert here.app.theme == "gsh-light"
+
+
+@told("window", "| `f7` | the inspector: exactly what the model is sent |")
+async def inspected(here: Recorded) -> None:
+    await here.press("f7")
+    pane = here.app.contexts.of("main")
+    assert pane is not None and here.app.focused is pane.view
+
+
+NUMBERED = {"alt+2": "agents", "alt+3": "shell", "alt+4": "context", "alt+5": "timeline"}
+
+
+@told("window", "| `alt+1` … `alt+5` | input, agents, shell log, context, timeline; a second time hides the pane |")
+async def numbers(here: Recorded) -> None:
+    for key, name in NUMBERED.items():
+        pane = here.app.bench.panes[name]
+        await here.press(key)
+        assert here.app.focused is pane
+        await here.press("alt+1")
+        assert here.app.focused is here.input
+        await here.press(key, key)
+        assert not here.app.bench.on_screen(pane) and here.app.focused is here.input
+        await here.press(key)
+        assert here.app.bench.on_screen(pane)
+
+
+@told("window", "| `f6` / `shift+f6` | next / previous pane |")
+async def round_the_panes(here: Recorded) -> None:
+    await here.press("f6", "f6")
+    assert here.app.bench.front_pane() == "shell"
+    await here.press("shift+f6")
+    assert here.app.bench.front_pane() == "agents"
+
+
+@told("window", "| `alt+z` | zoom the pane in front |")
+async def zoomed(here: Recorded) -> None:
+    await here.press("alt+4", "alt+z")
+    assert here.app.bench.panes["context"].region.width == SIZE[0]
+    await here.press("alt+z")
+    assert here.app.bench.panes["context"].region.width < SIZE[0]
+
+
+@told("window", "with `alt+shift+left` and `alt+shift+right`; the layout is remembered")
+async def edges(here: Recorded) -> None:
+    width = here.app.bench.panes["shell"].region.width
+    await here.press("alt+shift+left")
+    assert here.app.bench.panes["shell"].region.width == width + 2
+    await here.press("alt+shift+right", "alt+shift+right")
+    assert here.app.bench.panes["shell"].region.width == width - 2
+
+
+@told("window", "Start one with `f8`, `/spawn`, or from a script")
+async def spawned(here: Recorded) -> None:
+    await here.press("f8")
+    assert isinstance(here.app.screen, SpawnScreen)
+    await here.press("escape")
+    await here.type("/spawn")
+    await here.press("enter")
+    assert isinstance(here.app.screen, SpawnScreen)
+
+
+@told("window", "| `ctrl+c` | copy what is selected; with nothing selected, interrupt |")
+async def copied_or_interrupted(here: Recorded) -> None:
+    await here.type("words")
+    await here.press("shift+home", "ctrl+c")
+    assert here.app.clipboard == "words" and here.input.text == "words"
+    await here.press("end")
+    await here.feed(TurnStarted(agent="main", session=recorded.S, turn="t", prompt="p", at=NOW))
+    await here.press("ctrl+c")
+    assert [event for event in here.said if isinstance(event, InterruptRequested)] != []
+    await here.feed(TurnFinished(agent="main", session=recorded.S, turn="t", stop="interrupted"))
+
+
+# In the shell log
+
+
+def log(here: Recorded) -> ShellPane:
+    pane = here.app.bench.panes["shell"]
+    assert isinstance(pane, ShellPane)
+    return pane
+
+
+async def at_the_failure(here: Recorded) -> None:
+    """The cursor on `make test`, which failed and whose output was kept."""
+    await here.press("alt+3", "home")
+    for _ in range(5):
+        here.keyboard.post("down", 0.0)
+    await here.settle()
+
+
+@told("log", "| `enter` | show the command in full, how it ended, and what it printed |")
+async def record_opened(here: Recorded) -> None:
+    await at_the_failure(here)
+    await here.press("enter")
+    assert isinstance(here.app.screen, RecordScreen)
+    for said in ("make test", "exit 2 after 1m18s", "IndexError: list index"):
+        assert said in here.app.screen.plain
+
+
+@told(
+    "log",
+    "| `f` `d` `t` | only what failed, ran in this folder, in this terminal; a slash and words filter by text;"
+    " `escape` shows all again |",
+)
+async def filtered(here: Recorded) -> None:
+    await at_the_failure(here)
+    everything = shown(log(here))
+    await here.press("f")
+    assert "make test" in shown(log(here)) and "npm run watch" not in shown(log(here))
+    await here.press("f", "home", "d")
+    assert log(here).state.filter.cwd == "/src" and "ssh build.example.com uptime" not in shown(log(here))
+    await here.press("escape")
+    assert shown(log(here)) == everything
+    await here.press("t")
+    assert log(here).state.filter.shell and shown(log(here)) != everything
+    await here.press("escape", "/")
+    await here.type("docker")
+    await log(here).filtered()
+    await here.settle()
+    assert shown(log(here)) == ["docker compose up -d db && sleep 2"]
+    await here.press("escape")
+    assert shown(log(here)) == everything and here.app.focused is log(here)
+
+
+@told("log", "| `a` | ask about it: the command and its output go into the prompt |")
+async def asked_about(here: Recorded) -> None:
+    await at_the_failure(here)
+    await here.press("a")
+    assert here.app.focused is here.input
+    assert "$ make test" in here.input.value and "IndexError: list index out of range" in here.input.value
+
+
+@told("log", "| `r` | put it into the input, to run it again |")
+async def run_again(here: Recorded) -> None:
+    await at_the_failure(here)
+    await here.press("r")
+    assert here.input.text == "!make test" and here.app.focused is here.input
+
+
+@told("log", "| `p` | put it into the prompt as something to keep in mind |")
+async def kept_in_mind(here: Recorded) -> None:
+    await at_the_failure(here)
+    await here.press("p")
+    assert here.input.value.startswith("Keep this in mind") and "$ make test" in here.input.value
+
+
+@told("log", "| `y` / `Y` | copy the command / what it printed |")
+async def copied(here: Recorded) -> None:
+    await at_the_failure(here)
+    await here.press("y")
+    assert here.app.clipboard == "make test"
+    await here.press("Y")
+    assert here.app.clipboard == recorded_shell.OUTPUT
+
+
+@told("log", "| `n` | write a note; a line `# …` in the input is one too |")
+async def noted(here: Recorded) -> None:
+    assert here.app.hub is not None
+    notes = here.app.hub.shell_log = Notes()
+    await here.press("alt+3", "n")
+    assert isinstance(here.app.screen, WordsScreen)
+    await here.type("slow")
+    await here.press("enter", "alt+1")
+    await here.type("# new")
+    await here.press("enter")
+    assert [text for text, _ in notes.kept] == ["slow", "new"]
+
+
+@told("log", "| `space` | all that can be done with it |")
+async def menu(here: Recorded) -> None:
+    await at_the_failure(here)
+    await here.press("space")
+    assert isinstance(here.app.screen, Picker)
+    await here.type("again")
+    await here.press("enter")
+    assert here.input.text == "!make test"
+
+
+@told("log", "| `g` / `G` | the oldest / newest row |")
+async def first_and_last(here: Recorded) -> None:
+    await here.press("alt+3", "g")
+    assert log(here).chosen is EARLIER[0]
+    await here.press("G")
+    assert log(here).chosen is log(here).state.row(log(here).state.total - 1)
+
+
+@told("log", "In the shell log (`alt+3`), where every command of your shells and of the agents appears as it runs:")
+async def the_log(here: Recorded) -> None:
+    await here.press("alt+3")
+    assert here.app.focused is log(here) and shown(log(here)) == commands(EARLIER)
+    await here.feed(*recorded_shell.SHELLS)
+    assert shown(log(here))[-1] == "npm run watch" and "make test" in shown(log(here))[len(EARLIER) :]
+
+
+# In the inspector
+
+
+async def opened(here: Recorded) -> InspectorPane:
+    """The inspector of main, as it opens."""
+    await here.press("f7")
+    pane = here.app.contexts.of("main")
+    assert pane is not None
+    await here.press("x", "f7", "home")
+    pane = here.app.contexts.of("main")
+    assert pane is not None and here.app.focused is pane.view and pane.state.mode == "blocks"
+    return pane
+
+
+async def at_block(here: Recorded, block: str) -> InspectorPane:
+    """The cursor on a block."""
+    pane = await opened(here)
+    pane.reveal(next(one for one in pane.state.blocks if one.id == block))
+    await here.settle()
+    return pane
+
+
+@told(
+    "inspector",
+    "| `enter` | open a section to its blocks, a block to its exact text; what was done to it leads to its receipt |",
+)
+async def to_the_exact_text(here: Recorded) -> None:
+    pane = await opened(here)
+    await here.press("down", "down", "enter")
+    assert has(pane, "AGENTS.md")
+    await here.press("down", "enter")
+    assert has(pane, "- Run `make test` before you say that it works.")
+    pane = await at_block(here, "r2/0")
+    while not isinstance(here.app.screen, ReceiptScreen):
+        await here.press("down", "enter")
+    assert here.app.screen.receipt.id == "cut1"
+
+
+@told("inspector", "| `r` | the request's exact bytes as they are sent, keys taken out; again: the sections |")
+async def as_sent(here: Recorded) -> None:
+    pane = await opened(here)
+    await here.press("r")
+    assert has(pane, '{"model": "claude-sonnet-4-5"')
+    await here.press("r")
+    assert has(pane, "history") and pane.state.mode == "blocks"
+
+
+@told(
+    "inspector",
+    "| `/` `n` `N` | search all of it, also what is folded; `escape` leaves the line, then the letters go on |",
+)
+async def searched(here: Recorded) -> None:
+    pane = await opened(here)
+    await here.press("/")
+    assert isinstance(here.app.focused, Input)
+    for letter in "parse":
+        await here.type(letter)
+    assert pane.state.opened and has(pane, "parse")
+    await here.press("escape")
+    found = [pane.view.entry]
+    await here.press("n")
+    found.append(pane.view.entry)
+    await here.press("N")
+    assert [one.id for one in (*found, pane.view.entry) if one is not None] == [
+        "t:memory/AGENTS.md", "t:p1/0", "t:memory/AGENTS.md",
+    ]  # fmt: skip
+
+
+@told("inspector", "| `[` `]` `.` | the request before, the next one, the one that comes now |")
+async def in_time(here: Recorded) -> None:
+    pane = await opened(here)
+    await here.press("[", "[")
+    assert pane.state.at == "it3"
+    await here.press("]")
+    assert pane.state.at == "it4"
+    await here.press("[", ".")
+    assert pane.state.at == ""
+
+
+@told("inspector", "| `d` `D` | compare with the request before; with any other, or another agent |")
+async def compared(here: Recorded) -> None:
+    pane = await opened(here)
+    await here.press("[", "d")
+    assert pane.state.mode == "difference" and pane.state.other is not None
+    assert pane.state.other.iteration is not None and pane.state.other.iteration.id == "it3"
+    for wanted in ("request 1", "0002"):
+        await here.press("D")
+        assert isinstance(here.app.screen, Picker)
+        await here.type(wanted)
+        await here.press("enter")
+        other = pane.state.other
+        assert other is not None and (other.agent, other.iteration.id if other.iteration else "") == (
+            ("main", "it1") if wanted == "request 1" else ("0002", "")
+        )
+
+
+@told("inspector", "| `p` `u` | never cut this block; send it in full again |")
+async def pinned(here: Recorded) -> None:
+    await at_block(here, "r2/0")
+    await here.press("p", "u")
+    assert here.done[-2:] == [("pin", "main", "r2/0", True), ("restore", "main", "r2/0")]
+
+
+@told("inspector", "| `y` `Y` | copy the block's exact text; the whole request |")
+async def copied_exactly(here: Recorded) -> None:
+    await at_block(here, "memory/AGENTS.md")
+    await here.press("y")
+    assert here.app.clipboard == AGENTS
+    await here.press("Y")
+    assert here.app.clipboard.startswith('{"model"') and PROMPT in here.app.clipboard
+
+
+@told(
+    "inspector",
+    "| `c` `P` `C` | compact, prune, begin anew: first you see what it would do, then you do it or leave it |",
+)
+async def cut(here: Recorded) -> None:
+    await opened(here)
+    for key, kind in {"c": "compact", "P": "prune", "C": "clear"}.items():
+        before = list(here.done)
+        await here.press(key)
+        assert isinstance(here.app.screen, ReceiptScreen) and here.app.screen.kind == "preview"
+        await here.press("escape")
+        assert here.done == before
+        await here.press(key, "ctrl+s")
+        assert here.done == [*before, ("cut", "main", kind)]
+
+
+@told("inspector", "| `t` `w` | thresholds for this agent; what if it were another model |")
+async def thresholds(here: Recorded) -> None:
+    await opened(here)
+    await here.press("t")
+    assert isinstance(here.app.screen, TuneScreen)
+    await here.press("escape", "w")
+    await here.type("gpt")
+    await here.press("enter")
+    assert isinstance(here.app.screen, TextScreen) and "61,300 tokens" in here.app.screen.plain
+
+
+# In the timeline
+
+
+def marks(here: Recorded) -> TimelinePane:
+    pane = here.app.bench.panes["timeline"]
+    assert isinstance(pane, TimelinePane)
+    return pane
+
+
+@told("timeline", "The timeline (`alt+5`) has one mark a request")
+async def one_a_request(here: Recorded) -> None:
+    await here.press("alt+5")
+    assert here.app.focused is marks(here) and len(marks(here).state.marks) == 4
+
+
+@told(
+    "timeline",
+    "`T` an output was shortened, `P` pruned, `C` compacted, `X` begun anew, `D` dropped, `U` undone, `!` failed.",
+    keys=False,
+)
+async def signs(here: Recorded) -> None:
+    cuts = {"truncate": "T", "prune": "P", "compact": "C", "clear": "X", "drop": "D"}
+    for kind, sign in cuts.items():
+        made = COMPACTED if kind == "compact" else PRUNED
+        await here.feed(
+            ContextCut(agent="main", session=recorded.S, receipt=replace(made, kind=kind, id=f"new-{kind}"))
+        )
+        assert marks(here).state.waiting[-1].sign == sign
+    await here.feed(CutUndone(agent="main", session=recorded.S, cut="cut2"))
+    assert marks(here).state.waiting[-1].sign == "U"
+    await here.feed(CutFailed(agent="main", session=recorded.S, kind="compact", why="no"))
+    assert marks(here).state.waiting[-1].sign == "!"
+    assert {mark.sign for mark in marks(here).state.marks} == {"", "P", "C"}
+    await here.feed(*(event for event in SENT[-1:]))
+
+
+@told("timeline", "`left` and `right` go from mark to mark, `n` to the next cut, `+` and `-` zoom.")
+async def along(here: Recorded) -> None:
+    pane = marks(here)
+    await here.press("alt+5", "home", "right", "right")
+    assert pane.look.cursor == 2
+    await here.press("left")
+    assert pane.look.cursor == 1
+    await here.press("n")
+    assert pane.look.cursor == 2 and pane.mark is not None and pane.mark.sign == "P"
+    zoom = pane.look.zoom
+    await here.press("-")
+    assert pane.look.zoom < zoom
+    await here.press("+")
+    assert pane.look.zoom == zoom
+
+
+async def at_a_receipt(here: Recorded) -> ReceiptScreen:
+    """The receipt of the compaction."""
+    await here.press("alt+5", "home", "n", "n", "enter")
+    assert isinstance(here.app.screen, ReceiptScreen) and here.app.screen.receipt.id == "cut2"
+    return here.app.screen
+
+
+@told(
+    "timeline",
+    "`enter` opens the receipt: what was kept, shortened, dropped or summarised, item by item, tokens and price before"
+    " and after.",
+)
+async def receipt(here: Recorded) -> None:
+    screen = await at_a_receipt(here)
+    shown = "\n".join(str(entry) for entry in screen.view.entries)
+    assert "summarised" in shown and "dropped" in shown and "kept" in shown
+    title = str(screen.query_one(".dialog-title").render())
+    for figure in ("161", "48", "$0.4", "$0.1"):
+        assert figure in title + shown
+
+
+@told("timeline", "Every cut has a receipt under `enter` in the timeline")
+async def every_receipt(here: Recorded) -> None:
+    await here.press("alt+5", "home", "n", "enter")
+    assert isinstance(here.app.screen, ReceiptScreen) and here.app.screen.receipt.id == "cut1"
+
+
+@told("timeline", "in the receipt `U` undoes the cut, `u` restores one item, `e` rewrites the summary")
+async def undone(here: Recorded) -> None:
+    screen = await at_a_receipt(here)
+    screen.view.go("g:summarised")
+    await here.press("enter", "down", "down", "u")
+    assert here.done[-1] == ("restore", "main", "r2/0")
+    await here.press("escape")
+    await at_a_receipt(here)
+    await here.press("e")
+    assert isinstance(here.app.screen, SummaryScreen)
+    here.app.screen.query_one(TextArea).text = "Only this."
+    await here.press("ctrl+s")
+    assert here.done[-1] == ("edit_summary", "main", "cut2", "Only this.")
+    await here.press("escape")
+    await at_a_receipt(here)
+    await here.press("U")
+    assert here.done[-1] == ("undo", "main", "cut2")
+
+
+# In the sidebar
+
+
+async def choose_claude(here: Recorded) -> None:
+    """The cursor on the agent with a worktree."""
+    pane = here.app.bench.panes["agents"]
+    assert isinstance(pane, AgentsPane)
+    if here.app.focused is not pane:
+        await here.press("alt+2")
+    while pane.chosen is not None and pane.chosen.id != "0002":
+        await here.press("down")
+
+
+@told(
+    "sidebar",
+    "`f7` opens the inspector, for the agent in front; `v` in the sidebar opens it for any other, also one in a"
+    " terminal.",
+)
+async def of_any_agent(here: Recorded) -> None:
+    await here.press("f7")
+    assert here.app.contexts.of("main") is not None
+    await here.press("x", "alt+2", "v")
+    assert [pane.state.agent for pane in here.app.query(InspectorPane)] == ["0002"]
+    await here.press("x")
+
+
+@told("sidebar", "`enter` opens the terminal in a tab, where `enter` types into it and `ctrl+]` comes back;")
+async def into_a_terminal(here: Recorded) -> None:
+    assert isinstance(here.app, ReelWindow)
+    await here.press("alt+2", "enter")
+    view = here.app.screen.query_one(TerminalView)
+    here.app.reel.show(("$",))
+    assert here.app.focused is view
+    await here.press("enter", "l", "s")
+    assert here.app.reel.data == b"ls"
+    await here.press("ctrl+]", "j")
+    assert not view.typing and here.app.reel.data == b"ls"
+
+
+@told(
+    "sidebar",
+    "`a` gives it the whole screen, `m` writes to it, `i` interrupts, `d` shows its changes, `delete` ends"
+    " it after telling you what is unsaved, `u` takes that back for a while.",
+)
+async def done_to_an_agent(here: Recorded) -> None:
+    assert isinstance(here.app, ReelWindow)
+    await here.press("alt+2", "a")
+    assert here.app.reel.typed[-1] == "visit"
+    await here.press("alt+2", "m")
+    assert isinstance(here.app.screen, WordsScreen)
+    await here.type("hello")
+    await here.press("ctrl+s")
+    assert here.ran[-1] == "agent send 0002 text=hello"
+    await here.press("i")
+    assert here.ran[-1] == "agent interrupt 0002"
+    await here.press("d")
+    assert here.ran[-1] == CHANGES and here.app.query(DiffPane)
+    await here.press("x", "alt+2", "delete")
+    assert isinstance(here.app.screen, ConfirmScreen)
+    assert "2 files not committed" in here.app.export_screenshot().replace("&#160;", " ")
+    await here.answer("y")
+    assert here.ran[-1] == "agent kill 0002 yes=true"
+    await here.feed(AgentKilled(agent="0002", until=NOW + 42))
+    await choose_claude(here)
+    await here.press("u")
+    assert here.ran[-1] == "agent undo 0002"
+
+
+@told("sidebar", "`d` or `f5` shows its changes, to merge or to hand over as a patch.")
+async def changes(here: Recorded) -> None:
+    for way in ("d", "f5"):
+        if way == "d":
+            await choose_claude(here)
+            await here.press("d")
+        else:
+            await here.press("f5")
+            assert isinstance(here.app.screen, WorktreesScreen)
+            await here.press("enter")
+        assert len(here.app.query(DiffPane)) == 1
+        await here.press("p")
+        assert here.ran[-1] == f"git_worktree action=patch path={PARSER}"
+        await here.press("M")
+        assert isinstance(here.app.screen, ConfirmScreen)
+        await here.press("escape", "x")
+
+
+# With a hub, a project and the offline provider
+
+
+@told(
+    "hub",
+    "Type a prompt and press `enter`. `/` begins a command (`/help` lists them), `@` completes a file of the project.",
+)
+async def prompt(here: Real) -> None:
+    turns = here.turns
+    await here.type("read README.md")
+    await here.press("enter")
+    assert (await here.turned(turns + 1)).stop == "end"
+    await here.press("/")
+    await here.until(lambda: "/help" in [one.shown for one in here.area.popup.candidates])
+    await here.type("help ")
+    await here.press("escape", "enter")
+    await here.until(lambda: isinstance(here.app.screen, TextScreen))
+    await here.press("escape", "@")
+    await here.type("READ")
+    await here.until(lambda: here.area.popup.is_open)
+    await here.press("tab")
+    assert here.input.text == "@README.md "
+
+
+@told("hub", "`escape` interrupts. `/resume` goes on with an earlier conversation.")
+async def interrupted(here: Real) -> None:
+    turns = here.turns
+    await here.asked("touch never")
+    await here.press("escape")
+    assert (await here.turned(turns + 1)).stop == "interrupted" and not (here.project / "never").exists()
+
+
+@told("hub", "what it prints appears in the conversation as it comes, `escape` stops it,")
+async def stopped(here: Real) -> None:
+    await here.send("!echo begun; sleep 60")
+    assert "begun" in (await here.heard.first(InputCommandPrinted)).text
+    await here.press("escape")
+    assert (await here.heard.first(InputCommandFinished)).status != "ok"
+
+
+@told("hub", "| `enter` / `alt+enter` | send / begin a new line |")
+async def sent(here: Real) -> None:
+    turns = here.turns
+    await here.type("one")
+    await here.press("alt+enter")
+    await here.type("two")
+    assert here.input.text == "one\ntwo"
+    await here.press("enter")
+    await here.turned(turns + 1)
+    assert here.input.text == ""
+    said = [event.message for event in here.heard.of(MessageAppended) if event.message.role == "user"]
+    assert said[-1].blocks == (Text("one\ntwo"),)
+
+
+@told("hub", "| `tab` | complete a command, a file, a value |")
+async def completed(here: Real) -> None:
+    for typed, whole in (("/usag", "/usage "), ("see @READ", "see @README.md "), ("/usage by=mod", "/usage by=model ")):
+        await here.type(typed)
+        await here.until(lambda: here.area.popup.is_open)
+        await here.press("tab")
+        assert here.input.text == whole
+        here.input.put("")
+        await here.settle()
+
+
+@told("hub", "| `up`, `ctrl+r` | earlier prompts, search in them |")
+async def earlier(here: Real) -> None:
+    turns = here.turns
+    for text in ("first words", "second words"):
+        await here.send(text)
+        turns += 1
+        await here.turned(turns)
+    await here.press("up", "up")
+    assert here.input.text == "first words"
+    here.input.put("")
+    await here.press("ctrl+r")
+    await here.type("second")
+    await here.until(lambda: [one.insert for one in here.area.popup.candidates][:1] == ["second words"])
+    await here.press("enter")
+    assert here.input.text == "second words"
+
+
+@told("hub", "| `escape` | go back to the input; from there, interrupt the turn |")
+async def back(here: Real) -> None:
+    turns = here.turns
+    await here.asked("touch never")
+    await here.press("alt+2", "escape")
+    assert here.app.focused is here.input and here.turns == turns
+    await here.press("escape")
+    assert (await here.turned(turns + 1)).stop == "interrupted"
+
+
+@told(
+    "hub",
+    "| `ctrl+g` | go to the question that waits: `1` once, `2` this exact call for the session, `3` always this pattern"
+    " (where one is offered), `4` deny, `5` deny with a reason |",
+)
+async def answered(here: Real) -> None:
+    """Each answer, and what it means for the same call a second time."""
+    turns = here.turns
+
+    async def run(line: str, key: str = "") -> bool:
+        """Whether a question came up."""
+        nonlocal turns
+        asked = here.count(ApprovalRequested)
+        if key:
+            await here.asked(line)
+            await here.press("ctrl+g")
+            assert here.app.focused is here.area.approvals
+            await here.answer(key)
+            if key == "5":
+                await here.type("use git")
+                await here.press("enter")
+        else:
+            await here.send(f"run {line}")
+        turns += 1
+        await here.turned(turns)
+        return here.count(ApprovalRequested) > asked
+
+    assert await run("touch once", "4") and not (here.project / "once").exists()
+    assert await run("touch once", "1") and (here.project / "once").exists()
+    assert await run("touch session", "2") and not await run("touch session")
+    assert await run("touch session other", "5")
+    assert "use git" in here.heard.of(ToolFinished)[-1].content
+    assert await run("touch always", "3")
+    assert not await run("touch always")
+    assert [event.decision for event in here.heard.of(ApprovalSettled)][-5:] == [
+        "deny", "once", "session", "deny", "always",
+    ]  # fmt: skip
+
+
+@told("hub", "| `alt+q` | go to the prompts that wait |")
+async def queued(here: Real) -> None:
+    turns = here.turns
+    await here.asked("mkdir never")
+    await here.send("and then")
+    await here.heard.first(PromptQueued)
+    await here.until(lambda: here.area.queue.display)
+    await here.press("alt+q")
+    assert here.app.focused is here.area.queue
+    await here.press("delete")
+    await here.heard.first(PromptWithdrawn)
+    await here.press("escape", "escape")
+    assert (await here.turned(turns + 1)).stop == "interrupted"
+
+
+@told("hub", "- **The shared shell** (`f9`) is a zsh in tmux that you and the agents both see and use")
+async def shared(here: Real) -> None:
+    await here.press("f9")
+    await here.until(lambda: here.app.query(TerminalPane))
+    view = here.app.query_one(TerminalView)
+    await here.until(lambda: view.frame is not None)
+    assert here.app.focused is view
+    await here.press("x")
+    await here.until(lambda: not here.app.query(TerminalPane))
+
+
+# In a terminal of its own
+
+
+@pytest.fixture
+def terminal(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[PtyChild]:
+    """`gsh-tui` in a terminal, with an editor that adds a line."""
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\nprintf "and more from the editor\\n" >> "$1"\n')
+    editor.chmod(0o700)
+    monkeypatch.setenv("EDITOR", str(editor))
+    child = PtyChild(command([]), made_project(tmp_path / "project"), columns=120, rows=35)
+    yield child
+    child.close()
+
+
+@told("terminal", "| `ctrl+e` | write in `$EDITOR` |")
+def edited(child: PtyChild) -> None:
+    child.go()
+    child.read_until(lambda: b"for anything" in child.output)
+    child.write(b"begun \x05")
+    child.read_until(lambda: b"and more from the editor" in child.output)
+
+
+@told("terminal", "| `ctrl+q` | leave |")
+def left(child: PtyChild) -> None:
+    child.write(b"\x11")
+    assert child.wait() == 0
+
+
+def test_keys_that_need_a_terminal(terminal: PtyChild) -> None:
+    for claim in (claim for claim in CLAIMS if claim.place == "terminal"):
+        with blamed(claim):
+            claim.shown(terminal)
+
+
+# At the shell's prompt
+
+
+@told("zsh", "press `^G`, which sends the line as you typed it. `?` and `*` are plain words.")
+def sent_as_typed(shell: Shell) -> None:
+    shell.type("it's `x`\x07")
+    shell.until(b"[gsh][--][it's `x`]")
+    shell.wait()
+    shell.type("gsh what is this? and *\n")
+    shell.until(b"[gsh][what][is][this?][and][*]")
+    shell.wait()
+
+
+@told(
+    "zsh",
+    "`^X^A` picks an agent to attach, `^X^L` lists them, `^X^C` (or `^Xc`, where the terminal keeps"
+    " ctrl+c for itself) interrupts one.",
+)
+def agents(shell: Shell) -> None:
+    for keys, said in (
+        (b"\x18\x01", b"[gsh][attach][0003]"), (b"\x18\x0c", b"[agent][ls]"), (b"\x18c", b"[agent][interrupt][0003]"),
+    ):  # fmt: skip
+        shell.type(keys)
+        shell.until(said)
+        shell.wait()
+
+
+def test_keys_of_the_shell(home: Home) -> None:
+    program_that_echoes(home)
+    agents_there(home, "0003 fix thinking")
+    shell = Shell(editor=True, before=f"bindkey -e; PATH={programs(home)}")
+    try:
+        for claim in (claim for claim in CLAIMS if claim.place == "zsh"):
+            with blamed(claim):
+                claim.shown(shell)
+    finally:
+        shell.close()

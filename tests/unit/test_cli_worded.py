@@ -1,0 +1,36 @@
+"""How a text is written for a program, so that all of it arrives as text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gshtui.agents.cli import profile as profiles
+from gshtui.agents.cli.pane_writer import worded
+
+LOADED = profiles.load(Path("/nonexistent"))
+
+
+@pytest.mark.parametrize("name", ["claude", "codex", "aider", "vibe"])
+def test_an_exclamation_mark_is_no_shell(name: str) -> None:
+    assert worded(LOADED.get(name), "!important") == " !important"
+
+
+@pytest.mark.parametrize("name", ["claude", "gemini"])
+def test_a_backslash_at_the_end_is_no_further_line(name: str) -> None:
+    assert worded(LOADED.get(name), "look into C:\\") == "look into C:\\ "
+
+
+@pytest.mark.parametrize("name", ["claude", "codex", "opencode", "vibe"])
+def test_a_file_that_is_named_last_is_not_completed(name: str) -> None:
+    profile = LOADED.get(name)
+    assert worded(profile, "what is in @readme.txt") == "what is in @readme.txt "
+    assert worded(profile, "ask me@example.com") == "ask me@example.com"
+    assert worded(profile, "@readme.txt is short") == "@readme.txt is short"
+
+
+@pytest.mark.parametrize("name", ["claude", "codex", "gemini", "opencode", "vibe", "aider"])
+@pytest.mark.parametrize("text", ["Good day", "two\nlines", "# heading", "/cost", "/etc/hosts", "", "  indented"])
+def test_other_texts_are_written_as_they_are(name: str, text: str) -> None:
+    assert worded(LOADED.get(name), text) == text

@@ -1,0 +1,238 @@
+"""The primitives of isolation: files of faults, supervised tasks, ends of many steps, and what the house keeps to."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gshtui.bus.bus import Bus
+from gshtui.bus.events.hub import FaultReported
+from gshtui.bus.faults import LoopFaults
+from gshtui.store.log.records import Recorder
+from gshtui.system import faults, tasks
+from gshtui.system.faults import Breaker, FaultLog
+from tests.kit import scripted
+
+pytestmark = pytest.mark.faults
+HOUSE = Path(__file__).parent.parent.parent / "gshtui"
+
+
+def fail(text: str = "broken") -> None:
+    raise ValueError(text)
+
+
+def caught(text: str = "broken") -> ValueError:
+    try:
+        fail(text)
+    except ValueError as error:
+        return error
+    raise AssertionError
+
+
+# Files
+
+
+def test_a_fault_is_a_private_file_once_and_counted(tmp_path: Path) -> None:
+    log = FaultLog(lambda: tmp_path)
+    found = [log.record("the pane", caught(), "at a key") for _ in range(100)]
+    (file,) = tmp_path.iterdir()
+    assert file.stat().st_mode & 0o777 == 0o600
+    text = file.read_text()
+    assert "the pane failed at a key" in text
+    assert "ValueError: broken" in text and "Traceback" in text
+    assert [fault.count for fault in found if fault.news] == [1, 10, 100]
+    assert {fault.file for fault in found} == {str(file)}
+
+
+def test_there_are_not_more_files_than_anybody_reads(tmp_path: Path) -> None:
+    log = FaultLog(lambda: tmp_path)
+    for number in range(faults.FILES + 20):
+        log.record(f"part {number}", caught(str(number)))
+    written = list(tmp_path.iterdir())
+    assert len(written) == faults.FILES
+    everything = "".join(file.read_text() for file in written)
+    assert all(f"ValueError: {number}\n" in everything for number in range(faults.FILES + 20))
+
+
+def test_a_disk_that_takes_nothing_is_said(tmp_path: Path) -> None:
+    def folder() -> Path:
+        raise OSError(28, "No space left on device")
+
+    fault = FaultLog(folder).record("the pane", caught())
+    assert (fault.file, fault.trouble) == ("", "No space left on device")
+    assert "could not be written: No space left on device" in fault.details
+
+
+def test_a_link_in_the_place_of_a_report_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(faults.time, "strftime", lambda _: "now")
+    monkeypatch.setattr(faults.time, "monotonic_ns", lambda: 0)
+    (tmp_path / f"crash-now-000000-{os.getpid()}.log").symlink_to(tmp_path / "elsewhere")
+    fault = FaultLog(lambda: tmp_path).record("the pane", caught())
+    assert fault.file.endswith("-1.log")
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_an_error_whose_text_raises_is_written_all_the_same(tmp_path: Path) -> None:
+    class Mute(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("no words")
+
+    fault = FaultLog(lambda: tmp_path).record("the pane", Mute())
+    assert "Mute" in fault.why
+    assert fault.file
+
+
+def test_a_breaker_leaves_alone_and_tries_again() -> None:
+    now = [0.0]
+    breaker = Breaker(limit=3, within=10, rest=30, clock=lambda: now[0])
+    assert [breaker.failed("x") for _ in range(3)] == [False, False, True]
+    assert breaker.paused("x") and not breaker.paused("y")
+    now[0] = 31
+    assert not breaker.paused("x")
+    assert breaker.failed("x"), "one attempt after the rest"
+    assert breaker.resume()
+    assert not breaker.paused("x")
+    breaker.failed("x")
+    breaker.succeeded("x")
+    assert [breaker.failed("x") for _ in range(2)] == [False, False]
+
+
+def test_failures_that_are_far_apart_pause_nothing() -> None:
+    now = [0.0]
+    breaker = Breaker(limit=3, within=10, clock=lambda: now[0])
+    for _ in range(20):
+        assert not breaker.failed("x")
+        now[0] += 6
+
+
+# Tasks
+
+
+@pytest.fixture
+def heard(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    monkeypatch.setattr(tasks, "FIRST_PAUSE", 0.0)
+    return []
+
+
+def listen(heard: list[dict[str, Any]]) -> None:
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: heard.append(context))
+
+
+async def test_a_duty_is_begun_again_until_it_returns(heard: list[dict[str, Any]]) -> None:
+    listen(heard)
+    runs: list[int] = []
+
+    async def duty() -> None:
+        runs.append(1)
+        if len(runs) < 4:
+            fail()
+
+    await tasks.keep_on(duty, "the duty")
+    assert len(runs) == 4
+    assert [context["part"] for context in heard] == ["the duty"] * 3
+
+
+async def test_a_duty_survives_the_cancelling_of_what_it_waits_for_and_ends_when_it_is_cancelled(
+    heard: list[dict[str, Any]],
+) -> None:
+    listen(heard)
+    waits: list[asyncio.Future[None]] = []
+    began = asyncio.Event()
+
+    async def duty() -> None:
+        waits.append(asyncio.get_running_loop().create_future())
+        began.set()
+        await waits[-1]
+
+    task = tasks.keep_on(duty, "the duty")
+    await began.wait()
+    began.clear()
+    waits[0].cancel()
+    await began.wait()
+    assert len(waits) == 2 and len(heard) == 1
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_a_job_that_fails_is_reported_and_one_that_never_began_is_closed(heard: list[dict[str, Any]]) -> None:
+    listen(heard)
+
+    async def job() -> int:
+        fail()
+        return 1
+
+    assert await tasks.start_job(job(), "the job") is None
+    assert heard[0]["part"] == "the job"
+    unbegun = tasks.start_job(job(), "another")
+    unbegun.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await unbegun
+
+
+async def test_an_end_goes_on_through_faults(heard: list[dict[str, Any]]) -> None:
+    listen(heard)
+    done: list[str] = []
+
+    async def waits() -> None:
+        done.append("waits")
+
+    await tasks.end_all("the end", lambda: done.append("one"), fail, waits, fail, lambda: done.append("last"))
+    assert done == ["one", "waits", "last"]
+    assert len(heard) == 2
+
+
+async def test_what_escapes_a_loop_is_an_event_and_a_record(tmp_path: Path) -> None:
+    bus = Bus()
+    recorder = scripted.Recorder(bus)
+    before: list[Any] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, context: before.append(context))
+    escaping = LoopFaults(bus)
+    escaping.install()
+    await tasks.start_job(_failing(), "the mail")
+    await tasks.start_job(_failing(), "the mail")
+    await bus.drained()
+    (event,) = recorder.of(FaultReported)
+    assert (event.part, event.why, event.count) == ("the mail", "ValueError: broken", 1)
+    assert Path(event.file).exists()
+    assert Recorder().record(event) == {
+        "type": "error", "where": "the mail", "kind": "fault", "message": "ValueError: broken", "file": event.file,
+        "count": 1,
+    }  # fmt: skip
+    escaping.remove()
+    await tasks.start_job(_failing(), "the mail")
+    assert len(before) == 1
+    await bus.close()
+
+
+async def _failing() -> None:
+    fail()
+
+
+# The house
+
+
+STARTS_TASKS = {
+    "system/tasks.py": "the one way",
+    "bus/subscription.py": "the bus serves its handlers, and reports what they raise",
+    "agents/agent.py": "a turn, which is awaited where it is started",
+    "agents/toolbox.py": "a group that is awaited where it is started",
+    "shell/link.py": "a group that is awaited where it is started",
+}
+
+
+def test_background_tasks_are_started_in_one_way() -> None:
+    """A task that nobody waits for dies without a word; `system/tasks.py` starts those that do not."""
+    starting = {
+        str(file.relative_to(HOUSE))
+        for file in HOUSE.rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Attribute) and node.attr == "create_task"
+    }
+    assert starting == STARTS_TASKS.keys()
