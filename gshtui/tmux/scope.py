@@ -10,6 +10,8 @@ import os
 import shutil
 from pathlib import Path
 
+from gshtui.system import child
+
 _WITHIN = 2.0
 
 
@@ -33,8 +35,7 @@ async def prefix() -> list[str]:
         async with asyncio.timeout(_WITHIN):
             answered = await process.wait() == 0
     except TimeoutError:
-        process.kill()
-        await process.wait()
+        await child.kill(process)
         return []
     return [run, "--user", "--scope", "--quiet", "--collect", "--description=gsh-tui agents"] if answered else []
 

@@ -16,6 +16,7 @@ from gshtui.agents.cli import hooks, recipes, spool
 from gshtui.agents.cli.profile import Profile
 from gshtui.agents.cli.transcripts.begun import Begun, begun
 from gshtui.bus.fleet import AgentRow
+from gshtui.system import child
 from gshtui.text.linear import compiled
 
 _HELP_WITHIN = 8.0
@@ -205,7 +206,6 @@ async def _offers(profile: Profile, argv: Sequence[str], environ: Mapping[str, s
     try:
         output, _ = await asyncio.wait_for(process.communicate(), _HELP_WITHIN)
     except TimeoutError:
-        process.kill()
-        await process.wait()
+        await child.kill(process)
         return False
     return profile.offered[0].encode() in output

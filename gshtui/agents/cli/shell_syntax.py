@@ -9,6 +9,7 @@ import asyncio
 import shutil
 
 from gshtui.guard.sanitise import one_line, plain
+from gshtui.system import child
 
 _WITHIN = 5.0
 """Seconds for the answer."""
@@ -44,7 +45,6 @@ async def _refused(*argv: str) -> str:
         async with asyncio.timeout(_WITHIN):
             _, errors = await process.communicate()
     except TimeoutError:
-        process.kill()
-        await process.wait()
+        await child.kill(process)
         return ""
     return (one_line(plain(errors.decode("utf-8", "replace")), 300) or "it is not whole") if process.returncode else ""

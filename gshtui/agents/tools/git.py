@@ -14,6 +14,7 @@ from pathlib import Path
 from gshtui.agents.tools.environment import scrubbed
 from gshtui.commands.declaration import CommandError
 from gshtui.guard.sanitise import plain
+from gshtui.system import child
 
 _SAFE = (
     *("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.sshCommand=false"),
@@ -91,8 +92,7 @@ async def _git(folder: Path, arguments: tuple[str, ...], timeout: float, index: 
         raise CommandError(f"git did not answer within {timeout:g} s.", hint="Try again.") from error
     finally:
         if process.returncode is None:
-            process.kill()
-            await process.wait()
+            await child.kill(process)
     return GitAnswer(
         process.returncode or 0,
         out[:_MOST].decode("utf-8", "surrogateescape"),

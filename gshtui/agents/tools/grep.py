@@ -26,6 +26,7 @@ from gshtui.agents.tools.workspace import ToolConfig, Workspace
 from gshtui.commands.declaration import Assessment, CommandError, Invocation, Outcome
 from gshtui.guard import sensitive
 from gshtui.guard.sanitise import literal, one_line, plain
+from gshtui.system import child
 from gshtui.text.linear import Linear
 
 DESCRIPTION = """\
@@ -151,9 +152,8 @@ async def _collect(config: ToolConfig, search: _Search, matches: Matches) -> str
         return ""
     finally:
         complaints.cancel()
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
+        await asyncio.wait([complaints])
+        await child.kill(process)
     return plain(said) if code not in (0, 1) else ""
 
 

@@ -17,6 +17,7 @@ from gshtui.agents.tools import processes
 from gshtui.agents.tools.environment import MARK, scrubbed
 from gshtui.bus.ids import new_id
 from gshtui.guard.sanitise import one_line, plain
+from gshtui.system import child
 
 SETUP_WITHIN = 600.0
 """Seconds."""
@@ -76,7 +77,7 @@ async def set_up(
     finally:
         if process.returncode is None:
             await asyncio.shield(asyncio.to_thread(processes.end_family, process.pid, call))
-            await process.wait()
+            await child.kill(process)
     if code:
         return SetUp(True, False, f"The set-up command `{words}` ended with {code}.{_said(tail)}")
     return SetUp(True, True, f"The set-up command `{words}` ran.")
