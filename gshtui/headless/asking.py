@@ -195,8 +195,8 @@ class Asker:
             terminal.wait_for_quiet(gone.is_set)
             if gone.is_set():
                 return None
+            terminal.forget()  # before the answers are shown: whoever has seen them may press a key at once
             terminal.write(keys(request))
-            terminal.forget()
             reader = KeyReader(request, terminal.write)
             reader.show(time.monotonic())
             while not gone.is_set():

@@ -161,7 +161,7 @@ class CliStatus:
 
     async def _run(self) -> None:
         while True:
-            # Activity is told once a second, so what came later in that second is seen by a second look.
+            # Activity is told once a second, so what comes later in that second is seen by a second look.
             again = min((wait for wait in (self.known.again, _SETTLED if self._moving else 0.0) if wait), default=None)
             try:
                 async with asyncio.timeout(max(again, _SOON) if again is not None else None):
@@ -180,6 +180,7 @@ class CliStatus:
         self._moving = False
         if self._facts.dead or self._facts.gone:
             return
+        looked = self._clock()
         try:
             info, lines = await self._server.look(self._row.pane)
         except TmuxError as error:
@@ -191,7 +192,7 @@ class CliStatus:
         reading = read(self._profile, lines, info.title, (info.cursor_x, info.cursor_y))
         here = await asyncio.to_thread(front, info) if not self._profile.ai else None
         facts, now = self._facts, self._clock()
-        self._moving = lines != self._lines
+        self._moving = lines != self._lines or looked < info.activity + 1
         moved = now if lines != self._lines else facts.moved
         stays = reading.status == facts.reading.status and _has_terminal(here) == _has_terminal(facts.front)
         ready = facts.ready or reading.status in ("idle", "waiting") or (here is not None and here.prompt)

@@ -1,0 +1,65 @@
+"""The status of a program follows its screen, also when tmux says nothing of a change."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import cast
+
+from gshtui.agents.cli import profile as profiles
+from gshtui.agents.cli.status import Known
+from gshtui.agents.cli.watch import CliStatus
+from gshtui.bus.fleet import AgentRow
+from gshtui.tmux.panes import PaneInfo, unknown
+from gshtui.tmux.server import TmuxServer
+from gshtui.tmux.watcher import Change
+
+SCREENS = next((Path(__file__).parents[1] / "fixtures" / "screens" / "claude").iterdir())
+IDLE, QUESTION = (
+    tuple((SCREENS / f"{name}.txt").read_text("utf-8").rstrip("\n").split("\n")) for name in ("03-idle", "08-approval")
+)
+
+
+class SilentServer:
+    """Tells of a pane once; what changes in that second it does not tell, as tmux, whose activity is in seconds."""
+
+    def __init__(self) -> None:
+        self.watcher = self
+        self.looks = 0
+        self.shown = IDLE
+
+    def watch(self, pane: str, callback: Callable[[Change], None]) -> Callable[[], None]:
+        callback(Change(pane, frozenset({"first"}), self._info()))
+        return lambda: None
+
+    async def look(self, pane: str) -> tuple[PaneInfo, tuple[str, ...]]:
+        self.looks += 1
+        shown = self.shown
+        if self.looks == 2:
+            self.shown = QUESTION
+        return self._info(), shown
+
+    def _info(self) -> PaneInfo:
+        return replace(unknown("%0"), dead=False, activity=float(int(time.time())), width=120, height=40)
+
+
+async def test_what_changes_in_the_second_of_the_last_look_is_seen() -> None:
+    row = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=1.0)
+    asked = asyncio.Event()
+
+    def changed(known: Known) -> None:
+        if (known.status, known.source) == ("waiting", "screen"):
+            asked.set()
+
+    server = SilentServer()
+    claude = profiles.load(Path("/nonexistent")).get("claude")
+    status = CliStatus(cast("TmuxServer", server), row, claude, changed)
+    await status.start()
+    try:
+        async with asyncio.timeout(8):
+            await asked.wait()
+    finally:
+        await status.stop()
