@@ -39,7 +39,7 @@ def test_the_hub_loads_no_face_and_no_sdk() -> None:
 def test_the_command_loads_next_to_nothing_before_the_first_frame() -> None:
     """What is on the way to the painted frame; each of these costs more than painting it."""
     loaded = source.loaded_by(
-        "import gshtui.cli.entry, gshtui.cli.window, gshtui.ui.first_frame, gshtui.ui.simple_frame"
+        "import gshtui.cli.entry, gshtui.cli.window, gshtui.ui.window.first_frame, gshtui.ui.window.simple_frame"
     )
     heavy = {"textual", "rich", "pydantic", "msgspec", "click", "asyncio", "typing", "pathlib", "dataclasses", "json"}
     assert source.within(loaded, heavy | {"inspect", "logging", "tomllib", "subprocess", "gshtui.bus", *SDKS}) == []
@@ -47,8 +47,8 @@ def test_the_command_loads_next_to_nothing_before_the_first_frame() -> None:
 
 FIRST_SCREEN = """
 import asyncio, pathlib
-from gshtui.ui.app import Workbench
-from gshtui.ui.port import Opening
+from gshtui.ui.window.app import Workbench
+from gshtui.ui.kit.port import Opening
 
 async def never(opening):
     await asyncio.Event().wait()
@@ -66,7 +66,8 @@ def test_the_first_screen_needs_no_hub_no_store_and_no_sdk() -> None:
     """Everything that the window draws before its hub is there."""
     loaded = source.loaded_by(FIRST_SCREEN)
     late = {"pydantic", "pydantic_settings", "aiosqlite", "sqlite3", "libtmux", "watchfiles", "psutil", "click"}
-    rooms = {"gshtui.hub", "gshtui.store", "gshtui.providers", "gshtui.agents", "gshtui.headless"}
+    rooms = {"gshtui.hub", "gshtui.fleet", "gshtui.agents", "gshtui.tools", "gshtui.programs", "gshtui.store"}
+    rooms |= {"gshtui.providers", "gshtui.headless"}
     assert source.within(loaded, late | rooms | SDKS) == []
 
 
@@ -117,7 +118,7 @@ def starts(node: ast.AST, path: Path) -> bool:
 
 
 TYPING = {"send_text", "send_keys", "type_literal", "type_bytes"}
-WRITERS = {"agents/cli/pane_writer.py", "ui/terminals.py"}
+WRITERS = {"programs/pane_writer.py", "ui/terminal/terminals.py"}
 """What may type into panes: the one guarded way, and a person's own keyboard in a tab."""
 
 
@@ -237,6 +238,6 @@ assert main() == 0
 def test_a_list_of_agents_loads_no_agent() -> None:
     """A short call is quick because it loads the record and the terminals alone."""
     loaded = source.loaded_by(LISTING)
-    rooms = {"gshtui.context", "gshtui.providers.select", "gshtui.agents.tools", "gshtui.agents.native", "gshtui.ui"}
-    parts = {"gshtui.agents.loop", "gshtui.agents.mail", "gshtui.agents.terminal_tools", "gshtui.agents.worktrees"}
+    rooms = {"gshtui.context", "gshtui.providers.select", "gshtui.tools", "gshtui.fleet.native", "gshtui.ui"}
+    parts = {"gshtui.agents.loop", "gshtui.fleet.mail", "gshtui.fleet.terminal_tools"}
     assert source.within(loaded, rooms | parts | {"textual", "rich", "libtmux", "watchfiles", *SDKS}) == []

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from gshtui.agents.conversation import Conversation
 from gshtui.agents.delivered import answered
 from gshtui.agents.loop import Limit, Turn, drafted, unlimited
-from gshtui.agents.ports import Mind, Prompt, RecordError
+from gshtui.agents.ports import Mind, Prompt
 from gshtui.agents.toolbox import Toolbox
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
@@ -35,6 +35,7 @@ from gshtui.bus.events.hub import Noticed
 from gshtui.bus.messages import Message, Stop
 from gshtui.context.engine import ContextEngine, Draft
 from gshtui.context.order import Order
+from gshtui.context.ports import RecordError
 from gshtui.context.views import ContextError
 from gshtui.providers.port import ProviderError
 from gshtui.system.faults import Fault

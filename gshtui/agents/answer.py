@@ -10,10 +10,10 @@ import asyncio
 import time
 
 from gshtui.agents.conversation import Conversation, without_calls
-from gshtui.agents.ports import RecordError
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent import ProviderRetried, TextDelta, ThinkingDelta
 from gshtui.bus.messages import Block, Message, Text, Thinking
+from gshtui.context.ports import RecordError
 from gshtui.providers.port import (
     CallPart,
     Completed,

@@ -18,7 +18,7 @@ from gshtui.agents.answer import Answer, AnswerFailed, Interrupted
 from gshtui.agents.attachments import attached
 from gshtui.agents.conversation import Conversation
 from gshtui.agents.delivered import stands_last
-from gshtui.agents.ports import Mind, Prompt, RecordError
+from gshtui.agents.ports import Mind, Prompt
 from gshtui.agents.toolbox import Toolbox
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent import (
@@ -33,6 +33,7 @@ from gshtui.bus.ids import new_id
 from gshtui.bus.messages import Message, Stop, ToolResult, Usage, user_message
 from gshtui.context.engine import ContextEngine, Draft, Prepared
 from gshtui.context.pairing import distinct
+from gshtui.context.ports import RecordError
 from gshtui.context.views import ContextError
 from gshtui.providers.port import Completed, ProviderError
 from gshtui.providers.sent import hash_of_body

@@ -37,10 +37,6 @@ class Record(Protocol):
         ...
 
 
-class RecordError(Exception):
-    """The record could not keep or give it; the text is one clear sentence."""
-
-
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """A prompt in an inbox."""

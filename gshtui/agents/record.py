@@ -5,8 +5,8 @@ Both fail as `RecordError`, in one sentence.
 
 from __future__ import annotations
 
-from gshtui.agents.ports import RecordError
 from gshtui.bus.messages import Message
+from gshtui.context.ports import RecordError
 from gshtui.store.errors import StoreError
 from gshtui.store.store import Store
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gshtui.agents.tools import stored_output
 from gshtui.agents.usage import commands as usage_commands
 from gshtui.agents.whose import sessions_by_agent
 from gshtui.bus.bus import Bus
@@ -17,6 +16,7 @@ from gshtui.context.tasks import commands as task_commands
 from gshtui.context.tasks.shelf import TaskShelf
 from gshtui.settings.model import Settings
 from gshtui.store.store import Store
+from gshtui.tools import stored_output
 
 
 def commands(bus: Bus, store: Store, settings: Settings, here: Callable[[str], str], cwd: str) -> list[AnyCommand]:

@@ -24,6 +24,6 @@ def run(spec: Path, as_json: bool) -> int:
     `agent spawn` starts this in a terminal of the agent's own. It works without a window, too: questions then wait for
     the next one, or for your answer here. With --json each event is a line, and nothing is read from the terminal.
     """
-    from gshtui.agents.native.run import run_agent
+    from gshtui.headless.agent_process import run_agent
 
     return run_agent(spec, as_json=as_json)

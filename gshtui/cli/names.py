@@ -51,13 +51,13 @@ def _sessions() -> Named:
 
 
 def _personas() -> Named:
-    from gshtui.agents.native.personas import load_personas
+    from gshtui.agents.personas import load_personas
 
     return [(name, persona.summary) for name, persona in load_personas(Path.cwd()).found.items()]
 
 
 def _profiles() -> Named:
-    from gshtui.agents.cli.profile import load
+    from gshtui.programs.profile import load
 
     return [(name, profile.title) for name, profile in load().profiles.items()]
 

@@ -12,7 +12,7 @@ from gshtui.cli.opening import Opening
 
 def open_window(opening: Opening) -> int:
     """Show the workbench until the person leaves it; gives the exit code."""
-    from gshtui.ui.first_frame import paint
+    from gshtui.ui.window.first_frame import paint
 
     cwd = current_folder()
     if not cwd:
@@ -20,7 +20,7 @@ def open_window(opening: Opening) -> int:
         return 1
     first_frame = paint(cwd)
     try:
-        from gshtui.ui.app import run
+        from gshtui.ui.window.app import run
 
         return run(
             cwd=cwd,

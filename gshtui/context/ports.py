@@ -18,6 +18,10 @@ from gshtui.context.blocks import Passage
 from gshtui.store.errors import StoreError
 
 
+class RecordError(Exception):
+    """The record could not keep or give it; the text is one clear sentence."""
+
+
 class Shelf(Protocol):
     """Where a conversation's context is kept. Every call returns when the data is safe. Raises `StoreError`."""
 

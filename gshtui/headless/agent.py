@@ -114,9 +114,9 @@ def attach(id: str, *, as_json: bool) -> int:
 
 def kill(id: str, *, yes: bool, as_json: bool) -> int:
     """End an agent for good, after a question that says what would be lost; gives the exit code."""
-    from gshtui.agents.fleet.ports import FleetError
     from gshtui.commands.declaration import CommandError
     from gshtui.commands.lexer import quote
+    from gshtui.fleet.ports import FleetError
 
     async def work(hub: Hub, progress: Progress) -> int:
         assert hub.fleet is not None

@@ -29,7 +29,7 @@ async def agents(store: Store, cwd: str | None) -> list[dict[str, Any]]:
 
 
 async def _agent(store: Store, info: SessionInfo) -> dict[str, Any]:
-    from gshtui.agents.ledger import Entry, noted, plain
+    from gshtui.fleet.ledger import Entry, noted, plain
 
     entry = Entry(info.agent, cwd=info.cwd, session=info.id, title=info.title, status_since=info.created)
     after = 0

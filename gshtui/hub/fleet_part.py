@@ -8,12 +8,12 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-from gshtui.agents.fleet.ports import FleetError
+from gshtui.fleet.ports import FleetError
 
 if TYPE_CHECKING:
-    from gshtui.agents.mail.room import MailRoom
-    from gshtui.agents.terminal_tools.reach import Reach
     from gshtui.commands.registry import AnyCommand
+    from gshtui.fleet.mail.room import MailRoom
+    from gshtui.fleet.terminal_tools.reach import Reach
     from gshtui.hub.hub import Hub
 
 
@@ -21,9 +21,9 @@ async def start_fleet(hub: Hub) -> None:
     """Bring the fleet up. Raises `FleetError`, `StoreError`."""
     if hub.store is None:
         raise FleetError("store", "Agents in terminals need the record.")
-    from gshtui.agents.fleet.assembly import make_fleet  # what no first screen needs
-    from gshtui.agents.fleet.programs import Programs
-    from gshtui.agents.fleet.terminals import Terminals
+    from gshtui.fleet.programs import Programs
+    from gshtui.fleet.terminals import Terminals
+    from gshtui.hub.fleet_assembly import make_fleet  # what no first screen needs
 
     store = hub.store
     visiting = "agents" not in hub.options.parts
@@ -31,7 +31,7 @@ async def start_fleet(hub: Hub) -> None:
 
     @functools.cache
     def mail() -> MailRoom:
-        from gshtui.agents.mail.room import MailRoom
+        from gshtui.fleet.mail.room import MailRoom
 
         made = MailRoom(
             hub.bus,
@@ -64,22 +64,22 @@ async def start_fleet(hub: Hub) -> None:
 
     @functools.cache
     def reach() -> Reach:
-        from gshtui.agents.terminal_tools.commands import reach_of
+        from gshtui.fleet.terminal_tools.commands import reach_of
 
         return reach_of(hub.settings, terminals, store.agents, programs=programs)
 
     def agents() -> list[AnyCommand]:
-        from gshtui.agents.fleet.commands import commands
+        from gshtui.fleet.commands import commands
 
         return commands(fleet, hub.ledger.entries)
 
     def letters() -> list[AnyCommand]:
-        from gshtui.agents.mail.commands import commands
+        from gshtui.fleet.mail.commands import commands
 
         return commands(mail().counter, store, mail())
 
     def typing() -> list[AnyCommand]:
-        from gshtui.agents.terminal_tools.commands import commands
+        from gshtui.fleet.terminal_tools.commands import commands
 
         return commands(reach(), hub.settings.context.max_tool_output_bytes)
 

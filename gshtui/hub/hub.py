@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from gshtui.agents.branch import BranchWatch
-from gshtui.agents.ledger import Ledger
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.hub import HubStarted, HubStopped, Noticed, PartFailed
 from gshtui.bus.faults import LoopFaults
@@ -20,23 +19,24 @@ from gshtui.commands.declaration import Caller, Invocation, Outcome
 from gshtui.commands.execute import run_parsed
 from gshtui.commands.language import parse
 from gshtui.commands.registry import Registry
+from gshtui.fleet.ledger import Ledger
 from gshtui.hub.lifecycle import Lifecycle
 from gshtui.hub.options import HubOptions
 from gshtui.system.tasks import end_all
 
 # What a part needs is imported where it starts: a command of one part loads nothing of the others.
 if TYPE_CHECKING:
-    from gshtui.agents.context.everywhere import Everywhere
-    from gshtui.agents.fleet.fleet import Fleet
     from gshtui.agents.journal import Journal
     from gshtui.agents.minds import Minds
-    from gshtui.agents.native.relay import Relay
     from gshtui.agents.observing import Observing
     from gshtui.agents.roster import Roster
     from gshtui.agents.sessions import Sessions
-    from gshtui.agents.shell_log.log import ShellLog
     from gshtui.commands.registry import AnyCommand
+    from gshtui.context.commands.everywhere import Everywhere
+    from gshtui.fleet.fleet import Fleet
+    from gshtui.fleet.native.relay import Relay
     from gshtui.guard.approval import Gate
+    from gshtui.shell.log.log import ShellLog
     from gshtui.store.messages import StoredMessage
     from gshtui.store.store import Store
 
@@ -220,7 +220,7 @@ class Hub:
         self.parts.stops_with("guard", self.gate.close)
 
     async def _start_socket(self) -> None:
-        from gshtui.agents.native.relay import open_relay
+        from gshtui.fleet.native.relay import open_relay
 
         answers = self.options.approvals == "ask" and not self.options.visiting
         self.relay = await open_relay(
@@ -269,13 +269,13 @@ class Hub:
         """The commands that need no part of the hub; the parts offer their own when they start."""
 
         def tools() -> list[AnyCommand]:
-            from gshtui.agents.tools.commands import commands
-            from gshtui.agents.tools.workspace import ToolConfig
+            from gshtui.tools.commands import commands
+            from gshtui.tools.workspace import ToolConfig
 
             return commands(ToolConfig.of(self.settings))
 
         def agents() -> list[AnyCommand]:
-            from gshtui.agents.commands import commands
+            from gshtui.fleet.agent_commands import commands
 
             return commands(
                 self.bus,
@@ -285,12 +285,12 @@ class Hub:
             )
 
         def natives() -> list[AnyCommand]:
-            from gshtui.agents.native.commands import commands
+            from gshtui.fleet.native.commands import commands
 
             return commands(self.bus)
 
         def programs() -> list[AnyCommand]:
-            from gshtui.agents.cli.commands import commands
+            from gshtui.programs.commands import commands
 
             return commands()
 
@@ -351,7 +351,7 @@ class Hub:
     def _make_contexts(self, minds: Minds) -> None:
         if self.store is None or self.observing is None:
             return
-        from gshtui.agents.context.making import make_contexts
+        from gshtui.agents.contexts import make_contexts
 
         contexts = self.contexts = make_contexts(
             self.bus, self.store, self.settings.context, minds,
@@ -361,7 +361,7 @@ class Hub:
         find = self.store.agent
 
         def cuts() -> list[AnyCommand]:
-            from gshtui.agents.context.commands import commands
+            from gshtui.context.commands.commands import commands
 
             return list(commands(contexts, find, self._agent_names))
 
@@ -371,6 +371,6 @@ class Hub:
     async def _context_facts(self, agent: str) -> dict[str, Any] | None:
         if self.contexts is None:
             return None
-        from gshtui.agents.context.facts import facts
+        from gshtui.context.commands.facts import facts
 
         return await facts(self.contexts, agent)

@@ -9,9 +9,9 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 
-from gshtui.agents.fleet.ports import FleetError
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.hub import PartFailed, PartStarted
+from gshtui.fleet.ports import FleetError
 from gshtui.providers.port import ProviderError
 from gshtui.shell.place import PlaceError
 from gshtui.store.errors import StoreError

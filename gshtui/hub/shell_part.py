@@ -19,7 +19,7 @@ async def start_shell(hub: Hub) -> None:
     if hub.store is None:
         raise StoreError("closed", "What runs in shells needs the record.")
     from gshtui.agents.observing import redactor
-    from gshtui.agents.shell_log.assembly import make_shell_log
+    from gshtui.shell.log.assembly import make_shell_log
 
     hub.shell_log = make_shell_log(
         hub.bus,
@@ -32,7 +32,7 @@ async def start_shell(hub: Hub) -> None:
     hub.parts.stops_with("shell", hub.shell_log.stop)
     await hub.shell_log.start()
     if hub.settings.shell.watch_files and hub.options.approvals == "ask" and not hub.options.visiting:
-        from gshtui.agents.shell_log.files import ProjectFiles
+        from gshtui.shell.log.files import ProjectFiles
 
         files = ProjectFiles(hub.bus, hub.store, hub.project)
         files.start()

@@ -11,9 +11,9 @@ import os
 import time
 from pathlib import Path
 
-from gshtui.agents.shell_log.log import ShellLog, Terms
 from gshtui.bus.bus import Bus
 from gshtui.guard.redaction import Redactor
+from gshtui.shell.log.log import ShellLog, Terms
 from gshtui.store.store import Store
 from tests.bench.figures import Report
 from tests.bench.place import Place

@@ -30,8 +30,8 @@ from gshtui.commands.declaration import Outcome
 from gshtui.commands.registry import Registry
 from gshtui.settings.load import load
 from gshtui.store.messages import StoredMessage
-from gshtui.ui.app import Workbench
-from gshtui.ui.port import Opening
+from gshtui.ui.kit.port import Opening
+from gshtui.ui.window.app import Workbench
 from tests.bench.material import END, START, answer, turns
 from tests.bench.watch import Watch
 

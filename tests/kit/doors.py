@@ -15,15 +15,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gshtui.agents.fleet.terminals import Terminals
-from gshtui.agents.terminal_tools.commands import commands
-from gshtui.agents.terminal_tools.reach import Reach
-from gshtui.agents.terminal_tools.shared import Shells
 from gshtui.bus.event import Event
 from gshtui.bus.events.fleet import MessageSubmitted
 from gshtui.bus.fleet import AgentRow, SpawnRequest
 from gshtui.bus.mail import Letter
 from gshtui.commands.declaration import Assessment, Caller, Command, CommandError, Invocation, Outcome
+from gshtui.fleet.terminal_tools.commands import commands
+from gshtui.fleet.terminal_tools.reach import Reach
+from gshtui.fleet.terminal_tools.shared import Shells
+from gshtui.fleet.terminals import Terminals
 from gshtui.tmux.server import TmuxServer
 from tests.kit import moody
 from tests.kit.mailroom import Mail, mail

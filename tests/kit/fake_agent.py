@@ -21,7 +21,7 @@ import time
 import tty
 from pathlib import Path
 
-from gshtui.agents.cli import report_hook
+from gshtui.programs import report_hook
 
 PASTE, PASTED = b"\x1b[200~", b"\x1b[201~"
 _STYLE = re.compile(r"\x1b\[[0-9;:]*m")

@@ -1,6 +1,6 @@
 """A hub for tests of the window: a real bus, commands that answer what they are told to, nothing behind it.
 
-It keeps the contract of `gshtui.ui.port.HubPort`; `said` holds every intent that the window published.
+It keeps the contract of `gshtui.ui.kit.port.HubPort`; `said` holds every intent that the window published.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub import HubStarted
-from gshtui.ui.port import Opening
+from gshtui.ui.kit.port import Opening
 
 
 @dataclass(frozen=True)

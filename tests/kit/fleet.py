@@ -13,12 +13,12 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gshtui.agents.fleet.fleet import Fleet
-from gshtui.agents.fleet.launch import CommandLines, Terms
-from gshtui.agents.fleet.ports import Place
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.fleet import AgentRow, SpawnRequest
+from gshtui.fleet.fleet import Fleet
+from gshtui.fleet.launch import CommandLines, Terms
+from gshtui.fleet.ports import Place
 from gshtui.store.store import Store
 from gshtui.tmux.server import TmuxServer
 from tests.kit.record import ROOT

@@ -11,7 +11,7 @@ import os
 import sys
 from pathlib import Path
 
-from gshtui.ui.first_frame import paint
+from gshtui.ui.window.first_frame import paint
 
 
 def main(what: str, file: str = "") -> int:
@@ -33,7 +33,7 @@ def main(what: str, file: str = "") -> int:
 
 def broken(frame: object) -> int:
     """A window with a fault in it, from `run` on."""
-    from gshtui.ui import app
+    from gshtui.ui.window import app
 
     class Faulty(app.Workbench):
         def on_ready(self) -> None:
@@ -49,8 +49,8 @@ def broken(frame: object) -> int:
 
 def window(frame: object, file: Path) -> int:
     """The real driver and the real input, on a fake hub."""
-    from gshtui.ui.driver import WorkbenchDriver, free_alt_digits
-    from gshtui.ui.widgets.prompt.input import PromptInput
+    from gshtui.ui.kit.textual.driver import WorkbenchDriver, free_alt_digits
+    from gshtui.ui.prompt.input import PromptInput
     from tests.kit.window import Window
 
     class Reporting(Window):

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gshtui.agents.fleet.terminals import Terminals
-from gshtui.agents.mail.commands import commands
-from gshtui.agents.mail.room import MailRoom
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import InterruptRequested
 from gshtui.bus.fleet import AgentRow, SpawnRequest
 from gshtui.bus.mail import Letter
 from gshtui.commands.declaration import Assessment, Caller, Command, Invocation, Outcome
+from gshtui.fleet.mail.commands import commands
+from gshtui.fleet.mail.room import MailRoom
+from gshtui.fleet.terminals import Terminals
 from gshtui.store.store import Store
 from gshtui.tmux.server import TmuxServer
 from tests.kit.office import Office

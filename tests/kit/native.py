@@ -14,14 +14,14 @@ from collections.abc import AsyncGenerator, Generator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from gshtui.agents.native.relay import Relay
-from gshtui.agents.native.spec import Spec, make_spec, write_spec
 from gshtui.bus import wire
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import PromptSubmitted
 from gshtui.bus.fleet import AgentRow, SpawnRequest
 from gshtui.bus.ids import new_id
+from gshtui.fleet.native.relay import Relay
+from gshtui.fleet.native.spec import Spec, make_spec, write_spec
 from gshtui.guard.approval import Gate
 from gshtui.guard.grants import NoGrants
 from gshtui.settings import paths

@@ -6,14 +6,14 @@ from collections.abc import Iterable
 
 from textual.color import Color
 
-from gshtui.ui.themes import GSH_DARK
-from gshtui.ui.widgets.transcript.chunk import Chunk
-from gshtui.ui.widgets.transcript.code import Highlighter
-from gshtui.ui.widgets.transcript.lines import Line
-from gshtui.ui.widgets.transcript.markdown import chunk_lines
-from gshtui.ui.widgets.transcript.page import Page
-from gshtui.ui.widgets.transcript.palette import palette
-from gshtui.ui.widgets.transcript.splitter import Splitter
+from gshtui.ui.kit.code import Highlighter
+from gshtui.ui.kit.lines import Line
+from gshtui.ui.kit.page import Page
+from gshtui.ui.kit.palette import palette
+from gshtui.ui.kit.themes import GSH_DARK
+from gshtui.ui.kit.transcript.chunk import Chunk
+from gshtui.ui.kit.transcript.markdown import chunk_lines
+from gshtui.ui.kit.transcript.splitter import Splitter
 
 
 def page(width: int = 60, *languages: str) -> Page:

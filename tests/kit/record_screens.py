@@ -22,9 +22,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gshtui.agents.cli import hooks, launch, spool
-from gshtui.agents.cli.profile import load
-from gshtui.agents.cli.screen import plain
+from gshtui.programs import hooks, launch, spool
+from gshtui.programs.profile import load
+from gshtui.programs.screen import plain
 from gshtui.tmux.server import TmuxServer
 from tests.kit.loopback.apis import loopback
 from tests.kit.real_programs import FOLDER, PROGRAMS

@@ -1,6 +1,7 @@
 """A context service as recorded: requests, their blocks and texts, cuts with receipts; it notes what is done.
 
-It keeps the contract of `gshtui.ui.context_port.Contexts` in memory, with a pinned clock; `done` holds every act.
+It keeps the contract of `gshtui.ui.context.context_port.Contexts` in memory, with a pinned clock; `done` holds every
+act.
 """
 
 from __future__ import annotations

@@ -16,10 +16,10 @@ from gshtui.bus.context import Task
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import PromptQueued, TextDelta, TurnStarted
 from gshtui.bus.events.context import SummaryProposed, TasksChanged
-from gshtui.ui.messages import OpenTerminal
-from gshtui.ui.widgets.prompt.completion import Candidate
-from gshtui.ui.widgets.prompt.popup import CompletionPopup
-from gshtui.ui.widgets.transcript.transcript import Transcript
+from gshtui.ui.kit.messages import OpenTerminal
+from gshtui.ui.kit.transcript.transcript import Transcript
+from gshtui.ui.prompt.completion import Candidate
+from gshtui.ui.prompt.popup import CompletionPopup
 from tests.kit import recorded, recorded_shell
 from tests.kit.fake_hub import Answer
 from tests.kit.recorded_contexts import COMPACTED, RecordedContexts

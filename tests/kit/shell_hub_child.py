@@ -12,11 +12,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from gshtui.agents.shell_log.log import ShellLog, Terms
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.shell import ShellRecorded
 from gshtui.settings import paths
+from gshtui.shell.log.log import ShellLog, Terms
 from gshtui.store.store import Store
 
 EVERY = 500

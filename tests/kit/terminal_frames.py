@@ -13,7 +13,7 @@ from typing import Any
 from gshtui.bus.fleet import AgentRow
 from gshtui.tmux.frames import Frame
 from gshtui.tmux.panes import PaneInfo
-from gshtui.ui.terminals import Terminal, Terminals, Watching
+from gshtui.ui.terminal.terminals import Terminal, Terminals, Watching
 from tests.kit.window import NOW, Window
 
 WORKING = (

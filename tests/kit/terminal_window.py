@@ -17,9 +17,9 @@ from textual.pilot import Pilot
 from gshtui.bus.fleet import AgentRow
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.server import TmuxServer
-from gshtui.ui.messages import OpenTerminal
-from gshtui.ui.panes.terminal import TerminalPane
-from gshtui.ui.widgets.terminal.view import TerminalView
+from gshtui.ui.kit.messages import OpenTerminal
+from gshtui.ui.terminal.terminal import TerminalPane
+from gshtui.ui.terminal.view import TerminalView
 from tests.kit.tmux import DEADLINE
 from tests.kit.window import NOW, Window
 

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gshtui.agents.cli.front import front
-from gshtui.agents.fleet.terminals import Terminals
-from gshtui.agents.terminal_tools.commands import commands
-from gshtui.agents.terminal_tools.reach import Reach
-from gshtui.agents.terminal_tools.shared import Shells
 from gshtui.bus.fleet import AgentRow
 from gshtui.commands.declaration import Assessment, Caller, Command, Invocation, Outcome
+from gshtui.fleet.terminal_tools.commands import commands
+from gshtui.fleet.terminal_tools.reach import Reach
+from gshtui.fleet.terminal_tools.shared import Shells
+from gshtui.fleet.terminals import Terminals
+from gshtui.programs.front import front
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.server import TmuxServer
 from tests.kit.tmux import eventually, screen

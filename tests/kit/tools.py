@@ -9,10 +9,10 @@ from typing import Any
 
 import psutil
 
-from gshtui.agents.tools.commands import commands
-from gshtui.agents.tools.workspace import ToolConfig
 from gshtui.bus.ids import new_id
 from gshtui.commands.declaration import Assessment, Caller, Command, Invocation, Outcome
+from gshtui.tools.commands import commands
+from gshtui.tools.workspace import ToolConfig
 
 
 @dataclass

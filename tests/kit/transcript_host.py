@@ -9,9 +9,9 @@ from typing import Any
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
-from gshtui.ui.themes import OURS
-from gshtui.ui.widgets.transcript.entries import Entry
-from gshtui.ui.widgets.transcript.transcript import Transcript
+from gshtui.ui.kit.themes import OURS
+from gshtui.ui.kit.transcript.entries import Entry
+from gshtui.ui.kit.transcript.transcript import Transcript
 
 STYLES = Path(__file__).parents[2] / "styles"
 

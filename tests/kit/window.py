@@ -12,11 +12,11 @@ from typing import Any
 from textual.widget import Widget
 
 from gshtui.bus.event import Event
-from gshtui.ui.app import Workbench
-from gshtui.ui.panes.conversation import ConversationPane
-from gshtui.ui.parts import Centre
-from gshtui.ui.port import HubPort, Opening
-from gshtui.ui.widgets.prompt.prompt_area import PromptArea
+from gshtui.ui.conversation.conversation import ConversationPane
+from gshtui.ui.kit.port import HubPort, Opening
+from gshtui.ui.window.app import Workbench
+from gshtui.ui.window.parts import Centre
+from gshtui.ui.window.prompt_area import PromptArea
 from tests.kit.fake_hub import Answer, FakeHub
 
 NOW = 1_800_000_000.0

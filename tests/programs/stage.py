@@ -16,15 +16,15 @@ from typing import Any, TypeVar
 
 import pytest
 
-from gshtui.agents.cli import profile as profiles
-from gshtui.agents.cli.reading import read
-from gshtui.agents.cli.screen import plain
-from gshtui.agents.fleet.fleet import Fleet
 from gshtui.bus.fleet import AgentRow, SpawnRequest
 from gshtui.commands.declaration import Caller, CommandError, Outcome
 from gshtui.commands.execute import run_parsed
+from gshtui.fleet.fleet import Fleet
 from gshtui.hub.hub import Hub
 from gshtui.hub.options import HubOptions
+from gshtui.programs import profile as profiles
+from gshtui.programs.reading import read
+from gshtui.programs.screen import plain
 from gshtui.settings.load import load
 from gshtui.tmux.server import TmuxServer
 from tests.kit.configuration import made_project

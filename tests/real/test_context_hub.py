@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from gshtui.agents.context.everywhere import Everywhere
 from gshtui.bus.events.agent import PromptSubmitted, TurnFinished
 from gshtui.bus.events.context import ContextCut, CutUndone, OutputTruncated, SummaryAnswered, SummaryProposed
 from gshtui.bus.ids import new_id
+from gshtui.context.commands.everywhere import Everywhere
 from gshtui.context.views import ContextError
 from gshtui.hub.hub import Hub
 from gshtui.hub.options import HubOptions

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from gshtui.settings.paths import state_dir
-from gshtui.ui import first_frame, frames, remembered, simple_frame
-from gshtui.ui.layout import Layout
-from gshtui.ui.remembered import Remembered
+from gshtui.ui.kit.layout import Layout
+from gshtui.ui.window import first_frame, frames, remembered, simple_frame
+from gshtui.ui.window.remembered import Remembered
 from tests.kit.pty_child import ROOT, PtyChild, frame_child
 
 ENTER, LEAVE = b"\x1b[?1049h", b"\x1b[?1049l"

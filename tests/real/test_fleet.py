@@ -12,14 +12,14 @@ from pathlib import Path
 import psutil
 import pytest
 
-from gshtui.agents.cli import hooks
-from gshtui.agents.cli.profile import load
-from gshtui.agents.fleet import process
-from gshtui.agents.fleet.ports import FleetError
 from gshtui.bus.events.agent import PromptSubmitted
 from gshtui.bus.events.fleet import AgentEnded, AgentKilled, AgentRestored, AgentSpawned, AgentSpawnFailed
 from gshtui.bus.events.hub import Noticed
 from gshtui.bus.fleet import AgentRow, SpawnRequest
+from gshtui.fleet import process
+from gshtui.fleet.ports import FleetError
+from gshtui.programs import hooks
+from gshtui.programs.profile import load
 from gshtui.store.store import Store
 from gshtui.tmux.ladder import Ladder
 from tests.kit.fleet import Yard, cli, echo, shows, status

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.tmux
 STARTS = """
 import asyncio, json, resource, sys
 from pathlib import Path
-from gshtui.agents.fleet.ports import FleetError
+from gshtui.fleet.ports import FleetError
 from gshtui.tmux.server import TmuxServer
 from tests.kit.fleet import Yard, cli, echo, shows
 from tests.kit.tmux import eventually

@@ -6,7 +6,7 @@ import asyncio
 
 import psutil
 
-from gshtui.agents.fleet import process
+from gshtui.fleet import process
 from tests.kit.tmux import eventually
 
 

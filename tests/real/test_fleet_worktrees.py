@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.agents.fleet.ports import FleetError
-from gshtui.agents.worktrees.consent import by_gate
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested
 from gshtui.bus.fleet import SpawnRequest
+from gshtui.fleet.ports import FleetError
 from gshtui.guard.approval import Gate
 from gshtui.guard.grants import NoGrants
+from gshtui.tools.worktrees.consent import by_gate
 from tests.kit.fleet import Yard, echo, shows
 from tests.kit.tmux import private_server
 from tests.real.test_worktrees import project

@@ -12,8 +12,6 @@ from typing import Any
 
 import pytest
 
-from gshtui.agents.mail.carriers import Carriers
-from gshtui.agents.shell_log.hosts import Shells
 from gshtui.bus import wire
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import PromptSubmitted, TurnFinished
@@ -22,11 +20,13 @@ from gshtui.bus.events.shell import ShellCommandStarted, ShellRecorded
 from gshtui.bus.ids import new_id
 from gshtui.bus.mail import Letter
 from gshtui.bus.wire import EVENT_TYPES
+from gshtui.fleet.mail.carriers import Carriers
 from gshtui.hub import agents_part, fleet_part, shell_part
 from gshtui.hub.hub import Hub
 from gshtui.hub.options import HubOptions
 from gshtui.settings.load import load
 from gshtui.shell.connection import Connection
+from gshtui.shell.log.hosts import Shells
 from gshtui.system import tasks
 from tests.kit.home import Home
 from tests.kit.samples import sample

@@ -10,11 +10,11 @@ from textual.pilot import Pilot
 
 from gshtui.bus.events.agent import PromptSubmitted, TurnFinished
 from gshtui.bus.events.context import CutUndone
-from gshtui.ui.app import Workbench
-from gshtui.ui.panes.inspector import InspectorPane
-from gshtui.ui.panes.timeline import TimelinePane
-from gshtui.ui.port import HubPort, Opening
-from gshtui.ui.screens.receipt import ReceiptScreen
+from gshtui.ui.context.inspector import InspectorPane
+from gshtui.ui.context.receipt import ReceiptScreen
+from gshtui.ui.context.timeline import TimelinePane
+from gshtui.ui.kit.port import HubPort, Opening
+from gshtui.ui.window.app import Workbench
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Call, Say, Spent
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.agents.mail import limits
 from gshtui.bus.events.agent import PromptSubmitted, TurnStarted
 from gshtui.bus.events.fleet import MessageEditRequested, MessageHoldRequested
 from gshtui.bus.ids import new_id
 from gshtui.bus.mail import Letter
 from gshtui.commands.declaration import CommandError
+from gshtui.fleet.mail import limits
 from tests.kit.home import Home
 from tests.kit.mailroom import mail
 from tests.kit.scripted import Hang

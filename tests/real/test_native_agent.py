@@ -9,7 +9,6 @@ from pathlib import Path
 
 import msgspec
 
-from gshtui.agents.native.spec import write_spec
 from gshtui.bus.events.agent import (
     AgentAdded,
     AgentStatusChanged,
@@ -24,6 +23,7 @@ from gshtui.bus.events.agent import (
 )
 from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.session import SessionOpened
+from gshtui.fleet.native.spec import write_spec
 from gshtui.settings import paths
 from gshtui.store.store import Store
 from tests.kit.command import environment, gsh
@@ -223,7 +223,7 @@ async def test_a_folder_that_is_gone_and_a_model_that_is_not_there(tmp_path: Pat
 FILLED = """
 import resource, signal, sys
 from pathlib import Path
-from gshtui.agents.native.run import run_agent
+from gshtui.headless.agent_process import run_agent
 
 def fill(*_):
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from gshtui.agents.tools import stored_output
 from gshtui.bus.messages import user_message
 from gshtui.bus.shell import ShellNote, ShellRecord
 from gshtui.commands.declaration import Caller, CommandError, Invocation, Outcome, UsageError
@@ -17,6 +16,7 @@ from gshtui.commands.language import validate
 from gshtui.context.retrieval.commands import commands
 from gshtui.store.log.writing import LogFile
 from gshtui.store.store import Store
+from gshtui.tools import stored_output
 from tests.kit.record import opened
 
 NOW = time.time()

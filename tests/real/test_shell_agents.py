@@ -6,8 +6,6 @@ import contextlib
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
-from gshtui.agents.shell_log.log import ShellLog, Terms
-from gshtui.agents.shell_log.own_shells import OwnShells
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import ToolFinished, ToolOutput, ToolStarted
@@ -16,6 +14,8 @@ from gshtui.bus.events.shell import ShellRecorded
 from gshtui.bus.messages import ResultStatus
 from gshtui.bus.shell import ShellRecord
 from gshtui.settings import paths
+from gshtui.shell.log.log import ShellLog, Terms
+from gshtui.shell.log.own_shells import OwnShells
 from gshtui.store.store import Store
 from tests.kit.tmux import eventually
 

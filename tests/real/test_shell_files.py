@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from gshtui.agents.shell_log.files import ProjectFiles
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.shell import FileChange, FilesChanged
 from gshtui.shell import files
 from gshtui.shell.files import NAMED, FileWatch, refusal, sifted
 from gshtui.shell.folders import look
+from gshtui.shell.log.files import ProjectFiles
 from gshtui.store.store import Store
 from tests.kit.home import Home
 

@@ -16,8 +16,6 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.agents.shell_log.assembly import make_shell_log
-from gshtui.agents.shell_log.log import ShellLog, Terms
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub import Noticed
@@ -27,6 +25,8 @@ from gshtui.settings import paths
 from gshtui.settings.load import load
 from gshtui.shell import listener as listener_module
 from gshtui.shell import options
+from gshtui.shell.log.assembly import make_shell_log
+from gshtui.shell.log.log import ShellLog, Terms
 from gshtui.shell.peer import Peer
 from gshtui.shell.place import shells_socket
 from gshtui.store.store import Store

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.agents.shell_log.log import ShellLog, Terms
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.shell import ShellRecorded
 from gshtui.bus.shell import ShellRecord
 from gshtui.settings import paths
+from gshtui.shell.log.log import ShellLog, Terms
 from gshtui.shell.printed import Habit, printed
 from gshtui.store.store import Store
 from gshtui.tmux.server import TmuxServer

@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any, cast
 
-from gshtui.agents.shell_log.intake import Intake
-from gshtui.agents.shell_log.spooling import Spooling
+from gshtui.shell.log.intake import Intake
+from gshtui.shell.log.spooling import Spooling
 from gshtui.shell.pairing import Said
 
 _TRY = """

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.agents.shell_log.log import LOOK_EVERY
 from gshtui.hub.hub import Hub
 from gshtui.hub.options import HubOptions
 from gshtui.settings import paths
 from gshtui.settings.load import load
 from gshtui.shell import place
+from gshtui.shell.log.log import LOOK_EVERY
 from tests.kit.tmux import eventually
 
 

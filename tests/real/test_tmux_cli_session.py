@@ -13,12 +13,12 @@ import msgspec
 import psutil
 import pytest
 
-from gshtui.agents.cli import profile as profiles
-from gshtui.agents.cli.session import CliSession, SessionError
-from gshtui.agents.cli.spool import VARIABLE, Feed, open_spool
-from gshtui.agents.cli.status import Known
-from gshtui.agents.cli.watch import CliStatus
 from gshtui.bus.fleet import AgentRow
+from gshtui.programs import profile as profiles
+from gshtui.programs.session import CliSession, SessionError
+from gshtui.programs.spool import VARIABLE, Feed, open_spool
+from gshtui.programs.status import Known
+from gshtui.programs.watch import CliStatus
 from gshtui.tmux.processes import living
 from gshtui.tmux.server import TmuxServer
 from tests.kit.tmux import screen, shows, tmux

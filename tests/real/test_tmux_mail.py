@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.agents.fleet.ports import FleetError
-from gshtui.agents.fleet.post import TerminalPost
 from gshtui.bus.events.agent import AgentStatusChanged, TurnStarted
 from gshtui.bus.events.fleet import AgentEnded
+from gshtui.fleet.ports import FleetError
+from gshtui.fleet.post import TerminalPost
 from gshtui.tmux.server import TmuxServer
 from tests.kit.home import Home
 from tests.kit.mailroom import mail

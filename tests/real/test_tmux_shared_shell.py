@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.agents.terminal_tools.shared import Shells
 from gshtui.commands.declaration import CommandError
+from gshtui.fleet.terminal_tools.shared import Shells
 from gshtui.tmux.server import TmuxServer
 from tests.kit.home import Home
 from tests.kit.terminals import Desk

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.agents.tools.workspace import ToolConfig
 from gshtui.commands.declaration import CommandError, Effect
+from gshtui.tools.workspace import ToolConfig
 from tests.kit.markers import cut_of
 from tests.kit.tools import Tools, living
 

@@ -12,9 +12,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gshtui.agents.toolbox import Ground, Toolbox
-from gshtui.agents.tools import stored_output
-from gshtui.agents.tools.commands import commands
-from gshtui.agents.tools.workspace import ToolConfig
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested
@@ -26,6 +23,9 @@ from gshtui.guard.approval import Gate
 from gshtui.guard.grants import NoGrants
 from gshtui.store.errors import StoreError
 from gshtui.text.shorten import least
+from gshtui.tools import stored_output
+from gshtui.tools.commands import commands
+from gshtui.tools.workspace import ToolConfig
 from tests.kit.markers import MARKER, cut_of
 from tests.kit.scripted import Recorder
 

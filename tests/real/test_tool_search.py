@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.agents.tools.workspace import ToolConfig
 from gshtui.commands.declaration import CommandError
+from gshtui.tools.workspace import ToolConfig
 from tests.kit.tools import Tools
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.agents.tools.git import git
-from gshtui.agents.tools.project import find_project
 from gshtui.commands.declaration import CommandError, Effect
+from gshtui.tools.git import git
+from gshtui.tools.project import find_project
 from tests.kit.home import Home
 from tests.kit.tools import Tools
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.agents.tools import files
 from gshtui.commands.declaration import CommandError, Effect
+from gshtui.tools import files
 from tests.kit.tools import Tools
 
 

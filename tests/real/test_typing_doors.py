@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.agents.cli.pane_view import Trouble
 from gshtui.bus.fleet import AgentRow
+from gshtui.programs.pane_view import Trouble
 from gshtui.tmux.server import TmuxServer
 from tests.kit.doors import MAIL, Doors, doors
 from tests.kit.tmux import eventually, person, screen, shows, tmux

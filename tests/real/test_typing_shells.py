@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.agents.fleet.fleet import Fleet
-from gshtui.agents.fleet.launch import CommandLines, Terms
-from gshtui.agents.fleet.ports import Place
-from gshtui.agents.fleet.post import TerminalPost
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent import AgentStatusChanged
 from gshtui.bus.fleet import AgentRow, SpawnRequest
+from gshtui.fleet.fleet import Fleet
+from gshtui.fleet.launch import CommandLines, Terms
+from gshtui.fleet.ports import Place
+from gshtui.fleet.post import TerminalPost
 from gshtui.tmux.server import TmuxServer
 from tests.kit.mailroom import Mail, mail
 from tests.kit.tmux import shows, tmux

@@ -8,10 +8,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gshtui.agents.cli.profile import Text
-from gshtui.agents.cli.session import CliSession, SessionError
-from gshtui.agents.fleet.programs import Programs
 from gshtui.commands.declaration import CommandError
+from gshtui.fleet.programs import Programs
+from gshtui.programs.profile import Text
+from gshtui.programs.session import CliSession, SessionError
 from gshtui.tmux.server import TmuxServer
 from tests.kit.doors import Doors, doors
 from tests.kit.tmux import eventually, screen, shows, tmux

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.agents.tools.workspace import ToolConfig
-from gshtui.agents.worktrees.create import create_worktree
-from gshtui.agents.worktrees.state import unsaved
 from gshtui.commands.declaration import CommandError, Effect
+from gshtui.tools.workspace import ToolConfig
+from gshtui.tools.worktrees.create import create_worktree
+from gshtui.tools.worktrees.state import unsaved
 from tests.kit.home import Home
 from tests.kit.tools import Tools
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gshtui.ui.palette import Listed
+from gshtui.ui.window.palette import Listed
 from tests.kit.fake_hub import Answer
 from tests.ui.test_agents_pane import Listening, settled
 

@@ -9,11 +9,11 @@ from textual.widgets import OptionList
 
 from gshtui.bus.events.agent import InterruptRequested, TurnStarted
 from gshtui.commands.declaration import CommandError
-from gshtui.ui.messages import OpenTerminal
-from gshtui.ui.panes.agents import AgentsPane
-from gshtui.ui.screens.confirm import ConfirmScreen
-from gshtui.ui.screens.picker import Picker
-from gshtui.ui.screens.words import WordsScreen
+from gshtui.ui.agents.agents import AgentsPane
+from gshtui.ui.kit.confirm import ConfirmScreen
+from gshtui.ui.kit.messages import OpenTerminal
+from gshtui.ui.kit.picker import Picker
+from gshtui.ui.kit.words import WordsScreen
 from tests.kit import recorded
 from tests.kit.fake_hub import Answer
 from tests.kit.keyboard import Keyboard

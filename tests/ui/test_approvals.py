@@ -15,10 +15,10 @@ from textual.widgets import Static
 from gshtui.bus.events.agent import PromptSubmitted
 from gshtui.bus.events.approval import ApprovalAnswered, ApprovalSettled
 from gshtui.guard.answer_keys import HAND, PAUSE, READ
-from gshtui.ui.panes.answers import Answers
-from gshtui.ui.panes.approvals import ApprovalsPane
-from gshtui.ui.panes.question_view import QuestionView
-from gshtui.ui.panes.reason import ReasonInput
+from gshtui.ui.approvals.answers import Answers
+from gshtui.ui.approvals.approvals import ApprovalsPane
+from gshtui.ui.approvals.question_view import QuestionView
+from gshtui.ui.approvals.reason import ReasonInput
 from tests.kit.keyboard import LONG, Keyboard
 from tests.kit.prompt_host import PromptHost, question
 

@@ -12,8 +12,8 @@ import pytest
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import PromptSubmitted, TextDelta
 from gshtui.bus.events.hub import HubStarted, Noticed, PartFailed, SubscriberFailed
-from gshtui.ui.bridge import Bridge, NotReady
-from gshtui.ui.port import HubPort, Opening
+from gshtui.ui.kit.bridge import Bridge, NotReady
+from gshtui.ui.kit.port import HubPort, Opening
 from tests.kit.fake_hub import Answer, FakeHub
 from tests.kit.window import Window
 

@@ -9,9 +9,9 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 
 from gshtui.bus.events.agent import AgentAdded, TextDelta, TurnStarted
-from gshtui.ui.compositor import PieceCompositor, PiecesUpdate
-from gshtui.ui.screens.help import HelpScreen
-from gshtui.ui.widgets.transcript.transcript import Transcript
+from gshtui.ui.kit.textual.compositor import PieceCompositor, PiecesUpdate
+from gshtui.ui.kit.transcript.transcript import Transcript
+from gshtui.ui.window.help import HelpScreen
 from tests.kit.cells import Cells
 from tests.kit.window import Window
 

@@ -17,9 +17,9 @@ from gshtui.bus.events.session import SessionOpened
 from gshtui.bus.events.shell import InputCommandFinished, InputCommandPrinted, InputCommandStarted
 from gshtui.bus.messages import Message, Text, ToolCall, ToolResult
 from gshtui.bus.shell import Ran, ShellRecord
-from gshtui.ui.consumer import EventConsumer
-from gshtui.ui.panes.conversation import PAGE, ConversationPane
-from gshtui.ui.themes import OURS
+from gshtui.ui.conversation.conversation import PAGE, ConversationPane
+from gshtui.ui.kit.consumer import EventConsumer
+from gshtui.ui.kit.themes import OURS
 from tests.kit.transcript_host import STYLES, rows, settled
 
 

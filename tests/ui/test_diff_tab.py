@@ -7,10 +7,10 @@ from typing import Any
 from textual.widgets import OptionList, Select
 
 from gshtui.commands.declaration import CommandError
-from gshtui.ui.panes.diff import DiffPane
-from gshtui.ui.screens.confirm import ConfirmScreen
-from gshtui.ui.screens.spawn import SpawnScreen
-from gshtui.ui.screens.worktrees import WorktreesScreen
+from gshtui.ui.agents.spawn import SpawnScreen
+from gshtui.ui.changes.diff import DiffPane
+from gshtui.ui.changes.worktrees import WorktreesScreen
+from gshtui.ui.kit.confirm import ConfirmScreen
 from tests.kit import recorded
 from tests.kit.fake_hub import Answer
 from tests.kit.keyboard import Keyboard

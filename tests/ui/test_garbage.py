@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from gshtui.ui import garbage
-from gshtui.ui.garbage import Garbage
+from gshtui.ui.kit import garbage
+from gshtui.ui.kit.garbage import Garbage
 
 
 class Cycle:

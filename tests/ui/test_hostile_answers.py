@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.ui.widgets.transcript.entries import Answer
+from gshtui.ui.kit.transcript.entries import Answer
 from tests.kit.tools import Tools
 from tests.kit.transcript_host import TranscriptHost, settled
 

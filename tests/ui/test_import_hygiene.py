@@ -15,8 +15,8 @@ ALSO_NOT = ("pygments.lexers", "markdown_it", "psutil", "watchfiles", "tomlkit",
 PROGRAM = """
 import asyncio, json, sys
 from pathlib import Path
-from gshtui.ui.app import Workbench
-from gshtui.ui.port import Opening
+from gshtui.ui.window.app import Workbench
+from gshtui.ui.kit.port import Opening
 
 loaded = []
 
@@ -36,7 +36,7 @@ json.dump(loaded, sys.stdout)
 PAINT = """
 import json, sys
 before = set(sys.modules)
-import gshtui.ui.first_frame
+import gshtui.ui.window.first_frame
 json.dump(sorted(set(sys.modules) - before), sys.stdout)
 """
 
@@ -59,4 +59,5 @@ def test_nothing_heavy_is_loaded_at_the_first_frame() -> None:
 
 def test_painting_the_first_frame_loads_next_to_nothing() -> None:
     loaded = modules(PAINT)
-    assert set(loaded) <= {"gshtui", "gshtui.ui", "gshtui.ui.first_frame", "termios", "zlib", "atexit"}
+    ours = {"gshtui", "gshtui.ui", "gshtui.ui.window", "gshtui.ui.window.first_frame"}
+    assert set(loaded) <= {*ours, "termios", "zlib", "atexit"}

@@ -10,11 +10,11 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent import TextDelta
 from gshtui.bus.events.context import BlockPinned
 from gshtui.context.views import ContextError
-from gshtui.ui.panes.inspector import InspectorPane
-from gshtui.ui.screens.picker import Picker
-from gshtui.ui.screens.receipt import ReceiptScreen
-from gshtui.ui.screens.text import TextScreen
-from gshtui.ui.screens.tune import TuneScreen
+from gshtui.ui.context.inspector import InspectorPane
+from gshtui.ui.context.receipt import ReceiptScreen
+from gshtui.ui.context.tune import TuneScreen
+from gshtui.ui.kit.picker import Picker
+from gshtui.ui.kit.transcript.text_screen import TextScreen
 from tests.kit import recorded
 from tests.kit.fake_hub import Answer
 from tests.kit.recorded_contexts import AGENTS, FAILED, PROMPT, RecordedContexts

@@ -21,8 +21,8 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.hub import FaultReported, Noticed, SubscriberFailed
 from gshtui.bus.wire import EVENT_TYPES
 from gshtui.system.faults import Fault
-from gshtui.ui import isolation
-from gshtui.ui.steady import SteadyApp
+from gshtui.ui.kit.steady import SteadyApp
+from gshtui.ui.kit.textual import isolation
 from tests.kit import faulty, recorded
 from tests.kit.home import Home
 from tests.kit.samples import sample

@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.selection import SELECT_ALL
 from textual.widgets import Static
 
-from gshtui.ui.widgets.body import Body
+from gshtui.ui.kit.body import Body
 
 STYLES = ("", "$primary", "bold $warning", "on $primary 18%", "underline")
 WORDS = ("agent", "日本語", "● thinking", "", "a much longer line that is cut by whoever draws it", "x")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from gshtui.ui.widgets.prompt.files import FileIndex, FileSource
-from gshtui.ui.widgets.prompt.sources import AgentSource, CommandSource
+from gshtui.ui.prompt.files import FileIndex, FileSource
+from gshtui.ui.prompt.sources import AgentSource, CommandSource
 from tests.kit.prompt_host import PromptHost
 
 

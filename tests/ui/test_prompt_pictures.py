@@ -6,7 +6,7 @@ import pytest
 from textual import events
 
 from gshtui.bus.events.agent import AgentStatusChanged, PromptQueued, TurnStarted
-from gshtui.ui.widgets.prompt.completion import Candidate
+from gshtui.ui.prompt.completion import Candidate
 from tests.kit.prompt_host import PromptHost, question
 from tests.kit.snapshots import Snap, snap
 

@@ -16,11 +16,11 @@ from gshtui.bus.messages import Message, Text
 from gshtui.bus.shell import ShellRecord
 from gshtui.bus.shell_rows import Filter, Row, Span
 from gshtui.store.errors import StoreError
-from gshtui.ui.panes.shell import ShellPane
-from gshtui.ui.screens.picker import Picker
-from gshtui.ui.screens.shell_record import RecordScreen
-from gshtui.ui.screens.words import WordsScreen
-from gshtui.ui.widgets.prompt.area import FoldingArea
+from gshtui.ui.kit.area import FoldingArea
+from gshtui.ui.kit.picker import Picker
+from gshtui.ui.kit.words import WordsScreen
+from gshtui.ui.shell.shell import ShellPane
+from gshtui.ui.shell.shell_record import RecordScreen
 from tests.kit import recorded, recorded_shell
 from tests.kit.recorded_contexts import RecordedContexts
 from tests.kit.recorded_shell import EARLIER, FakeRecord, ran
@@ -367,7 +367,7 @@ async def test_the_wheel_scrolls_and_the_end_follows_again() -> None:
 
 @pytest.mark.parametrize("width", [26, 60, 96, 200])
 async def test_rows_fit_their_width(width: int) -> None:
-    from gshtui.ui.widgets.shell_log.rows import Place, heading, row_segments
+    from gshtui.ui.shell.rows import Place, heading, row_segments
 
     async with opened(FakeRecord(), size=(200, 50)) as (pilot, app, pane):
         app.feed(*recorded_shell.SHELLS)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.ui import stylesheets
+from gshtui.ui.kit import stylesheets
 from tests.kit import recorded
 from tests.kit.window import Window
 

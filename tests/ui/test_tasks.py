@@ -7,7 +7,7 @@ import pytest
 from gshtui.bus.context import Task
 from gshtui.bus.events.context import TasksChanged
 from gshtui.bus.events.session import SessionOpened
-from gshtui.ui.panes.tasks_state import TasksState, reduce
+from gshtui.ui.prompt.tasks_state import TasksState, reduce
 from tests.kit.prompt_host import PromptHost
 from tests.kit.snapshots import Snap, snap
 

@@ -8,12 +8,12 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent import ContextAssembled
 from gshtui.bus.events.context import ContextCut, SummaryAnswered, SummaryProposed
 from gshtui.bus.events.session import SessionOpened
-from gshtui.ui.panes.agents import AgentsPane
-from gshtui.ui.panes.context import ContextPane
-from gshtui.ui.panes.summaries import SummariesPane
-from gshtui.ui.panes.timeline import TimelinePane
-from gshtui.ui.screens.receipt import ReceiptScreen
-from gshtui.ui.screens.summary import SummaryScreen
+from gshtui.ui.agents.agents import AgentsPane
+from gshtui.ui.context.context import ContextPane
+from gshtui.ui.context.receipt import ReceiptScreen
+from gshtui.ui.context.summaries import SummariesPane
+from gshtui.ui.context.summary import SummaryScreen
+from gshtui.ui.context.timeline import TimelinePane
 from tests.kit import recorded
 from tests.kit.keyboard import Keyboard
 from tests.kit.recorded_contexts import COMPACTED, PRUNED, RecordedContexts

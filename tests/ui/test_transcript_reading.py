@@ -9,10 +9,10 @@ from textual.geometry import Offset, Region
 from textual.selection import SELECT_ALL
 from textual.widgets import Static
 
-from gshtui.ui.widgets.transcript.bar import Bar
-from gshtui.ui.widgets.transcript.cache import LINES
-from gshtui.ui.widgets.transcript.entries import Answer, Entry, Notice, Prompt, Thought, Tool
-from gshtui.ui.widgets.transcript.lines import Line
+from gshtui.ui.kit.lines import Line
+from gshtui.ui.kit.transcript.bar import Bar
+from gshtui.ui.kit.transcript.cache import LINES
+from gshtui.ui.kit.transcript.entries import Answer, Entry, Notice, Prompt, Thought, Tool
 from tests.kit.transcript_host import TranscriptHost, rows, settled
 
 DIFF = "--- a/x.py\n+++ b/x.py\n@@ -1,2 +1,2 @@\n same\n-old\n+new\n"
@@ -345,7 +345,7 @@ async def test_what_cannot_be_drawn_is_shown_plain(monkeypatch: pytest.MonkeyPat
 
     app = TranscriptHost([Answer("a", "before\n\n```python\nx = [1\n```\n\nafter")])
     async with app.run_test(size=(60, 10)) as pilot:
-        monkeypatch.setattr("gshtui.ui.widgets.transcript.code.Highlighter.lines", broken)
+        monkeypatch.setattr("gshtui.ui.kit.code.Highlighter.lines", broken)
         await settled(pilot, app.transcript)
         assert [row for row in rows(app.transcript) if row] == [
             "before",

@@ -22,12 +22,12 @@ from gshtui.bus.events.hub import Noticed, PartFailed, QuitRequested
 from gshtui.bus.events.session import SessionChangeRequested, SessionOpened, SessionTitled
 from gshtui.bus.events.shell import InputCommandStarted
 from gshtui.commands.declaration import CommandError, UsageError
-from gshtui.ui.layout import CHAT
-from gshtui.ui.screens.help import HelpScreen
-from gshtui.ui.screens.models import ModelsScreen
-from gshtui.ui.screens.sessions import SessionsScreen
-from gshtui.ui.screens.text import TextScreen
-from gshtui.ui.widgets.offer import Offer
+from gshtui.ui.kit.layout import CHAT
+from gshtui.ui.kit.transcript.text_screen import TextScreen
+from gshtui.ui.window.help import HelpScreen
+from gshtui.ui.window.models import ModelsScreen
+from gshtui.ui.window.offer import Offer
+from gshtui.ui.window.sessions import SessionsScreen
 from tests.kit.fake_hub import Answer, FakeHub
 from tests.kit.window import NOW, Window
 
@@ -501,7 +501,7 @@ async def test_keys_are_remapped_and_mistakes_are_said() -> None:
 
 
 async def test_sleep_is_refused_where_no_shell_could_wake_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gshtui.ui.handoff.has_job_control", lambda: False)
+    monkeypatch.setattr("gshtui.ui.kit.handoff.has_job_control", lambda: False)
     app = Window()
     async with app.run_test(size=SIZE) as pilot:
         await settled(pilot)

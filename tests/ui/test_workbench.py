@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from textual.pilot import Pilot
 
-from gshtui.ui.layout import Layout
-from gshtui.ui.remembered import Remembered, load, save
+from gshtui.ui.kit.layout import Layout
+from gshtui.ui.window.remembered import Remembered, load, save
 from tests.kit.home import Home
 from tests.kit.window import Window
 

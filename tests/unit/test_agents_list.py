@@ -18,10 +18,10 @@ from gshtui.bus.events.fleet import (
 )
 from gshtui.bus.events.hub import HubStarted
 from gshtui.bus.messages import Usage
-from gshtui.ui.panes.agents_lines import draw
-from gshtui.ui.panes.agents_menu import applicable
-from gshtui.ui.panes.agents_state import AgentsState, AgentView, reduce
-from gshtui.ui.panes.agents_tree import ENDED_SHOWN, listing
+from gshtui.ui.agents.agents_lines import draw
+from gshtui.ui.agents.agents_menu import applicable
+from gshtui.ui.agents.agents_state import AgentsState, AgentView, reduce
+from gshtui.ui.agents.agents_tree import ENDED_SHOWN, listing
 from tests.kit import recorded
 from tests.kit.recorded_fleet import CLAUDE, DONE, HOME, LOST, MANY, SEARCH, SHELL, TESTS, changed, row
 

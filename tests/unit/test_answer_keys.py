@@ -8,7 +8,6 @@ from typing import Any, cast
 
 import pytest
 
-from gshtui.agents.native.pane import Pane
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import PromptSubmitted
@@ -31,6 +30,7 @@ from gshtui.guard.answer_keys import (
     line_of,
     offers,
 )
+from gshtui.headless.agent_pane.pane import Pane
 from gshtui.headless.asking import KeyReader
 from tests.kit.native import spec_of
 from tests.kit.purpose import Story, typing

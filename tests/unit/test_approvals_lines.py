@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from gshtui.ui.panes.approvals_lines import Line, lines, title, wrapped
+from gshtui.ui.approvals.approvals_lines import Line, lines, title, wrapped
 from tests.kit.prompt_host import question
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from gshtui.bus.events.approval import ApprovalSettled
 from gshtui.bus.events.fleet import AgentChanged
 from gshtui.bus.fleet import AgentRow
-from gshtui.ui.panes.approvals_lines import title
-from gshtui.ui.panes.approvals_state import ApprovalsState, reduce, turned, without
+from gshtui.ui.approvals.approvals_lines import title
+from gshtui.ui.approvals.approvals_state import ApprovalsState, reduce, turned, without
 from tests.kit.prompt_host import question
 
 

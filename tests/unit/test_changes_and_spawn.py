@@ -8,9 +8,9 @@ import pytest
 
 from gshtui.commands.language import parse
 from gshtui.commands.registry import Registry
-from gshtui.ui.panes.diff_state import MOST_ROWS, document
-from gshtui.ui.screens.spawn_form import ANY, Wish, line_of, offers, wrong
-from gshtui.ui.screens.worktrees import listed
+from gshtui.ui.agents.spawn_form import ANY, Wish, line_of, offers, wrong
+from gshtui.ui.changes.diff_state import MOST_ROWS, document
+from gshtui.ui.changes.worktrees import listed
 from tests.kit.recorded_fleet import DIFF, PERSONAS, PROFILES
 
 
@@ -69,7 +69,7 @@ def test_the_offers_come_from_the_commands_data() -> None:
 
 def test_the_line_says_what_was_filled_in() -> None:
     """Read back by the language itself: quotes, newlines and backslashes arrive as they were typed."""
-    from gshtui.agents.fleet.spawn_command import SpawnParameters, spawn_command
+    from gshtui.fleet.spawn_command import SpawnParameters, spawn_command
 
     registry = Registry()
     registry.register(spawn_command(None))  # pyright: ignore[reportArgumentType]  # only its declaration is used

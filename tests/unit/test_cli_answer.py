@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gshtui.agents.cli.answer import added
+from gshtui.programs.answer import added
 
 
 def test_only_what_came_is_given_without_the_echo() -> None:

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.agents.cli import commands as cli_commands
-from gshtui.agents.cli import hooks, recipes, spool
-from gshtui.agents.cli import profile as profiles
-from gshtui.agents.cli.status import HookEvent
 from gshtui.commands.declaration import Access, Caller, CommandError, Invocation, Outcome, UsageError
 from gshtui.commands.execute import run_line
 from gshtui.commands.registry import Registry
+from gshtui.programs import commands as cli_commands
+from gshtui.programs import hooks, recipes, spool
+from gshtui.programs import profile as profiles
+from gshtui.programs.status import HookEvent
 from tests.kit.home import Home
 
 LOADED = profiles.load(Path("/nonexistent"))

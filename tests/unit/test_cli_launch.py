@@ -11,9 +11,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gshtui.agents.cli import hooks, launch, spool
-from gshtui.agents.cli import profile as profiles
 from gshtui.bus.fleet import AgentRow
+from gshtui.programs import hooks, launch, spool
+from gshtui.programs import profile as profiles
 
 LOADED = profiles.load(Path("/nonexistent"))
 CLAUDE, CODEX, GEMINI, OPENCODE = (LOADED.get(name) for name in ("claude", "codex", "gemini", "opencode"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from gshtui.agents.cli.pace import Pace
+from gshtui.programs.pace import Pace
 
 
 async def test_the_first_goes_on_at_once_and_the_others_one_by_one_in_their_order() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.agents.cli import profile as profiles
+from gshtui.programs import profile as profiles
 
 LOADED = profiles.load(Path("/nonexistent"))
 

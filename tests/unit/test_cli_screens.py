@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from gshtui.agents.cli import profile as profiles
-from gshtui.agents.cli.reading import read
-from gshtui.agents.cli.screen import plain, undimmed
-from gshtui.agents.cli.spool import parse
-from gshtui.agents.cli.status import WORKING, Facts, decide
+from gshtui.programs import profile as profiles
+from gshtui.programs.reading import read
+from gshtui.programs.screen import plain, undimmed
+from gshtui.programs.spool import parse
+from gshtui.programs.status import WORKING, Facts, decide
 
 SCREENS = Path(__file__).parents[1] / "fixtures" / "screens"
 LOADED = profiles.load(Path("/nonexistent"))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gshtui.agents.cli import profile as profiles
-from gshtui.agents.cli.reading import Reading
-from gshtui.agents.cli.status import Facts, HookEvent, decide
+from gshtui.programs import profile as profiles
+from gshtui.programs.reading import Reading
+from gshtui.programs.status import Facts, HookEvent, decide
 
 LOADED = profiles.load(Path("/nonexistent"))
 CLAUDE, CODEX, REPL = LOADED.get("claude"), LOADED.get("codex"), LOADED.get("repl")

@@ -9,10 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
-from gshtui.agents.cli import profile as profiles
-from gshtui.agents.cli.status import Known
-from gshtui.agents.cli.watch import CliStatus
 from gshtui.bus.fleet import AgentRow
+from gshtui.programs import profile as profiles
+from gshtui.programs.status import Known
+from gshtui.programs.watch import CliStatus
 from gshtui.tmux.panes import PaneInfo, unknown
 from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.watcher import Change

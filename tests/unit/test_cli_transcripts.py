@@ -16,13 +16,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gshtui.agents.cli.transcripts import claude, codex, gemini, lines, opencode
-from gshtui.agents.cli.transcripts.reconstruct import Transcripts
-from gshtui.agents.cli.transcripts.transcript import Transcript, Wanted
 from gshtui.bus.fleet import AgentRow
 from gshtui.bus.messages import Usage
 from gshtui.context.difference import differences
 from gshtui.context.views import ContextError
+from gshtui.programs.transcripts import claude, codex, gemini, lines, opencode
+from gshtui.programs.transcripts.reconstruct import Transcripts
+from gshtui.programs.transcripts.transcript import Transcript, Wanted
 from gshtui.providers.port import Capabilities
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "transcripts"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.agents.cli import profile as profiles
-from gshtui.agents.cli.pane_writer import worded
+from gshtui.programs import profile as profiles
+from gshtui.programs.pane_writer import worded
 
 LOADED = profiles.load(Path("/nonexistent"))
 

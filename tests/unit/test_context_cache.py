@@ -6,10 +6,10 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.agents.context.timeline import timeline
 from gshtui.bus.context import Block, BlockKind, Iteration, SectionName
 from gshtui.bus.messages import Usage
 from gshtui.context.cache import Entry, as_read, broken_by, entry, foreseen, in_common, ledger, marked
+from gshtui.context.commands.timeline import timeline
 from gshtui.context.views import Forecast
 
 

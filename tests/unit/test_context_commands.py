@@ -8,7 +8,6 @@ from typing import Any, cast
 
 import pytest
 
-from gshtui.agents.context.commands import commands
 from gshtui.agents.toolbox import assess
 from gshtui.bus.fleet import AgentRow
 from gshtui.commands.completion import complete
@@ -17,6 +16,7 @@ from gshtui.commands.execute import run_line
 from gshtui.commands.language import parse
 from gshtui.commands.registry import Registry
 from gshtui.commands.schema import lean_schema, tool_description
+from gshtui.context.commands.commands import commands
 from gshtui.store.errors import StoreError
 from tests.kit.told_contexts import TEXTS, ToldContexts
 

@@ -9,14 +9,14 @@ from typing import Any, cast
 
 import pytest
 
-from gshtui.agents.cli.transcripts.reconstruct import Transcripts
-from gshtui.agents.context.commands import commands
-from gshtui.agents.context.everywhere import Everywhere
 from gshtui.bus.fleet import AgentRow
 from gshtui.commands.declaration import Caller, CommandError, Invocation
 from gshtui.commands.execute import run_line
 from gshtui.commands.registry import Registry
+from gshtui.context.commands.commands import commands
+from gshtui.context.commands.everywhere import Everywhere
 from gshtui.context.views import ContextError
+from gshtui.programs.transcripts.reconstruct import Transcripts
 from gshtui.providers.port import Capabilities
 from gshtui.store.errors import StoreError
 from tests.kit.told_contexts import ToldContexts

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.agents.context import naming, plain, timeline, wording
 from gshtui.bus.context import Block, Change, Difference, Item, Iteration, Receipt
 from gshtui.bus.messages import Usage
 from gshtui.commands.declaration import UsageError
+from gshtui.context.commands import naming, plain, timeline, wording
 from gshtui.context.views import Carry, ContextView, Forecast, RequestText, WhatIf
 
 HOSTILE = "\x1b]0;owned\x07| a \x9b31m\u202ewide name of a file that goes on and on for a long time.py\nsecond line"

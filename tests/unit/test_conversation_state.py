@@ -29,9 +29,9 @@ from gshtui.bus.events.session import SessionOpened
 from gshtui.bus.events.shell import InputCommandFinished, InputCommandPrinted, InputCommandStarted
 from gshtui.bus.messages import Image, Message, Text, Thinking, ToolCall, ToolResult, Usage
 from gshtui.bus.shell import Ran, ShellRecord
-from gshtui.ui.panes.conversation_history import older
-from gshtui.ui.panes.conversation_state import ConversationState
-from gshtui.ui.widgets.transcript.entries import (
+from gshtui.ui.conversation.conversation_history import older
+from gshtui.ui.conversation.conversation_state import ConversationState
+from gshtui.ui.kit.transcript.entries import (
     Answer,
     Clear,
     Entry,

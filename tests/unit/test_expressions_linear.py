@@ -14,7 +14,7 @@ import pytest
 from tests.kit import attacks, source
 
 MADE = {
-    ("gshtui/agents/terminal_tools/sentinel.py", "f'^(?:> ?){{0,{left}}}'"): [r"^(?:> ?){0,40}"],
+    ("gshtui/fleet/terminal_tools/sentinel.py", "f'^(?:> ?){{0,{left}}}'"): [r"^(?:> ?){0,40}"],
     ("gshtui/context/summary.py", "begins"): [r"(?im)^(?:[#*\d.]|[^\S\n])*+What\ was\ done\b"],
     ("gshtui/providers/select.py", "pattern"): [r"claude-", r"gpt-|o\d|chatgpt-", r"(models/)?gemini-"],
     ("gshtui/shell/ignoring.py", "'|'.join((fnmatch.translate(pattern) for pattern in wanted))"): [
@@ -23,7 +23,7 @@ MADE = {
         "|".join(map(fnmatch.translate, ("git *a*", "*secret*", "*a*"))),
     ],
     (
-        "gshtui/ui/widgets/prompt/fuzzy.py",
+        "gshtui/ui/kit/fuzzy.py",
         "''.join((f'(?>.*?{re.escape(letter)})' for letter in query))",
     ): ["(?s)(?>.*?a)(?>.*?a)(?>.*?a)(?>.*?a)(?>.*?b)", "(?s)(?>.*?a)(?>.*?/)(?>.*?a)"],
     # Their results are held by their modules, where they are found.

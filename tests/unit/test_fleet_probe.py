@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gshtui.agents.fleet.probe import DRAWN_AFTER, LATE, SETTLED_AFTER, UNBORN_FOR, Seen, changes, verdict
 from gshtui.bus.fleet import AgentRow
+from gshtui.fleet.probe import DRAWN_AFTER, LATE, SETTLED_AFTER, UNBORN_FOR, Seen, changes, verdict
 
 NOW = 1_000_000.0
 ROW = AgentRow(id="0001", name="a", status="idle", pane="%3", pid=77, pid_started=5.0, socket="s", created=NOW - 100)

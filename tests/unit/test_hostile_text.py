@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from gshtui.system.deadline import DeadlinePassed, deadline
-from gshtui.ui.widgets.transcript.chunk import LINE_LIMIT, SIZE_LIMIT
-from gshtui.ui.widgets.transcript.markdown import chunk_lines, parser
+from gshtui.ui.kit.transcript.chunk import LINE_LIMIT, SIZE_LIMIT
+from gshtui.ui.kit.transcript.markdown import chunk_lines, parser
 from tests.kit.page import chunks, page
 
 MOST_CALLS = 250_000

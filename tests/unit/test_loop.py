@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from gshtui.agents.ports import RecordError
 from gshtui.agents.record import MemoryRecord
 from gshtui.bus.events.agent import (
     AgentStatusChanged,
@@ -29,6 +28,7 @@ from gshtui.bus.events.agent import (
 )
 from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested, ApprovalSettled, Decision
 from gshtui.bus.messages import Message, Text
+from gshtui.context.ports import RecordError
 from gshtui.providers.port import ProviderError
 from tests.kit.office import Office
 from tests.kit.scripted import Hang, ScriptedProvider, call

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from gshtui.ui.widgets.transcript.chunk import LINE_LIMIT, ROWS, SIZE_LIMIT
-from gshtui.ui.widgets.transcript.splitter import Splitter
+from gshtui.ui.kit.transcript.chunk import LINE_LIMIT, ROWS, SIZE_LIMIT
+from gshtui.ui.kit.transcript.splitter import Splitter
 from tests.kit.page import chunks, drawn, page
 
 LINES = st.sampled_from(

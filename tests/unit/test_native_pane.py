@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.agents.native import cells
-from gshtui.agents.native.pane_input import InputLine, Wish
-from gshtui.agents.native.pane_lines import lines_of, question_keys, question_lines
-from gshtui.agents.native.pane_words import Words
 from gshtui.bus.events.agent import ToolFinished, TurnStarted
 from gshtui.bus.events.approval import ApprovalRequested
 from gshtui.bus.events.hub import FaultReported
 from gshtui.guard.answer_keys import PAUSE, READ
+from gshtui.headless.agent_pane.pane_input import InputLine, Wish
+from gshtui.headless.agent_pane.pane_lines import lines_of, question_keys, question_lines
+from gshtui.headless.agent_pane.pane_words import Words
+from gshtui.text import cells
 
 
 @pytest.mark.parametrize(

@@ -8,21 +8,21 @@ from typing import Any
 import msgspec
 import pytest
 
-from gshtui.agents.fleet.limits import MAX_DEPTH
-from gshtui.agents.native.budget import Budget
-from gshtui.agents.native.personas import load_personas
-from gshtui.agents.native.rights import narrowed
-from gshtui.agents.native.spawn import assessment
-from gshtui.agents.native.spec import Spec, SpecError, make_spec, read_spec, spec_path, write_spec
-from gshtui.agents.native.wishes import held
+from gshtui.agents.personas import load_personas
 from gshtui.agents.ports import Mind
-from gshtui.agents.tools import commands as tool_commands
-from gshtui.agents.tools.workspace import ToolConfig
 from gshtui.bus.events.agent import UsageReported
 from gshtui.bus.fleet import AgentRow, SpawnRequest
 from gshtui.bus.messages import Usage
 from gshtui.commands.registry import Registry
+from gshtui.fleet.limits import MAX_DEPTH
+from gshtui.fleet.native.budget import Budget
+from gshtui.fleet.native.rights import narrowed
+from gshtui.fleet.native.spawn import assessment
+from gshtui.fleet.native.spec import Spec, SpecError, make_spec, read_spec, spec_path, write_spec
+from gshtui.fleet.native.wishes import held
 from gshtui.settings import paths, trust
+from gshtui.tools import commands as tool_commands
+from gshtui.tools.workspace import ToolConfig
 from tests.kit.scripted import ScriptedProvider
 
 

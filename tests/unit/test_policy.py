@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.agents.tools.bash_line import assessed
-from gshtui.agents.tools.paths import Place
 from gshtui.guard.policy.judgement import Judgement, judge
 from gshtui.guard.policy.programs import TABLE
 from gshtui.guard.policy.shell_line import plain_commands, read
+from gshtui.tools.bash_line import assessed
+from gshtui.tools.paths import Place
 from tests.kit.home import made_up_home
 
 CASES: list[tuple[str, str]] = [

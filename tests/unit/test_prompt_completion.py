@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gshtui.ui.widgets.prompt.completion import Candidate, Completer
-from gshtui.ui.widgets.prompt.sources import AgentSource, CommandSource
+from gshtui.ui.prompt.completion import Candidate, Completer
+from gshtui.ui.prompt.sources import AgentSource, CommandSource
 
 
 class Slow:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.ui.widgets.prompt.drafts import Draft, DraftFile, DraftKeeper
+from gshtui.ui.prompt.drafts import Draft, DraftFile, DraftKeeper
 from tests.kit.home import Home
 
 PROJECT = Path("/some/project")
@@ -54,7 +54,7 @@ def test_a_killed_window_leaves_its_draft(tmp_path: Path) -> None:
     program = f"""
 import os, signal
 from pathlib import Path
-from gshtui.ui.widgets.prompt.drafts import Draft, DraftFile
+from gshtui.ui.prompt.drafts import Draft, DraftFile
 file = DraftFile.open(Path({str(tmp_path / "drafts")!r}), Path({str(PROJECT)!r}))
 file.write(Draft("what I was writing"))
 os.kill(os.getpid(), signal.SIGKILL)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.ui.widgets.prompt.files import FileIndex, FileSource, walk
+from gshtui.ui.prompt.files import FileIndex, FileSource, walk
 
 
 def tree(root: Path, *files: str) -> Path:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.ui.widgets.prompt.folds import Folds, newlines, size, wants_fold
+from gshtui.ui.kit.folds import Folds, newlines, size, wants_fold
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.ui.widgets.prompt.fuzzy import best, match
+from gshtui.ui.kit.fuzzy import best, match
 
 PATHS = [
     "src/app/main.py",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gshtui.ui.widgets.prompt.history import LIMIT, History
+from gshtui.ui.prompt.history import LIMIT, History
 
 
 def sent(*entries: str) -> History:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.ui.widgets.prompt.mentions import MOST, attachments, mentions
+from gshtui.ui.prompt.mentions import MOST, attachments, mentions
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gshtui.commands.lexer import tokens
-from gshtui.ui.widgets.prompt.routing import Nothing, Route, ToAgent, ToLanguage, ToLog, route
+from gshtui.ui.prompt.routing import Nothing, Route, ToAgent, ToLanguage, ToLog, route
 
 COMMANDS = {
     "read": frozenset({"path", "start"}),

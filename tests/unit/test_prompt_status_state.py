@@ -15,7 +15,7 @@ from gshtui.bus.events.agent import (
 )
 from gshtui.bus.events.approval import ApprovalSettled
 from gshtui.bus.events.shell import InputCommandFinished, InputCommandStarted
-from gshtui.ui.widgets.prompt.status_state import StatusState, doing, elapsed, reduce, waits
+from gshtui.ui.prompt.status_state import StatusState, doing, elapsed, reduce, waits
 from tests.kit.prompt_host import question
 
 START = TurnStarted(at=100.0, agent="main", session="s", turn="t", prompt="p")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import PromptEdited, PromptQueued, PromptWithdrawn, TurnStarted
-from gshtui.ui.panes.queue_state import QueueState, reduce
+from gshtui.ui.prompt.queue_state import QueueState, reduce
 
 
 def after(*events: Event) -> QueueState:

@@ -18,9 +18,8 @@ from pathlib import Path
 import click
 import pytest
 
-from gshtui.agents.native.personas import load_personas
+from gshtui.agents.personas import load_personas
 from gshtui.agents.skills.shelf import read_shelf
-from gshtui.agents.worktrees import include
 from gshtui.cli.entry import COMMANDS
 from gshtui.cli.opening import read_opening
 from gshtui.cli.root import root
@@ -33,7 +32,8 @@ from gshtui.settings import environment, paths
 from gshtui.settings.keys import TABLES, split
 from gshtui.settings.load import load
 from gshtui.settings.model import DEFAULT_KEYS, Settings
-from gshtui.ui.bindings import KEYS
+from gshtui.tools.worktrees import include
+from gshtui.ui.kit.bindings import KEYS
 from tests.kit.configuration import made_project, project_file, user_file
 from tests.kit.home import Home
 from tests.kit.readme import README, words

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gshtui.agents.terminal_tools import sentinel
+from gshtui.fleet.terminal_tools import sentinel
 
 TYPED = sentinel.line("cat <<E\nline $((1+1))\nE", "abc123", "sh")
 ECHO = TYPED.split("\n")

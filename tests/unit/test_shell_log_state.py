@@ -10,7 +10,7 @@ from gshtui.bus.events.hub import HubStarted
 from gshtui.bus.events.shell import FileChange, FilesChanged, ShellFolderChanged, ShellNoted, ShellRecorded
 from gshtui.bus.shell import ShellNote, ShellRecord
 from gshtui.bus.shell_rows import Filter, Row, Span, files_note, place
-from gshtui.ui.panes.shell_state import PAGE, PAGES, Asked, LogState, reduce, with_filter, with_span
+from gshtui.ui.shell.shell_state import PAGE, PAGES, Asked, LogState, reduce, with_filter, with_span
 
 T = 1_800_000_000.0
 

@@ -7,10 +7,10 @@ import pytest
 
 from gshtui.bus.messages import Message, Text
 from gshtui.bus.shell import ShellRecord
-from gshtui.ui.panes import shell_words as words
-from gshtui.ui.screens.shell_record import fenced, record_words
-from gshtui.ui.shell_reference import MOST, MOST_LINES, bounded, pinned_blocks, reference
-from gshtui.ui.widgets.prompt.folds import Folds
+from gshtui.ui.kit.folds import Folds
+from gshtui.ui.shell import shell_words as words
+from gshtui.ui.shell.shell_record import fenced, record_words
+from gshtui.ui.shell.shell_reference import MOST, MOST_LINES, bounded, pinned_blocks, reference
 
 NOW = 1_800_000_000.0
 RAN = ShellRecord(

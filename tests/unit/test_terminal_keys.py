@@ -8,8 +8,8 @@ import pytest
 from textual.keys import _character_to_key  # pyright: ignore[reportPrivateUsage]
 
 from gshtui.tmux import keys as tmux_keys
-from gshtui.ui.widgets.terminal import keys
-from gshtui.ui.widgets.terminal.mouse import Kind, report
+from gshtui.ui.terminal import keys
+from gshtui.ui.terminal.mouse import Kind, report
 from tests.kit.terminal_frames import info
 
 

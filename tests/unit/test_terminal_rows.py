@@ -10,11 +10,11 @@ from rich.style import Style
 
 from gshtui.guard.escapes import RISKY
 from gshtui.guard.styled import styled
-from gshtui.ui.widgets.terminal import past as past_module
-from gshtui.ui.widgets.terminal.colours import Colours, colours
-from gshtui.ui.widgets.terminal.past import OVERLAP, PAGE, TORN, Past
-from gshtui.ui.widgets.terminal.rows import Rows, spans, text_of
-from gshtui.ui.widgets.terminal.search import Search
+from gshtui.ui.terminal import past as past_module
+from gshtui.ui.terminal.colours import Colours, colours
+from gshtui.ui.terminal.past import OVERLAP, PAGE, TORN, Past
+from gshtui.ui.terminal.rows import Rows, spans, text_of
+from gshtui.ui.terminal.search import Search
 
 BASE = Style.parse("#d0d0d0 on #101010")
 

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.agents.tools.bash_line import assessed
-from gshtui.agents.tools.diff import counted, unified
-from gshtui.agents.tools.environment import scrubbed
-from gshtui.agents.tools.filetype import describe, filetype, is_binary
-from gshtui.agents.tools.near import near_misses
-from gshtui.agents.tools.paths import Place
-from gshtui.agents.tools.pattern import PatternError, compiled, fixed_part
-from gshtui.agents.tools.spool import Spool
-from gshtui.agents.worktrees.tree import is_branch_name
 from gshtui.commands.declaration import Assessment
 from gshtui.guard.sensitive import guarded, secret, starts_things
+from gshtui.tools.bash_line import assessed
+from gshtui.tools.diff import counted, unified
+from gshtui.tools.environment import scrubbed
+from gshtui.tools.filetype import describe, filetype, is_binary
+from gshtui.tools.near import near_misses
+from gshtui.tools.paths import Place
+from gshtui.tools.pattern import PatternError, compiled, fixed_part
+from gshtui.tools.spool import Spool
+from gshtui.tools.worktrees.tree import is_branch_name
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.ui import figures
+from gshtui.ui.kit import figures
 
 
 @pytest.mark.parametrize(

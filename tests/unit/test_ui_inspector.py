@@ -12,15 +12,15 @@ from gshtui.bus.context import Block, Difference
 from gshtui.bus.events.agent import IterationStarted, MessageAppended, TextDelta
 from gshtui.bus.events.context import BlockPinned
 from gshtui.bus.messages import Message, Text
-from gshtui.ui.meter import level, meter, sign
-from gshtui.ui.panes import inspector_state as states
-from gshtui.ui.panes.inspector_lines import words
-from gshtui.ui.panes.inspector_outline import compared_text, outline, sections
-from gshtui.ui.panes.inspector_search import Search, ordered
-from gshtui.ui.panes.inspector_state import InspectorState
-from gshtui.ui.panes.inspector_title import title
-from gshtui.ui.widgets.inspector.entries import Entry, Outline
-from gshtui.ui.widgets.inspector.text_rows import TextRows, displayed
+from gshtui.ui.context import inspector_state as states
+from gshtui.ui.context.entries import Entry, Outline
+from gshtui.ui.context.inspector_lines import words
+from gshtui.ui.context.inspector_outline import compared_text, outline, sections
+from gshtui.ui.context.inspector_search import Search, ordered
+from gshtui.ui.context.inspector_state import InspectorState
+from gshtui.ui.context.inspector_title import title
+from gshtui.ui.context.text_rows import TextRows, displayed
+from gshtui.ui.kit.meter import level, meter, sign
 from tests.kit.recorded import NOW, S
 from tests.kit.recorded_contexts import RecordedContexts
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gshtui.ui.bindings import KEYS, bind
-from gshtui.ui.keymap import effective, impossible, normalised
+from gshtui.ui.kit.bindings import KEYS, bind
+from gshtui.ui.kit.keymap import effective, impossible, normalised
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.ui.layout import AGENTS, CONTEXT, MIN_CENTRE, RIGHT, SHELL, TIMELINE, Layout, arrange
+from gshtui.ui.kit.layout import AGENTS, CONTEXT, MIN_CENTRE, RIGHT, SHELL, TIMELINE, Layout, arrange
 
 layouts = st.builds(
     Layout,

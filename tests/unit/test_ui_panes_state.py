@@ -20,12 +20,13 @@ from gshtui.bus.events.context import ContextCut, CutUndone
 from gshtui.bus.events.hub import BranchChanged, HubStarted, PartFailed
 from gshtui.bus.events.session import SessionOpened
 from gshtui.bus.messages import Usage
-from gshtui.ui.panes import agents_state, context_state, timeline_state
-from gshtui.ui.panes.agents_state import AgentsState, AgentView
-from gshtui.ui.panes.context_state import ContextState
-from gshtui.ui.panes.timeline_state import KEPT, TimelineState
-from gshtui.ui.widgets import header_state
-from gshtui.ui.widgets.header_state import HeaderState
+from gshtui.ui.agents import agents_state
+from gshtui.ui.agents.agents_state import AgentsState, AgentView
+from gshtui.ui.context import context_state, timeline_state
+from gshtui.ui.context.context_state import ContextState
+from gshtui.ui.context.timeline_state import KEPT, TimelineState
+from gshtui.ui.window import header_state
+from gshtui.ui.window.header_state import HeaderState
 
 
 def assembled(iteration: int, tokens: int, agent: str = "main", turn: str = "t1") -> ContextAssembled:

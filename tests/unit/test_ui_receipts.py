@@ -7,10 +7,10 @@ from msgspec.structs import replace
 
 from gshtui.bus.events.context import ContextCut, CutFailed, SummaryAnswered, SummaryProposed
 from gshtui.context.views import WhatIf
-from gshtui.ui.context_actions import supposed
-from gshtui.ui.panes.receipt_outline import outline, title, wanted, words
-from gshtui.ui.panes.summaries_state import SummariesState, overdue, reduce
-from gshtui.ui.screens.tune import Tuning, read
+from gshtui.ui.context.receipt_outline import outline, title, wanted, words
+from gshtui.ui.context.summaries_state import SummariesState, overdue, reduce
+from gshtui.ui.context.tune import Tuning, read
+from gshtui.ui.window.context_actions import supposed
 from tests.kit.recorded import NOW, S
 from tests.kit.recorded_contexts import COMPACTED, PRUNED
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.ui.layout import Layout
-from gshtui.ui.remembered import NAME, Remembered, load, save
+from gshtui.ui.kit.layout import Layout
+from gshtui.ui.window.remembered import NAME, Remembered, load, save
 
 
 def test_what_is_saved_comes_back(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 from textual.color import Color
 from textual.theme import Theme
 
-from gshtui.ui.themes import OURS
+from gshtui.ui.kit.themes import OURS
 
 SURFACES = ("background", "surface", "panel")
 

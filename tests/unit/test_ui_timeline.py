@@ -12,10 +12,10 @@ from gshtui.bus.events.agent import ContextAssembled, TurnFinished, UsageReporte
 from gshtui.bus.events.context import ContextCut, CutFailed, CutUndone, OutputTruncated
 from gshtui.bus.events.session import SessionOpened
 from gshtui.bus.messages import Usage
-from gshtui.ui.panes import context_state
-from gshtui.ui.panes.context_state import ContextState
-from gshtui.ui.panes.timeline_chart import FARTHEST, Look, columns_of, draw, fitted
-from gshtui.ui.panes.timeline_state import Mark, TimelineState, foretold, reduce, restored
+from gshtui.ui.context import context_state
+from gshtui.ui.context.context_state import ContextState
+from gshtui.ui.context.timeline_chart import FARTHEST, Look, columns_of, draw, fitted
+from gshtui.ui.context.timeline_state import Mark, TimelineState, foretold, reduce, restored
 from tests.kit.recorded import S
 from tests.kit.recorded_contexts import COMPACTED, PRUNED, iterations
 

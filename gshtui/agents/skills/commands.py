@@ -12,10 +12,10 @@ from typing import Literal
 from pydantic import Field
 
 from gshtui.agents.skills.shelf import MAX_BYTES, Shelf, Skill, SkillError, load, read_shelf
-from gshtui.agents.tools.parameters import ToolParameters
 from gshtui.commands.declaration import Command, CommandError, Invocation, Outcome
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.schema import PLAIN
+from gshtui.commands.tool_parameters import ToolParameters
 
 DESCRIPTION = f"""\
 Instructions for particular kinds of work, kept as skills. action=ls names them; action=load gives one's text by name, \

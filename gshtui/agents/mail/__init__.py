@@ -1,1 +1,0 @@
-"""Messages between agents, their parents and people."""

@@ -1,0 +1,235 @@
+"""Personas: what an agent is for, and what it may not use. Built in, the user's own, and a trusted project's.
+
+A persona narrows, never widens: it takes tools away and adds words. A project's comes after the user's trust, cannot
+take the place of another one, and cannot say which model is sent the data. A bad file costs itself and is said clearly.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+
+from gshtui.settings import paths, trust
+
+MAX_BYTES = 64 * 1024
+MAX_FILES = 200
+"""Files that are read of one folder."""
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
+_KEYS: dict[str, type | tuple[type, ...]] = {
+    "name": str,
+    "summary": str,
+    "prompt": str,
+    "tools": list,
+    "read_only": bool,
+    "provider": str,
+    "model": str,
+    "max_iterations": int,
+    "budget_usd": (int, float),
+}
+_ALSO_CALLED = {"description": "summary", "words": "prompt"}
+
+
+class Persona(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What an agent is for: words of its system section, and what it may not use. Narrows, never widens."""
+
+    name: str
+    summary: str = ""
+    words: str = ""
+    """Added to the system section."""
+    tools: tuple[str, ...] = ()
+    """The only tools it may use; empty: no such limit."""
+    read_only: bool = False
+    """Tools that only read."""
+    provider: str = ""
+    model: str = ""
+    max_iterations: int = 0
+    budget_usd: float = 0.0
+    source: str = ""
+    """The file it is from; empty: built in."""
+
+
+BUILT_IN: dict[str, Persona] = {
+    persona.name: persona
+    for persona in (
+        Persona(
+            "explore",
+            "Looks around and answers a question; changes nothing",
+            "You explore: find out what was asked and report it with the places where it stands (path:line). You can "
+            "only read. Say what you looked at and what you did not find; suggest changes, but leave them to others.",
+            read_only=True,
+        ),
+        Persona(
+            "test",
+            "Runs tests and checks, and says what fails and why; changes no file",
+            "You test: run the project's own tests and checks, as narrowly as answers the question, and report what "
+            "failed, with the message and the likely cause (path:line). You mend nothing.",
+            tools=("read", "glob", "grep", "bash"),
+        ),
+        Persona(
+            "build",
+            "Makes a change with all that belongs to it, and sees it work",
+            "You build: make the change that was asked for, with its tests, in the style of the code around it. Run "
+            "the project's checks before you report, and say what you ran and what came of it.",
+        ),
+    )
+}
+
+
+@dataclass(slots=True)
+class Personas:
+    """Those that there are, by name, and what is wrong with files that should have been some."""
+
+    found: dict[str, Persona] = field(default_factory=lambda: dict(BUILT_IN))
+    problems: list[str] = field(default_factory=list[str])
+    """One clear sentence each, with the file."""
+
+    def get(self, name: str) -> Persona:
+        """The persona of this name. Raises `KeyError`, with a sentence that names those that there are."""
+        if (persona := self.found.get(name)) is not None:
+            return persona
+        bad = next((problem for problem in self.problems if f"/{name}." in problem), "")
+        raise KeyError(f"There is no persona {name[:80]!r}. {bad or 'There are: ' + ', '.join(self.found) + '.'}")
+
+
+def load_personas(cwd: Path) -> Personas:
+    """All personas for a folder. Reads files; blocks for a moment. Never raises for what a file holds."""
+    personas = Personas()
+    for file in _files(paths.config_dir() / "agents", personas):
+        _add(personas, file, project=False)
+    root = paths.project_root(cwd)
+    folder = root / ".gsh" / "agents"
+    if folder.is_dir():
+        if trust.state(root, None) != "untrusted":
+            for file in _files(folder, personas):
+                if trust.file_state(root, file) == "trusted":
+                    _add(personas, file, project=True)
+                else:
+                    said = "is not used: it is changed or new since you trusted this folder; `gsh-tui config trust`."
+                    personas.problems.append(f"The persona {file} {said}")
+        else:
+            personas.problems.append(f"{folder} is not used: this folder is not trusted; `gsh-tui config trust`.")
+    return personas
+
+
+def _files(folder: Path, personas: Personas) -> Iterator[Path]:
+    try:
+        files = sorted(file for file in folder.iterdir() if file.suffix in (".toml", ".md"))
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        personas.problems.append(f"{folder} cannot be read: {error.strerror or error}.")
+        return
+    if len(files) > MAX_FILES:
+        personas.problems.append(f"{folder} holds {len(files)} files; the first {MAX_FILES} are read.")
+    yield from files[:MAX_FILES]
+
+
+def _add(personas: Personas, file: Path, *, project: bool) -> None:
+    try:
+        fields = _fields(file)
+        persona = _persona(file, fields)
+        if project:
+            if persona.name in personas.found:
+                raise ValueError(f"there is a persona {persona.name!r} already, which a project cannot replace")
+            if persona.provider or persona.model:
+                raise ValueError("a project's persona cannot choose the provider or the model")
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        personas.problems.append(f"The persona {file} is not used: {why}.")
+    else:
+        personas.found[persona.name] = persona
+
+
+def _fields(file: Path) -> dict[str, Any]:
+    if file.is_symlink() or not file.is_file():
+        raise ValueError("it is a link or no file")
+    if (size := file.stat().st_size) > MAX_BYTES:
+        raise ValueError(f"it has {size:,} bytes; {MAX_BYTES:,} are the most")
+    try:
+        text = file.read_bytes().decode()
+    except UnicodeDecodeError as error:
+        raise ValueError("it is no UTF-8 text") from error
+    if file.suffix == ".toml":
+        try:
+            return tomllib.loads(text)
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            raise ValueError(f"it is no TOML: {error}") from error
+    return _front_matter(text)
+
+
+def _front_matter(text: str) -> dict[str, Any]:
+    """`key: value` lines between two lines of dashes, then the words. No YAML beyond that."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    if lines[0].strip() != "---":
+        return {"prompt": text}
+    try:
+        end = next(n for n, line in enumerate(lines[1:], 1) if line.strip() == "---")
+    except StopIteration:
+        raise ValueError("its head has no second line of dashes") from None
+    fields: dict[str, Any] = {"prompt": "\n".join(lines[end + 1 :]).strip()}
+    for number, line in enumerate(lines[1:end], 2):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        key, colon, value = line.partition(":")
+        if not colon or key != key.strip():
+            raise ValueError(f"line {number} is not `key: value`")
+        fields[key] = _value(key, value.strip().strip("'\""))
+    return fields
+
+
+def _value(key: str, text: str) -> Any:
+    kind = _KEYS.get(_ALSO_CALLED.get(key, key))
+    if kind is list:
+        return [word.strip().strip("'\"") for word in text.strip("[]").split(",") if word.strip()]
+    if kind is bool and text in ("true", "false"):
+        return text == "true"
+    if kind in (int, (int, float)):
+        try:
+            return float(text) if "." in text else int(text)
+        except ValueError:
+            return text
+    return text
+
+
+def _persona(file: Path, fields: dict[str, Any]) -> Persona:
+    given = {_ALSO_CALLED.get(key, key): value for key, value in fields.items()}
+    for key, value in given.items():
+        kind = _KEYS.get(key)
+        if kind is None:
+            raise ValueError(f"it has the key {key!r}; there are {', '.join(_KEYS)}")
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+            raise ValueError(f"{key} is {value!r}, which is no {_wanted(key)}")
+    tools = cast("list[Any]", given.get("tools", []))
+    if not all(isinstance(tool, str) and tool for tool in tools):
+        raise ValueError("tools is a list of names")
+    name = str(given.get("name", file.stem)).strip().lower()
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"its name {name!r} is not one word of a-z, 0-9 and -")
+    if min(given.get("max_iterations", 0), given.get("budget_usd", 0)) < 0:
+        raise ValueError("a limit below 0 is none")
+    return msgspec.convert(
+        {
+            "name": name,
+            "summary": given.get("summary", ""),
+            "words": given.get("prompt", ""),
+            "tools": tools,
+            "read_only": given.get("read_only", False),
+            "provider": given.get("provider", ""),
+            "model": given.get("model", ""),
+            "max_iterations": given.get("max_iterations", 0),
+            "budget_usd": float(given.get("budget_usd", 0.0)),
+            "source": str(file),
+        },
+        Persona,
+    )
+
+
+def _wanted(key: str) -> str:
+    names = {"tools": "list", "read_only": "true or false", "max_iterations": "whole number", "budget_usd": "number"}
+    return names.get(key, "text")

@@ -1,0 +1,348 @@
+"""The fleet: every agent that lives in a terminal of its own, of this folder and of others, as one service.
+
+It starts, finds again, ends and restores them; it refuses to guess about what it cannot see, and to touch tmux before
+there is an agent. Commands, the agents' own tool and the hub's socket call it; what changes is said on the bus.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from gshtui.bus.bus import Bus
+from gshtui.bus.events.hub import WaitReported
+from gshtui.bus.fleet import AgentRow, SpawnRequest
+from gshtui.fleet import leftovers
+from gshtui.fleet.catch_up import CatchUp
+from gshtui.fleet.ground import Ground, of_store, over
+from gshtui.fleet.hearing import Hearing
+from gshtui.fleet.ports import FleetError, Launcher, Place, Post
+from gshtui.fleet.programs import Programs
+from gshtui.fleet.reconcile import Reconciler
+from gshtui.fleet.reports import Reports
+from gshtui.fleet.rows import Rows
+from gshtui.fleet.terminals import Terminals
+from gshtui.guard.sanitise import one_line
+from gshtui.store.errors import StoreError
+from gshtui.store.store import Store
+from gshtui.system.tasks import end_all
+
+if TYPE_CHECKING:
+    from gshtui.fleet.follow import Follower
+    from gshtui.fleet.kill import Killer
+    from gshtui.fleet.recover import Recoverer
+    from gshtui.fleet.start import Starter
+
+KEPT_DAYS = 14.0
+"""Days that an agent which has ended stays on the roster."""
+_STALE = 1.0
+
+
+class Fleet:
+    """Made by the hub; `start` and `stop` bracket its life. Every method raises `FleetError` alone."""
+
+    def __init__(
+        self,
+        bus: Bus,
+        store: Store,
+        place: Place,
+        launcher: Launcher,
+        *,
+        post: Callable[[], Post] | None = None,
+        terminals: Terminals | None = None,
+        programs: Programs | None = None,
+        session_of: Callable[[str], str] = lambda agent: "",
+        connected: Callable[[str], bool] = lambda agent: False,
+    ) -> None:
+        """
+        Args:
+            place: where it lives.
+            launcher: makes command lines.
+            post: makes what delivers messages; by the terminals when none is given.
+            terminals: the tmux servers, when they are shared with others.
+            programs: somebody's programs, likewise.
+            session_of: the conversation that a local agent of this hub is in.
+            connected: whether an agent's own process talks to this hub.
+        """
+        self.terminals = terminals or Terminals()
+        rows = Rows(bus, store)
+        self._programs = programs or Programs()
+
+        def typing() -> Post:
+            from gshtui.fleet.post import TerminalPost
+
+            return TerminalPost(bus, self.terminals, self._programs, connected)
+
+        self._ground = Ground(bus, store, rows, self.terminals, launcher, post or typing, place)
+        self._session_of = session_of
+        self._reports = Reports(self._ground, session_of)
+        self._reconciler = Reconciler(
+            self._ground,
+            CatchUp(self._ground, connected),
+            self._programs,
+            on_ended=self._reports.ended,
+            on_killed=lambda row: self._killer.watch(row),
+        )
+        self._hearing = Hearing(self._ground, self._reports, self.spawn)
+
+    # What a short call such as `agent ls` never needs is made, and loaded, when it is first used.
+
+    @cached_property
+    def _starter(self) -> Starter:
+        from gshtui.fleet.start import Starter
+
+        return Starter(self._ground)
+
+    @cached_property
+    def _killer(self) -> Killer:
+        from gshtui.fleet.kill import Killer
+
+        return Killer(self._ground, self._reports.ended)
+
+    @cached_property
+    def _recoverer(self) -> Recoverer:
+        from gshtui.fleet.recover import Recoverer
+
+        return Recoverer(self._ground, self._starter, self._killer)
+
+    @cached_property
+    def _follower(self) -> Follower:
+        from gshtui.fleet.follow import Follower
+
+        return Follower(self._ground, self._programs, self._reconciler.poke)
+
+    async def start(self) -> None:
+        """Take the roster up: look what really runs, say who is lost, and go on looking."""
+        ground = self._ground
+        if ground.place.visiting:
+            return  # whatever it is asked to do begins with a look
+        self._reconciler.on_look = self._follower.keep
+        try:
+            await ground.store.forget_agents(KEPT_DAYS)
+            lost = await self._reconciler.look()
+        except StoreError as error:
+            raise of_store(error) from error
+        self._reconciler.tell_lost(lost)
+        self._reconciler.start()
+        for row in ground.rows.all():
+            if over(row) and row.background and not row.reported:
+                await self._reports.hand_over(row)
+
+    async def stop(self) -> None:
+        """Let go: the agents go on, and the next hub of their folder looks after them."""
+        made = self.__dict__  # what was never used has nothing to end
+        await end_all(
+            "the end of the fleet",
+            self._reconciler.stop,
+            *((self._follower.stop,) if "_follower" in made else ()),
+            self._hearing.stop,
+            *((self._starter.stop,) if "_starter" in made else ()),
+            self._reports.stop,
+            *((self._killer.stop,) if "_killer" in made else ()),
+        )
+        try:
+            await self._ground.rows.flush()
+            await self._ground.store.release_agents()
+        except StoreError as error:
+            raise of_store(error) from error
+        finally:
+            await self.terminals.close()
+
+    # What is there
+
+    def rows(self, *, everywhere: bool = True) -> list[AgentRow]:
+        """Every agent on the roster in the order of the numbers; of this folder alone unless `everywhere`."""
+        home = str(self._ground.place.home)
+        return [row for row in self._ground.rows.all() if everywhere or row.home == home]
+
+    def get(self, id: str) -> AgentRow | None:
+        """The agent of this very id, as it is known here."""
+        return self._ground.rows.get(id)
+
+    async def find(self, wanted: str) -> AgentRow:
+        """The agent of this id (leading zeros may be missing) or name."""
+        return await self._ground.row(wanted)
+
+    async def refresh(self) -> list[AgentRow]:
+        """Look at the terminals and the record now; every row."""
+        try:
+            self._reconciler.tell_lost(await self._reconciler.look())
+        except StoreError as error:
+            raise of_store(error) from error
+        return self.rows()
+
+    async def show(self, id: str) -> str:
+        """The agent's report; of one that has none yet, what its terminal shows."""
+        row = await self.find(id)
+        return await self._reports.of(row) or await self._reports.screen(row)
+
+    async def unsaved(self, id: str) -> list[str]:
+        """What would be lost if the agent were killed now, a sentence each."""
+        return await self._killer.unsaved(await self.find(id))
+
+    def attach_command(self, row: AgentRow) -> list[str]:
+        """What a person runs to see the agent full-screen."""
+        return self.terminals.of(row.socket).attach_command(row.tmux_session)
+
+    async def wait(self, id: str, statuses: Collection[str], timeout: float) -> AgentRow:
+        """The agent once its status is one of these, or it has ended.
+
+        Raises:
+            TimeoutError: neither within `timeout` seconds.
+        """
+        row = await self.find(id)
+
+        def matches(row: AgentRow) -> bool:
+            return row.status in statuses or over(row)
+
+        try:
+            if self._ground.place.visiting:
+                return await self._visit(row, matches, timeout)
+            return await self._ground.rows.wait(row.id, matches, timeout)
+        except KeyError:
+            raise FleetError("ended", f"{row.name} ({row.id}) is off the roster.") from None
+
+    # What is done to them
+
+    @property
+    def grace(self) -> float:
+        """Seconds in which a kill can be undone."""
+        return self._ground.place.grace
+
+    async def spawn(self, request: SpawnRequest, *, spawn: str = "", by_person: bool = False) -> AgentRow:
+        """Start an agent; it runs in its terminal when this returns.
+
+        Args:
+            spawn: id of the wish; the events that answer it carry it.
+            by_person: a person asks, whom the limits on agents do not hold back.
+        """
+        parent = self._ground.rows.get(request.parent) if request.parent else None
+        session = parent.session if parent is not None else self._session_of(request.parent)
+        if request.parent:
+            depth = parent.depth + 1 if parent is not None else 1
+            request = msgspec.structs.replace(request, depth=max(depth, request.depth))
+        row = await self._starter.spawn(request, parent_session=session, spawn=spawn, limited=not by_person)
+        self._reconciler.poke()
+        if self._ground.place.visiting:
+            await self._starter.briefed()
+        return row
+
+    async def send(self, id: str, text: str, *, source: str = "person", defer_if_busy: bool = True) -> str:
+        """Give the agent a message; the message's id."""
+        row = await self._alive(id)
+        text = text.rstrip("\r\n")  # where it ends it is entered; a newline of its own would enter it once more
+        if not text.strip():
+            raise FleetError("invalid", "There is nothing to say.", hint="Give the words of the message.")
+        return await self._ground.post.send(row, text, sender=source, defer_if_busy=defer_if_busy)
+
+    async def is_queued(self, message: str) -> bool:
+        """Whether a message still waits; one that was typed at once was never kept."""
+        try:
+            return (await self._ground.store.letter(message)).state == "queued"
+        except StoreError as error:
+            if error.kind == "unknown":
+                return False
+            raise of_store(error) from error
+
+    async def interrupt(self, id: str) -> None:
+        """Stop what the agent is doing; it stays."""
+        await self._ground.post.interrupt(await self._alive(id))
+
+    async def rename(self, id: str, name: str) -> AgentRow:
+        """Give it another name; made unique when it is taken."""
+        row = await self.find(id)
+        return await self._change(row, name=name)
+
+    async def kill(self, id: str, *, now: bool = False) -> AgentRow:
+        """End the agent. Unless `now`, or nobody could undo it, that can be undone for a while."""
+        row = await self.find(id)
+        if over(row):
+            raise FleetError(
+                "ended", f"{row.name} ({row.id}) has ended.", hint=f"`agent remove {row.id}` takes it off the roster."
+            )
+        try:
+            return await self._killer.kill(row, now=now or self._ground.place.visiting)
+        except StoreError as error:
+            raise of_store(error) from error
+
+    async def undo_kill(self, id: str) -> AgentRow:
+        """Let a killed agent go on."""
+        try:
+            return await self._killer.undo(await self.find(id))
+        except StoreError as error:
+            raise of_store(error) from error
+
+    async def restart(self, id: str) -> AgentRow:
+        """End what runs of it and start it again, with its conversation where its program can."""
+        row = await self._recoverer.restart(await self.find(id))
+        self._reconciler.poke()
+        return row
+
+    async def recover(self, id: str) -> AgentRow:
+        """Bring a lost agent back with its conversation, and see that it lives."""
+        return await self._recoverer.recover(await self.find(id))
+
+    async def recover_all(self) -> tuple[list[AgentRow], list[str]]:
+        """Bring back every lost agent of this folder, one at a time; stops when several in a row fail.
+
+        Returns:
+            Those that are back, and a sentence for each trouble.
+        """
+        await self.refresh()
+        return await self._recoverer.recover_all([row for row in self.rows(everywhere=False) if row.status == "lost"])
+
+    async def remove(self, id: str) -> None:
+        """Take an agent that has ended off the roster, and close its terminal; its conversation is kept."""
+        row = await self.find(id)
+        if not over(row):
+            raise FleetError("busy", f"{row.name} ({row.id}) is not over.", hint=f"`agent kill {row.id}` ends it.")
+        try:
+            await self._killer.clear(row)
+            await self._ground.store.remove_agent(row.id)
+        except StoreError as error:
+            raise of_store(error) from error
+        self._ground.rows.drop(row.id)
+        await asyncio.to_thread(leftovers.clear, self._ground.place.data, row.id)
+
+    def seen(self, id: str) -> None:
+        """A person has looked at it: nothing of it is unread."""
+        self._ground.rows.change_soon(id, {"unread": 0})
+
+    # Below
+
+    async def _alive(self, id: str) -> AgentRow:
+        row = await self.find(id)
+        if row.killed or over(row):
+            what = "is killed" if row.killed else f"has ended ({row.status})"
+            raise FleetError(
+                "ended", f"{row.name} ({row.id}) {what}.", hint=f"`agent restart {row.id}` starts it again."
+            )
+        return row
+
+    async def _change(self, row: AgentRow, **fields: object) -> AgentRow:
+        try:
+            return await self._ground.rows.change(row.id, **fields)
+        except StoreError as error:
+            raise of_store(error) from error
+
+    async def _visit(self, row: AgentRow, matches: Callable[[AgentRow], bool], timeout: float) -> AgentRow:
+        """Wait without looking after anybody: by looking again."""
+        said = ""
+        async with asyncio.timeout(timeout):
+            while True:
+                await self.refresh()
+                found = self._ground.rows.get(row.id)
+                if found is None:
+                    raise KeyError(row.id)
+                if matches(found):
+                    return found
+                doing = f": {one_line(found.doing, 60)}" if found.doing else ""
+                now = f"Waiting for {found.name} ({found.id}), which is {found.status}{doing}"
+                if now != said:
+                    self._ground.bus.publish(WaitReported(text=now, about=found.id))
+                    said = now
+                await asyncio.sleep(_STALE / 4)

@@ -1,0 +1,266 @@
+"""Delivers messages: for each agent that this hub looks after one at a time, oldest first, when it can take them.
+
+Owns the way of a message from queued to acted, and says each step on the bus. It refuses to send twice what may have
+arrived: that is held for a person. Looks when something is said on the bus, and now and then at what other processes
+left in the record. Started and stopped by `room`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Sequence
+from typing import Literal
+
+from gshtui.bus.bus import Bus
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent import AgentStatusChanged, PromptEdited, PromptWithdrawn, TurnFinished, TurnStarted
+from gshtui.bus.events.fleet import AgentChanged, AgentEnded, MessagePosted
+from gshtui.bus.events.hub import WaitReported
+from gshtui.bus.events.session import SessionOpened
+from gshtui.bus.mail import Letter
+from gshtui.fleet.mail.carriers import Carriers, Gone, NotNow, Route, Unsure
+from gshtui.fleet.mail.progress import Progress
+from gshtui.guard.sanitise import one_line
+from gshtui.programs.pane_view import BLOCKS, SessionError
+from gshtui.store.errors import StoreError
+from gshtui.store.store import Store
+from gshtui.system.tasks import keep_on, start_job
+
+LOOK_EVERY = 2.0
+"""Seconds between looks at what other processes left."""
+AGAIN_AFTER = 0.7
+"""Seconds until a busy program is tried again."""
+BLOCKED_FOR = 3.0
+"""Seconds for which a visitor waits while a question, an editor or half-typed words are in front."""
+KEPT_DAYS = 30.0
+HEARD = (
+    AgentStatusChanged, TurnStarted, TurnFinished, PromptWithdrawn, PromptEdited, AgentChanged, AgentEnded,
+    MessagePosted, SessionOpened,
+)  # fmt: skip
+
+
+class Delivery:
+    """See the module's text."""
+
+    def __init__(self, bus: Bus, store: Store, carriers: Carriers) -> None:
+        self.progress = Progress(bus, store)
+        self._bus = bus
+        self._store = store
+        self._carriers = carriers
+        self._stirred = asyncio.Event()
+        self._busy_with: dict[str, asyncio.Task[None]] = {}
+        self._not_before: dict[str, float] = {}
+        self._trouble: dict[str, SessionError] = {}
+        """What stood in the way of an agent's last message, by agent."""
+        self._revision = -1
+        self._waiting = False
+        """Something is queued here that could not be delivered yet."""
+        self._life: asyncio.Task[None] | None = None
+        self._subscription = bus.subscribe(
+            self._listen,
+            *HEARD,
+            name="mail",
+        )  # fmt: skip
+
+    async def start(self) -> None:
+        """Take up what was left, and begin. Raises `StoreError`."""
+        await self._store.forget_letters(KEPT_DAYS)
+        await self._take_over()
+        self._life = keep_on(self._live, "the delivery of mail")
+
+    async def stop(self) -> None:
+        """Deliver no more; what waits stays in the record."""
+        self._subscription.unsubscribe()
+        for task in (self._life, *self._busy_with.values()):
+            if task is not None:
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await task
+
+    def poke(self) -> None:
+        """Something is there to be looked at."""
+        self._revision = -1
+        self._stirred.set()
+
+    def trouble(self, agent: str) -> SessionError | None:
+        """What stood in the way of this agent's last message."""
+        return self._trouble.get(agent)
+
+    async def out(self, id: str, timeout: float) -> Letter:
+        """Deliver this one now, by a process that leaves when it is done; the message as it is then.
+
+        Raises:
+            TimeoutError: it could not be delivered in time, or will not be until somebody sees to the terminal; it
+                waits on.
+            StoreError: the record failed.
+        """
+        blocked = 0.0
+        async with asyncio.timeout(timeout):
+            while True:
+                letter = await self._store.letter(id)
+                if letter.state not in ("queued", "typed"):
+                    return letter
+                route = await self._carriers.route(letter)
+                if route.standing == "elsewhere":
+                    return letter
+                await self._try(letter, route)
+                if (await self._store.letter(id)).state == "queued":
+                    trouble = self.trouble(letter.recipient)
+                    self._bus.publish(WaitReported(text=_waiting(letter, route, trouble), about=letter.recipient))
+                    stays = trouble is not None and trouble.kind in BLOCKS
+                    blocked = (blocked or time.monotonic()) if stays else 0.0
+                    if blocked and time.monotonic() - blocked >= BLOCKED_FOR:
+                        raise TimeoutError
+                    await asyncio.sleep(AGAIN_AFTER)
+
+    async def _live(self) -> None:
+        while True:
+            try:
+                revision = await self._store.letters_revision()
+                if revision != self._revision:
+                    self._revision = revision
+                    await self._look()
+            except StoreError:
+                self._revision = -1  # busy or full: the next look tries again
+            waits = [until - time.monotonic() for until in self._not_before.values()]
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(max(0.05, min([LOOK_EVERY, *waits]))):
+                    await self._stirred.wait()
+            self._stirred.clear()
+            if any(until <= time.monotonic() for until in self._not_before.values()):
+                self._revision = -1
+
+    async def _look(self) -> None:
+        """Begin to deliver to every agent that can take a message now."""
+        waiting: dict[str, list[Letter]] = {}
+        for letter in await self._store.letters(("queued",)):
+            waiting.setdefault(letter.recipient, []).append(letter)
+        self._waiting = bool(waiting)
+        now = time.monotonic()
+        self._not_before = {who: until for who, until in self._not_before.items() if who in waiting and until > now}
+        for who, letters in waiting.items():
+            if who in self._busy_with or who in self._not_before:
+                continue
+            for letter in letters:
+                try:
+                    route = await self._carriers.route(letter)
+                except StoreError:
+                    raise
+                except Exception as error:  # one that cannot be delivered keeps nobody else's from being
+                    self._bus.report(f"the mail for {who}", error, hint="It is tried again.")
+                    self._not_before[who] = now + LOOK_EVERY
+                    break
+                if route.standing in ("now", "gone"):
+                    task = start_job(self._try(letter, route), f"the mail for {who}")
+                    self._busy_with[who] = task
+                    task.add_done_callback(lambda _, who=who: self._done(who))
+                    break
+                if route.standing == "later" and (letter.defer or route.inbox):
+                    self._not_before[who] = now + LOOK_EVERY
+                    # One that does not wait may stand behind it.
+                    if not any(not other.defer for other in letters):
+                        break
+
+    def _done(self, who: str) -> None:
+        self._busy_with.pop(who, None)
+        self.poke()
+
+    async def _try(self, letter: Letter, route: Route) -> None:
+        """One attempt. Never raises but when cancelled."""
+        try:
+            if route.standing == "gone":
+                await self.progress.dropped(letter, route.why)
+                return
+            if trouble := await self._carriers.ready(letter, route):
+                self._later(letter, trouble)
+                return
+            taken = await self._store.take_letter(letter.id)
+            if taken is None:
+                return
+            await self._carry(taken, route)
+        except StoreError:
+            self._not_before[letter.recipient] = time.monotonic() + LOOK_EVERY
+        except Exception as error:
+            self._bus.report(f"the mail for {letter.recipient}", error, hint="It is tried again.")
+            self._not_before[letter.recipient] = time.monotonic() + LOOK_EVERY
+
+    async def _carry(self, letter: Letter, route: Route) -> None:
+        progress = self.progress
+
+        def told(state: Literal["typed", "submitted"]) -> None:
+            progress.said(letter, state)
+
+        progress.expect(letter, inbox=route.inbox)
+        try:
+            await self._carriers.deliver(letter, route, told)
+        except NotNow as error:
+            progress.forget(letter)
+            self._later(letter, error.trouble)
+            await self._store.let_letter_go(letter.id)
+        except Unsure as error:
+            progress.forget(letter)
+            await self._store.let_letter_go(letter.id)
+            await progress.held(letter, str(error))
+        except Gone as error:
+            progress.forget(letter)
+            await self._store.let_letter_go(letter.id)
+            await progress.dropped(letter, str(error))
+        except (StoreError, asyncio.CancelledError):
+            raise
+        except Exception as error:  # a fault of ours: nobody knows whether it was typed
+            fault = self._bus.report(f"the mail for {letter.recipient}", error, shown=True)
+            progress.forget(letter)
+            await self._store.let_letter_go(letter.id)
+            await progress.held(letter, f"Its delivery failed inside gsh-tui: {fault.why}. {fault.details}")
+        else:
+            self._trouble.pop(letter.recipient, None)
+            await progress.submitted(letter)
+
+    def _later(self, letter: Letter, trouble: SessionError) -> None:
+        self._not_before[letter.recipient] = time.monotonic() + AGAIN_AFTER
+        self._trouble[letter.recipient] = trouble
+
+    async def _take_over(self) -> None:
+        """What a hub that died left: typed or not, nobody knows. What can be looked up in the record is."""
+        for letter in await self._store.orphaned_letters():
+            route = await self._carriers.route(letter)
+            session = letter.session if route.row is None else route.row.session
+            if not session or (route.row is not None and route.row.kind != "native"):
+                if letter.state == "held":
+                    self.progress.tell(letter)
+            elif await self._store.letter_in_log(session, letter.id):
+                await self._store.change_letter(letter.id, state="acted", why="")
+            else:
+                await self._store.change_letter(letter.id, state="queued", why="")  # a prompt of this id counts once
+
+    async def _listen(self, batch: Sequence[Event]) -> None:
+        for event in batch:
+            if isinstance(event, AgentStatusChanged):
+                self._carriers.busy.note(event.agent, works=event.status in ("thinking", "tool", "waiting", "starting"))
+                self._not_before.pop(event.agent, None)
+            elif isinstance(event, TurnStarted):
+                self._carriers.busy.note(event.agent, works=True)
+            elif isinstance(event, SessionOpened) and event.follows:
+                await self._follow(event)
+            await self.progress.heard(event)
+            if self._waiting or isinstance(event, MessagePosted | SessionOpened):
+                self.poke()
+
+    async def _follow(self, event: SessionOpened) -> None:
+        """The person put a conversation aside for this one: what waits for its agent comes here."""
+        with contextlib.suppress(StoreError):  # it waits for the old one then
+            for letter in await self._store.letters(("queued", "held"), recipient=event.agent):
+                if letter.session == event.follows:
+                    await self._store.change_letter(letter.id, within=("queued", "held"), session=event.session)
+
+
+def _waiting(letter: Letter, route: Route, trouble: SessionError | None) -> str:
+    """What a person who waits for the delivery is told."""
+    row, why = route.row, ""
+    if trouble is not None:
+        why = f": {one_line(trouble.message, 80).rstrip('.')}"
+    elif row is not None:
+        why = f", which is {row.status}{f': {one_line(row.doing, 60)}' if row.doing else ''}"
+    return f"Waiting for {letter.recipient_name or letter.recipient}{why}"

@@ -1,0 +1,276 @@
+"""The hub's side of agents in terminals: what they say appears on the bus, what a person wants of them goes to them.
+
+It takes nothing on trust: an agent speaks for itself alone, in its own conversation, under ids of the hub's making; it
+answers no question, and what it wishes to start is asked about here. Started and stopped by the hub.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+
+from gshtui.agents.journal import Journal
+from gshtui.bus.bus import Bus
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent import (
+    AgentAdded,
+    InterruptRequested,
+    ModelChangeRequested,
+    PromptEditRequested,
+    PromptSubmitted,
+)
+from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested, ApprovalSettled
+from gshtui.bus.events.context import CutRequested, SummaryAnswered
+from gshtui.bus.events.fleet import AgentEnded, AgentSpawned, AgentSpawnFailed, AgentSpawnRequested
+from gshtui.fleet.native.remote import Remote
+from gshtui.fleet.native.spec import Spec, SpecError, read_spec, spec_path
+from gshtui.fleet.native.wishes import Wishes
+from gshtui.guard.approval import Gate
+from gshtui.shell.connection import Connection
+from gshtui.shell.lines import number_of
+from gshtui.shell.listener import Listener
+from gshtui.shell.place import HubEntry, PlaceError
+from gshtui.shell.table import AGENT, FACE
+
+_TO_AGENTS = (
+    PromptSubmitted, PromptEditRequested, InterruptRequested, ModelChangeRequested, CutRequested, SummaryAnswered,
+)  # fmt: skip
+_PACE_WITHIN = 1.0
+"""Seconds that a flood waits for the bus to catch up before more of it is taken."""
+_PACE_EVERY = 500
+"""Events after which it waits."""
+
+
+class Relay:
+    """Agents in terminals as this hub hears them. Also the host of their connections."""
+
+    def __init__(self, bus: Bus, gate: Gate, data: Path, *, where: Path | None = None) -> None:
+        """`data`: folder of the record, below which the agents' specs are. `where`: folder of the sockets."""
+        self._bus = bus
+        self._data = data
+        self._remotes: dict[str, Remote] = {}
+        self._approvals: dict[str, tuple[Remote, str]] = {}
+        """The hub's id of a question → whose it is, and its id there."""
+        self._numbers = itertools.count(1)
+        self._since_pace = 0
+        self.name_of: Callable[[str], str] = lambda _: ""
+        """The name that an agent has now on the roster, where there is one; a person may have changed it."""
+        self._wishes = Wishes(bus, gate, self._tell)
+        self.listener = Listener({AGENT: self, FACE: _FaceHost(bus)}, self._pace, where=where)
+        self._subscription = bus.subscribe(
+            self._listen, *_TO_AGENTS, ApprovalAnswered, AgentSpawned, AgentSpawnFailed, AgentEnded, name="relay"
+        )
+
+    @property
+    def socket(self) -> str:
+        """Where agents report to; empty while nothing listens."""
+        return str(self.listener.path) if self.listener.listening else ""
+
+    async def start(self, *, cwd: Path, project: Path, answers: bool) -> None:
+        """Listen. `answers`: a person is here who can be asked. Raises `PlaceError`."""
+        await self.listener.start(
+            lambda path: HubEntry(os.getpid(), str(path), str(cwd), str(project), answers, time.time())
+        )
+
+    async def stop(self) -> None:
+        """Hang up; the agents go on, and look for another hub."""
+        self._subscription.unsubscribe()
+        await self._wishes.close()
+        await self.listener.stop()
+
+    def carries(self, agent: str) -> bool:
+        """Whether this agent's events come from its own process, which journals them."""
+        return agent in self._remotes
+
+    def connected(self, agent: str) -> bool:
+        """Whether the agent's process is linked to this hub now."""
+        return (remote := self._remotes.get(agent)) is not None and remote.connection is not None
+
+    # What the listener asks
+
+    async def secret(self, connection: Connection) -> str:
+        """The secret in the agent's spec."""
+        try:
+            spec = await asyncio.to_thread(read_spec, spec_path(self._data, connection.name))
+        except SpecError:
+            return ""
+        connection.hello["spec"] = spec
+        return spec.token
+
+    def admit(self, connection: Connection) -> dict[str, Any]:
+        """It is who it says; the newest connection of an agent is the one that counts."""
+        spec: Spec = connection.hello["spec"]
+        remote = self._remotes.setdefault(spec.agent, Remote(spec.agent))
+        remote.spec = spec
+        if remote.connection is not None:
+            self._lost(remote)
+        heard = connection.hello.get("heard")
+        before = cast("dict[str, Any]", heard).get(self.listener.id, 0) if isinstance(heard, dict) else 0
+        return {"have": remote.welcome(connection, str(connection.hello.get("run", "")), number_of({"seq": before}))}
+
+    def ready(self, connection: Connection) -> None:
+        """What waits for the agent goes to it."""
+        if (remote := self._of(connection)) is not None:
+            remote.flush()
+
+    def take(self, connection: Connection, event: Event, number: int) -> None:
+        """One event of an agent."""
+        if (remote := self._of(connection)) is None or not remote.is_new(number):
+            return
+        event = remote.checked(event, self._others(remote))
+        match event:
+            case AgentSpawnRequested():
+                self._wishes.take(remote, event)
+            case InterruptRequested():
+                self._wishes.interrupt(remote, event)
+            case ApprovalRequested():
+                self._ask(remote, event)
+            case ApprovalSettled():
+                self._settled(remote, event)
+            case AgentAdded():
+                name = self.name_of(remote.agent) or event.name
+                self._bus.publish(msgspec.structs.replace(event, name=name))
+            case _:
+                self._bus.publish(event)
+        self._since_pace += 1
+
+    def acked(self, connection: Connection, number: int) -> None:
+        """It has what was sent."""
+        if (remote := self._of(connection)) is not None:
+            remote.outbox.ack(number)
+
+    def batch_done(self, connection: Connection) -> None:
+        """Say how far it was taken."""
+        if (remote := self._of(connection)) is not None and remote.have != remote.told:
+            remote.told = remote.have
+            connection.say(ack=remote.have)
+
+    def gone(self, connection: Connection) -> None:
+        """The link broke, or the agent has ended."""
+        if (remote := self._of(connection)) is not None:
+            self._lost(remote)
+
+    # Between bus and agents
+
+    def _listen(self, batch: Sequence[Event]) -> None:
+        for event in batch:
+            if isinstance(event, ApprovalAnswered):
+                asked = self._approvals.get(event.approval)
+                if asked is not None:
+                    remote, id = asked
+                    remote.send(msgspec.structs.replace(event, approval=id))
+            elif isinstance(event, AgentSpawned | AgentSpawnFailed | AgentEnded):
+                self._wishes.came(event)
+            elif (remote := self._addressed(event)) is not None:
+                remote.send(event)
+
+    def _addressed(self, event: Event) -> Remote | None:
+        """The agent in a terminal that an intent is for; a prompt may come before its agent does."""
+        agent: str = getattr(event, "agent", "")
+        if agent not in self._remotes and isinstance(event, PromptSubmitted):
+            with contextlib.suppress(SpecError):
+                if spec_path(self._data, agent).exists():
+                    self._remotes[agent] = Remote(agent)
+        return self._remotes.get(agent)
+
+    def _tell(self, remote: Remote, event: Event) -> None:
+        remote.send(event)
+
+    def _ask(self, remote: Remote, event: ApprovalRequested) -> None:
+        """A question under an id of ours: no agent can put its words to another one's question."""
+        known = next((ours for ours, asked in self._approvals.items() if asked == (remote, event.approval)), None)
+        if known is not None:
+            return  # it stands there already
+        ours = f"{remote.agent}-{next(self._numbers)}-{event.approval}"[:200]
+        self._approvals[ours] = (remote, event.approval)
+        self._bus.publish(msgspec.structs.replace(event, approval=ours))
+
+    def _settled(self, remote: Remote, event: ApprovalSettled) -> None:
+        ours = next((ours for ours, asked in self._approvals.items() if asked == (remote, event.approval)), None)
+        if ours is not None:
+            del self._approvals[ours]
+            self._bus.publish(msgspec.structs.replace(event, approval=ours))
+
+    def _lost(self, remote: Remote) -> None:
+        """Its questions cannot be answered any more; it asks again when it is back."""
+        remote.connection = None
+        for ours, (whose, _) in tuple(self._approvals.items()):
+            if whose is remote:
+                del self._approvals[ours]
+                self._bus.publish(
+                    ApprovalSettled(approval=ours, agent=remote.agent, call="", decision="withdrawn", by="link")
+                )
+
+    def _of(self, connection: Connection) -> Remote | None:
+        remote = self._remotes.get(connection.name)
+        return remote if remote is not None and remote.connection is connection else None
+
+    def _others(self, remote: Remote) -> set[str]:
+        """Conversations of other agents in terminals."""
+        return {other.session for other in self._remotes.values() if other is not remote and other.session}
+
+    async def _pace(self) -> None:
+        if self._since_pace >= _PACE_EVERY:
+            self._since_pace = 0
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_PACE_WITHIN):
+                    await self._bus.drained()
+
+
+async def open_relay(
+    bus: Bus, gate: Gate | None, journal: Journal | None, cwd: Path, project: Path, *, answers: bool
+) -> Relay:
+    """A hub's relay, listening; what it carries is journalled by the agents themselves.
+
+    Raises:
+        PlaceError: the socket cannot be had, or there is no record or nobody to ask.
+    """
+    if gate is None or journal is None:
+        raise PlaceError("Agents in terminals need the record and the guard.")
+    relay = Relay(bus, gate, journal.folder)
+    await relay.start(cwd=cwd, project=project, answers=answers)
+    journal.carries = relay.carries
+    return relay
+
+
+class _FaceHost:
+    """Commands of this user that have a word for an agent here. They answer no question."""
+
+    def __init__(self, bus: Bus) -> None:
+        self._bus = bus
+
+    async def secret(self, connection: Connection) -> str:
+        """None is asked for: it runs as this user."""
+        return ""
+
+    def admit(self, connection: Connection) -> dict[str, Any]:
+        """Welcome."""
+        return {}
+
+    def ready(self, connection: Connection) -> None:
+        """Nothing waits for it."""
+
+    def take(self, connection: Connection, event: Event, number: int) -> None:
+        """Pass it on, saying where it is from."""
+        if isinstance(event, PromptSubmitted):
+            event = msgspec.structs.replace(event, source=f"process {connection.peer.pid}", attachments=())
+        self._bus.publish(event)
+        if number:
+            connection.say(ack=number)
+
+    def acked(self, connection: Connection, number: int) -> None:
+        """Nothing was sent."""
+
+    def batch_done(self, connection: Connection) -> None:
+        """Each was acknowledged."""
+
+    def gone(self, connection: Connection) -> None:
+        """Nothing was kept."""

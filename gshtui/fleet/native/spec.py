@@ -1,0 +1,266 @@
+"""The spec file of a native agent in a terminal: what it was started for, on whose behalf, and within which limits.
+
+Owns the file (0600, below the record's folder, written whole or not at all) and the inheritance of limits: an agent
+never gets more than the one that asks for it. Called by the fleet, the hub's relay and `agent run`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import stat
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from gshtui.agents.personas import Persona, load_personas
+from gshtui.bus.fleet import AgentRow, SpawnRequest
+from gshtui.bus.ids import new_id
+from gshtui.system import private_files
+
+Approvals = Literal["ask", "policy", "refuse"]
+MAX_BYTES = 4 * 1024 * 1024
+"""Longest spec file, prompt and persona included."""
+_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+_VERSION = 1
+_STRICTEST_FIRST: tuple[Approvals, ...] = ("refuse", "ask", "policy")
+
+
+MAX_DEPTH = 3
+"""Agents may stand this many levels below the person."""
+TERMINAL = "GSH_AGENT_TERMINAL"
+"""In the environment of an agent's program: the name of its terminal's session, as people know it."""
+
+
+class SpecError(Exception):
+    """A spec cannot be made, written or read; `message` is one clear sentence, `hint` says what to do."""
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class Limit(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One narrowing of the tools; all limits of an agent hold at once."""
+
+    tools: tuple[str, ...] = ()
+    """The only ones; empty: no such limit."""
+    read_only: bool = False
+
+    def allows(self, tool: str, *, reads: bool) -> bool:
+        """Whether this tool may be used; `reads`: it does nothing but read."""
+        return (not self.tools or tool in self.tools) and (reads or not self.read_only)
+
+
+class Spec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Everything that `agent run` needs to be this agent."""
+
+    version: int = _VERSION
+    agent: str
+    """The row's id; what every event calls it."""
+    name: str = ""
+    request: SpawnRequest = SpawnRequest()
+    persona: Persona | None = None
+    limits: tuple[Limit, ...] = ()
+    """Of everyone above it, and its own."""
+    session: str = ""
+    """Conversation to go on with; empty: a new one."""
+    prompt: str = ""
+    """Id of the first prompt, so that going on never sends it twice."""
+    parent_session: str = ""
+    token: str = ""
+    """What agent and hub prove to each other that they know. Never sent."""
+    hub: str = ""
+    """Socket of the hub that started it; empty: look for one of the folder."""
+    runtime: str = ""
+    """Folder of the hubs' sockets."""
+    home: str = ""
+    """Folder of the window that it belongs to; the next window of it takes over."""
+    cwd: str = ""
+    data: str = ""
+    """Folder of the record."""
+    tmux_socket: str = ""
+    approvals: Approvals = "ask"
+    auto_approve: tuple[str, ...] | None = None
+    """The spawner's: tools outside it are asked about, whatever the configuration says. `None`: as that says."""
+    max_steps: int = 0
+    flags: dict[str, str] = {}
+    """Settings for this run alone, as `--set` takes them."""
+    depth: int = 0
+    notice: str = ""
+    """File for a word to the shell that started it, once it has ended; empty: no shell waits for one."""
+
+
+def make_spec(
+    row: AgentRow,
+    request: SpawnRequest,
+    *,
+    data: Path,
+    home: Path,
+    hub: str = "",
+    runtime: str = "",
+    persona: Persona | None = None,
+    approvals: Approvals = "ask",
+    auto_approve: Sequence[str] | None = None,
+    max_steps: int = 0,
+    flags: Mapping[str, Any] | None = None,
+) -> Spec:
+    """The spec of a new agent, within the limits of the agent that asks for it.
+
+    Args:
+        row: its place in the roster.
+        request: what was asked for.
+        data: folder of the record; the parent's spec is looked for below it.
+        home: folder of the window that it will belong to.
+        hub: socket of the hub that starts it.
+        runtime: folder of the hubs' sockets.
+        persona: resolved already; otherwise the one that the request names is looked for in `cwd`.
+        approvals: how questions are answered where it is started.
+        auto_approve: tools that need no question where it is started.
+        max_steps: tool calls a turn where it is started; 0: as the configuration says.
+        flags: settings of the starting process's run alone.
+
+    Raises:
+        SpecError: it would stand too deep, or there is no such persona.
+    """
+    if persona is None and request.persona:
+        persona = _persona(request.persona, Path(row.cwd or home))
+    parent = _parent(data, request.parent)
+    depth = parent.depth + 1 if parent is not None else (1 if request.parent else 0)
+    if depth > MAX_DEPTH:
+        raise SpecError(
+            f"Agents may be nested {MAX_DEPTH} deep, and this one would be at {depth}.",
+            hint="Do the work yourself, or say in your report that it remains.",
+        )
+    limits: tuple[Limit, ...] = parent.limits if parent is not None else ()
+    if persona is not None and (persona.tools or persona.read_only):
+        limits += (Limit(persona.tools, persona.read_only),)
+    if request.tools:
+        limits += (Limit(request.tools),)
+    if parent is not None:
+        both: tuple[Approvals, ...] = (parent.approvals, approvals)
+        approvals = min(both, key=_STRICTEST_FIRST.index)
+        auto_approve = _fewer(auto_approve, parent.auto_approve)
+        max_steps = min((steps for steps in (max_steps, parent.max_steps) if steps), default=0)
+    return Spec(
+        agent=row.id,
+        name=row.name,
+        request=msgspec.structs.replace(
+            request,
+            depth=depth,
+            provider=request.provider or (persona.provider if persona else ""),
+            model=request.model or (persona.model if persona else ""),
+            max_iterations=_least(
+                request.max_iterations,
+                persona.max_iterations if persona else 0,
+                parent.request.max_iterations if parent else 0,
+            ),
+            budget_usd=_least(
+                request.budget_usd,
+                persona.budget_usd if persona else 0.0,
+                parent.request.budget_usd if parent else 0.0,
+            ),
+        ),
+        persona=persona,
+        limits=tuple(dict.fromkeys(limits)),
+        session=row.session,
+        prompt=new_id(),
+        token=secrets.token_hex(32),
+        hub=hub,
+        runtime=runtime,
+        home=str(home),
+        cwd=row.worktree or row.cwd or str(home),
+        data=str(data),
+        tmux_socket=row.socket,
+        approvals=approvals,
+        auto_approve=None if auto_approve is None else tuple(auto_approve),
+        max_steps=max_steps,
+        flags={key: str(value) for key, value in (flags or {}).items()},
+        depth=depth,
+    )
+
+
+def spec_path(data: Path, agent: str) -> Path:
+    """Where an agent's spec is kept. Raises `SpecError` for an id that is none."""
+    if not _ID.fullmatch(agent):
+        raise SpecError(f"{agent[:80]!r} is no agent's id.")
+    return data / "agents" / f"{agent}.json"
+
+
+def write_spec(spec: Spec) -> Path:
+    """Write the spec to its place, 0600; returns the file. Blocks for a moment. Raises `SpecError`."""
+    target = spec_path(Path(spec.data), spec.agent)
+    raw = msgspec.json.format(msgspec.json.encode(spec), indent=1)
+    if len(raw) > MAX_BYTES:
+        raise SpecError(f"The prompt is {len(raw):,} bytes long; {MAX_BYTES:,} are the most.")
+    try:
+        private_files.make_folder(target.parent)
+        private_files.write_whole(target, raw)
+    except OSError as error:
+        raise SpecError(f"{target} cannot be written: {error.strerror or error}.") from error
+    return target
+
+
+def read_spec(path: Path) -> Spec:
+    """The spec in this file. Blocks for a moment.
+
+    Raises:
+        SpecError: there is none, it is not this user's alone, or it is damaged.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise SpecError(f"The spec {path} cannot be read: {error.strerror or error}.") from error
+    with os.fdopen(descriptor, "rb") as file:
+        info = os.fstat(file.fileno())
+        if not stat.S_ISREG(info.st_mode) or info.st_uid != os.getuid() or info.st_mode & 0o022:
+            raise SpecError(f"The spec {path} is not a file of yours alone.", hint=f"chmod 600 {path}, if it is yours.")
+        raw = file.read(MAX_BYTES + 1)
+    if len(raw) > MAX_BYTES:
+        raise SpecError(f"The spec {path} is longer than {MAX_BYTES:,} bytes.")
+    try:
+        spec = msgspec.json.decode(raw, type=Spec)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise SpecError(f"The spec {path} is no spec: {error}.") from error
+    if spec.version != _VERSION:
+        raise SpecError(f"The spec {path} is of version {spec.version}; this is a gsh-tui of version {_VERSION}.")
+    if not _ID.fullmatch(spec.agent) or not spec.cwd or not spec.data:
+        raise SpecError(f"The spec {path} names no agent, no folder or no record.")
+    return spec
+
+
+def native_argv(row: AgentRow, spec_file: Path) -> list[str]:
+    """The words that start the agent in its terminal."""
+    del row  # everything is in the file; the row's id is part of its name
+    return [sys.executable, "-m", "gshtui", "agent", "run", "--spec", str(spec_file)]
+
+
+def _persona(name: str, cwd: Path) -> Persona:
+    try:
+        return load_personas(cwd).get(name)
+    except KeyError as error:
+        raise SpecError(str(error.args[0]), hint="`personas` lists them.") from error
+
+
+def _parent(data: Path, id: str) -> Spec | None:
+    """The spec of the agent that asks, when it is one in a terminal; `None` for a window's own agent."""
+    if not id:
+        return None
+    path = spec_path(data, id)
+    return read_spec(path) if path.exists() else None
+
+
+def _fewer(one: Sequence[str] | None, other: Sequence[str] | None) -> Sequence[str] | None:
+    if one is None or other is None:
+        return one if other is None else other
+    return tuple(item for item in one if item in other)
+
+
+def _least(*values: Any) -> Any:
+    """The smallest value that says anything; 0 says nothing."""
+    return min((value for value in values if value), default=type(values[0])(0))

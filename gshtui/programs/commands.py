@@ -1,0 +1,166 @@
+"""The commands `profiles` and `hooks`: which programs are known, and whether they report by themselves.
+
+Anybody may look at profiles; only a person puts hooks in or takes them out, and sees first exactly what would change.
+Registered by the hub.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Literal
+
+import msgspec
+from pydantic import Field
+
+from gshtui.commands.declaration import (
+    Access,
+    Command,
+    CommandError,
+    Effect,
+    Invocation,
+    Outcome,
+    Parameters,
+    UsageError,
+)
+from gshtui.commands.registry import AnyCommand
+from gshtui.programs import hooks
+from gshtui.programs.profile import Loaded, Profile, ProfileError, load
+
+_STATES = {
+    "impossible": "no hooks",
+    "absent": "hooks not installed",
+    "installed": "hooks installed",
+    "outdated": "hooks installed by another version",
+    "unreadable": "hooks cannot be read",
+}
+
+
+class ProfilesParameters(Parameters):
+    """Parameters of `profiles`."""
+
+    action: Literal["ls", "show"] = Field(default="ls", description="ls: every profile. show: one, whole.")
+    name: str = Field(default="", description="The profile to show.")
+
+
+class HooksParameters(Parameters):
+    """Parameters of `hooks`."""
+
+    action: Literal["status", "install", "remove"] = Field(
+        default="status", description="status: which programs report. install, remove: for one program."
+    )
+    name: str = Field(default="", description="The profile: claude, codex, gemini, opencode.")
+    yes: bool = Field(default=False, description="Do it; without this, only what would change is shown.")
+
+
+def commands(read: Callable[[], Loaded] = load) -> list[AnyCommand]:
+    """The family. `read` gives the profiles; it is called in every run, so that a changed file counts at once."""
+
+    async def profiles(_: Invocation, parameters: ProfilesParameters) -> Outcome:
+        loaded = await asyncio.to_thread(read)
+        if parameters.action == "show":
+            return _shown(_named(loaded, parameters.name, "profiles show"), loaded)
+        return _listed(loaded, await asyncio.to_thread(_states, loaded))
+
+    async def run(invocation: Invocation, parameters: HooksParameters) -> Outcome:
+        if invocation.caller.is_agent:
+            raise UsageError("Only a person can decide about the hooks of other programs.")
+        loaded = await asyncio.to_thread(read)
+        if parameters.action == "status":
+            states = await asyncio.to_thread(_states, loaded)
+            rows = {name: state for name, state in sorted(states.items()) if state != "impossible"}
+            data = {name: {"state": state, "file": str(_file(loaded, name))} for name, state in rows.items()}
+            return Outcome(data, "\n".join(f"{name:10} {_STATES[state]}" for name, state in rows.items()))
+        profile = _named(loaded, parameters.name, f"hooks {parameters.action}")
+        try:
+            return await asyncio.to_thread(_change, profile, parameters.action == "remove", parameters.yes)
+        except hooks.HooksError as error:
+            raise CommandError(str(error)) from error
+
+    return [
+        Command(
+            name="profiles",
+            summary="Programs that can be agents: claude, codex, opencode and others",
+            parameters=ProfilesParameters,
+            handler=profiles,
+            positions=("action", "name"),
+            family="agents",
+        ),
+        Command(
+            name="hooks",
+            summary="Whether other programs report their status by themselves; install or remove that",
+            parameters=HooksParameters,
+            handler=run,
+            access=Access.HUMAN_ONLY,
+            effect=Effect.WRITE,
+            positions=("action", "name", "yes"),
+            family="agents",
+        ),
+    ]
+
+
+def _states(loaded: Loaded) -> dict[str, hooks.State]:
+    return {name: hooks.state(profile) for name, profile in loaded.profiles.items()}
+
+
+def _file(loaded: Loaded, name: str) -> str:
+    return str(hooks.file_of(loaded.profiles[name]))
+
+
+def _named(loaded: Loaded, name: str, line: str) -> Profile:
+    if not name:
+        raise UsageError(f"`{line}` needs the name of a profile.", hint=f"For example: {line} claude")
+    try:
+        return loaded.get(name)
+    except ProfileError as error:
+        raise UsageError(str(error)) from error
+
+
+def _listed(loaded: Loaded, states: dict[str, hooks.State]) -> Outcome:
+    data: list[dict[str, Any]] = [
+        {
+            "name": profile.name,
+            "title": profile.title,
+            "programs": list(profile.programs),
+            "resumes": bool(profile.conversation.resume),
+            "hooks": states[profile.name],
+            "seen": list(profile.seen),
+            "file": str(loaded.origins.get(profile.name, "")),
+        }
+        for profile in sorted(loaded.profiles.values(), key=lambda each: each.name)
+    ]
+    lines = [f"{row['name']:10} {row['title']:22} {_STATES[row['hooks']]}" for row in data]
+    return Outcome({"profiles": data, "problems": list(loaded.problems)}, "\n".join([*lines, *loaded.problems]))
+
+
+def _shown(profile: Profile, loaded: Loaded) -> Outcome:
+    data = msgspec.to_builtins(profile)
+    lines = [f"{profile.title} ({profile.name}), from {loaded.origins.get(profile.name, 'nowhere')}"]
+    lines.append(f"programs: {', '.join(profile.programs) or 'none'}")
+    lines.append(f"seen: {', '.join(profile.seen) or 'never recorded'}")
+    lines.append(f"resumed by: {' '.join(profile.conversation.resume) or 'nothing'}")
+    lines.append(f"interrupted by: {' '.join(profile.keys.interrupt)}; ended by: {' '.join(profile.keys.exit)}")
+    lines.append(f"idle after {profile.timing.idle:g} s of stillness when nothing else is known")
+    lines += [f"note: {note}" for note in profile.notes]
+    return Outcome(data, "\n".join(lines))
+
+
+def _change(profile: Profile, remove: bool, yes: bool) -> Outcome:
+    what = hooks.plan(profile, remove=remove)
+    verb = "remove" if remove else "install"
+    data: dict[str, Any] = {"profile": profile.name, "file": str(what.file), "done": False, "backups": []}
+    if not what.diff:
+        return Outcome(data, f"There is nothing to {verb}: {what.file} is as it should be.")
+    if not yes:
+        text = (
+            f"This is all that would change; {profile.title}'s own settings are not touched, and what is written does "
+            f"nothing but in agents that gsh-tui starts.\n\n{what.diff}\nTo do it: hooks {verb} {profile.name} yes"
+        )
+        return Outcome(data, text, diff=what.diff)
+    backups = [str(path) for path in hooks.carry_out(what)]
+    data |= {"done": True, "backups": backups}
+    kept = f" What was there is kept in {', '.join(backups)}." if backups else ""
+    if remove:
+        return Outcome(data, f"Removed. Agents that run already report until they end.{kept}", diff=what.diff)
+    needs = f" {profile.hooks.needs}" if profile.hooks.needs else ""
+    return Outcome(data, f"Installed, for agents that are started from now on.{needs}{kept}", diff=what.diff)

@@ -1,0 +1,211 @@
+"""What is run for somebody's program: exact arguments and environment, for a first start and for a resumed one.
+
+Refuses an id that does not look like one before it comes near a command line, and says when a program cannot go on
+where it was. No shell, no text of the conversation in arguments. The fleet's launcher calls it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gshtui.bus.fleet import AgentRow
+from gshtui.programs import hooks, recipes, spool
+from gshtui.programs.profile import Profile
+from gshtui.programs.transcripts.begun import Begun, begun
+from gshtui.system import child
+from gshtui.text.linear import compiled
+
+_HELP_WITHIN = 8.0
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """One start. `blank`: a conversation was expected, and it starts without; `why` says the reason."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Added to the environment of the agent."""
+    unset: tuple[str, ...] = ()
+    """Names, or prefixes with `*`, to leave out of it."""
+    external_id: str = ""
+    blank: bool = False
+    why: str = ""
+    hooked: bool = False
+    """The program will report by itself."""
+
+    def environment(self, inherited: Mapping[str, str]) -> dict[str, str]:
+        """The whole environment: what is inherited, without what must not be, and what is added."""
+        kept = {name: value for name, value in inherited.items() if not _matches(name, self.unset)}
+        return kept | dict(self.env)
+
+
+def _matches(name: str, patterns: Sequence[str]) -> bool:
+    return any(name.startswith(word[:-1]) if word.endswith("*") else name == word for word in patterns)
+
+
+def mint(profile: Profile) -> str:
+    """An id for a new conversation; empty where the program makes its own."""
+    return str(uuid.uuid4()) if profile.conversation.mint else ""
+
+
+def can_resume(profile: Profile, external_id: str) -> str:
+    """Why a conversation cannot be gone on with; empty when it can."""
+    if not profile.conversation.resume:
+        return f"{profile.title} cannot be started with an earlier conversation"
+    if not external_id:
+        return f"the id of its conversation is not known, since {profile.title} never told it"
+    if not compiled(profile.conversation.id).fullmatch(external_id):
+        return "what is noted as its conversation's id is none"
+    return ""
+
+
+def placed(profile: Profile, argv: Sequence[str], arguments: Sequence[str]) -> tuple[str, ...]:
+    """The command line with arguments about the conversation in the place that the program wants."""
+    words = tuple(argv)
+    if profile.conversation.place == "end" or not arguments:
+        return (*words, *arguments)
+    at = next((n + 1 for n, word in enumerate(words) if Path(word).name in profile.programs), 1)
+    return (*words[:at], *arguments, *words[at:])
+
+
+def cli_argv(profile: Profile, row: AgentRow) -> list[str]:
+    """The command line of a row: with its conversation where it has one that was begun, else with the id to begin.
+
+    `row.argv` is the plain command line, without anything about conversations or hooks. A row that has run before
+    (`row.ended` or a pid) is resumed.
+    """
+    argv = row.argv or profile.argv
+    begun = bool(row.pid or row.ended)
+    if begun and not can_resume(profile, row.external_id):
+        return list(placed(profile, argv, _filled(profile.conversation.resume, row.external_id)))
+    if not begun and row.external_id and profile.conversation.mint:
+        return list(placed(profile, argv, _filled(profile.conversation.mint, row.external_id)))
+    return list(argv)
+
+
+def names_conversation(profile: Profile, argv: Sequence[str]) -> bool:
+    """A command line that chooses a conversation by itself; nothing is added to it then."""
+    words = {word.split("=", 1)[0] for word in argv[1:]}
+    own = {*profile.conversation.mint, *profile.conversation.resume} - {"{id}"}
+    return bool(words & (own | {"--resume", "--continue", "--session-id", "-c", "-r", "resume", "--session"}))
+
+
+async def first(
+    profile: Profile,
+    argv: Sequence[str],
+    *,
+    agent: str,
+    data: Path,
+    environ: Mapping[str, str],
+    folder: Path | None = None,
+) -> Launch:
+    """A new agent's start.
+
+    Args:
+        argv: the command line as it was asked for; the profile's own when empty.
+        data: the data folder, where the program's reports are kept.
+        environ: what the agent inherits.
+        folder: of the hook recipes; the user's configuration by default.
+    """
+    words = tuple(argv) or profile.argv
+    conversation = "" if names_conversation(profile, words) else mint(profile)
+    arguments = _filled(profile.conversation.mint, conversation) if conversation else ()
+    return await _started(profile, words, arguments, conversation, agent, data, environ, folder)
+
+
+async def again(
+    profile: Profile,
+    argv: Sequence[str],
+    external_id: str,
+    *,
+    agent: str,
+    data: Path,
+    environ: Mapping[str, str],
+    folder: Path | None = None,
+) -> Launch:
+    """A start of an agent that was there before. With its conversation, or `blank` and why.
+
+    One that was never spoken to has no conversation to go on with, and loses none: it begins under the same id, or
+    under another one of ours where the program has noted the old one already.
+    """
+    words = tuple(argv) or profile.argv
+    if why := can_resume(profile, external_id):
+        new = await first(profile, words, agent=agent, data=data, environ=environ, folder=folder)
+        return Launch(new.argv, new.env, new.unset, new.external_id, True, why, new.hooked)
+    arguments: tuple[str, ...] = ()
+    if not names_conversation(profile, words):
+        far = await asyncio.to_thread(_begun, profile, external_id, environ)
+        external_id = mint(profile) if far == "empty" else external_id
+        template = profile.conversation.mint if far in ("absent", "empty") else profile.conversation.resume
+        arguments = _filled(template, external_id)
+    return await _started(profile, words, arguments, external_id, agent, data, environ, folder)
+
+
+async def _started(
+    profile: Profile,
+    words: tuple[str, ...],
+    arguments: tuple[str, ...],
+    conversation: str,
+    agent: str,
+    data: Path,
+    environ: Mapping[str, str],
+    folder: Path | None,
+) -> Launch:
+    given, reports = await asyncio.to_thread(_hooked, profile, words, agent, data, environ, folder)
+    extra = profile.offered if await _offers(profile, words, environ) else ()
+    argv = (*placed(profile, words, arguments), *extra, *given.arguments)
+    env = {**profile.environment, **given.environment, **reports}
+    return Launch(argv, env, profile.scrub, conversation, hooked=bool(reports))
+
+
+def _begun(profile: Profile, external_id: str, environ: Mapping[str, str]) -> Begun:
+    """How far the conversation came; of a program that makes its own ids, it is always gone on with."""
+    if not profile.conversation.mint:
+        return "unknown"
+    return begun(profile.hooks.kind or profile.name, external_id, {**environ, **profile.environment})
+
+
+def _filled(template: Sequence[str], external_id: str) -> tuple[str, ...]:
+    return tuple(word.replace("{id}", external_id) for word in template)
+
+
+def _hooked(
+    profile: Profile, argv: Sequence[str], agent: str, data: Path, environ: Mapping[str, str], folder: Path | None
+) -> tuple[recipes.Given, dict[str, str]]:
+    """What makes the program report, where a person has consented to it."""
+    if hooks.state(profile, folder) not in ("installed", "outdated"):
+        return recipes.NOTHING, {}
+    try:
+        given = recipes.given(profile, hooks.file_of(profile, folder), argv, environ)
+        if not given.reports:
+            return given, {}
+        return given, {spool.VARIABLE: str(spool.open_spool(data, agent))}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return recipes.NOTHING, {}  # a recipe that cannot be used must not keep the program from starting
+
+
+async def _offers(profile: Profile, argv: Sequence[str], environ: Mapping[str, str]) -> bool:
+    """Whether the program's help names the argument that the profile would like to give."""
+    if not profile.offered or profile.offered[0] in argv:
+        return False
+    try:
+        process = await asyncio.create_subprocess_exec(
+            argv[0],
+            "--help",
+            env=dict(environ),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+    except OSError:
+        return False
+    try:
+        output, _ = await asyncio.wait_for(process.communicate(), _HELP_WITHIN)
+    except TimeoutError:
+        await child.kill(process)
+        return False
+    return profile.offered[0].encode() in output

@@ -1,0 +1,253 @@
+"""A program's terminal as it is now: what is in front, what the screen says, and what stands in the way of a text.
+
+Owns the one error of typing. Every look is fresh, and reads the program that is in front, which need not be the one
+that the pane was started with. Called by the pane writer and the session.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from gshtui.guard.sanitise import one_line
+from gshtui.programs.front import Front, front, typed
+from gshtui.programs.profile import GENERIC, Profile, script_of
+from gshtui.programs.reading import Reading, asked_of, by_title, conversation, read
+from gshtui.programs.screen import plain, plain_lines
+from gshtui.text.linear import compiled
+from gshtui.tmux.errors import TmuxError
+from gshtui.tmux.marker import Marker
+from gshtui.tmux.panes import PaneInfo
+from gshtui.tmux.server import TmuxServer
+
+LOOK = 0.06
+"""Seconds between two looks while something is expected at once."""
+Trouble = Literal[
+    "busy", "starting", "waiting", "dialog", "program", "draft", "scrolled", "ended", "unfit", "untaken", "unsure",
+    "terminal",
+]  # fmt: skip
+"""busy, starting: it works. waiting: it asks. dialog, program: something else is in front. draft: somebody has half
+typed something. scrolled: somebody reads its past. unfit: this text cannot be given to this program. untaken: it was
+typed, not taken, and taken out again. unsure: it may have been taken. terminal: tmux failed."""
+PASSES: frozenset[Trouble] = frozenset(
+    ("busy", "starting", "waiting", "dialog", "program", "draft", "scrolled", "terminal")
+)
+"""Nothing was typed, and it may be different later."""
+BLOCKS: frozenset[Trouble] = frozenset(("waiting", "dialog", "program", "draft", "scrolled"))
+"""Of these, those that stay until somebody does something in the terminal."""
+Profiles = Callable[[Sequence[str]], Profile]
+"""The profile of a command line."""
+
+
+class SessionError(Exception):
+    """It was not done, or it is not known whether it was (`unsure`). One sentence, and what to do.
+
+    `asks`: the lines of the question that is open, for `waiting`.
+    """
+
+    def __init__(self, kind: Trouble, message: str, hint: str = "", asks: str = "") -> None:
+        super().__init__(message)
+        self.kind: Trouble = kind
+        self.message = message
+        self.hint = hint
+        self.asks = asks
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.hint}".rstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A look at the terminal. `profile` is that of the program in front."""
+
+    reading: Reading
+    lines: tuple[str, ...]
+    info: PaneInfo
+    front: Front
+    profile: Profile
+
+    @property
+    def dead(self) -> bool:
+        """The program has ended."""
+        return self.info.dead
+
+    @property
+    def draft(self) -> str:
+        """What is typed in its input and not entered."""
+        return self.reading.draft
+
+    @property
+    def question(self) -> str:
+        """The lines of what it asks; empty when it asks nothing."""
+        return self.reading.asked if self.reading.status == "waiting" else ""
+
+    @property
+    def prompted(self) -> bool:
+        """Whether the prompt of the program in front is known, so that without one it works."""
+        if self.profile.name == GENERIC:
+            return self.front.program in self.profile.programs and not script_of(self.front.argv[1:])
+        return not self.profile.ai
+
+    @property
+    def unfinished(self) -> bool:
+        """It waits for the rest of what was entered."""
+        return _unfinished(self.profile, _row(self.lines, self.info.cursor_y))
+
+    def marker(self) -> Marker:
+        """The same moment, for reading what comes after it."""
+        return Marker(self.info, tuple(plain(line) for line in self.lines))
+
+
+class PaneView:
+    """One program's terminal.
+
+    Args:
+        name: of the agent (or of the shell), for messages.
+        profile: of the program that the pane was started with.
+        profiles: finds that of another program, when one is in front.
+    """
+
+    def __init__(
+        self, server: TmuxServer, pane: str, name: str, profile: Profile, profiles: Profiles | None = None
+    ) -> None:
+        self.server = server
+        self.pane = pane
+        self.name = name
+        self.profile = profile
+        self._profiles = profiles or _generic
+
+    async def look(self) -> Seen:
+        """Its terminal now. Raises `SessionError` (terminal)."""
+        try:
+            info, lines = await self.server.look(self.pane)
+        except TmuxError as error:
+            raise SessionError("terminal", error.message, error.hint) from error
+        now = await asyncio.to_thread(front, info)
+        profile = self.profile if now.own else self._profiles(now.argv or (now.program,))
+        return Seen(_read(profile, info, lines, now), lines, info, now, profile)
+
+    async def until(self, good: Callable[[Seen], bool], within: float | None = None) -> Seen | None:
+        """The first look that is good, or shows that the program has ended; `None` when none was in time."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + (self.profile.timing.shown if within is None else within)
+        while True:
+            seen = await self.look()
+            if seen.dead or good(seen):
+                return seen
+            if loop.time() >= until:
+                return None
+            await asyncio.sleep(LOOK)
+
+    async def conversation(self, lines: int = 0) -> list[str]:
+        """What stands above its input, from so many lines above the screen on."""
+        try:
+            seen = await self.server.capture(self.pane, start=-lines if lines else None)
+        except TmuxError as error:
+            raise SessionError("terminal", error.message, error.hint) from error
+        return conversation(self.profile, seen)
+
+    def obstacle(
+        self, seen: Seen, *, even_busy: bool = False, elsewhere: bool = False, behind: bool = False
+    ) -> SessionError | None:
+        """What keeps a text from being typed now; `None` when nothing does.
+
+        Args:
+            even_busy: a program that thinks may be typed to while it works, where its input shows.
+            elsewhere: the program in front need not be the one that the pane was started with.
+            behind: something may be half typed.
+        """
+        name, here, reading = self.name, seen.front, seen.reading
+        if seen.dead:
+            return SessionError("ended", f"{name} has ended.", "Restart it first.")
+        if seen.info.in_mode and seen.info.attached:
+            return SessionError("scrolled", f"Somebody reads back in the terminal of {name}.", "Leave that with q.")
+        program = one_line(here.program, 40) or "a program"
+        if here.kind != "program":
+            what = f"An editor ({program})" if here.kind == "editor" else f"A pager ({program})"
+            return SessionError("program", f"{what} is in front in {name}.", "Close it in that terminal, or with keys.")
+        if reading.status == "waiting":
+            return _question(name, reading)
+        if not here.own and not elsewhere:
+            return SessionError("busy", f"A command runs in {name}: {program}.", _LATER)
+        if seen.profile.shell and not here.prompt:
+            return SessionError("busy", f"A command runs in {name}.", _LATER)
+        if works := self._at_work(seen, program, even_busy):
+            return works
+        if not behind and (reading.draft or seen.unfinished):
+            half = f": {one_line(reading.draft, 120)!r}" if reading.draft else ""
+            return SessionError("draft", f"Somebody has half typed something into {name}{half}.", "Finish or clear it.")
+        return None
+
+    def _at_work(self, seen: Seen, program: str, even_busy: bool) -> SessionError | None:
+        """What of its own work keeps the program in front from taking a text."""
+        name, here, reading = self.name, seen.front, seen.reading
+        if seen.prompted:
+            return None if reading.status == "idle" else SessionError("busy", f"{name} is at work ({program}).", _LATER)
+        if seen.profile.name == GENERIC:
+            return self._unknown(seen, program)
+        if not even_busy and reading.status in ("thinking", "tool", "starting"):
+            return SessionError("busy", f"{name} is at work.", _LATER)
+        if seen.profile.input.line and not reading.input:
+            return SessionError("busy", f"The input of {name} is not to be seen.", "Look at its terminal.")
+        if not here.own and not seen.profile.input.line and here.reads is False:
+            return SessionError("busy", f"{name} is at work ({program}).", _LATER)
+        return None
+
+    def _unknown(self, seen: Seen, program: str) -> SessionError | None:
+        """A program of which nothing is known: what the kernel says of it counts, then what its screen shows."""
+        here = seen.front
+        if seen.reading.status == "idle" or here.reads:
+            return None
+        if here.reads is False:
+            return SessionError("busy", f"{self.name} is at work ({program}).", _LATER)
+        if seen.info.alternate and (not here.own or here.program in seen.profile.programs):
+            return SessionError(
+                "program", f"{program} has the whole screen of {self.name}.", "Keys steer it; text is not typed there."
+            )
+        if not here.own and not _row(seen.lines, seen.info.cursor_y)[: seen.info.cursor_x].strip():
+            return SessionError("busy", f"A command runs in {self.name}: {program}.", _LATER)
+        return None
+
+
+_LATER = "Wait until it is done."
+
+
+def _generic(argv: Sequence[str]) -> Profile:
+    name = Path(argv[0]).name if argv else "program"
+    return Profile(name=GENERIC, title=name, ai=False)
+
+
+def _question(name: str, reading: Reading) -> SessionError:
+    about = f" ({reading.doing})" if reading.doing else ""
+    if reading.dialog:
+        return SessionError("dialog", f"{name} shows a dialog{about}.", "Close it in that terminal, or with keys.")
+    hint = "It is answered in its terminal, or with keys; text is not typed into a question."
+    return SessionError("waiting", f"{name} waits for an answer{about}.", hint, reading.asked)
+
+
+def _read(profile: Profile, info: PaneInfo, lines: tuple[str, ...], now: Front) -> Reading:
+    place = (info.cursor_x, info.cursor_y)
+    if profile.shell and now.prompt:  # then nothing on the screen means anything but what is typed
+        rows = [plain(line) for line in lines]
+        half = _row(lines, info.cursor_y) if _unfinished(profile, _row(lines, info.cursor_y)) else ""
+        return Reading("idle", "", half or typed(info, rows), True)
+    reading = read(profile, lines, info.title, place)
+    if profile.shell:
+        return reading if reading.status == "waiting" else Reading("tool", f"a command runs: {now.program}")
+    said = by_title(profile, info.title)
+    if said and reading.status == "idle":  # an answer may be written above an input that looks idle
+        asked = asked_of(plain_lines(lines)) if said == "waiting" else ""
+        reading = dataclasses.replace(reading, status=said, asked=asked)
+    return reading
+
+
+def _row(lines: Sequence[str], row: int) -> str:
+    return plain(lines[row]) if row < len(lines) else ""
+
+
+def _unfinished(profile: Profile, row: str) -> bool:
+    return bool(profile.input.unfinished) and compiled(profile.input.unfinished).search(row) is not None

@@ -1,0 +1,388 @@
+"""The only way by which text, Enter and keys go into a pane of an agent or of the shared shell, whoever sends them.
+
+Look, refuse, paste, verify, Enter, verify: a text is typed into an idle input alone, and what is said of it afterwards
+is what was seen. Refuses to type into a question, a dialog, an editor, a pager, a command that runs or over what
+somebody has half typed; presses Enter once for a text; takes out again what a program did not take, and nothing else.
+A person's own keyboard, in a tab of the window, is the other way in.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from gshtui.guard.sanitise import one_line
+from gshtui.programs.pane_view import PaneView, Seen, SessionError, Trouble
+from gshtui.programs.profile import Profile
+from gshtui.programs.reading import same_question
+from gshtui.programs.shell_syntax import misunderstood
+from gshtui.settings import paths
+from gshtui.system.file_lock import LockHeld, file_lock
+from gshtui.tmux.errors import TmuxError
+from gshtui.tmux.marker import Marker
+
+State = Literal["typed", "submitted"]
+_HEAD = 24
+"""Characters of a text by which it is known again in the input."""
+_TURN_WITHIN = 20.0
+"""Seconds to wait while somebody else types into the same pane; a text that is not taken needs the longest."""
+_BETWEEN_KEYS = 0.3
+"""Seconds: two keys in one instant count as one in some programs."""
+_CLEAR_EVERY, _CLEARS = 0.15, 40
+"""Seconds between two attempts to empty the input, and how many there are."""
+_GIVEN_BACK = 1.5
+"""Seconds within which a program that does not know a command puts it into its input again."""
+_LOOK_AT = "Look at its terminal before you send it again."
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A text that was taken, with the moment before it, for reading what came of it."""
+
+    marker: Marker
+    text: str
+    before: tuple[str, ...]
+    """The conversation as it was to be seen, plain lines."""
+    at: float
+    """Seconds since 1970; a hook after it confirms that it was acted upon."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pressed:
+    """Keys that were pressed. `left`: those that were not, since another question had come."""
+
+    keys: tuple[str, ...]
+    left: tuple[str, ...] = ()
+
+
+class PaneWriter:
+    """Writes into one pane; one text at a time, over all processes."""
+
+    def __init__(self, view: PaneView) -> None:
+        self.view = view
+        self._server = view.server
+        self._pane = view.pane
+        self._turns = asyncio.Lock()
+
+    async def write(
+        self,
+        text: str,
+        *,
+        enter: bool = True,
+        even_busy: bool = False,
+        elsewhere: bool = False,
+        behind: bool = False,
+        aside: bytes = b"",
+        check: Callable[[Seen], None] | None = None,
+        told: Callable[[State], None] | None = None,
+    ) -> Sent:
+        """Type a text, and enter it.
+
+        Args:
+            enter: press Enter behind it.
+            even_busy: also while a program that thinks is at work, which then takes it up in its own way.
+            elsewhere: also into another program than the pane's own, when that one is in front.
+            behind: also behind what is half typed.
+            aside: what makes this shell put a half-typed line aside, and give it back by itself.
+            check: looks at the terminal last of all before something is typed, and may raise.
+            told: is called as the text shows in the input, and when it was taken.
+
+        Raises:
+            SessionError: what stood in the way, or what became of the text. Of its kinds, `untaken` and `unsure` alone
+                are raised after something was typed.
+        """
+        async with self._turn():
+            seen = await self.view.look()
+            behind = behind or bool(aside)
+            if trouble := self.view.obstacle(seen, even_busy=even_busy, elsewhere=elsewhere, behind=behind):
+                raise trouble
+            words = await self._worded(seen, text, enter)
+            before = tuple(await self.view.conversation()) if seen.profile.ai else ()
+            if check is not None:
+                check(seen)
+            if aside:
+                await self._tmux(self._server.type_bytes(self._pane, aside))
+                seen = await self._aside(seen)
+            sent = Sent(seen.marker(), text, before, time.time())
+            if words:
+                await self._paste(seen, words)
+            if told is not None:
+                told("typed")
+            if enter:
+                sent = await self._enter(sent, words)
+                if told is not None:
+                    told("submitted")
+            return sent
+
+    async def press(self, keys: tuple[str, ...], *, question: str | None = None) -> Pressed:
+        """Press keys by name, in order.
+
+        Args:
+            question: the question that they answer, as it was seen (empty: none was open). Where another one is open,
+                nothing is pressed; where another one comes in between, nothing more is. `None`: whatever is open.
+
+        Raises:
+            SessionError: waiting, with the question that is open now; ended, scrolled, terminal.
+        """
+        name, done = self.view.name, list[str]()
+        async with self._turn():
+            for number, key in enumerate(keys):
+                if number:
+                    await asyncio.sleep(_BETWEEN_KEYS)
+                seen = await self.view.look()
+                if number and (seen.dead or (question is not None and _another(seen, question))):
+                    break
+                if seen.dead:
+                    raise SessionError("ended", f"{name} has ended.", "Restart it first.")
+                if question is not None:
+                    self._still_asks(seen, question, first=not number)
+                await self._tmux(self._server.send_keys(self._pane, key))
+                done.append(key)
+        return Pressed(tuple(done), keys[len(done) :])
+
+    def _still_asks(self, seen: Seen, question: str, *, first: bool) -> None:
+        """Raise `SessionError` when what is open is not the question that is to be answered."""
+        name = self.view.name
+        if seen.info.in_mode and seen.info.attached:
+            raise SessionError("scrolled", f"Somebody reads back in the terminal of {name}.", "Leave that with q.")
+        if _another(seen, question):
+            about = f" ({seen.reading.doing})" if seen.reading.doing else ""
+            message = f"{name} asks something that you have not seen{about}."
+            raise SessionError("waiting", message, "Nothing was pressed.", seen.question)
+        if question and first and not seen.question:
+            raise SessionError("waiting", f"{name} does not ask that any more.", "Nothing was pressed.")
+
+    async def exit_text(self, text: str) -> bool:
+        """Enter the words by which a program ends, if it takes any now; whether it did."""
+        try:
+            await self.write(text, even_busy=True)
+        except SessionError:
+            return False
+        return True
+
+    # -- the steps ---------------------------------------------------------------------------------------------------
+
+    async def _worded(self, seen: Seen, text: str, enter: bool) -> str:
+        """The text as this program takes it. Raises `SessionError` (unfit)."""
+        profile = seen.profile
+        if why := unfit(profile, text):
+            raise SessionError("unfit", f"{self.view.name} cannot be sent this text: {why}.", "Nothing was typed.")
+        if profile.shell and enter and text.strip() and (why := await misunderstood(seen.front.program, text)):
+            raise SessionError(
+                "unfit", f"{seen.front.program} does not understand that line: {why}", "Nothing was typed."
+            )
+        return worded(profile, text)
+
+    async def _aside(self, before: Seen) -> Seen:
+        """Once a half-typed line is put aside; there may have been none."""
+        if not before.draft:
+            return before
+        seen = await self.view.until(lambda now: not now.draft)
+        if seen is None or seen.dead:
+            raise SessionError(
+                "draft", f"Something is typed in {self.view.name} and not entered.", "Finish or clear it."
+            )
+        return seen
+
+    async def _paste(self, before: Seen, words: str) -> None:
+        """Paste the text, and wait until it shows and Enter may follow it. Who is called off takes it out again."""
+        await self._tmux(self._server.send_text(self._pane, words))
+        try:
+            seen = await self._shown(before, words)
+            await asyncio.sleep(seen.profile.timing.enter)
+        except asyncio.CancelledError:
+            with contextlib.suppress(SessionError):
+                now = await asyncio.shield(self.view.look())
+                if not before.draft and " ".join(words.split())[:_HEAD] in " ".join(now.draft.split()):
+                    await asyncio.shield(self._clear(now))
+            raise
+
+    async def _shown(self, before: Seen, words: str) -> Seen:
+        """Once the text shows in the input; without that, Enter could answer something else."""
+        head, tail = " ".join(words.split())[:_HEAD], " ".join(words.rpartition("\n")[2].split())[-_HEAD:]
+        profile = before.profile
+        own_input = bool(profile.input.line) and not profile.shell and profile.ai
+
+        def shows(now: Seen) -> bool:
+            if now.reading.status == "waiting" or now.front.kind != "program":
+                return True
+            if own_input:
+                fresh = now.draft and now.draft != before.draft
+                # An input that is full shows the end of a text alone.
+                rows = now.marker().rows
+                return bool(fresh) or any(part and any(part in row for row in rows) for part in (head, tail))
+            return _moved(before, now)
+
+        seen = await self.view.until(shows)
+        name = self.view.name
+        if seen is None:
+            message = f"The text does not show in the input of {name}, so it was not entered."
+            raise SessionError("unsure", message, _LOOK_AT)
+        if seen.dead:
+            raise SessionError("ended", f"{name} ended while it was typed to.")
+        self._still_free(seen)
+        return seen
+
+    def _still_free(self, seen: Seen) -> None:
+        """Raise `SessionError` (unsure) when something has come in front since the text was pasted."""
+        if seen.reading.status == "waiting":
+            what = "opened a dialog" if seen.reading.dialog else "asked something"
+            raise SessionError("unsure", f"{self.view.name} {what} while it was typed to.", _LOOK_AT, seen.question)
+        if seen.front.kind != "program":
+            raise SessionError("unsure", f"{seen.front.program} came in front of {self.view.name}.", _LOOK_AT)
+
+    async def _enter(self, sent: Sent, words: str) -> Sent:
+        """Press Enter, once, and see that the text was taken. Raises `SessionError` (untaken, unsure)."""
+        ready = await self.view.look()
+        if ready.dead:
+            raise SessionError("ended", f"{self.view.name} ended while it was typed to.")
+        self._still_free(ready)
+        await self._tmux(self._server.send_keys(self._pane, "Enter"))
+        at = time.time()
+        taken = await self.view.until(lambda now: _taken(ready, now, words))
+        if taken is not None and ready.profile.ai and words.startswith("/"):
+            back = await self.view.until(lambda now: not _taken(ready, now, words), _GIVEN_BACK)
+            taken = taken if back is None or back.dead else None
+        if taken is None:
+            await self._take_out(ready, sent, words)
+        return Sent(sent.marker, sent.text, sent.before, at)
+
+    async def _take_out(self, entered: Seen, sent: Sent, words: str) -> None:
+        """The Enter was not taken: leave the input as it was found. Always raises `SessionError`."""
+        name, profile = self.view.name, entered.profile
+        cleared = await self._clear(entered)
+        head = " ".join(words.split())[:_HEAD]
+        if cleared and profile.ai and head:
+            said = [line for line in await self.view.conversation() if head in line]
+            if len(said) > sum(head in line for line in sent.before):
+                raise SessionError("unsure", f"{name} took the text late, or in part.", _LOOK_AT)
+        if cleared:
+            message = f"{name} did not take the text, and it was taken out of its input again."
+            raise SessionError("untaken", message, "Look at its terminal, or send other words.")
+        raise SessionError("unsure", f"{name} did not take the Enter; the text is in its input.", _LOOK_AT)
+
+    async def _clear(self, entered: Seen) -> bool:
+        """Empty the input of what was typed here; whether it is. Stops at anything that somebody else typed."""
+        if not (entered.draft or entered.profile.input.unfinished):
+            return False
+        for _ in range(_CLEARS):
+            now = await self.view.look()
+            if now.dead or now.reading.status == "waiting" or now.front.own != entered.front.own:
+                return False
+            if not now.draft and not now.unfinished:
+                return now.reading.input
+            if not (now.unfinished or _alike(now.draft, entered.draft)):
+                return False
+            for key in entered.profile.keys.clear:
+                await self._tmux(self._server.send_keys(self._pane, key))
+            await asyncio.sleep(_CLEAR_EVERY)
+        return False
+
+    @contextlib.asynccontextmanager
+    async def _turn(self) -> AsyncGenerator[None]:
+        """Have the pane to oneself, so that two texts never mix. Raises `SessionError` (busy, terminal)."""
+        address = f"{self._server.socket_path or self._server.socket_name} {self._pane}"
+        lock = f"typing-{hashlib.sha256(address.encode()).hexdigest()[:12]}.lock"
+        async with self._turns, contextlib.AsyncExitStack() as stack:
+            try:
+                note = f"typing into {self.view.name}"
+                path = paths.runtime_dir() / lock
+                await stack.enter_async_context(file_lock(path, note=note, within=_TURN_WITHIN))
+            except LockHeld:
+                message = f"Something else is being typed into {self.view.name}."
+                raise SessionError("busy", message, "Try again in a moment.") from None
+            except OSError as error:
+                raise SessionError("terminal", f"The lock for typing cannot be had: {error}.") from error
+            yield
+
+    async def _tmux(self, doing: Awaitable[None]) -> None:
+        """Carry out a command of the server's. Raises `SessionError`."""
+        try:
+            await doing
+        except TmuxError as error:
+            kind: Trouble = "unsure" if error.kind == "timeout" else "terminal"
+            raise SessionError(kind, error.message, error.hint) from error
+
+
+def worded(profile: Profile, text: str) -> str:
+    """The text as its program takes it as text: what would be acted upon is written around. See `Profile.text`."""
+    rules = profile.text
+    words = text.replace("\r\n", "\n").replace("\r", "\n").rstrip("\n")
+    if not words:
+        return ""
+    if rules.tab != "\t":
+        words = words.replace("\t", rules.tab)
+    if begin := _begins(profile, words):
+        words = rules.first[begin] + words
+    if end := _ends(profile, words):
+        words += rules.last[end]
+    elif words.split()[-1:] and words.split()[-1].startswith("@") and not words[-1].isspace():
+        words += rules.mention
+    return words + rules.close if "\n" in words else words
+
+
+def unfit(profile: Profile, text: str) -> str:
+    """Why a text cannot be given to this program as text; empty when it can."""
+    rules, words = profile.text, text.replace("\r\n", "\n").rstrip("\r\n")
+    if (begin := _begins(profile, words)) and not rules.first[begin]:
+        return f"it would act upon {begin!r} at the beginning"
+    if (end := _ends(profile, words)) and not rules.last[end]:
+        return f"with {one_line(end)!r} at the end it would wait for more"
+    if rules.lines == "one" and "\n" in words:
+        return "it takes one line at a time"
+    if rules.most and len(words) > rules.most:
+        return f"it takes {rules.most:,} characters at most"
+    return ""
+
+
+def _begins(profile: Profile, words: str) -> str:
+    return max((begin for begin in profile.text.first if words.startswith(begin)), key=len, default="")
+
+
+def _ends(profile: Profile, words: str) -> str:
+    return max((end for end in profile.text.last if words.endswith(end)), key=len, default="")
+
+
+def _moved(before: Seen, now: Seen) -> bool:
+    """Whether anything has changed on the screen."""
+    one, other = before.info, now.info
+    return (
+        before.lines != now.lines
+        or (one.cursor_x, one.cursor_y, one.history, one.alternate)
+        != (other.cursor_x, other.cursor_y, other.history, other.alternate)
+        or before.front.own != now.front.own
+    )
+
+
+def _taken(entered: Seen, now: Seen, words: str) -> bool:
+    """Whether an Enter was taken: nothing of the text is left in the input, or the program is about something else."""
+    if now.reading.status == "waiting" or now.front.own != entered.front.own:
+        return True
+    profile = entered.profile
+    if profile.shell and not now.front.prompt:
+        return True
+    if now.unfinished:
+        return False
+    if entered.draft and (now.reading.input or profile.shell):
+        return not now.draft or not _alike(now.draft, entered.draft)
+    if profile.ai and profile.input.line:
+        # Nothing stood there; or the input was not to be seen above the end of a long text.
+        return entered.reading.input or (now.reading.input and not now.draft)
+    return _moved(entered, now) or not words
+
+
+def _alike(now: str, before: str) -> bool:
+    """Whether a draft is what stood there, or what is left of it; an Enter that was not taken may change its end."""
+    one, other = " ".join(now.split()), " ".join(before.split())
+    size = min(len(one), len(other), _HEAD) - 1
+    return one == other or (size > 1 and (one[:size] == other[:size] or one in other))
+
+
+def _another(seen: Seen, question: str) -> bool:
+    """Whether a question is open, and it is not this one."""
+    return bool(seen.question) and not same_question(seen.question, question)

@@ -1,0 +1,197 @@
+"""What one screen says: the program's status by its profile's rules, and what stands half typed in its input.
+
+Pure: (profile, styled lines, title, cursor) → `Reading`. A screen that no rule knows says nothing, rather than
+something. Called by the status rules and before anything is typed.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from gshtui.guard.sanitise import one_line
+from gshtui.programs.profile import Profile, Rule
+from gshtui.programs.screen import plain_lines, undimmed
+from gshtui.text.linear import Found, compiled
+
+_WIDEST = 1000
+_REMEMBERED = 8192
+"""Lines and patterns that were looked at: from one look at a screen to the next, most lines stay."""
+_ASKED = 16
+"""Lines of the screen that are given of a question."""
+_VOLATILE = re.compile(r"\b\d+ ?(?:s|m|h|ms|sec|min)\b|[^\w]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a screen says. `status` is empty when no rule fits."""
+
+    status: str = ""
+    doing: str = ""
+    draft: str = ""
+    """Typed text in the input that is not entered."""
+    input: bool = False
+    """The input is to be seen."""
+    asked: str = ""
+    """The lines of the screen with what is asked, where the status is `waiting`."""
+    dialog: bool = False
+    """Nobody is asked: a dialog of the program's own is open."""
+
+
+@functools.lru_cache(maxsize=_REMEMBERED)
+def search(pattern: str, text: str) -> Found | None:
+    """The first match of a profile's pattern in a line of a screen, or in a title."""
+    return compiled(pattern).search(text)
+
+
+def read(profile: Profile, lines: Sequence[str], title: str = "", cursor: tuple[int, int] | None = None) -> Reading:
+    """Read a screen.
+
+    Args:
+        lines: as captured, with their styles.
+        title: the terminal's.
+        cursor: column and row.
+    """
+    text = [line[:_WIDEST] for line in plain_lines(lines)]
+    place = _input(profile, text)
+    if place is not None and profile.input.cursor and cursor and not place <= cursor[1] <= _end(profile, text, place):
+        place = None  # something of the program's own is in front of it
+    draft = _draft(profile, undimmed(lines), text, place) if place is not None else ""
+    for rule in profile.rules:
+        if (doing := _fits(rule, text, place, title, cursor)) is not None:
+            asked = asked_of(text, cursor if rule.zone == "last" else None) if rule.status == "waiting" else ""
+            return Reading(rule.status, doing, draft, place is not None, asked, rule.dialog)
+    return Reading("", "", draft, place is not None)
+
+
+def asked_of(text: Sequence[str], cursor: tuple[int, int] | None = None) -> str:
+    """The plain lines at the end of the screen (or down to the cursor's), where a question stands."""
+    until = len(text) if cursor is None else cursor[1] + 1
+    return "\n".join([line for line in text[:until] if line][-_ASKED:])
+
+
+def essence(question: str) -> str:
+    """What stays of a question's lines while it is open: not the cursor on its answers, spinners or counted seconds."""
+    return " ".join(_VOLATILE.sub(" ", question).split())
+
+
+def same_question(one: str, other: str) -> bool:
+    """Whether two looks saw the same question."""
+    return essence(one) == essence(other)
+
+
+def by_title(profile: Profile, title: str) -> Literal["", "waiting", "thinking"]:
+    """What the terminal's title says of the program's status; empty where it says nothing, or that it is idle."""
+    if profile.titles.waiting and search(profile.titles.waiting, title):
+        return "waiting"
+    return "thinking" if profile.titles.busy and search(profile.titles.busy, title) else ""
+
+
+def conversation(profile: Profile, lines: Sequence[str]) -> list[str]:
+    """What stands above the input (all of it, where there is none), as plain lines without blank ones at the end."""
+    text = [line[:_WIDEST] for line in plain_lines(lines)]
+    place = _input(profile, text)
+    if place is not None:
+        text = text[: place - 1 if profile.input.above else place]
+    frame = profile.input.frame
+    while text and (not text[-1] or (frame and place is not None and search(frame, text[-1]))):
+        text.pop()
+    return text
+
+
+def _input(profile: Profile, text: Sequence[str]) -> int | None:
+    """The row of the input's first line."""
+    if not profile.input.line:
+        return None
+    below = 0
+    line, above, more, bar = profile.input.line, profile.input.above, profile.input.more, profile.input.bar
+    for row in range(len(text) - 1, -1, -1):
+        if not text[row]:
+            continue
+        if bar and search(bar, text[row]):
+            return None
+        if search(line, text[row]) and (not above or (row > 0 and search(above, text[row - 1]))):
+            while profile.input.block and row > 0 and search(line, text[row - 1]):
+                row -= 1
+                if bar and search(bar, text[row]):
+                    return None
+            return row
+        if not more or not search(more, text[row]):
+            below += 1
+        if below > profile.input.footer:
+            break
+    return None
+
+
+def _draft(profile: Profile, typed: Sequence[str], text: Sequence[str], place: int) -> str:
+    rows = _input_rows(profile, text, place)
+    parts: list[str] = []
+    for row in rows:
+        pattern = profile.input.line if row == place or profile.input.block else profile.input.more
+        shape = search(pattern, text[row])
+        if shape is None or not compiled(pattern).groups:
+            continue
+        start, end = shape.span(1)
+        source = typed[row] if row < len(typed) else ""
+        piece = source[start:end].strip(" \xa0") if start >= 0 else ""
+        if piece and not any(search(hint, shape.group(1) or "") for hint in profile.input.hints):
+            parts.append(piece)
+    return "\n".join(parts)
+
+
+def _input_rows(profile: Profile, text: Sequence[str], place: int) -> range:
+    further = profile.input.line if profile.input.block else profile.input.more
+    if not further:
+        return range(place, place + 1)
+    end = place + 1
+    while end < len(text) and search(further, text[end]):
+        end += 1
+    return range(place, end)
+
+
+def _end(profile: Profile, text: Sequence[str], place: int) -> int:
+    """The last row in which the cursor may stand while it is in the input: a text may have empty lines."""
+    rows = _input_rows(profile, text, place)
+    end = rows[-1] if profile.input.block else place
+    if profile.input.block or not profile.input.more:
+        return end
+    for row in range(place + 1, len(text) + 1):
+        if row < len(text) and text[row] and not search(profile.input.more, text[row]):
+            break
+        end = row
+    return end
+
+
+def _fits(rule: Rule, text: Sequence[str], place: int | None, title: str, cursor: tuple[int, int] | None) -> str | None:
+    """What the program does by this rule, `None` when the rule does not fit."""
+    if rule.input is not None and rule.input != (place is not None):
+        return None
+    if rule.title and not search(rule.title, title):
+        return None
+    if rule.footer:
+        below = [line for line in text[place + 1 :] if line] if place is not None else []
+        if not all(any(search(pattern, line) for line in below) for pattern in rule.footer):
+            return None
+    lines = _zone(rule, text, cursor)
+    first: Found | None = None
+    for number, pattern in enumerate(rule.all):
+        # The lowest line that fits: what is above may be left over from something that has ended.
+        found = next((match for line in reversed(lines) if (match := search(pattern, line))), None)
+        if found is None:
+            return None
+        if number == 0:
+            first = found
+    if any(search(pattern, line) for pattern in rule.none for line in lines):
+        return None
+    group = (first.group(1) or "") if first is not None and compiled(rule.all[0]).groups else ""
+    return one_line(rule.doing.replace("{1}", group), 120) if rule.doing else ""
+
+
+def _zone(rule: Rule, text: Sequence[str], cursor: tuple[int, int] | None) -> list[str]:
+    if rule.zone == "last":
+        row = cursor[1] if cursor is not None else len(text) - 1
+        return [text[row]] if 0 <= row < len(text) else [""]
+    return [line for line in text if line][-rule.lines :]

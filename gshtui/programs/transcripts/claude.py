@@ -1,0 +1,158 @@
+"""Claude Code's transcripts: `projects/<folder>/<session>.jsonl`, a tree of records linked by `parentUuid`.
+
+What is sent is the way from the last record up to the root; a `compact_boundary` is a new root. Parallel tool calls
+make side ways that belong to it. Never writes. Called by `reconstruct`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from gshtui.bus.context import BlockKind
+from gshtui.bus.messages import Usage
+from gshtui.programs.transcripts.lines import newest, records, safe
+from gshtui.programs.transcripts.transcript import (
+    Notebook,
+    Transcript,
+    Wanted,
+    mapping,
+    number,
+    plain_json,
+    seconds,
+    sequence,
+    words_of,
+)
+
+PROGRAM = "claude"
+_SLUG_LENGTH = 200
+
+
+def find(wanted: Wanted, environ: Mapping[str, str], home: Path) -> Path | None:
+    """The transcript of a conversation: by its id, else the folder's newest since the agent began."""
+    root = Path(environ.get("CLAUDE_CONFIG_DIR", "").strip() or home / ".claude").expanduser() / "projects"
+    folders = [root / slug(cwd) for cwd in {wanted.cwd, os.path.realpath(wanted.cwd)} if cwd]
+    if id := safe(wanted.id):
+        named = [folder / f"{id}.jsonl" for folder in folders]
+        return next((path for path in named if path.is_file()), None) or next(root.glob(f"*/{id}.jsonl"), None)
+    paths = [path for folder in folders for path in folder.glob("*.jsonl") if not path.name.startswith("agent-")]
+    return next(iter(newest(paths, wanted.since)), None)
+
+
+def slug(cwd: str) -> str:
+    """The name of a folder's transcripts' folder."""
+    return re.sub(r"[^A-Za-z0-9]", "-", cwd)[:_SLUG_LENGTH]
+
+
+def read(path: Path) -> Transcript:
+    """The whole transcript. Raises `OSError`."""
+    lost: list[str] = []
+    found = [record for record in records(path, lost) if not record.get("isSidechain")]
+    book = Notebook(path, PROGRAM)
+    for record in _way(found):
+        _note(book, record)
+    book.transcript.notes += lost
+    return book.transcript
+
+
+def _way(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The records from the first root to the last one, in the file's order."""
+    by_id = {words_of(record.get("uuid")): record for record in found if record.get("uuid")}
+    spoken = [record for record in found if record.get("type") in ("user", "assistant")]
+    if not spoken or "parentUuid" not in spoken[-1]:
+        return found
+    way: set[str] = set()
+    at = words_of(spoken[-1].get("uuid"))
+    while at and at not in way and at in by_id:
+        way.add(at)
+        record = by_id[at]
+        at = words_of(record.get("parentUuid")) or words_of(record.get("logicalParentUuid"))
+    answers = {_message_id(by_id[id]) for id in way} - {""}
+    calls = {call for id in way for call in _ids(by_id[id], "tool_use", "id")}
+    beside = [record for record in spoken if words_of(record.get("uuid")) not in way]
+    for record in beside:
+        if record.get("type") == "assistant" and _message_id(record) in answers:
+            way.add(words_of(record.get("uuid")))
+            calls |= set(_ids(record, "tool_use", "id"))
+    answered = {call for id in way for call in _ids(by_id[id], "tool_result", "tool_use_id")}
+    for record in beside:
+        given = set(_ids(record, "tool_result", "tool_use_id"))
+        if given and given <= calls and not given & answered:
+            answered |= given
+            way.add(words_of(record.get("uuid")))
+    return [record for record in found if words_of(record.get("uuid")) in way]
+
+
+def _message_id(record: dict[str, Any]) -> str:
+    return words_of(mapping(record.get("message")).get("id"))
+
+
+def _ids(record: dict[str, Any], kind: str, key: str) -> list[str]:
+    parts = (mapping(part) for part in sequence(mapping(record.get("message")).get("content")))
+    return [words_of(part.get(key)) for part in parts if part.get("type") == kind]
+
+
+def _note(book: Notebook, record: dict[str, Any]) -> None:
+    kind, at = record.get("type"), seconds(record.get("timestamp"))
+    if kind == "system" and record.get("subtype") == "compact_boundary":
+        book.begin_again()
+        return
+    if kind not in ("user", "assistant"):
+        return
+    message = mapping(record.get("message"))
+    id = words_of(record.get("uuid")) or words_of(message.get("id")) or str(len(book.transcript.entries))
+    role = str(kind)
+    if role == "assistant":
+        model = words_of(message.get("model"))
+        if model != "<synthetic>":
+            error = words_of(record.get("error")) if record.get("isApiErrorMessage") else ""
+            book.request(words_of(message.get("id")) or id, at, model, _usage(message.get("usage")), error)
+    content = message.get("content")
+    summary = bool(record.get("isCompactSummary"))
+    words_are: BlockKind = "summary" if summary else "carried" if record.get("isMeta") else "text"
+    if isinstance(content, str):
+        book.words(role, content, at, id, kind=words_are)
+        return
+    for part in sequence(content):
+        _part(book, mapping(part), role, at, id, words_are)
+
+
+def _part(book: Notebook, part: dict[str, Any], role: str, at: float, id: str, words_are: BlockKind) -> None:
+    match part.get("type"):
+        case "text":
+            book.words(role, words_of(part.get("text")), at, id, kind=words_are if role == "user" else "text")
+        case "thinking":
+            book.thought(words_of(part.get("thinking")), at, id)
+        case "tool_use" | "server_tool_use":
+            book.call(words_of(part.get("id")), words_of(part.get("name")), part.get("input"), at, id)
+        case "tool_result":
+            book.result(words_of(part.get("tool_use_id")), _result(part.get("content")), at, id)
+        case "image" | "document":
+            book.picture("image" if part["type"] == "image" else "document", str(part["type"]), at, id, role)
+        case _:
+            pass
+
+
+def _result(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    parts = [mapping(part) for part in sequence(content)]
+    return "\n".join(
+        words_of(part.get("text")) if part.get("type") == "text" else f"[{part.get('type') or plain_json(part)}]"
+        for part in parts
+    )
+
+
+def _usage(value: Any) -> Usage | None:
+    given = mapping(value)
+    if not given:
+        return None
+    return Usage(
+        input=number(given.get("input_tokens")),
+        output=number(given.get("output_tokens")),
+        cache_read=number(given.get("cache_read_input_tokens")),
+        cache_write=number(given.get("cache_creation_input_tokens")),
+    )

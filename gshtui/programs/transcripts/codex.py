@@ -1,0 +1,192 @@
+"""Codex's transcripts: `sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl`, records of `{timestamp, type, payload}`.
+
+What is sent are the response items since the last `compacted` record, whose `replacement_history` stands for all
+before it. Never writes. Called by `reconstruct`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from gshtui.bus.context import BlockKind
+from gshtui.bus.messages import Usage
+from gshtui.programs.transcripts.lines import newest, records, safe
+from gshtui.programs.transcripts.transcript import (
+    Notebook,
+    Transcript,
+    Wanted,
+    mapping,
+    number,
+    plain_json,
+    seconds,
+    sequence,
+    words_of,
+)
+
+PROGRAM = "codex"
+_LOOKED_AT = 400
+"""Newest transcripts that are opened to find a folder's, when no id is known."""
+_OURS = (
+    "<environment_context>",
+    "<user_instructions>",
+    "<permissions",
+    "# AGENTS.md instructions",
+    "<INSTRUCTIONS>",
+)
+"""How messages begin that the program sends as the user's, but nobody typed."""
+
+
+def find(wanted: Wanted, environ: Mapping[str, str], home: Path) -> Path | None:
+    """The transcript of a conversation: by its id, else the folder's newest since the agent began."""
+    root = Path(environ.get("CODEX_HOME", "").strip() or home / ".codex").expanduser()
+    if id := safe(wanted.id):
+        kept = (root / "sessions").glob(f"**/rollout-*{id}.jsonl")
+        archived = (root / "archived_sessions").glob(f"*{id}.jsonl")
+        return next(iter(newest(kept) or newest(archived)), None)
+    paths = newest((root / "sessions").glob("**/rollout-*.jsonl"), wanted.since)
+    for path in paths[:_LOOKED_AT]:
+        if any(_begun_in(record, wanted) for record in islice(_careful(path), 3)):
+            return path
+    return None
+
+
+def _careful(path: Path) -> Iterator[dict[str, Any]]:
+    try:
+        yield from records(path, [])
+    except OSError:
+        return
+
+
+def _begun_in(record: dict[str, Any], wanted: Wanted) -> bool:
+    meta = mapping(record.get("payload"))
+    began = seconds(meta.get("timestamp")) or seconds(record.get("timestamp"))
+    return record.get("type") == "session_meta" and meta.get("cwd") == wanted.cwd and began >= wanted.since - 60
+
+
+def read(path: Path) -> Transcript:
+    """The whole transcript. Raises `OSError`."""
+    reader = _Reader(path)
+    for record in records(path, reader.book.transcript.notes):
+        reader.take(record)
+    return reader.book.transcript
+
+
+class _Reader:
+    """Goes through the records, with what was said of the model so far."""
+
+    def __init__(self, path: Path) -> None:
+        self.book = Notebook(path, PROGRAM)
+        self._model = ""
+        self._counted: tuple[int, ...] = ()
+        self._open = False
+        """The items that come belong to one answer."""
+
+    def take(self, record: dict[str, Any]) -> None:
+        payload, at = mapping(record.get("payload")), seconds(record.get("timestamp"))
+        match record.get("type"):
+            case "session_meta":
+                given = payload.get("base_instructions") or payload.get("instructions")
+                text = words_of(given) or words_of(mapping(given).get("text"))
+                if text and not self.book.transcript.entries:
+                    self.book.words("system", text, at, "system", kind="system")
+            case "turn_context":
+                self._model = words_of(payload.get("model")) or self._model
+                self.book.transcript.model = self._model or self.book.transcript.model
+            case "response_item":
+                self._item(payload, at)
+            case "compacted":
+                self._compacted(payload, at)
+            case "event_msg":
+                self._event(payload, at)
+            case _:
+                pass
+
+    def _compacted(self, payload: dict[str, Any], at: float) -> None:
+        kept = [mapping(item) for item in sequence(payload.get("replacement_history"))]
+        entries = self.book.transcript.entries
+        said = [entry for entry in entries[self.book.transcript.start :] if entry.role == "user"]
+        system = [entry for entry in entries if entry.kind == "system"][-1:]
+        self.book.begin_again()
+        entries += system
+        if not kept:
+            entries += said
+        for item in kept:
+            self._item(mapping(item.get("item")) or item, at, kept=True)
+        self.book.words("user", words_of(payload.get("message")), at, f"compacted {at}", kind="summary")
+
+    def _event(self, payload: dict[str, Any], at: float) -> None:
+        if payload.get("type") != "token_count":
+            return
+        info = mapping(payload.get("info"))
+        found = self.book.transcript
+        found.window = number(info.get("model_context_window")) or found.window
+        last, total = mapping(info.get("last_token_usage")), mapping(info.get("total_token_usage"))
+        counted = tuple(number(total.get(name)) for name in sorted(total))
+        if last and counted != self._counted and number(last.get("input_tokens")):
+            self._counted = counted
+            cached = number(last.get("cached_input_tokens"))
+            written = number(last.get("cache_write_input_tokens"))
+            usage = Usage(
+                input=max(0, number(last.get("input_tokens")) - cached - written),
+                output=number(last.get("output_tokens")),
+                cache_read=cached,
+                cache_write=written,
+                reasoning=number(last.get("reasoning_output_tokens")),
+            )
+            if found.marks and found.marks[-1].usage is None:
+                self.book.request(found.marks[-1].id, at, self._model, usage)
+
+    def _answering(self, at: float) -> None:
+        """The first item of an answer: what is there by now is what was sent."""
+        if not self._open:
+            self._open = True
+            self.book.request(f"request-{len(self.book.transcript.marks) + 1}", at, self._model, None)
+
+    def _item(self, item: dict[str, Any], at: float, *, kept: bool = False) -> None:
+        book, id = self.book, words_of(item.get("id")) or f"item {len(self.book.transcript.entries)}"
+        kind = words_of(item.get("type"))
+        if not kept and (kind.endswith("_call") or kind == "reasoning" or item.get("role") == "assistant"):
+            self._answering(at)
+        elif not kept:
+            self._open = False
+        match kind:
+            case "message":
+                self._message(item, at, id)
+            case "reasoning":
+                parts = [mapping(part) for part in sequence(item.get("summary")) + sequence(item.get("content"))]
+                book.thought("\n\n".join(words_of(part.get("text")) for part in parts), at, id)
+            case "function_call" | "custom_tool_call" | "local_shell_call" | "web_search_call" | "tool_search_call":
+                name = words_of(item.get("name")) or kind.removesuffix("_call")
+                arguments: Any = item.get("arguments") or item.get("input") or item.get("action")
+                book.call(words_of(item.get("call_id")) or id, name, arguments, at, id)
+            case "function_call_output" | "custom_tool_call_output" | "local_shell_call_output":
+                book.result(words_of(item.get("call_id")), _output(item.get("output")), at, id)
+            case "compaction" | "compaction_summary" | "context_compaction":
+                book.words("user", "(a summary that only the provider can read)", at, id, kind="summary")
+            case _:
+                pass
+
+    def _message(self, item: dict[str, Any], at: float, id: str) -> None:
+        role = words_of(item.get("role")) or "user"
+        for part in (mapping(part) for part in sequence(item.get("content"))):
+            text = words_of(part.get("text"))
+            if "image" in words_of(part.get("type")):
+                self.book.picture("image", "image", at, id, role)
+            elif role in ("system", "developer"):
+                self.book.words("system", text, at, id, kind="system")
+            else:
+                typed = role != "user" or not text.lstrip().startswith(_OURS)
+                kind: BlockKind = "text" if typed else "carried"
+                self.book.words(role, text, at, id, kind=kind)
+
+
+def _output(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    parts = sequence(value) or sequence(mapping(value).get("content"))
+    if parts:
+        return "\n".join(words_of(mapping(p).get("text")) or f"[{mapping(p).get('type', '?')}]" for p in parts)
+    return words_of(mapping(value).get("content")) or plain_json(value)

@@ -1,0 +1,151 @@
+"""Gemini CLI's transcripts: `tmp/<project>/chats/session-<time>-<id>.json`, or `.jsonl` in newer versions.
+
+The older one is one object; the newer one has a line a record: `$set` changes what is known of the conversation,
+`$rewindTo` takes messages back, a message that comes again replaces itself. Never writes. Called by `reconstruct`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from gshtui.bus.context import BlockKind
+from gshtui.bus.messages import Usage
+from gshtui.programs.transcripts.lines import newest, records, safe, whole
+from gshtui.programs.transcripts.transcript import (
+    Notebook,
+    Transcript,
+    Wanted,
+    mapping,
+    number,
+    plain_json,
+    seconds,
+    sequence,
+    words_of,
+)
+
+PROGRAM = "gemini"
+_LOOKED_AT = 60
+_OURS = ("<session_context>", "This is the Gemini CLI. We are setting up the context")
+
+
+def find(wanted: Wanted, environ: Mapping[str, str], home: Path) -> Path | None:
+    """The transcript of a conversation: by its id, else the folder's newest since the agent began."""
+    root = Path(environ.get("GEMINI_CLI_HOME", "").strip() or home).expanduser() / ".gemini"
+    if id := safe(wanted.id):
+        named = newest((root / "tmp").glob(f"*/chats/session-*-{id[:8]}.json*"))
+        return next((path for path in named if _session(path) == id), None)
+    folders = [root / "tmp" / name / "chats" for name in _projects(root, wanted.cwd)]
+    paths = newest([path for folder in folders for path in folder.glob("session-*.json*")], wanted.since)
+    return next(iter(paths[:_LOOKED_AT]), None)
+
+
+def _projects(root: Path, cwd: str) -> Iterator[str]:
+    """The names that a folder's project may have."""
+    try:
+        registry = mapping((whole(root / "projects.json") or {}).get("projects"))
+    except OSError:
+        registry = {}
+    for folder in dict.fromkeys((cwd, os.path.realpath(cwd))):
+        if name := safe(words_of(registry.get(folder))):
+            yield name
+        yield hashlib.sha256(folder.encode(errors="replace")).hexdigest()
+
+
+def _session(path: Path) -> str:
+    try:
+        if path.suffix == ".json":
+            return words_of((whole(path) or {}).get("sessionId"))
+        return next((id for record in islice(records(path, []), 5) if (id := words_of(record.get("sessionId")))), "")
+    except OSError:
+        return ""
+
+
+def read(path: Path) -> Transcript:
+    """The whole transcript. Raises `OSError`."""
+    book = Notebook(path, PROGRAM)
+    messages: list[Any]
+    if path.suffix == ".json":
+        found = whole(path)
+        if found is None:
+            book.transcript.notes.append("It could not be read as JSON.")
+        messages = sequence((found or {}).get("messages"))
+    else:
+        messages = _replayed(records(path, book.transcript.notes))
+    for number_, message in enumerate(messages):
+        _note(book, mapping(message), number_)
+    return book.transcript
+
+
+def _replayed(found: Iterator[dict[str, Any]]) -> list[Any]:
+    """The messages that a file of lines comes to."""
+    messages: dict[str, Any] = {}
+    for record in found:
+        if id := words_of(record.get("$rewindTo")):
+            names = list(messages)
+            for name in names[names.index(id) if id in messages else 0 :]:
+                del messages[name]
+        elif "$set" in record:
+            batch = [mapping(message) for message in sequence(mapping(record["$set"]).get("messages"))]
+            if batch:
+                messages = {words_of(message.get("id")) or str(n): message for n, message in enumerate(batch)}
+        elif id := words_of(record.get("id")):
+            messages[id] = record
+    return list(messages.values())
+
+
+def _note(book: Notebook, message: dict[str, Any], place: int) -> None:
+    id, at = words_of(message.get("id")) or f"message {place}", seconds(message.get("timestamp"))
+    text = _text(message.get("content"))
+    match message.get("type"):
+        case "user":
+            kind: BlockKind = "carried" if text.lstrip().startswith(_OURS) else "text"
+            book.words("user", text, at, id, kind=kind)
+        case "gemini":
+            book.request(id, at, words_of(message.get("model")), _usage(message.get("tokens")))
+            for thought in (mapping(one) for one in sequence(message.get("thoughts"))):
+                words = [words_of(thought.get("subject")), words_of(thought.get("description"))]
+                book.thought("\n".join(word for word in words if word), at, id)
+            book.words("assistant", text, at, id)
+            for call in (mapping(one) for one in sequence(message.get("toolCalls"))):
+                _call(book, call, at, id)
+        case _:
+            pass  # what the program told its user is not sent
+
+
+def _call(book: Notebook, call: dict[str, Any], at: float, message: str) -> None:
+    id = words_of(call.get("id")) or f"{message}/{len(book.transcript.entries)}"
+    at = seconds(call.get("timestamp")) or at
+    book.call(id, words_of(call.get("name")), call.get("args") or {}, at, message)
+    if "result" not in call:
+        return
+    pieces: list[str] = []
+    for part in (mapping(one) for one in sequence(call.get("result"))):
+        answer = mapping(mapping(part.get("functionResponse")).get("response"))
+        said = words_of(answer.get("output")) or words_of(answer.get("error")) or words_of(part.get("text"))
+        pieces.append(said or (plain_json(answer) if answer else ""))
+    book.result(id, "\n".join(piece for piece in pieces if piece), at, message)
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    parts = [mapping(part) for part in (sequence(content) or [content])]
+    return "".join(words_of(part.get("text")) for part in parts)
+
+
+def _usage(value: Any) -> Usage | None:
+    given = mapping(value)
+    if not given:
+        return None
+    cached, thoughts = number(given.get("cached")), number(given.get("thoughts"))
+    return Usage(
+        input=max(0, number(given.get("input")) + number(given.get("tool")) - cached),
+        output=number(given.get("output")) + thoughts,
+        cache_read=cached,
+        reasoning=thoughts,
+    )

@@ -1,0 +1,203 @@
+"""OpenCode's transcripts: the tables `session message part` of `opencode.db`, or the JSON files of older versions.
+
+What is sent is what came since the last summary; a tool output that OpenCode has cleared is a placeholder. The
+database is opened read-only. Never writes. Called by `reconstruct`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from gshtui.bus.messages import Usage
+from gshtui.programs.transcripts.lines import newest, safe, whole
+from gshtui.programs.transcripts.transcript import (
+    Notebook,
+    Transcript,
+    Wanted,
+    mapping,
+    number,
+    plain_json,
+    seconds,
+    sequence,
+    words_of,
+)
+
+PROGRAM = "opencode"
+_CLEARED = "[Old tool result content cleared]"
+_MOST = 20_000
+"""Messages and parts that are read of one conversation: the newest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a conversation is: in this database or, when `database` is false, under this folder."""
+
+    path: Path
+    session: str
+    database: bool
+
+
+@dataclass(slots=True)
+class _Message:
+    info: dict[str, Any]
+    parts: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+
+
+def find(wanted: Wanted, environ: Mapping[str, str], home: Path) -> Place | None:
+    """Where the conversation is: by its id, else the folder's newest since the agent began."""
+    root = Path(environ.get("XDG_DATA_HOME", "").strip() or home / ".local" / "share") / "opencode"
+    id = safe(wanted.id)
+    folders = {wanted.cwd, os.path.realpath(wanted.cwd)}
+    database = root / "opencode.db"
+    if database.is_file():
+        try:
+            session = _in_database(database, id, folders, wanted.since)
+        except sqlite3.Error:
+            session = ""
+        if session:
+            return Place(database, session, True)
+    sessions = root / "storage" / "session"
+    for path in newest(sessions.glob(f"*/{id}.json" if id else "*/ses_*.json"), 0.0 if id else wanted.since):
+        info = _object(path)
+        if id or (info.get("directory") in folders and not info.get("parentID")):
+            return Place(root / "storage", words_of(info.get("id")) or path.stem, False)
+    return None
+
+
+def _in_database(path: Path, id: str, folders: set[str], since: float) -> str:
+    with closing(_opened(path)) as connection:
+        if id:
+            found = connection.execute("SELECT id FROM session WHERE id = ?", (id,)).fetchone()
+        else:
+            places = ", ".join("?" for _ in folders)
+            found = connection.execute(
+                f"SELECT id FROM session WHERE directory IN ({places}) AND parent_id IS NULL AND time_updated >= ?"
+                " ORDER BY time_updated DESC LIMIT 1",
+                (*folders, (since - 2) * 1000),
+            ).fetchone()
+    return str(found[0]) if found else ""
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    # Without a log nobody writes; opened as immutable, SQLite makes no file beside it.
+    mode = "mode=ro" if path.with_name(path.name + "-wal").exists() else "mode=ro&immutable=1"
+    return sqlite3.connect(f"file:{quote(str(path))}?{mode}", uri=True, timeout=2.0)
+
+
+def read(place: Place) -> Transcript:
+    """The whole transcript. Raises `OSError`."""
+    book = Notebook(place.path, PROGRAM)
+    try:
+        messages = list(_of_database(place) if place.database else _of_files(place))
+    except sqlite3.Error as error:
+        raise OSError(0, f"OpenCode's database could not be read: {error}", str(place.path)) from error
+    for message in messages:
+        _note(book, message)
+    return book.transcript
+
+
+def _of_database(place: Place) -> Iterator[_Message]:
+    with closing(_opened(place.path)) as connection:
+        found: dict[str, _Message] = {}
+        rows = connection.execute(
+            "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created DESC, id DESC LIMIT ?",
+            (place.session, _MOST),
+        ).fetchall()
+        for id, data in reversed(rows):
+            found[str(id)] = _Message(_parsed(data) | {"id": id})
+        parts = connection.execute(
+            "SELECT message_id, id, data FROM part WHERE session_id = ? ORDER BY id DESC LIMIT ?",
+            (place.session, 4 * _MOST),
+        ).fetchall()
+        for message, id, data in reversed(parts):
+            if str(message) in found:
+                found[str(message)].parts.append(_parsed(data) | {"id": id})
+    yield from found.values()
+
+
+def _of_files(place: Place) -> Iterator[_Message]:
+    session = safe(place.session)
+    for path in sorted((place.path / "message" / session).glob("*.json"))[-_MOST:]:
+        folder = place.path / "part" / path.stem
+        yield _Message(_object(path) | {"id": path.stem}, [_object(part) for part in sorted(folder.glob("*.json"))])
+
+
+def _object(path: Path) -> dict[str, Any]:
+    try:
+        return whole(path) or {}
+    except OSError:
+        return {}
+
+
+def _parsed(data: Any) -> dict[str, Any]:
+    try:
+        return mapping(json.loads(data))
+    except (TypeError, ValueError, RecursionError):
+        return {}
+
+
+def _note(book: Notebook, message: _Message) -> None:
+    info, id = message.info, words_of(message.info.get("id"))
+    times = mapping(info.get("time"))
+    at = seconds(times.get("created"))
+    if info.get("role") == "user":
+        if any(part.get("type") == "compaction" for part in message.parts):
+            book.begin_again()
+        for part in message.parts:
+            if part.get("type") == "text" and not part.get("ignored"):
+                book.words(
+                    "user", words_of(part.get("text")), at, id, kind="carried" if part.get("synthetic") else "text"
+                )
+            elif part.get("type") == "file" and part.get("mime") not in ("text/plain", "application/x-directory"):
+                book.picture("document", words_of(part.get("filename")) or "file", at, id)
+        return
+    if info.get("role") != "assistant":
+        return
+    error = mapping(info.get("error"))
+    if not info.get("summary"):
+        why = words_of(mapping(error.get("data")).get("message")) or words_of(error.get("name"))
+        book.request(id, at, words_of(info.get("modelID")), _usage(info.get("tokens")), why)
+    for part in message.parts:
+        _part(book, part, at, id, bool(info.get("summary")))
+
+
+def _part(book: Notebook, part: dict[str, Any], at: float, id: str, summary: bool) -> None:
+    match part.get("type"):
+        case "text":
+            book.words("assistant", words_of(part.get("text")), at, id, kind="summary" if summary else "text")
+        case "reasoning":
+            book.thought(words_of(part.get("text")), at, id)
+        case "tool":
+            state = mapping(part.get("state"))
+            call = words_of(part.get("callID")) or words_of(part.get("id"))
+            book.call(call, words_of(part.get("tool")), state.get("input") or {}, at, id)
+            if state.get("status") == "completed":
+                cleared = bool(mapping(state.get("time")).get("compacted"))
+                said = words_of(state.get("output")) or plain_json(sequence(state.get("output")))
+                book.result(call, _CLEARED if cleared else said, at, id, pruned=cleared)
+            elif state.get("status") == "error":
+                book.result(call, words_of(state.get("error")), at, id)
+        case _:
+            pass
+
+
+def _usage(value: Any) -> Usage | None:
+    given, cache = mapping(value), mapping(mapping(value).get("cache"))
+    if not given:
+        return None
+    thoughts = number(given.get("reasoning"))
+    return Usage(
+        input=number(given.get("input")),
+        output=number(given.get("output")) + thoughts,
+        cache_read=number(cache.get("read")),
+        cache_write=number(cache.get("write")),
+        reasoning=thoughts,
+    )

@@ -1,0 +1,189 @@
+"""Commands that agents run by their tools: rows of the history like those of a person's shells.
+
+Owns what of a tool call becomes a record; refuses calls that were not allowed to run, of which nothing ran. Listens on
+the bus, where the agents of this hub and those in terminals speak alike. Held by the shell log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import re
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from gshtui.bus.bus import Bus
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent import ToolFinished, ToolOutput, ToolStarted
+from gshtui.bus.events.approval import ApprovalRequested, ApprovalSettled
+from gshtui.bus.shell import ShellNote, ShellRecord
+from gshtui.shell.log.own_shells import OwnShells
+from gshtui.store.errors import StoreError
+from gshtui.system.tasks import start_job
+
+TOOLS = frozenset({"bash"})
+RUNS_AFTER = 0.5
+"""Seconds after which a call that nobody was asked about counts as running."""
+_EXIT = re.compile(r"^\[exit code: (\d+)", re.MULTILINE)
+_EXIT_LINE = re.compile(r"^\[exit code: \d[^\n]*\]\Z", re.MULTILINE)
+_MOST = 200
+"""Calls that are remembered while they run."""
+
+
+class Keep(Protocol):
+    """Keeps and tells records. Raises `StoreError`."""
+
+    def __call__(
+        self, records: Sequence[ShellRecord], notes: Sequence[tuple[ShellNote, int]] = ()
+    ) -> Awaitable[None]: ...
+
+
+Printed = Callable[[ShellRecord, str], Awaitable[None]]
+
+
+class AgentCalls:
+    """`start` and `stop` bracket its life."""
+
+    def __init__(
+        self, bus: Bus, keep: Keep, printed: Printed, shells: OwnShells, cwd: Path, redact: Callable[[str], str]
+    ) -> None:
+        """
+        Args:
+            printed: keeps what a command printed.
+            cwd: where commands run of agents that tell no folder.
+        """
+        self._bus = bus
+        self._keep = keep
+        self._printed = printed
+        self._shells = shells
+        self._cwd = cwd
+        self._redact = redact
+        self._calls: dict[str, ShellRecord] = {}
+        self._asked: set[str] = set()
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._unsubscribe: Callable[[], None] = lambda: None
+
+    def start(self) -> None:
+        """Listen."""
+        heard = (ToolStarted, ToolFinished, ToolOutput, ApprovalRequested, ApprovalSettled)
+        self._unsubscribe = self._bus.subscribe(self._listen, *heard, name="agents' commands").unsubscribe
+
+    async def stop(self) -> None:
+        """Hear no more. What still runs counts as lost: nobody here will say how it ended."""
+        self._unsubscribe()
+        for timer in self._timers.values():
+            timer.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        running = [record for record in self._calls.values() if record.id]
+        with contextlib.suppress(StoreError):
+            await self._keep([msgspec.structs.replace(record, state="lost") for record in running])
+
+    async def _listen(self, batch: Sequence[Event]) -> None:
+        for event in batch:
+            match event:
+                case ToolStarted(tool=tool) if tool in TOOLS:
+                    self._began(event)
+                case ApprovalRequested() if event.call in self._calls:
+                    self._asked.add(event.call)
+                case ApprovalSettled(decision="once" | "session" | "always") if event.call in self._asked:
+                    self._asked.discard(event.call)
+                    self._soon(event.call)
+                case ToolOutput() if event.call in self._calls and not self._calls[event.call].id:
+                    await self._runs(event.call)
+                case ToolFinished() if event.call in self._calls:
+                    await self._ended(event)
+                case _:
+                    pass
+
+    def _began(self, event: ToolStarted) -> None:
+        command = event.arguments.get("command")
+        if not isinstance(command, str) or not command.strip():
+            return
+        folder = event.arguments.get("working_dir")
+        cwd = Path(event.cwd) if event.cwd else self._cwd
+        while len(self._calls) >= _MOST:
+            self._forget(next(iter(self._calls)))
+        self._calls[event.call] = ShellRecord(
+            shell=f"agent {event.session or event.agent}",
+            number=_number(event.call),
+            command=self._redact(command),
+            cwd=str(cwd / folder) if isinstance(folder, str) else str(cwd),
+            program="bash",
+            at=event.at or time.time(),
+            agent=event.agent,
+            source="agent",
+        )
+        self._soon(event.call)
+
+    def _soon(self, call: str) -> None:
+        if (timer := self._timers.pop(call, None)) is not None:
+            timer.cancel()
+        self._timers[call] = asyncio.get_running_loop().call_later(RUNS_AFTER, self._due, call)
+
+    def _due(self, call: str) -> None:
+        self._timers.pop(call, None)
+        if call in self._calls and call not in self._asked:
+            task = start_job(self._runs(call), "the shell log of agents' commands")
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _runs(self, call: str) -> None:
+        record = self._calls.get(call)
+        if record is not None and not record.id:
+            self._calls[call] = msgspec.structs.replace(record, id=1)  # told as running
+            with contextlib.suppress(StoreError):
+                await self._shells.take(record.shell)
+            if call in self._calls:  # else its end is being told
+                await self._told(record)
+
+    async def _ended(self, event: ToolFinished) -> None:
+        record = self._calls[event.call]
+        ran = record.id or not (event.status == "denied" or event.call in self._asked)
+        self._forget(event.call)
+        if not ran:
+            return
+        done = msgspec.structs.replace(
+            record,
+            id=0,
+            at=min(record.at, event.at - event.duration) if record.id else event.at - event.duration,
+            state="lost" if event.status == "lost" else "done",
+            duration=event.duration,
+            exit=_exit(event),
+            output=event.output,
+        )
+        await self._told(done, _without_notes(self._redact(event.content)))
+
+    async def _told(self, record: ShellRecord, printed: str = "") -> None:
+        with contextlib.suppress(StoreError):
+            await self._keep([record])
+            if printed and not record.output:
+                await self._printed(record, printed)
+
+    def _forget(self, call: str) -> None:
+        self._calls.pop(call, None)
+        self._asked.discard(call)
+        if (timer := self._timers.pop(call, None)) is not None:
+            timer.cancel()
+
+
+def _without_notes(text: str) -> str:
+    """What was printed, without what the tool says of it."""
+    return "" if text.startswith("(no output)") else _EXIT_LINE.sub("", text)
+
+
+def _exit(event: ToolFinished) -> int | None:
+    if event.status == "ok":
+        return 0
+    found = _EXIT.findall(event.content)
+    return int(found[-1]) if found and event.status == "error" else None
+
+
+def _number(call: str) -> int:
+    """A number for a call that no other call of its conversation has."""
+    return int.from_bytes(hashlib.blake2b(call.encode(), digest_size=7).digest(), "big") | 1

@@ -1,0 +1,253 @@
+"""The `bash` tool: one command in a shell of its own, with a time limit, and nothing left behind.
+
+The shell has no terminal, no input, no start-up files and none of the person's keys. When it ends, is cancelled or runs
+out of time, what it started is ended too, except what detached itself on purpose before a normal end. Run by the
+registry.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+import os
+import signal
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import Field
+
+from gshtui.bus.ids import new_id
+from gshtui.commands.declaration import Assessment, CommandError, Invocation, Outcome
+from gshtui.commands.tool_parameters import ToolParameters
+from gshtui.guard.catastrophe import catastrophe
+from gshtui.tools import environment, files, paths, processes
+from gshtui.tools.bash_line import assessed
+from gshtui.tools.capture import Capture
+from gshtui.tools.output import shown, text_of
+from gshtui.tools.spool import Spool
+from gshtui.tools.workspace import ToolConfig, Workspace
+
+DESCRIPTION = """\
+Run a command line in bash: builds, tests, git, package managers, anything without a tool of its own. Read files with \
+`read`. Find them with `glob`. Search them with `grep`. Change them with `edit`. Make them with `write`. Such tools \
+need fewer approvals and give better answers.
+Each call is a fresh shell in the working folder: cd and variables do not last; chain with &&. There is no terminal \
+and no input, so pass -y or -m instead of waiting for a question, and never start an editor or a pager. Output and \
+errors come together; a long output is shortened in the middle. Background jobs end with the call; start with `setsid` \
+what has to outlive it, output redirected to a file. Keys and tokens are not in the environment."""
+_LONGEST = 131_000
+"""Bytes that a system takes as one argument."""
+
+
+class BashParameters(ToolParameters):
+    """What to run."""
+
+    command: str = Field(description="The command line, for bash")
+    timeout_ms: int = Field(default=0, ge=0, description="Time limit; 0: 120000; at most an hour")
+    working_dir: str = Field(default="", description="Folder to run in, instead of the working folder")
+
+
+class _End(enum.Enum):
+    EXIT = "exit"
+    TIMEOUT = "timeout"
+    CANCELLED = "cancelled"
+
+
+@dataclass(slots=True)
+class _Run:
+    """How a run ended."""
+
+    end: _End
+    code: int
+    seconds: float
+    ended: list[str]
+    """Processes that had to be ended with it."""
+    kept: list[str]
+    """Processes that detached themselves and live on."""
+
+
+async def assess(workspace: Workspace, invocation: Invocation, parameters: BashParameters) -> Assessment:
+    """What the line seems to do, for the person who decides; no reading of it is complete."""
+    folder = await asyncio.to_thread(_folder, invocation, parameters.working_dir)
+    workspace.assessed(invocation, parameters.working_dir or ".", folder.real)
+    return await asyncio.to_thread(assessed, parameters.command, folder, invocation.project)
+
+
+async def run(workspace: Workspace, invocation: Invocation, parameters: BashParameters) -> Outcome:
+    """Run it."""
+    config = workspace.config
+    command = _checked(invocation, parameters.command)
+    folder = await asyncio.to_thread(_folder, invocation, parameters.working_dir)
+    paths.confirm_unchanged(workspace, invocation, folder)
+    limit = min(parameters.timeout_ms or config.bash_timeout_ms, config.max_timeout_ms) / 1000
+    spool = Spool(config.max_full_bytes)
+    try:
+        capture = Capture(spool, invocation.output)
+        try:
+            from gshtui.guard.policy.judgement import ENVIRONMENT, judge
+
+            judged = await asyncio.to_thread(judge, command, folder.real, invocation.project)
+            # What only reads may run without a question, and must not start what the repository brings.
+            extra = ENVIRONMENT if judged.reads and invocation.caller.is_agent else {}
+            done = await _supervised(config, invocation, command, folder.real, limit, capture, extra)
+        finally:
+            capture.close()
+        return await asyncio.to_thread(
+            _outcome, spool, done, limit, capture.fault, invocation.limit(config.max_output_bytes)
+        )
+    finally:
+        spool.close()
+
+
+def _checked(invocation: Invocation, command: str) -> str:
+    if not command.strip():
+        raise CommandError("The command is empty.")
+    if "\0" in command or len(command.encode("utf-8", "replace")) > _LONGEST:
+        raise CommandError("The command holds a NUL or is too long for a system call.", hint="Write a script first.")
+    if invocation.caller.is_agent and (why := catastrophe(command)):
+        raise CommandError(f"This command is refused, whoever asks: {why}.")
+    return command.encode("utf-8", "replace").decode()
+
+
+def _folder(invocation: Invocation, asked: str) -> paths.Place:
+    place = paths.locate(invocation, asked or ".")
+    if place.leaves:
+        raise CommandError(f"working_dir leads out of the project, to {place.shown}.", hint="Name it by that path.")
+    if not place.real.is_dir():
+        what = "is not a folder" if place.real.exists() else "does not exist (any more)"
+        raise CommandError(f"The folder {place.shown} {what}, so nothing can run there.", hint="Give a working_dir.")
+    return place
+
+
+async def _supervised(
+    config: ToolConfig,
+    invocation: Invocation,
+    command: str,
+    folder: Path,
+    limit: float,
+    capture: Capture,
+    extra: Mapping[str, str],
+) -> _Run:
+    """Start the shell and stay until it and all it started are dealt with, also when this task is cancelled."""
+    call = new_id()
+    environ = environment.scrubbed(os.environ, config.keep_environment)
+    environ |= {**extra, environment.MARK: call, "PWD": str(folder)}
+    started = time.monotonic()
+    try:
+        shell = await asyncio.create_subprocess_exec(
+            *(config.bash, "--norc", "--noprofile", "-c", command),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=capture.write_end,
+            stderr=capture.write_end,
+            cwd=folder,
+            env=environ,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise files.explained(error, f"{config.bash} cannot be started in {folder}") from error
+    capture.close_write_end()
+    try:
+        end = await _end_of(shell, invocation.cancelled, limit)
+    except asyncio.CancelledError:
+        # Ends even if this task is cancelled once more: the thread goes on without it.
+        await asyncio.shield(asyncio.to_thread(processes.end_family, shell.pid, call))
+        raise
+    kept: list[str] = []
+    if end is _End.EXIT:
+        await capture.ended(0.05)
+        ended, kept = await asyncio.shield(asyncio.to_thread(_survivors, shell.pid, call))
+    else:
+        ended = await asyncio.shield(asyncio.to_thread(processes.end_family, shell.pid, call))
+    await capture.ended(0.05 if kept else 1.0)
+    return _Run(end, await _exit_code(shell), time.monotonic() - started, ended, kept)
+
+
+async def _end_of(shell: asyncio.subprocess.Process, cancelled: asyncio.Event, limit: float) -> _End:
+    exited = asyncio.ensure_future(shell.wait())
+    stopped = asyncio.ensure_future(cancelled.wait())
+    try:
+        await asyncio.wait((exited, stopped), timeout=limit, return_when=asyncio.FIRST_COMPLETED)
+        if exited.done():
+            return _End.EXIT
+        return _End.CANCELLED if stopped.done() else _End.TIMEOUT
+    finally:
+        exited.cancel()
+        stopped.cancel()
+
+
+async def _exit_code(shell: asyncio.subprocess.Process) -> int:
+    """The shell's exit code; that of a kill when it cannot even be killed (it hangs in the kernel)."""
+    try:
+        async with asyncio.timeout(2):
+            return await shell.wait()
+    except TimeoutError:
+        return -signal.SIGKILL
+
+
+def _survivors(leader: int, call: str) -> tuple[list[str], list[str]]:
+    """After a normal end: background jobs are ended, what is in a session of its own is left. Names of both."""
+    living = processes.family(leader, call)
+    jobs = processes.in_session(living, leader)
+    names = [processes.named(job) for job in jobs]
+    processes.end(jobs)
+    apart = [process for process in living if process not in jobs]
+    return names, [processes.named(process) for process in apart]
+
+
+def _outcome(spool: Spool, done: _Run, limit: float, fault: str, most: int) -> Outcome:
+    full, gap, size = text_of(spool)
+    notes = "\n".join(_notes(done, limit, fault))
+    seen = shown(full, most, notes, "(no output)", gap)
+    return Outcome(
+        data={
+            "exit_code": done.code,
+            "timed_out": done.end is _End.TIMEOUT,
+            "cancelled": done.end is _End.CANCELLED,
+            "seconds": round(done.seconds, 3),
+            "bytes": spool.size,
+            "output": seen.output,
+        },
+        text=seen.text,
+        is_error=done.code != 0 or done.end is not _End.EXIT,
+        full=full,
+        notes=notes,
+        gap=gap,
+        cut=seen.cut,
+        bytes=size,
+        timed_out=done.end is _End.TIMEOUT,
+    )
+
+
+def _notes(done: _Run, limit: float, fault: str) -> list[str]:
+    notes: list[str] = []
+    others = f"; ended with it: {_few(done.ended)}" if done.ended else ""
+    if done.end is _End.TIMEOUT:
+        notes.append(f"[timed out after {limit:g} s and was ended{others}]")
+    elif done.end is _End.CANCELLED:
+        notes.append(f"[cancelled after {done.seconds:.1f} s{others}]")
+    else:
+        if done.code < 0:
+            notes.append(f"[exit code: {128 - done.code}, ended by {_signal_name(-done.code)}]")
+        elif done.code:
+            notes.append(f"[exit code: {done.code}]")
+        if done.ended:
+            notes.append(f"[background jobs ended with the call: {_few(done.ended)}; `setsid` keeps one alive]")
+    if done.kept:
+        notes.append(f"[still running, detached: {_few(done.kept)}]")
+    if fault:
+        notes.append(f"[part of the output is missing: {fault}]")
+    return notes
+
+
+def _few(names: list[str]) -> str:
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + more
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

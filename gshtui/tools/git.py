@@ -1,0 +1,101 @@
+"""How the workbench itself calls git: nothing that a repository's own files ask for is run, and it always comes back.
+
+Hooks, fsmonitor, external diffs, signing programs, the repository's filters and merge drivers are off, no lock is taken
+that is not needed, no question can be asked. Called by `git_worktree` and `worktrees`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from gshtui.commands.declaration import CommandError
+from gshtui.guard.sanitise import plain
+from gshtui.system import child
+from gshtui.tools.environment import scrubbed
+
+_SAFE = (
+    *("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.sshCommand=false"),
+    *("-c", "diff.external=", "-c", "protocol.ext.allow=never", "-c", "submodule.recurse=false", "-c", "gc.auto=0"),
+    *("-c", "commit.gpgSign=false", "-c", "merge.verifySignatures=false", "-c", "maintenance.auto=false"),
+    *("--no-optional-locks", "--no-pager"),
+)
+_MOST = 8 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class GitAnswer:
+    """What git said."""
+
+    code: int
+    out: str
+    error: str
+    """Sanitised."""
+    cut: bool = False
+    """`out` is only the first 8 MB."""
+
+
+async def git(folder: Path, *arguments: str, timeout: float = 60.0, index: Path | None = None) -> GitAnswer:
+    """Run git in a folder. For file names in `out`, ask git for `-z`: they come undecoded where they are no UTF-8.
+
+    Args:
+        index: an index to use instead of the working tree's own.
+
+    Raises:
+        CommandError: git is not installed, or did not end within `timeout` seconds.
+    """
+    filters = await _no_filters(folder, timeout)
+    return await _git(folder, (*_SAFE, *filters, *arguments), timeout, index)
+
+
+async def _no_filters(folder: Path, timeout: float) -> tuple[str, ...]:
+    """Options that take the programs out of filters and drivers which the repository's own configuration brings."""
+    pattern = r"^(filter\..*|merge\..*\.driver)$"
+    question = ("config", "--local", "--includes", "--name-only", "-z", "--get-regexp", pattern)
+    answer = await _git(folder, (*_SAFE, *question), timeout)
+    names = {name.rpartition(".")[0] for name in answer.out.split("\0") if name}
+    off: list[str] = []
+    for name in sorted(names):
+        if name.startswith("merge."):
+            off += ["-c", f"{name}.driver=false"]  # a driver that fails is a conflict, which is told
+            continue
+        for part, value in (("clean", ""), ("smudge", ""), ("process", ""), ("required", "false")):
+            off += ["-c", f"{name}.{part}={value}"]
+    return tuple(off)
+
+
+async def _git(folder: Path, arguments: tuple[str, ...], timeout: float, index: Path | None = None) -> GitAnswer:
+    environ = scrubbed(os.environ) | {"LC_ALL": "C", "GIT_ASKPASS": "true", "SSH_ASKPASS": "true"}
+    if index is not None:
+        environ["GIT_INDEX_FILE"] = str(index)
+    try:
+        process = await asyncio.create_subprocess_exec(
+            "git",
+            *arguments,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            cwd=folder,
+            env=environ,
+            start_new_session=True,
+        )
+    except FileNotFoundError as error:
+        if not folder.is_dir():
+            raise CommandError(f"The folder {folder} does not exist.") from error
+        raise CommandError("git is not installed.", hint="Install it with your package manager.") from error
+    try:
+        async with asyncio.timeout(timeout):
+            out, failure = await process.communicate()
+    except TimeoutError as error:
+        raise CommandError(f"git did not answer within {timeout:g} s.", hint="Try again.") from error
+    finally:
+        if process.returncode is None:
+            await child.kill(process)
+    return GitAnswer(
+        process.returncode or 0,
+        out[:_MOST].decode("utf-8", "surrogateescape"),
+        plain(failure[:4096].decode("utf-8", "replace")).strip(),
+        len(out) > _MOST,
+    )

@@ -1,0 +1,183 @@
+"""The `git_worktree` tool: working trees beside the repository, for work on several branches at once.
+
+Says what each call would do; the doing is in `tools/worktrees`. Refuses to remove work that is nowhere else, unless
+told to. Run by the registry.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation, Outcome
+from gshtui.commands.schema import PLAIN
+from gshtui.commands.tool_parameters import ToolParameters
+from gshtui.guard.sanitise import literal, one_line
+from gshtui.tools import paths
+from gshtui.tools.workspace import Workspace
+from gshtui.tools.worktrees import handover, words
+from gshtui.tools.worktrees.changes import changes_of
+from gshtui.tools.worktrees.create import create_worktree, place_for
+from gshtui.tools.worktrees.remove import remove_worktree
+from gshtui.tools.worktrees.state import losses_of, state_of
+from gshtui.tools.worktrees.tree import Worktree, found, worktrees
+
+DESCRIPTION = """\
+Manage git worktrees: separate folders with other branches of this repository, so that several agents work without \
+getting in each other's way. create makes one and copies what .worktreeinclude names. status says what is \
+uncommitted, unpushed, ahead of and behind the base. diff shows all changes against the base, committed or not. merge \
+merges the branch into its base and undoes it when there are conflicts. patch writes all changes to a file. remove \
+takes one away and keeps the branch; it refuses to lose work. status, diff, merge and patch are about the worktree \
+that you are in, unless path or branch names another."""
+_READING = ("list", "status", "diff")
+
+
+class WorktreeParameters(ToolParameters):
+    """What to do with which worktree."""
+
+    action: Literal["create", "list", "status", "diff", "merge", "patch", "remove"] = Field(
+        description="What to do", json_schema_extra=PLAIN
+    )
+    branch: str = Field(default="", description="For create (made when there is none), or of the worktree meant")
+    path: str = Field(default="", description="Its folder; empty, for create: beside the repository")
+    base: str = Field(
+        default="", description="Branch to start from, compare with or merge into; else what it grew from"
+    )
+    file: str = Field(default="", description="patch: file to write; empty: beside the repository")
+    setup: bool | None = Field(default=None, description="create: run the configured set-up command")
+    force: bool = Field(default=False, description="remove: also when work would be lost")
+
+
+async def assess(workspace: Workspace, invocation: Invocation, parameters: WorktreeParameters) -> Assessment:
+    """What it would read, make or remove."""
+    action = parameters.action
+    if action == "list":
+        return Assessment(Effect.READ, subject="list", detail="git worktree list", key="list")
+    warnings: tuple[str, ...] = ()
+    effect, argv = (Effect.READ if action in _READING else Effect.WRITE), ()
+    if action == "create":
+        real = await asyncio.to_thread(_new_place, workspace, invocation, parameters)
+        argv = _setup(workspace, parameters)
+    else:
+        tree = await _found(workspace, invocation, parameters)
+        real = Path(tree.path)
+        if action == "merge":
+            real = Path((await handover.target_of(tree, parameters.base, workspace.config.git_timeout_s)).path)
+        elif action == "patch":
+            real = await _patch_file(workspace, invocation, parameters, tree)
+        elif action == "remove":
+            losses = await losses_of(tree, workspace.config.git_timeout_s) if parameters.force else []
+            warnings = tuple(f"gives up {loss}" for loss in losses)
+    place = await asyncio.to_thread(paths.locate, invocation, str(real))
+    workspace.assessed(invocation, _asked(parameters), place.real)
+    what = f"{action} {parameters.branch or ''} at {place.shown}".replace("  ", " ")
+    detail = f"git worktree {what}"
+    if argv:
+        effect = Effect.EXECUTE
+        detail += f"\nthen, in it: {shlex.join(argv)}"
+        what += f", then {shlex.join(argv)}"
+    return Assessment(
+        effect=effect,
+        subject=one_line(literal(what)),
+        inside=place.inside and not argv,
+        detail=detail,
+        key="\0".join((action, parameters.branch, str(place.real), parameters.base, str(parameters.force), *argv)),
+        warnings=(*place.warnings, *warnings),
+    )
+
+
+async def run(workspace: Workspace, invocation: Invocation, parameters: WorktreeParameters) -> Outcome:
+    """Do it."""
+    limit = workspace.config.git_timeout_s
+    match parameters.action:
+        case "list":
+            return words.listed(await worktrees(invocation.cwd, limit))
+        case "create":
+            return await _create(workspace, invocation, parameters)
+        case "status":
+            tree = await _found(workspace, invocation, parameters)
+            return words.stated(tree, await state_of(tree, parameters.base, limit))
+        case "diff":
+            tree = await _found(workspace, invocation, parameters)
+            return words.changed(await changes_of(tree, parameters.base, limit))
+        case "merge":
+            tree = await _found(workspace, invocation, parameters)
+            target = await handover.target_of(tree, parameters.base, limit)
+            _must_be_told(workspace, invocation, parameters, Path(target.path))
+            return words.merged(await handover.merge(tree, parameters.base, limit))
+        case "patch":
+            tree = await _found(workspace, invocation, parameters)
+            file = await _patch_file(workspace, invocation, parameters, tree)
+            _must_be_told(workspace, invocation, parameters, file)
+            return words.patched(tree, file, await handover.write_patch(tree, file, parameters.base, limit))
+        case "remove":
+            if not (parameters.path or parameters.branch):
+                raise CommandError("remove needs a path or a branch.", hint="action=list shows them.")
+            tree = await _found(workspace, invocation, parameters)
+            removed = await remove_worktree(tree, invocation.cwd, force=parameters.force, limit=limit)
+            data = {"path": tree.path, "branch": tree.branch, "lost": list(removed.lost)}
+            return Outcome(data=data, text=removed.text)
+
+
+async def _create(workspace: Workspace, invocation: Invocation, parameters: WorktreeParameters) -> Outcome:
+    place = await asyncio.to_thread(_new_place, workspace, invocation, parameters)
+    _must_be_told(workspace, invocation, parameters, place)
+    tree = await create_worktree(
+        invocation.cwd,
+        parameters.branch,
+        inside=workspace.config.worktrees_inside,
+        at=await asyncio.to_thread(_at, invocation, parameters),
+        base=parameters.base,
+        setup=_setup(workspace, parameters),
+        # The question about an agent's call named the command; a person asks for it after it was named.
+        agreed=bool(workspace.told(invocation, _asked(parameters)))
+        if invocation.caller.is_agent
+        else bool(parameters.setup),
+        limit=workspace.config.git_timeout_s,
+    )
+    return words.made(tree)
+
+
+def _setup(workspace: Workspace, parameters: WorktreeParameters) -> tuple[str, ...]:
+    return () if parameters.setup is False else workspace.config.worktree_setup
+
+
+def _asked(parameters: WorktreeParameters) -> str:
+    """By what a call is recognised between its approval and its run."""
+    return f"{parameters.action} {parameters.path or parameters.branch} {parameters.file}"
+
+
+def _must_be_told(workspace: Workspace, invocation: Invocation, parameters: WorktreeParameters, real: Path) -> None:
+    told = workspace.told(invocation, _asked(parameters))
+    if told and told != os.path.realpath(real):
+        raise CommandError(
+            "The folder or file leads elsewhere than when it was approved.", hint="Look before you retry."
+        )
+
+
+def _at(invocation: Invocation, parameters: WorktreeParameters) -> Path | None:
+    return paths.locate(invocation, parameters.path).real if parameters.path else None
+
+
+def _new_place(workspace: Workspace, invocation: Invocation, parameters: WorktreeParameters) -> Path:
+    inside = workspace.config.worktrees_inside
+    return place_for(invocation.cwd, parameters.branch, inside=inside, at=_at(invocation, parameters))
+
+
+async def _patch_file(
+    workspace: Workspace, invocation: Invocation, parameters: WorktreeParameters, tree: Worktree
+) -> Path:
+    at = (await asyncio.to_thread(paths.locate, invocation, parameters.file)).real if parameters.file else None
+    main = (await worktrees(invocation.cwd, workspace.config.git_timeout_s))[0]
+    return await asyncio.to_thread(handover.patch_place, tree, main, at)
+
+
+async def _found(workspace: Workspace, invocation: Invocation, parameters: WorktreeParameters) -> Worktree:
+    path = await asyncio.to_thread(_at, invocation, parameters)
+    limit = workspace.config.git_timeout_s
+    return await found(invocation.cwd, path=path, branch="" if path else parameters.branch, limit=limit)

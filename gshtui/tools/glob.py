@@ -1,0 +1,141 @@
+"""The `glob` tool: files by the pattern of their path, newest first.
+
+Passes by what `.gitignore` names. Refuses nothing but patterns that are none. Run by the registry.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import os
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import Field
+
+from gshtui.commands.declaration import Assessment, CommandError, Invocation, Outcome
+from gshtui.commands.tool_parameters import ToolParameters
+from gshtui.guard.sanitise import literal, one_line
+from gshtui.tools import paths
+from gshtui.tools.pattern import PatternError, compiled, fixed_part, is_pattern
+from gshtui.tools.read import reading
+from gshtui.tools.walk import Walk
+from gshtui.tools.workspace import Workspace
+
+DESCRIPTION = """\
+Find files by the pattern of their path, such as `src/**/*.ts`, `**/test_*.py` or `*.{md,rst}`; the newest come first. \
+`*` stays within one folder, `**/` goes through all below. What .gitignore names and the .git folder are passed by. \
+Prefer this over find and ls -R in bash. At most 200 paths are shown, with the number of all."""
+_SHOWN = 200
+
+
+class GlobParameters(ToolParameters):
+    """Which files, and below which folder."""
+
+    pattern: str = Field(description="Pattern of the path, relative to the folder, such as **/*.py")
+    path: str = Field(default="", description="Empty: the working folder")
+
+
+@dataclass(slots=True)
+class _Found:
+    matches: list[tuple[int, str]]
+    """Newest first: modification time (ns) and path."""
+    count: int
+    deeper: int
+    """Files in folders further down whose name alone would match."""
+    cut: bool
+
+
+async def assess(workspace: Workspace, invocation: Invocation, parameters: GlobParameters) -> Assessment:
+    """A read of the names below a folder."""
+    place, rest = await asyncio.to_thread(_base, invocation, parameters)
+    workspace.assessed(invocation, parameters.path, place.real)
+    shown = reading(place, "glob")
+    subject = rest if place.shown == "." else f"{rest} in {place.shown}"
+    return Assessment(
+        effect=shown.effect,
+        subject=one_line(literal(subject)),
+        inside=shown.inside,
+        detail=shown.detail,
+        key=f"{place.real}\0{rest}",
+        pattern=shown.pattern,
+        warnings=shown.warnings,
+    )
+
+
+async def run(workspace: Workspace, invocation: Invocation, parameters: GlobParameters) -> Outcome:
+    """Find them."""
+    stop = threading.Event()
+    try:
+        return await asyncio.to_thread(_glob, workspace, invocation, parameters, stop)
+    finally:
+        stop.set()
+
+
+def _glob(workspace: Workspace, invocation: Invocation, parameters: GlobParameters, stop: threading.Event) -> Outcome:
+    place, rest = _base(invocation, parameters)
+    if not place.real.is_dir():
+        if place.real.exists():
+            raise CommandError(f"{place.shown} is a file and not a folder.", hint="Use read for a file.")
+        raise paths.missing(place)
+    found = _search(place.real, rest, workspace.config.search_timeout_s, stop)
+    project = Path(os.path.realpath(invocation.project))
+    shown = [paths.shown(Path(path), project) for _, path in found.matches]
+    lines = list(shown)
+    if not found.count:
+        lines.append(f"No file matches {one_line(literal(parameters.pattern))} in {place.where}.")
+        if found.deeper:
+            lines.append(f"Further down {found.deeper:,} do: use **/{one_line(literal(rest))}")
+    if found.count > len(shown):
+        lines.append(f"[the newest {len(shown)} of {found.count:,}; narrow the pattern to see others]")
+    if found.cut:
+        lines.append("[the search was stopped before it had seen everything; give a narrower path]")
+    data = {"files": shown, "count": found.count, "complete": not found.cut}
+    return Outcome(data=data, text="\n".join(lines))
+
+
+def _base(invocation: Invocation, parameters: GlobParameters) -> tuple[paths.Place, str]:
+    """The folder to start from, with the fixed folders of the pattern, and the rest of the pattern."""
+    if not parameters.pattern.strip():
+        raise CommandError("The pattern is empty.", hint="Give one such as **/*.py.")
+    head, rest = fixed_part(parameters.pattern)
+    base = parameters.path or "."
+    if head:
+        base = head if head.startswith(("/", "~")) else f"{base.rstrip('/')}/{head}"
+    if not rest or rest.endswith("/"):
+        rest += "**" if is_pattern(rest) or not rest else ""
+    return paths.locate(invocation, base), rest.rstrip("/") or "*"
+
+
+def _search(root: Path, pattern: str, seconds: float, stop: threading.Event) -> _Found:
+    try:
+        wanted = compiled(pattern)
+        by_name = None if "/" in pattern else compiled(pattern, anywhere=True)
+    except PatternError as error:
+        raise CommandError(f"{error}.", hint="A pattern is like src/**/*.py.") from error
+    walk = Walk(str(root), deadline=time.monotonic() + seconds, stopped=stop.is_set)
+    start = len(str(root).rstrip("/")) + 1
+    found = _Found([], 0, 0, False)
+    for entry in walk.files():
+        relative = entry.path[start:]
+        if not wanted.match(relative):
+            found.deeper += by_name is not None and by_name.match(relative) is not None
+            continue
+        found.count += 1
+        item = (_modified(entry), entry.path)
+        if len(found.matches) < _SHOWN:
+            heapq.heappush(found.matches, item)
+        else:
+            heapq.heappushpop(found.matches, item)
+    found.matches.sort(reverse=True)
+    found.cut = walk.cut
+    return found
+
+
+def _modified(entry: os.DirEntry[str]) -> int:
+    try:
+        return entry.stat(follow_symlinks=False).st_mtime_ns
+    except OSError:
+        return 0

@@ -1,0 +1,201 @@
+"""The `grep` tool: lines of files that match a regular expression, with the lines around them.
+
+Searches with ripgrep, in a process that ends at a deadline; refuses where there is none. Leaves out secrets unless
+they are named. Run by the registry.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import Field
+
+from gshtui.commands.declaration import Assessment, CommandError, Invocation, Outcome
+from gshtui.commands.tool_parameters import ToolParameters
+from gshtui.guard import sensitive
+from gshtui.guard.sanitise import literal, one_line, plain
+from gshtui.system import child
+from gshtui.text.linear import Linear
+from gshtui.tools import paths
+from gshtui.tools.environment import scrubbed
+from gshtui.tools.matches import Matches
+from gshtui.tools.pattern import PatternError, compiled
+from gshtui.tools.read import reading
+from gshtui.tools.workspace import ToolConfig, Workspace
+
+DESCRIPTION = """\
+Search the content of files for a regular expression; the answer is grouped by file, matching lines as `number:text`, \
+lines around them as `number│text`. Case counts; begin the pattern with (?i) where it should not. Escape what is meant \
+literally: `foo\\\\(`. What .gitignore names, binary files and files with keys in them are passed by. Prefer this over \
+grep and rg in bash."""
+_LONGEST_PIECE = 4 << 20
+_NOTE = 200
+"""Bytes kept free for what is said about the matches; half of a very small answer at most."""
+
+
+class GrepParameters(ToolParameters):
+    """What to look for, and where."""
+
+    pattern: str = Field(description="Regular expression (ripgrep's syntax)")
+    path: str = Field(default="", description="File or folder; empty: the working folder")
+    file_pattern: str = Field(default="", description="Only files that match, such as `*.rs` or `src/**/*.ts`")
+    context_lines: int = Field(default=2, ge=0, le=20, description="Lines to show around each match")
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """One search, ready to be run."""
+
+    root: Path
+    """Folder that it runs in."""
+    target: str
+    """What is searched, relative to it."""
+    pattern: str
+    file_pattern: str
+    context: int
+    seconds: float
+
+
+async def assess(workspace: Workspace, invocation: Invocation, parameters: GrepParameters) -> Assessment:
+    """A read of what is below a folder, or of one file."""
+    place = await asyncio.to_thread(paths.locate, invocation, parameters.path or ".")
+    workspace.assessed(invocation, parameters.path or ".", place.real)
+    shown = reading(place, "grep")
+    subject = one_line(literal(parameters.pattern), limit=120)
+    return Assessment(
+        effect=shown.effect,
+        subject=subject if place.shown == "." else f"{subject} in {place.shown}",
+        inside=shown.inside,
+        detail=shown.detail,
+        key=f"{place.real}\0{parameters.pattern}\0{parameters.file_pattern}",
+        pattern=shown.pattern,
+        warnings=shown.warnings,
+    )
+
+
+async def run(workspace: Workspace, invocation: Invocation, parameters: GrepParameters) -> Outcome:
+    """Search."""
+    config = workspace.config
+    if not parameters.pattern:
+        raise CommandError("The pattern is empty.", hint="Give a regular expression.")
+    if "\0" in parameters.pattern + parameters.file_pattern:
+        raise CommandError("A pattern cannot hold a NUL.")
+    place = await asyncio.to_thread(paths.locate, invocation, parameters.path or ".")
+    paths.confirm_unchanged(workspace, invocation, place)
+    if not place.real.exists():
+        raise paths.missing(place)
+    folder = place.real.is_dir()
+    search = _Search(
+        root=place.real if folder else place.real.parent,
+        target="./" if folder else f"./{place.real.name}",
+        pattern=parameters.pattern,
+        file_pattern=parameters.file_pattern,
+        context=parameters.context_lines,
+        seconds=config.search_timeout_s,
+    )
+    wanted = _wanted(parameters.file_pattern) if folder else None
+    limit = invocation.limit(config.max_output_bytes)
+    limit -= min(_NOTE, limit // 2)
+    matches = Matches(search.root, Path(os.path.realpath(invocation.project)), limit, wanted)
+    failure = await _collect(config, search, matches)
+    if failure and not matches.count:
+        raise CommandError(_readable(failure), hint="Escape what is meant literally, for example \\( or \\{.")
+    nothing = f"No match for {one_line(literal(parameters.pattern))} in {place.where}."
+    return Outcome(data=matches.data(), text=matches.text() or nothing)
+
+
+def _wanted(file_pattern: str) -> Linear | None:
+    if not file_pattern:
+        return None
+    try:
+        return compiled(file_pattern, anywhere=True)
+    except PatternError as error:
+        raise CommandError(f"{error}.", hint="A file_pattern is like *.py or src/**/*.ts.") from error
+
+
+async def _collect(config: ToolConfig, search: _Search, matches: Matches) -> str:
+    """Run the search until it ends, has found enough or runs out of time. Returns what it complained of."""
+    program = shutil.which(config.ripgrep)
+    if program is None:
+        raise CommandError(
+            "ripgrep (rg), which searches the files, is not installed.",
+            hint="Install the package `ripgrep`; until then use bash with grep -rn.",
+        )
+    arguments = _ripgrep(program, search)
+    process = await asyncio.create_subprocess_exec(
+        *arguments,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        cwd=search.root,
+        env=scrubbed(os.environ),
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    complaints = asyncio.ensure_future(process.stderr.read(4096))
+    try:
+        async with asyncio.timeout(search.seconds), aclosing(_lines(process.stdout)) as lines:
+            async for line in lines:
+                if not matches.take(line):
+                    return ""
+            code = await process.wait()
+        said = (await complaints).decode("utf-8", "replace")
+    except TimeoutError:
+        matches.cut = f"stopped after {search.seconds:g} s; narrow the path or the pattern"
+        return ""
+    finally:
+        complaints.cancel()
+        await asyncio.wait([complaints])
+        await child.kill(process)
+    return plain(said) if code not in (0, 1) else ""
+
+
+def _ripgrep(program: str, search: _Search) -> list[str]:
+    arguments = [program, "--no-config", "--json", "--hidden", f"--context={search.context}", "--engine=auto"]
+    if "\\n" in search.pattern or "\n" in search.pattern:
+        arguments.append("--multiline")
+    if name := _name_part(search.file_pattern):
+        arguments += [f"--type-add=wanted:{name}", "--type=wanted"]
+    if search.target == "./":
+        arguments += [f"--glob={glob}" for glob in sensitive.SEARCH_LEAVES_OUT]
+    return [*arguments, f"--regexp={search.pattern}", "--", search.target]
+
+
+def _name_part(file_pattern: str) -> str:
+    """What the file pattern says of the name alone, if that can be told apart; the rest is matched by `Matches`.
+
+    It goes to ripgrep as a type: a glob that includes files would bring back what .gitignore names.
+    """
+    folder, _, name = file_pattern.rpartition("/")
+    return "" if name == "**" or ":" in name or set("{}[]\\") & set(folder) else name
+
+
+async def _lines(stream: asyncio.StreamReader) -> AsyncGenerator[bytes]:
+    """Lines without their newlines; one that is absurdly long is passed by, and never held in whole."""
+    rest = bytearray()
+    skipping = False
+    while piece := await stream.read(1 << 18):
+        *whole, tail = piece.split(b"\n")
+        for line in whole:
+            if not skipping:
+                yield bytes(rest + line)
+            rest.clear()
+            skipping = False
+        rest += tail
+        if len(rest) > _LONGEST_PIECE:
+            rest.clear()
+            skipping = True
+
+
+def _readable(said: str) -> str:
+    """What ripgrep says of a pattern, in one line."""
+    lines = [line.strip() for line in said.splitlines() if line.strip() and set(line.strip()) != {"^"}]
+    reason = next((line for line in lines if line.startswith("error:")), lines[-1] if lines else "the search failed")
+    return f"The search was refused: {one_line(reason.removeprefix('error:').strip(), limit=300)}."

@@ -1,0 +1,156 @@
+"""Where a path really leads, whether that is inside the project, and what a person should know about it.
+
+Refuses paths that cannot be meant (empty, NUL, too long) and links that leave the project unsaid. Never writes.
+Every tool that takes a path calls it, once to assess and once more to run.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from gshtui.commands.declaration import CommandError, Invocation
+from gshtui.guard import sensitive
+from gshtui.guard.sanitise import literal, one_line
+from gshtui.tools.workspace import Workspace
+
+_LONGEST = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A path as it was asked for, and what it comes to."""
+
+    asked: str
+    path: Path
+    """Absolute and without `..`, links not followed."""
+    real: Path
+    """What the kernel would open."""
+    inside: bool
+    """Really inside the project, and no secret."""
+    shown: str
+    """For people: relative inside the project, else the whole real path; sanitised, one line."""
+    warnings: tuple[str, ...] = ()
+    leaves: bool = False
+    """It reads as a path inside the project, and a link takes it out."""
+    project: Path = Path("/")
+    """Real path of the project's root."""
+
+    @property
+    def where(self) -> str:
+        """The place as the end of a sentence."""
+        return "the project's folder" if self.shown == "." else self.shown
+
+
+def locate(invocation: Invocation, asked: str) -> Place:
+    """The place that a path means for this run.
+
+    Raises:
+        CommandError: the path is empty, too long or holds a NUL; or its links go round in circles.
+    """
+    if not asked.strip():
+        raise CommandError("The path is empty.", hint="Name a file or folder.")
+    if "\0" in asked or len(os.fsencode(_encodable(asked))) > _LONGEST:
+        raise CommandError("That is no possible path: it holds a NUL or is longer than 4,096 bytes.")
+    text = os.path.expanduser(asked)  # noqa: PTH111 - Path.expanduser raises where there is no such user
+    path = Path(os.path.normpath(invocation.cwd / text))
+    # The kernel resolves links before `..`; so the text as it was asked is what is resolved, not the shortened form.
+    try:
+        real = Path(os.path.realpath(invocation.cwd / text))
+    except (OSError, ValueError, RuntimeError) as error:
+        raise CommandError(f"{one_line(asked)} cannot be resolved: {error}.") from error
+    project = Path(os.path.realpath(invocation.project))
+    within = real.is_relative_to(project)
+    named_inside = path.is_relative_to(invocation.project) or path.is_relative_to(project)
+    secret = sensitive.secret(real) or sensitive.secret(path)
+    return Place(
+        asked=asked,
+        path=path,
+        real=real,
+        inside=within and not secret,
+        shown=shown(real, project),
+        warnings=_warnings(path, real, within, secret),
+        leaves=named_inside and not within,
+        project=project,
+    )
+
+
+def shown(real: Path, project: Path) -> str:
+    """A real path for people and models: relative when it is inside the project."""
+    inside = real.is_relative_to(project)
+    return one_line(literal(_encodable(str(real.relative_to(project) if inside else real))), limit=_LONGEST)
+
+
+def confirm_unchanged(workspace: Workspace, invocation: Invocation, place: Place) -> None:
+    """Refuse to go on when the path leads elsewhere than the person was told when they approved.
+
+    Raises:
+        CommandError: a link was put in its way since.
+    """
+    told = workspace.told(invocation, place.asked)
+    if told and told != str(place.real):
+        raise CommandError(
+            f"{one_line(place.asked)} led to {one_line(told)} when it was approved and leads to {place.shown} now.",
+            hint="Nothing was touched. Somebody changed a link on the way; look before you try again.",
+        )
+
+
+def missing(place: Place) -> CommandError:
+    """The error for a file that is not there, with the names nearest to it."""
+    near = [shown(path, place.project) for path in nearest(place.path)]
+    hint = f"Near it: {', '.join(near)}." if near else "Use glob to see what is there."
+    return CommandError(f"{place.shown} does not exist.", hint=hint)
+
+
+def nearest(path: Path, limit: int = 5) -> list[Path]:
+    """Paths in the path's folder (or in the nearest one that exists) that look most like what was asked for."""
+    folder, wanted = path.parent, path.name
+    while not folder.is_dir() and folder != folder.parent:
+        folder, wanted = folder.parent, folder.name
+    try:
+        names = sorted(entry.name for entry in folder.iterdir())[:20_000]
+    except OSError:
+        return []
+    folded = {name.casefold(): name for name in names}
+    close = difflib.get_close_matches(wanted.casefold(), folded, n=limit, cutoff=0.5)
+    return [folder / folded[name] for name in close]
+
+
+async def complete_path(invocation: Invocation, parameter: str, typed: str) -> list[str]:
+    """Paths that begin as typed, folders with a slash; for parameters that are paths."""
+    if parameter not in ("path", "working_dir"):
+        return []
+    head, _, start = typed.rpartition("/")
+    folder = invocation.cwd / (Path(head + "/").expanduser() if head else Path("/" if typed.startswith("/") else "."))
+    found: list[str] = []
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name.startswith(start) and (start.startswith(".") or not entry.name.startswith(".")):
+                    lead = f"{head}/" if "/" in typed else ""
+                    found.append(f"{lead}{entry.name}{'/' if entry.is_dir() else ''}")
+    except OSError:
+        return []
+    return sorted(name for name in found if name.isprintable())[:200]
+
+
+def _warnings(path: Path, real: Path, within: bool, secret: str) -> tuple[str, ...]:
+    warnings: list[str] = []
+    if path != real:
+        warnings.append(f"leads through a link to {one_line(literal(_encodable(str(real))), limit=_LONGEST)}")
+    if not within:
+        warnings.append("outside the project")
+    if secret:
+        warnings.append(f"may hold {secret}")
+    return tuple(warnings)
+
+
+def _encodable(text: str) -> str:
+    """Undecodable bytes of a file name as they are in Python's names; what no name can hold is replaced."""
+    return text.encode("utf-8", "surrogateescape" if _only_escapes(text) else "replace").decode("utf-8", "replace")
+
+
+def _only_escapes(text: str) -> bool:
+    return not any("\ud800" <= c <= "\udc7f" or "\udd00" <= c <= "\udfff" for c in text)

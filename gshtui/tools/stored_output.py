@@ -1,0 +1,104 @@
+"""The command `output`: the whole of an output that was shortened, piece by piece, or the lines of it that hold a word.
+
+Owns the pages; refuses a key that the record does not have. A tool of every agent, so that nothing that was cut is out
+of reach. Declared in `record_commands`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from pydantic import Field
+
+from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation, Outcome
+from gshtui.commands.declaration import Command as Declared
+from gshtui.commands.schema import PLAIN
+from gshtui.commands.tool_parameters import ToolParameters
+from gshtui.guard.sanitise import one_line
+from gshtui.store.errors import StoreError
+from gshtui.text.shorten import shorten
+
+_LINES = 400
+_NOTES = 200
+"""Bytes kept free for what is said about the lines; half of a very small answer at most."""
+DESCRIPTION = """\
+Read the whole of a tool output that was shortened: `key` is in its marker. From line `start`, `lines` of them; with \
+`query` only the lines that contain it, with their numbers."""
+
+
+class OutputParameters(ToolParameters):
+    """Which output, and what of it."""
+
+    key: str = Field(description="Key of the output, as the marker names it", min_length=1, json_schema_extra=PLAIN)
+    start: int = Field(1, description="First line, from 1; negative: counted from the end")
+    lines: int = Field(_LINES, description="How many lines", ge=1, le=100_000, json_schema_extra=PLAIN)
+    query: str = Field("", description="Only lines that contain this, in any case")
+
+
+def command(
+    output: Callable[[str], Awaitable[str]], folders: Callable[[str], Awaitable[list[str]]], limit: int
+) -> Declared[OutputParameters]:
+    """The command. What comes from another project is asked about.
+
+    Args:
+        output: gives the whole text of a key; raises `StoreError`.
+        folders: gives the folders that a key's text comes from; raises `StoreError`.
+        limit: bytes of one answer, 0 for any.
+    """
+
+    async def assess(invocation: Invocation, parameters: OutputParameters) -> Assessment:
+        key = parameters.key.strip()
+        subject = one_line(key, 80)
+        try:
+            found = await folders(key)
+        except StoreError as error:
+            raise CommandError(error.message, hint=error.hint) from error
+        # What is kept for several places counts as this project's where one of them is here.
+        if not found or any(Path(folder).is_relative_to(invocation.project) for folder in found):
+            return Assessment(Effect.READ, subject)
+        where = one_line(found[0], 200)
+        why = f"the output comes from {where}, which is another project (rule project)"
+        return Assessment(Effect.READ, subject, inside=False, detail=f"an output from {where}", why=why)
+
+    async def run(invocation: Invocation, parameters: OutputParameters) -> Outcome:
+        try:
+            text = await output(parameters.key.strip())
+        except StoreError as error:
+            raise CommandError(error.message, hint=error.hint) from error
+        return await asyncio.to_thread(_page, text, parameters, invocation.limit(limit))
+
+    return Declared(
+        "output", "The whole of an output that was shortened", OutputParameters, run, positions=("key", "start"),
+        description=DESCRIPTION, family="run", tool=True, assess=assess,
+    )  # fmt: skip
+
+
+def _page(text: str, parameters: OutputParameters, limit: int) -> Outcome:
+    room = limit - min(_NOTES, limit // 2) if limit else sys.maxsize
+    every = text.split("\n")
+    query = parameters.query.lower()
+    numbered = [(n, line) for n, line in enumerate(every, 1) if query in line.lower()] if query else []
+    if not query:
+        first = parameters.start if parameters.start > 0 else max(1, len(every) + 1 + parameters.start)
+        numbered = list(enumerate(every[first - 1 :], first))
+    shown: list[str] = []
+    size = 0
+    for number, line in numbered[: parameters.lines]:
+        row = f"{number:>6}│{line}" if query else line
+        size += len(row.encode(errors="replace")) + 1
+        if size > room:
+            break
+        shown.append(row)
+    if numbered and not shown:  # one line longer than an answer may be
+        shown = [shorten(numbered[0][1], room)]
+    last = numbered[len(shown) - 1][0] if shown else 0
+    left = len(numbered) - len(shown)
+    what = f"lines with {parameters.query!r}" if query else "lines"
+    note = f"[{len(shown):,} of {len(every):,} lines, {len(text.encode(errors='replace')):,} bytes in all"
+    note += f"; {left:,} more {what}: start={last + 1}]" if left and not query else f"; {left:,} more]" if left else "]"
+    data = {"key": parameters.key, "lines": len(every), "first": numbered[0][0] if shown else 0, "last": last}
+    body = "\n".join(shown)
+    return Outcome(data | {"text": body}, f"{body or '(no such lines)'}\n{note}")

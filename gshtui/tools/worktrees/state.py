@@ -1,0 +1,138 @@
+"""The state of a worktree: what is not committed, what is in no other branch and on no remote, and how far its base is.
+
+Reads only. Called before a worktree is removed or its agent killed, and for `git_worktree action=status`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from gshtui.commands.declaration import CommandError
+from gshtui.guard.sanitise import literal, one_line
+from gshtui.tools.git import git
+from gshtui.tools.worktrees.include import named, unchanged
+from gshtui.tools.worktrees.tree import LIMIT, Worktree, base_of, count, found, must, worktrees
+
+_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """`uncommitted`: paths that differ from the last commit or are new. `unpushed`: commits that are nowhere else."""
+
+    uncommitted: tuple[str, ...] = ()
+    unpushed: int = 0
+    changed_copies: tuple[str, ...] = ()
+    """Files that were copied in by `.worktreeinclude` and differ from the main tree's now."""
+    base: str = ""
+    ahead: int = 0
+    behind: int = 0
+
+    @property
+    def losses(self) -> list[str]:
+        """What would be lost with the worktree, a sentence each."""
+        said: list[str] = []
+        if self.uncommitted:
+            said.append(f"{count(len(self.uncommitted), 'file')} not committed ({_names(self.uncommitted)})")
+        if self.unpushed:
+            said.append(
+                f"{count(self.unpushed, 'commit')} that {_are(self.unpushed)} in no other branch and on no remote"
+            )
+        if self.changed_copies:
+            differ = count(len(self.changed_copies), "copied file that differs", "copied files that differ")
+            said.append(f"{differ} from the main tree's ({_names(self.changed_copies)})")
+        return said
+
+
+def _names(names: tuple[str, ...]) -> str:
+    return ", ".join(names[:_NAMED]) + (" …" if len(names) > _NAMED else "")
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+async def state_of(tree: Worktree, base: str = "", limit: float = LIMIT) -> State:
+    """The whole state. Raises `CommandError` when git cannot say."""
+    now = await losing(tree, limit)
+    try:
+        against = await base_of(tree, base, limit)
+    except CommandError:
+        if base:
+            raise
+        return now
+    sides = ("rev-list", "--left-right", "--count", f"{against}...HEAD", "--")
+    answer = await git(Path(tree.path), *sides, timeout=limit)
+    must(answer, f"git cannot compare {tree.shown} with {against}")
+    behind, ahead = (int(number) for number in answer.out.split())
+    return replace(now, base=against, ahead=ahead, behind=behind)
+
+
+async def losing(tree: Worktree, limit: float = LIMIT) -> State:
+    """The part of the state that would be lost with the worktree; nothing of one whose folder is gone."""
+    if tree.gone:
+        return State()
+    copies = () if tree.main else tuple(await changed_copies_of(tree, limit))
+    return State(tuple(await uncommitted_of(tree, limit)), await unpushed_of(tree, limit), copies)
+
+
+async def changed_copies_of(tree: Worktree, limit: float = LIMIT) -> list[str]:
+    """Ignored files that `.worktreeinclude` names and that are not in the main tree just so, for people."""
+    main, folder = Path((await worktrees(Path(tree.path), limit))[0].path), Path(tree.path)
+    names = await named(main, limit)
+    if not names:
+        return []
+    ignored = await git(folder, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", timeout=limit)
+    ours = set(ignored.out.split("\0"))
+    there = [name for name in names if name in ours]
+    differing = await asyncio.to_thread(lambda: [name for name in there if not unchanged(main, folder, name)])
+    return [one_line(literal(name), limit=200) for name in differing]
+
+
+async def uncommitted_of(tree: Worktree, limit: float = LIMIT) -> list[str]:
+    """Paths, for people. A copy that the main tree has just so is not among them."""
+    folder = Path(tree.path)
+    status = await git(folder, "status", "--porcelain", "-z", "--untracked-files=all", timeout=limit)
+    must(status, f"git cannot tell the state of {tree.shown}")
+    names: list[str] = []
+    main = Path((await worktrees(folder, limit))[0].path)
+    entries = iter(status.out.split("\0"))
+    for entry in entries:
+        if not entry:
+            continue
+        kind, name = entry[:2], entry[3:]
+        if "R" in kind or "C" in kind:
+            next(entries, "")  # where it was before
+        if kind == "??" and not tree.main and await asyncio.to_thread(unchanged, main, folder, name):
+            continue
+        names.append(one_line(literal(name), limit=200))
+    return names
+
+
+async def unpushed_of(tree: Worktree, limit: float = LIMIT) -> int:
+    """Commits that are in no other branch, under no tag and on no remote."""
+    others = (f"--exclude={tree.branch}", "--branches") if tree.branch else ("--branches",)
+    question = ("rev-list", "--count", "HEAD", "--not", *others, "--remotes", "--tags")
+    answer = await git(Path(tree.path), *question, timeout=limit)
+    must(answer, f"git cannot count the commits of {tree.shown}")
+    return int(answer.out.strip() or 0)
+
+
+async def losses_of(tree: Worktree, limit: float = LIMIT) -> list[str]:
+    """What would be lost with the worktree, a phrase each; nothing when everything is elsewhere too."""
+    return (await losing(tree, limit)).losses
+
+
+async def unsaved(folder: Path, limit: float = LIMIT) -> list[str]:
+    """What is uncommitted or unpushed in the worktree at this folder, a sentence each.
+
+    Raises:
+        CommandError: git cannot say; that is no reason to think that nothing is.
+    """
+    if not folder.is_dir():
+        return []
+    tree = await found(folder, limit=limit)
+    where = tree.branch or tree.shown
+    return [f"Its worktree {where} holds {loss}." for loss in await losses_of(tree, limit)]

@@ -1,0 +1,170 @@
+"""The `write` tool: the whole content of a file, put there in one step.
+
+Refuses to replace what the caller has not read, or what changed since; and git's own files, devices and links that
+were put in the way. Run by the registry.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+from pydantic import Field
+
+from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation, Outcome
+from gshtui.commands.tool_parameters import ToolParameters
+from gshtui.guard import sensitive
+from gshtui.tools import diff, files, paths
+from gshtui.tools.filetype import filetype
+from gshtui.tools.paths import Place
+from gshtui.tools.workspace import Fingerprint, Workspace, fingerprint
+
+DESCRIPTION = """\
+Write a whole file: makes it, or replaces what is there. Folders that are missing are made. A file that exists must \
+have been read by you first, and must not have changed since. Use `edit` to change a part of a file: it is shorter and \
+cannot lose the rest. Give the complete content, with no line numbers and nothing left out."""
+LIMIT = 64 << 20
+"""Bytes of a file that `write` and `edit` handle."""
+_DIFFED = 4 << 20
+
+
+class WriteParameters(ToolParameters):
+    """What to write, and where."""
+
+    path: str = Field(description="File to write")
+    content: str = Field(description="The complete content of the file")
+
+
+async def assess(workspace: Workspace, invocation: Invocation, parameters: WriteParameters) -> Assessment:
+    """A write, with the diff against what is there."""
+    return await asyncio.to_thread(_assess, workspace, invocation, parameters)
+
+
+async def run(workspace: Workspace, invocation: Invocation, parameters: WriteParameters) -> Outcome:
+    """Write it."""
+    return await asyncio.to_thread(_write, workspace, invocation, parameters)
+
+
+def writable(invocation: Invocation, asked: str) -> Place:
+    """The place to write to.
+
+    Raises:
+        CommandError: it is a folder, out of bounds for tools, or a link leads out of the project.
+    """
+    place = paths.locate(invocation, asked)
+    if why := sensitive.guarded(place.real) or sensitive.guarded(place.path):
+        raise CommandError(f"{place.shown} cannot be written by a tool.", hint=why)
+    if place.leaves:
+        raise CommandError(
+            f"{paths.shown(place.path, invocation.project)} leads out of the project, to {place.shown}.",
+            hint="If that file is meant, name it by that path.",
+        )
+    if place.real.is_dir() or asked.endswith("/"):
+        raise CommandError(f"{place.shown} is a folder.", hint="Name a file in it.")
+    return place
+
+
+def writing(place: Place, tool: str, change: str, *arguments: str) -> Assessment:
+    """What writing there would do. `always` covers the file's folder; for what programs obey, only the file."""
+    starts = sensitive.starts_things(place.real)
+    alone = starts or not place.inside or str(place.shown) == place.real.name
+    secret = any(warning.startswith("may hold") for warning in place.warnings)
+    pattern = f"{tool} {place.real}" if alone else f"{tool} files in {place.real.parent}"
+    return Assessment(
+        effect=Effect.WRITE,
+        subject=place.shown,
+        inside=place.inside,
+        detail=f"{tool} {place.shown}",
+        diff=change,
+        key="\0".join((str(place.real), *arguments)),
+        pattern="" if secret else pattern,
+        warnings=(*place.warnings, *((starts,) if starts else ())),
+    )
+
+
+def unchanged_since(workspace: Workspace, invocation: Invocation, place: Place, now: Fingerprint) -> None:
+    """Refuse when the file is no longer as the caller last knew it; does nothing when the caller never read it.
+
+    Raises:
+        CommandError: it changed.
+    """
+    known = workspace.seen(invocation, place.real)
+    if known is not None and not known.same_content(now):
+        raise CommandError(
+            f"{place.shown} has changed since you last read it.",
+            hint="Read it again, so that nobody's change is lost, and then repeat yours.",
+        )
+
+
+def _assess(workspace: Workspace, invocation: Invocation, parameters: WriteParameters) -> Assessment:
+    place = writable(invocation, parameters.path)
+    workspace.assessed(invocation, parameters.path, place.real)
+    new = not place.real.exists()
+    try:
+        before = b"" if new else files.read_whole(place.real, LIMIT)[0]
+    except OSError as error:
+        raise files.explained(error, f"{place.shown} cannot be read") from error
+    change = _change(place, before, parameters.content, new)
+    return writing(place, "write", change, parameters.content)
+
+
+def _write(workspace: Workspace, invocation: Invocation, parameters: WriteParameters) -> Outcome:
+    place = writable(invocation, parameters.path)
+    paths.confirm_unchanged(workspace, invocation, place)
+    content = parameters.content.encode("utf-8", "surrogatepass")
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise CommandError(
+            "The content holds half of a character (a lone surrogate).", hint="Send it again."
+        ) from error
+    try:
+        before = _before(workspace, invocation, place)
+        parents = _missing_parents(place.real)
+        state = files.replace(place.real, content)
+    except OSError as error:
+        raise files.explained(error, f"{place.shown} cannot be written") from error
+    workspace.saw(invocation, place.real, fingerprint(state.st_mtime_ns, content))
+    change = _change(place, before or b"", parameters.content, before is None)
+    lines = parameters.content.count("\n") + (not parameters.content.endswith("\n") and bool(parameters.content))
+    size = f"{lines:,} line{'' if lines == 1 else 's'}, {len(content):,} bytes"
+    text = f"{'Created' if before is None else 'Replaced'} {place.shown}: {size}"
+    if before is not None:
+        text += f" ({diff.counted(change)})" if change else " (the same as before)"
+    if parents:
+        text += f"; made the folder {paths.shown(parents, invocation.project)}"
+    if before is not None and b"\r\n" in before and b"\r\n" not in content:
+        text += "; its line ends were CRLF and are LF now"
+    return Outcome(data={"path": place.shown, "bytes": len(content), "created": before is None}, text=text, diff=change)
+
+
+def _before(workspace: Workspace, invocation: Invocation, place: Place) -> bytes | None:
+    """What is there now, which the caller must know; nothing when there is no file."""
+    if not os.path.lexists(place.real):
+        return None
+    content, state = files.read_whole(place.real, LIMIT)
+    if content and invocation.caller.is_agent and workspace.seen(invocation, place.real) is None:
+        raise CommandError(f"{place.shown} exists and you have not read it.", hint="Read it before you replace it.")
+    unchanged_since(workspace, invocation, place, fingerprint(state.st_mtime_ns, content))
+    return content
+
+
+def _missing_parents(real: Path) -> Path | None:
+    """The topmost folder that will have to be made."""
+    missing = None
+    for folder in real.parents:
+        if folder.exists():
+            break
+        missing = folder
+    return missing
+
+
+def _change(place: Place, before: bytes, after: str, new: bool) -> str:
+    kind = filetype(before[:8192])
+    if before and not kind.encoding:
+        return f"--- a/{place.shown}\n+++ b/{place.shown}\n({kind.description}, {len(before):,} bytes, is replaced)\n"
+    if len(before) + len(after) > _DIFFED:
+        return f"--- a/{place.shown}\n+++ b/{place.shown}\n({len(before):,} bytes before, {len(after):,} after)\n"
+    old = before.removeprefix(kind.mark).decode(kind.encoding or "utf-8", "replace")
+    return diff.unified(old, after, place.shown, new=new)

@@ -1,0 +1,165 @@
+"""Messages as entries of the transcript: what is stored, in the form in which it is shown.
+
+Pure, and the same for a message that was just said and for one from years ago, so that both look alike. Called by
+`conversation_state.py` and `conversation_history.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from gshtui.bus.context import Receipt, compacted
+from gshtui.bus.events.agent import TurnFinished
+from gshtui.bus.messages import Document, Image, Message, Text, Thinking, ToolCall, ToolResult
+from gshtui.ui.kit.transcript.entries import Answer, Entry, Notice, Prompt, Thought, Tool
+from gshtui.ui.kit.transcript.tool import seconds
+
+_SUBJECTS = ("command", "path", "file_path", "pattern", "query", "url", "name", "branch", "topic")
+"""Arguments that say best what a call is about, the best first."""
+
+_STOPS: dict[str, tuple[str, str]] = {
+    "interrupted": ("Interrupted here.", ""),
+    "error": ("The answer broke off here.", ""),
+    "max_tokens": ("The answer was cut off at the model's limit of output.", "Say `continue` to have the rest."),
+    "refusal": ("The model declined to answer.", "Say it in other words, or change /model."),
+    "context": ("The conversation is longer than the model's window.", "Begin a new one with /clear."),
+    "max_iterations": ("Stopped after as many iterations as are allowed.", "Say `continue` to let it go on."),
+}
+
+
+def part_id(message: str, number: int, kind: str) -> str:
+    """The entry id of an answer's text (`a`) or thought (`t`), counted from 0 over both."""
+    return f"{message}.{number}{kind}"
+
+
+def call_id(message: str, call: str) -> str:
+    """The entry id of a tool call. Providers may use a call's id again, so the message is in it."""
+    return f"{message}/{call}"
+
+
+def subject_of(arguments: Mapping[str, Any]) -> str:
+    """The argument to show beside a tool's name, when nobody has said which."""
+    for name in _SUBJECTS:
+        value = arguments.get(name)
+        if isinstance(value, str) and value:
+            return value
+    for value in arguments.values():
+        if isinstance(value, (str, int, float)) and value != "":
+            return str(value)
+    return ""
+
+
+def tool_of(message: str, call: ToolCall) -> Tool:
+    """A call that has not begun."""
+    arguments: Mapping[str, Any] = {"arguments": call.broken} if call.broken else call.arguments
+    return Tool(call_id(message, call.id), call.name, subject_of(call.arguments), arguments, status="asked")
+
+
+def with_result(tool: Tool, result: ToolResult) -> Tool:
+    """The call with its result."""
+    return replace(
+        tool,
+        status=result.status,
+        output=result.content,
+        diff=result.diff,
+        duration=result.duration or tool.duration,
+        bytes=result.bytes,
+        cut=bool(result.output),
+    )
+
+
+def cut_id(cut: str) -> str:
+    """The entry id of a cut."""
+    return f"cut/{cut}"
+
+
+def cut_entry(receipt: Receipt) -> Notice:
+    """The line where a compaction took the place of what stands before it."""
+    return Notice(cut_id(receipt.id), "quiet", compacted(receipt))
+
+
+def entries_of(message: Message) -> list[Entry]:
+    """What a message shows, in order. Results are not among it: they belong to their calls."""
+    if message.role == "user":
+        return [_prompt(message)]
+    if message.role == "tool":
+        return []
+    entries: list[Entry] = []
+    number = 0
+    for kind, block in _merged(message):
+        if isinstance(block, ToolCall):
+            entries.append(tool_of(message.id, block))
+        elif kind == "note":
+            entries.append(Notice(f"{message.id}.note{len(entries)}", "quiet", str(block)))
+        else:
+            id = part_id(message.id, number, kind)
+            entries.append(Answer(id, str(block)) if kind == "a" else Thought(id, str(block)))
+            number += 1
+    return entries
+
+
+def stop_notice(message: Message) -> Notice | None:
+    """Why a stored answer ends where it does, when it does not end by itself."""
+    if message.role != "assistant" or message.stop not in _STOPS:
+        return None
+    return stop_words(f"{message.id}.stop", message.stop)
+
+
+def stop_words(id: str, stop: str, hint: str = "") -> Notice:
+    """The notice for a reason to stop."""
+    text, advice = _STOPS.get(stop, (f"Stopped: {stop}.", ""))
+    return Notice(id, "warning", text, hint or advice)
+
+
+def turn_end(event: TurnFinished) -> Notice:
+    """The line at the end of a turn: what went wrong, or what it took."""
+    id = f"{event.turn}.end"
+    if event.error:
+        return Notice(id, "error", event.error, event.hint)
+    if event.stop not in ("end", "tool_use", ""):
+        return stop_words(id, event.stop, event.hint)
+    usage = event.usage
+    sent = usage.input + usage.cache_read + usage.cache_write
+    parts = [seconds(event.duration)]
+    if sent or usage.output:
+        parts += [f"{_short(sent)} tokens in", f"{_short(usage.output)} out"]
+    if event.cost:
+        parts.append(f"${event.cost:.2f}" if event.cost >= 0.01 else f"${event.cost:.4f}")
+    return Notice(id, "quiet", " · ".join(parts))
+
+
+def _merged(message: Message) -> Iterable[tuple[str, str | ToolCall]]:
+    """The blocks, neighbours of one kind joined: a stream does not say where one of them ends."""
+    kind, parts = "", list[str]()
+    for block in message.blocks:
+        now = "a" if isinstance(block, Text) else "t" if isinstance(block, Thinking) else ""
+        if now != kind and parts:
+            yield kind, "".join(parts)
+            parts = []
+        kind = now
+        if isinstance(block, (Text, Thinking)):
+            if block.text:
+                parts.append(block.text)
+        elif isinstance(block, ToolCall):
+            yield "call", block
+        elif isinstance(block, (Image, Document)):
+            yield "note", f"[{_attachment(block)}]"
+    if parts:
+        yield kind, "".join(parts)
+
+
+def _prompt(message: Message) -> Prompt:
+    attached = tuple(_attachment(block) for block in message.blocks if isinstance(block, (Image, Document)))
+    return Prompt(message.id, message.text, attached)
+
+
+def _attachment(block: Image | Document) -> str:
+    size = len(block.data) * 3 // 4
+    amount = f"{size / 1_000_000:.1f} MB" if size >= 1_000_000 else f"{max(1, size // 1_000)} kB"
+    return f"{block.name or block.media_type} ({amount})"
+
+
+def _short(count: int) -> str:
+    return str(count) if count < 1_000 else f"{count / 1_000:.1f}k" if count < 100_000 else f"{count // 1_000}k"

@@ -1,0 +1,286 @@
+"""The only door between the bus and Textual: starts the hub after the first frame, feeds panes, carries intents.
+
+Owns the hub of the window and the pace at which events reach widgets: a frame's worth at a time, and nothing while
+nothing happens. Refuses to hold any state of a conversation. Called by the app.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from gshtui.bus.bus import Subscription, WhenFull
+from gshtui.bus.event import Event
+from gshtui.bus.events.hub import FaultReported, Noticed, SubscriberFailed
+from gshtui.bus.events.session import SessionClosed
+from gshtui.bus.shell import Ran
+from gshtui.bus.shell_rows import Filter, Span
+from gshtui.bus.subscription import Batch
+from gshtui.system.faults import Breaker, Fault
+from gshtui.system.tasks import report_unexpected
+from gshtui.ui.kit.coalesce import coalesced
+from gshtui.ui.kit.consumer import EventConsumer
+from gshtui.ui.kit.garbage import Garbage
+from gshtui.ui.kit.port import HubPort, MakeHub, Opening, Result, Stored
+
+FPS = 60
+STREAMED = 15
+"""Frames a second while nothing comes but more of the same, such as the text of an answer: nobody reads it faster."""
+STOP_WITHIN = 10.0
+"""Seconds that the hub has for stopping in order."""
+QUEUE = 5_000
+
+
+class NotReady(Exception):
+    """The hub does not run; the text says why and what to do."""
+
+
+class Bridge:
+    """One window's door to its hub."""
+
+    def __init__(self, opening: Opening, make_hub: MakeHub, consumers: Callable[[], Iterable[EventConsumer]]) -> None:
+        self.opening = opening
+        self.hub: HubPort | None = None
+        self.failed = ""
+        """Why the hub did not start; empty while that is not known."""
+        self.fps = FPS
+        self._make_hub = make_hub
+        self._consumers = consumers
+        self._waiting: list[Event] = []
+        self._subscription: Subscription | None = None
+        self._up = asyncio.Event()
+        self._pending: list[Event] = []
+        self._frame: asyncio.Future[None] | None = None
+        """Done when what waits for the next frame has been shown; `None` while nothing waits."""
+        self._due: asyncio.TimerHandle | None = None
+        self._last_frame = 0.0
+        self._garbage = Garbage()
+        self._breakers: WeakKeyDictionary[EventConsumer, Breaker] = WeakKeyDictionary()
+
+    async def start(self) -> None:
+        """Build and start the hub. Never raises for a hub that fails: `failed` says why, and the window goes on."""
+        try:
+            hub = await self._make_hub(self.opening)
+            self._subscription = hub.bus.subscribe(self._deliver, name="window", limit=QUEUE, when_full=WhenFull.MERGE)
+            self.hub = hub
+            await hub.start()
+            waiting, self._waiting = self._waiting, []
+            for event in waiting:
+                hub.bus.publish(event)
+        except Exception as error:
+            report_unexpected("the start of the hub", error)
+            self.failed = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        finally:
+            self._up.set()
+            self._garbage.begin()
+
+    async def running(self) -> HubPort:
+        """The hub, once it runs. Raises `NotReady`."""
+        return await self._running()
+
+    async def stop(self) -> None:
+        """Stop the hub in order, within `STOP_WITHIN` seconds."""
+        hub, self.hub = self.hub, None
+        self._garbage.end()
+        if self._subscription is not None:
+            self._subscription.unsubscribe()
+            self._subscription = None
+        if hub is not None:
+            async with asyncio.timeout(STOP_WITHIN):
+                await hub.stop()
+
+    def publish(self, event: Event) -> bool:
+        """Publish an intent, now or as soon as the hub is up. False: there is no hub and will be none."""
+        if not self._up.is_set():
+            self._waiting.append(event)
+            return True
+        if self.hub is None or self.failed:
+            return False
+        self.hub.bus.publish(event)
+        return True
+
+    async def run(self, line: str) -> Result:
+        """Run a line of the command language as the person.
+
+        Raises:
+            NotReady: the hub did not start.
+            gshtui.commands.declaration.CommandError: the command could not do it, or the line was no command.
+        """
+        return await (await self._running()).run(line)
+
+    async def messages(self, session: str, before: int | None = None, limit: int = 200) -> Sequence[Stored]:
+        """The newest `limit` messages of a conversation that are older than `before`, in order. Raises `NotReady`."""
+        return await (await self._running()).messages(session, before=before, limit=limit)
+
+    async def ran(self, session: str, after: float, before: float) -> Sequence[Ran]:
+        """What was run from a conversation's input line in a time, in order. Raises as `shell_rows`."""
+        log = (await self._running()).shell_log
+        return () if log is None else await log.runs.between(session, after, before)
+
+    def stop_command(self) -> bool:
+        """End the newest command of the input line that still runs; whether there is one."""
+        log = self.hub.shell_log if self.hub is not None else None
+        return log is not None and log.by_hand.stop()
+
+    async def shell_rows(self, wanted: Filter, start: int, limit: int) -> Span | None:
+        """Rows of the shell log, see `Store.shell_rows`; `None` where there is no record.
+
+        Raises:
+            NotReady: the hub does not run.
+            gshtui.store.errors.StoreError: the record cannot give them.
+        """
+        store = (await self._running()).store
+        return None if store is None else await store.shell_rows(wanted, start, limit)
+
+    async def output(self, key: str) -> str:
+        """A whole output that the record keeps. Raises as `shell_rows`."""
+        store = (await self._running()).store
+        return "" if store is None else await store.output(key)
+
+    async def note(self, text: str, cwd: str) -> None:
+        """Keep a remark in the shell log.
+
+        Raises:
+            NotReady: there is no hub, or no log.
+            gshtui.store.errors.StoreError: the record cannot take it.
+        """
+        log = (await self._running()).shell_log
+        if log is None:
+            raise NotReady("There is no shell log here: that part did not start.")
+        await log.note(text, cwd or str(self.opening.cwd))
+
+    async def complete(self, line: str, cursor: int) -> Sequence[Any]:
+        """What may stand at the cursor of a half-typed line of the command language; nothing while there is no hub."""
+        if self.hub is None:
+            return ()
+        from gshtui.commands.completion import complete
+        from gshtui.commands.declaration import Caller
+
+        return await complete(self.hub.registry, self.hub.invocation(Caller(), None), line, cursor)
+
+    async def prompts(self) -> Sequence[str]:
+        """What was sent from this folder before, newest first. Raises `NotReady`."""
+        store = (await self._running()).store
+        return () if store is None else await store.prompts(str(self.opening.cwd), limit=1_000)
+
+    async def keep_prompt(self, text: str) -> None:
+        """Keep a sent text for the input's history. Raises `NotReady`."""
+        if (store := (await self._running()).store) is not None:
+            await store.add_prompt(str(self.opening.cwd), text)
+
+    @property
+    def registry(self) -> Any:
+        """The command registry, or `None` while there is none."""
+        return self.hub.registry if self.hub is not None else None
+
+    @property
+    def settings(self) -> Any:
+        """The settings, or `None` while they are not read."""
+        return self.hub.settings if self.hub is not None else None
+
+    async def _running(self) -> HubPort:
+        await self._up.wait()
+        if self.hub is None or self.failed:
+            raise NotReady(f"The workbench's hub is not running. {self.failed} `gsh-tui doctor` says what is missing.")
+        return self.hub
+
+    async def _deliver(self, batch: Sequence[Event]) -> None:
+        """Take what came: a frame that is due is shown at once, else it all waits for the next one together."""
+        self._pending.extend(batch)
+        loop = asyncio.get_running_loop()
+        streamed = all(event.merge_key() is not None for event in batch)
+        at = self._last_frame + 1 / (min(self.fps, STREAMED) if streamed else self.fps)
+        if self._frame is None:
+            self._frame = loop.create_future()
+        if at <= loop.time():
+            self._show()
+        elif self._due is None or at < self._due.when():
+            self._cancel_due()
+            self._due = loop.call_at(at, self._show)
+        if len(self._pending) > QUEUE:
+            await self._drawn()  # the bus merges meanwhile
+
+    def _cancel_due(self) -> None:
+        if self._due is not None:
+            self._due.cancel()
+            self._due = None
+
+    def _show(self) -> None:
+        self._cancel_due()
+        frame, self._frame = self._frame, None
+        pending, self._pending = self._pending, []
+        self._last_frame = asyncio.get_running_loop().time()
+        self._garbage.worked(left=any(isinstance(event, SessionClosed) for event in pending))
+        try:
+            self.feed(self._coalesced(pending))
+        finally:
+            if frame is not None and not frame.done():
+                frame.set_result(None)
+
+    def _coalesced(self, events: list[Event]) -> list[Event]:
+        try:
+            return coalesced(events)
+        except Exception as error:  # an event's own rule for merging is at fault; the panes still get them all
+            self._report("the window", events[-1], 0, error)
+            return events
+
+    async def shown(self) -> None:
+        """Wait until everything that was published so far is shown."""
+        if self.hub is not None:
+            await self.hub.bus.drained()
+        await self._drawn()
+
+    async def _drawn(self) -> None:
+        if self._frame is not None:
+            await self._frame
+
+    def feed(self, events: Sequence[Event]) -> None:
+        """Give each consumer the events that it wants. One that fails is reported and costs the others nothing."""
+        for consumer in self._consumers():
+            batch = Batch(event for event in events if isinstance(event, consumer.CONSUMES))
+            if not batch or ((breaker := self._breakers.get(consumer)) is not None and breaker.paused("")):
+                continue
+            while batch:
+                try:
+                    consumer.consume(batch)
+                except Exception as error:
+                    # What it has not read yet is given to it again; an event that it has handled never is.
+                    lost, batch = batch.after_failure()
+                    self._failed(consumer, lost, error)
+                else:
+                    if breaker is not None:
+                        breaker.succeeded("")
+                    break
+
+    def note_fault(self, fault: Fault, hint: str = "") -> None:
+        """Have the hub keep a fault of the window, which the window has shown; one that is not up yet, later."""
+        self.publish(
+            FaultReported(
+                part=fault.part, doing=fault.doing, why=fault.why, file=fault.file, count=fault.count, hint=hint,
+                shown=True,
+            )
+        )  # fmt: skip
+
+    def _failed(self, consumer: EventConsumer, lost: Sequence[Event], error: Exception) -> None:
+        name = type(consumer).__name__
+        self._report(name, lost[0], len(lost), error)
+        breaker = self._breakers.setdefault(consumer, Breaker())
+        if breaker.failed("") and self.hub is not None:
+            text = f"{name} fails at every event, and gets none for {breaker.rest:g} s."
+            hint = "Leave the window and open it again if it stays so; agents go on meanwhile."
+            self.hub.bus.publish(Noticed(level="warning", text=text, hint=hint, about="window"))
+
+    def _report(self, name: str, event: Event, lost: int, error: Exception) -> None:
+        if self.hub is None:
+            return
+        fault = self.hub.bus.faults.record(name, error, f"while it handled {type(event).__name__}")
+        # A pane that cannot draw the report of its own failure must not be told of it for ever.
+        if not isinstance(event, SubscriberFailed):
+            self.hub.bus.publish(
+                SubscriberFailed(
+                    subscriber=name, event=type(event).__name__, why=fault.why, lost=lost, file=fault.file,
+                    count=fault.count,
+                )
+            )  # fmt: skip

@@ -1,0 +1,95 @@
+"""Remapping keys: `[keybindings]` of the settings, checked against the key table.
+
+Pure; Textual checks nothing itself: an unknown id is ignored, an impossible key never comes, and of two that clash one
+just stops working. Refuses such an entry with a sentence and keeps the default. Called by the app.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Collection, Mapping
+from string import punctuation
+
+from textual.keys import (
+    Keys,
+    _character_to_key,  # pyright: ignore[reportPrivateUsage]  # there is no public list of the names
+)
+
+from gshtui.ui.kit.bindings import ANYWHERE, KEYS, PANES, TURN, Key
+
+MODIFIERS = frozenset({"ctrl", "alt", "shift", "super", "hyper", "meta"})
+SAME_BYTE = {"ctrl+i": "tab", "ctrl+m": "enter", "ctrl+left_square_bracket": "escape", "ctrl+[": "escape"}
+"""Keys that most terminals send as another one."""
+_NAMES = frozenset(key.value for key in Keys)
+_CHARACTERS = frozenset(_character_to_key(character) for character in punctuation)
+"""Textual names a character by its Unicode name, with few exceptions: question_mark, slash."""
+_GLOBAL = frozenset({ANYWHERE, PANES, TURN})
+_CHORD = re.compile(r"(?:\^.){2,}")
+
+
+def effective(
+    configured: Mapping[str, str], *, elsewhere: Collection[str] = (), table: Mapping[str, Key] = KEYS
+) -> tuple[dict[str, str], list[str]]:
+    """The remapping that can be applied, by id, and one sentence for each entry that cannot.
+
+    Args:
+        configured: id → keys, comma-separated, as Textual (`ctrl+g`) or zsh (`^G`) writes them.
+        elsewhere: ids that are right but not the window's, such as the shell plugin's.
+    """
+    keymap: dict[str, str] = {}
+    problems: list[str] = []
+    for id, text in configured.items():
+        if id in elsewhere and id not in table:
+            continue
+        if id not in table:
+            near = difflib.get_close_matches(id, table, n=1, cutoff=0.6)
+            hint = f"Did you mean {near[0]!r}?" if near else "F1 lists the keys; the reference lists their ids."
+            problems.append(f"[keybindings] names no key of the workbench by {id!r}. {hint}")
+            continue
+        keys = [normalised(key) for key in text.split(",") if key.strip()]
+        wrong = next((why for key in keys if (why := impossible(key))), "" if keys else "it names no key")
+        wrong = wrong or _clash(id, keys, {**{name: row.keys for name, row in table.items()}, **keymap}, table)
+        if wrong:
+            problems.append(f"[keybindings] {id} = {text!r} is left out: {wrong}. The default stays: {table[id].keys}.")
+        else:
+            keymap[id] = ",".join(keys)
+    return keymap, problems
+
+
+def normalised(key: str) -> str:
+    """A key in Textual's words: `^G`, `Ctrl+G` and `C-g` are `ctrl+g`."""
+    key = key.strip()
+    if len(key) == 2 and key[0] == "^":
+        return f"ctrl+{key[1].lower()}"
+    if match := re.fullmatch(r"([CMA])-(\S+)", key):
+        return f"{'ctrl' if match[1] == 'C' else 'alt'}+{match[2].lower()}"
+    *modifiers, last = key.split("+") if key != "+" else ["plus"]
+    return "+".join(
+        [*(modifier.lower() for modifier in modifiers), last if len(last) == 1 and not modifiers else last.lower()]
+    )
+
+
+def impossible(key: str) -> str:
+    """Why a key can never come; empty if it can."""
+    if _CHORD.fullmatch(key):
+        return f"{key} is a sequence of keys, and the window takes one key at a time"
+    if key in SAME_BYTE:
+        return f"terminals send {key} as {SAME_BYTE[key]}"
+    *modifiers, last = key.split("+")
+    if unknown := [modifier for modifier in modifiers if modifier not in MODIFIERS]:
+        return f"{unknown[0]!r} is no modifier"
+    if len(last) == 1 or key in _NAMES or last in _NAMES:
+        return ""
+    return "" if last in _CHARACTERS else f"there is no key {last!r}"
+
+
+def _clash(id: str, keys: list[str], now: Mapping[str, str], table: Mapping[str, Key]) -> str:
+    group = table[id].group
+    for other, row in table.items():
+        together = row.group == group or row.group in _GLOBAL or group in _GLOBAL
+        if other == id or not together:
+            continue
+        if shared := [key for key in keys if key in now[other].split(",") and key not in table[id].keys.split(",")]:
+            return f"{shared[0]} is already {other} ({row.label})"
+    return ""

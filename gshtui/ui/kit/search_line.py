@@ -1,0 +1,90 @@
+"""The search line under the transcript: what to look for, and how much was found.
+
+Owns the words while they are typed; refuses to search (the transcript does). Shown by the conversation pane.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal
+from textual.message import Message
+from textual.widgets import Input, Static
+
+from gshtui.ui.kit.bindings import bind
+
+
+class SearchLine(Horizontal):
+    """Hidden until it is opened."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        bind("transcript.search_close", "close"),
+        bind("transcript.search_next", "step(1)"),
+        bind("transcript.search_previous", "step(-1)"),
+    ]
+
+    DEFAULT_CSS = """
+    SearchLine { height: 1; display: none; }
+    SearchLine Input { width: 1fr; height: 1; border: none; padding: 0 1; }
+    SearchLine Static { width: auto; height: 1; padding: 0 1; }
+    """
+
+    class Changed(Message):
+        """Other words are looked for."""
+
+        def __init__(self, words: str) -> None:
+            super().__init__()
+            self.words = words
+
+    class Stepped(Message):
+        """To the next older (1) or newer (-1) place."""
+
+        def __init__(self, step: int) -> None:
+            super().__init__()
+            self.step = step
+
+    class Closed(Message):
+        """The search is over."""
+
+    def __init__(self, placeholder: str = "search the conversation") -> None:
+        super().__init__()
+        self._placeholder = placeholder
+
+    def compose(self) -> ComposeResult:
+        yield Static("/", id="search-sign", markup=False)
+        yield Input(placeholder=self._placeholder, compact=True, select_on_focus=False)
+        yield Static("", id="search-count", markup=False)
+
+    def open(self) -> None:
+        """Show it and type into it."""
+        self.display = True
+        self.query_one(Input).focus()
+
+    def tell(self, at: int, hits: int, done: bool) -> None:
+        """Say how much was found, and where among it the reader is."""
+        words = self.query_one(Input).value
+        if not words.strip():
+            text = ""
+        elif hits:
+            text = f"{at} of {hits}{'' if done else '…'}"
+        else:
+            text = "nothing found" if done else "searching…"
+        self.query_one("#search-count", Static).update(text)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self.post_message(self.Changed(event.value))
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.post_message(self.Stepped(1))
+
+    def action_step(self, step: int) -> None:
+        self.post_message(self.Stepped(step))
+
+    def action_close(self) -> None:
+        self.display = False
+        self.query_one(Input).clear()
+        self.post_message(self.Closed())

@@ -1,0 +1,16 @@
+"""Where the styles are: beside the package in a checkout, inside it in an installed wheel.
+
+Owns the list of style sheets; refuses to read them (Textual does). Called by the app class when it is defined.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def style_paths() -> list[Path]:
+    """The workbench's style sheets, in the order in which they apply: by name, the frame's own last."""
+    package = Path(__file__).parents[2]
+    shipped = package / "styles"
+    folder = shipped if shipped.is_dir() else package.parent / "styles"
+    return sorted(folder.glob("*.tcss"))

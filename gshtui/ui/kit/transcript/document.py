@@ -1,0 +1,214 @@
+"""The conversation laid out: entries in order, their heights, and the way from a row to a block and back.
+
+Owns the order and the sums; refuses to know what is on the screen (that is `viewport.py`) or what a terminal is. A
+change costs O(log n), whatever the length. Called by the transcript and its viewport.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from gshtui.ui.kit.page import Page
+from gshtui.ui.kit.transcript.blocks import Block
+from gshtui.ui.kit.transcript.cache import Cache
+from gshtui.ui.kit.transcript.entries import Entry, Notice, Tool
+from gshtui.ui.kit.transcript.heights import Heights
+from gshtui.ui.kit.transcript.sheet import Sheet
+
+SLICE = 0.008
+"""Seconds that one entry may take of a frame to be cut into blocks; the rest of it comes in later frames."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A row of a block of an entry: what stays put when anything else changes."""
+
+    sheet: Sheet
+    block: int = 0
+    row: int = 0
+
+
+class Document:
+    """The entries. Rows are counted from 0 at the top of the first one."""
+
+    def __init__(self, page: Page, cache: Cache | None = None) -> None:
+        self.page = page
+        self.cache = cache or Cache()
+        self.sheets: list[Sheet] = []
+        self.busy: dict[str, Sheet] = {}
+        """Entries with source that is still to be cut."""
+        self._heights = Heights()
+        self._by_id: dict[str, Sheet] = {}
+        self._first = 0
+
+    @property
+    def height(self) -> int:
+        """Rows of everything."""
+        return self._heights.total
+
+    def get(self, id: str) -> Sheet | None:
+        return self._by_id.get(id)
+
+    def index(self, sheet: Sheet) -> int:
+        """Where the entry is in `sheets`."""
+        return sheet.order - self._first
+
+    def has(self, sheet: Sheet) -> bool:
+        return self._by_id.get(sheet.entry.id) is sheet
+
+    def put(self, entry: Entry) -> Sheet:
+        """Append the entry, or show it in place of the one with its id."""
+        sheet = self._by_id.get(entry.id)
+        if sheet is not None:
+            self._forget(sheet, changed=entry)
+            return sheet
+        sheet = Sheet(entry, width=self.page.width)
+        sheet.gap = _gap(self.sheets[-1] if self.sheets else None, sheet)
+        sheet.order = self._first + len(self.sheets)
+        self.sheets.append(sheet)
+        self._by_id[entry.id] = sheet
+        self._heights.append(sheet.height)
+        return sheet
+
+    def prepend(self, entries: Iterable[Entry]) -> list[Sheet]:
+        """Entries before all others; those that are here already are left out."""
+        new = [Sheet(entry, width=self.page.width) for entry in entries if entry.id not in self._by_id]
+        before: Sheet | None = None
+        for sheet in new:
+            sheet.gap = _gap(before, sheet)
+            self._by_id[sheet.entry.id] = sheet
+            before = sheet
+        if self.sheets and new:
+            self.sheets[0].gap = _gap(new[-1], self.sheets[0])
+            self._heights.put(0, self.sheets[0].height)
+        self.sheets = new + self.sheets
+        self._first -= len(new)
+        for order, sheet in enumerate(new, self._first):
+            sheet.order = order
+        self._heights = Heights([*(sheet.height for sheet in new), *self._heights.values])
+        return new
+
+    def remove(self, id: str) -> Sheet | None:
+        """Take the entry out."""
+        sheet = self._by_id.pop(id, None)
+        if sheet is None:
+            return None
+        at = self.index(sheet)
+        self._drop_lines(sheet)
+        self.busy.pop(id, None)
+        heights = self._heights.values
+        del self.sheets[at]
+        del heights[at]
+        for order, other in enumerate(self.sheets[at:], self._first + at):
+            other.order = order
+        if at < len(self.sheets):
+            self.sheets[at].gap = _gap(self.sheets[at - 1] if at else None, self.sheets[at])
+            heights[at] = self.sheets[at].height
+        self._heights = Heights(heights)
+        return sheet
+
+    def toggle(self, sheet: Sheet, opened: bool) -> None:
+        """Open or fold an entry."""
+        sheet.opened = opened
+        self._forget(sheet)
+
+    def work(self, sheet: Sheet, seconds: float = SLICE) -> None:
+        """Cut more of an entry's source into blocks."""
+        if not sheet.built:
+            return
+        sheet.work(self.page, seconds)
+        self._note(sheet)
+
+    def refresh_header(self, sheet: Sheet) -> None:
+        """Draw a live thought's line anew."""
+        if sheet.built and sheet.blocks:
+            self.cache.drop(sheet.blocks[0])
+            sheet.refresh_header(self.page)
+            self._note(sheet)
+
+    def built(self, sheet: Sheet) -> Sheet:
+        """The entry with its blocks made, or as many as a slice of time allows."""
+        if not sheet.built:
+            sheet.build(self.page, SLICE)
+            self._note(sheet)
+        return sheet
+
+    def exact(self, sheet: Sheet, at: int) -> Block:
+        """The block, drawn for this page, its height exact."""
+        block = sheet.blocks[at]
+        self.cache.draw(block, self.page)
+        height = block.gap + len(block.lines or ())
+        if block.exact != self.page.width or block.height != height or sheet.heights[at] != height:
+            block.exact, block.height = self.page.width, height
+            sheet.heights.put(at, height)
+            self._heights.put(self.index(sheet), sheet.height)
+        return block
+
+    def top(self, place: Place) -> int:
+        """The row, from the top of everything, of a place."""
+        before = self._heights.before(self.index(place.sheet))
+        return before + (place.sheet.heights.before(place.block) if place.sheet.built else 0) + place.row
+
+    def top_of(self, sheet: Sheet, block: int = 0) -> int:
+        """The row, from the top of everything, where a block begins."""
+        return self.top(Place(sheet, block))
+
+    def locate(self, row: int) -> Place | None:
+        """The place of a row; `None` when there is nothing."""
+        if not self.sheets:
+            return None
+        at, within = self._heights.find(max(0, row))
+        sheet = self.built(self.sheets[at])
+        block, rest = sheet.heights.find(within)
+        return Place(sheet, block, min(rest, max(0, sheet.heights[block] - 1)))
+
+    def before(self, sheet: Sheet, block: int) -> tuple[Sheet, int] | None:
+        """The block before; its entry is made."""
+        if block > 0:
+            return sheet, block - 1
+        at = self.index(sheet)
+        if at == 0:
+            return None
+        other = self.built(self.sheets[at - 1])
+        return other, len(other.blocks) - 1
+
+    def after(self, sheet: Sheet, block: int) -> tuple[Sheet, int] | None:
+        """The block after; its entry is made."""
+        if block + 1 < len(sheet.blocks):
+            return sheet, block + 1
+        at = self.index(sheet)
+        if at + 1 >= len(self.sheets):
+            return None
+        return self.built(self.sheets[at + 1]), 0
+
+    def _forget(self, sheet: Sheet, changed: Entry | None = None) -> None:
+        was = tuple(sheet.blocks)
+        if changed is not None:
+            sheet.become(changed)
+        else:
+            sheet.forget()
+        if not sheet.built:
+            for block in was:
+                self.cache.drop(block)
+        self._note(sheet)
+
+    def _note(self, sheet: Sheet) -> None:
+        self._heights.put(self.index(sheet), sheet.height)
+        if sheet.busy:
+            self.busy[sheet.entry.id] = sheet
+        else:
+            self.busy.pop(sheet.entry.id, None)
+
+    def _drop_lines(self, sheet: Sheet) -> None:
+        for block in sheet.blocks:
+            self.cache.drop(block)
+
+
+def _gap(before: Sheet | None, sheet: Sheet) -> int:
+    """Empty rows between two entries: calls of a model stand close together, and notices; all else apart."""
+    if before is None:
+        return 0
+    if isinstance(before.entry, Tool) and before.entry.by_person:
+        return 1
+    return 0 if isinstance(before.entry, (Tool, Notice)) and isinstance(sheet.entry, type(before.entry)) else 1

@@ -1,0 +1,72 @@
+"""A viewer for text that is too long for a few words on the screen: what a command said, or the help.
+
+Owns scrolling and copying; text is shown as it is, or as Markdown, and never as markup. Opened by the app.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widget import Widget
+from textual.widgets import Static
+
+from gshtui.ui.kit.bindings import bind
+from gshtui.ui.kit.surroundings import app_of
+from gshtui.ui.kit.transcript.entries import Answer, Put
+from gshtui.ui.kit.transcript.transcript import Transcript
+
+
+class TextScreen(ModalScreen[None]):
+    """Scrollable text under a title: styled `Content`, or the Markdown that commands speak."""
+
+    BINDINGS = [
+        bind("text.close", "dismiss(None)"),
+        bind("text.copy", "copy"),
+        bind("text.top", "edge('top')"),
+        bind("text.bottom", "edge('bottom')"),
+    ]
+
+    HINT: ClassVar[str] = "escape closes · y copies all · select with the mouse to copy a part"
+
+    def __init__(self, title: str, text: str | Content) -> None:
+        super().__init__()
+        self._title = title
+        self._text = text
+
+    @property
+    def plain(self) -> str:
+        """The text without styles."""
+        return self._text.plain if isinstance(self._text, Content) else self._text
+
+    @property
+    def copied(self) -> str:
+        """What is copied where nothing is selected."""
+        return self.plain
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog -wide"):
+            yield Static(Content(self._title), classes="dialog-title")
+            if isinstance(self._text, Content):
+                yield VerticalScroll(Static(self._text), id="text")
+            else:
+                yield Transcript(id="text")
+            yield Static(Content(self.HINT), classes="dialog-hint")
+
+    def on_mount(self) -> None:
+        view = self.query_one("#text", Widget)
+        if isinstance(view, Transcript):
+            view.apply([Put(Answer("text", self.plain))])
+            view.action_home()
+        view.focus()
+
+    def action_copy(self) -> None:
+        app_of(self).copy_to_clipboard(self.get_selected_text() or self.copied)
+        self.notify("Copied.", markup=False, timeout=2)
+
+    def action_edge(self, edge: str) -> None:
+        view = self.query_one("#text")
+        (view.scroll_home if edge == "top" else view.scroll_end)(animate=False)

@@ -1,0 +1,88 @@
+"""A viewer for one row of the shell log: the command in full, all that is known of it, and what it printed.
+
+Owns how these are told; refuses to fetch them. Opened by the shell log's actions.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from gshtui.bus.shell import ShellNote, ShellRecord
+from gshtui.bus.shell_rows import Row
+from gshtui.ui.kit.cells import fit, one_line
+from gshtui.ui.kit.transcript.text_screen import TextScreen
+from gshtui.ui.shell import shell_words as words
+
+_TITLES = {"note": "Note", "folder": "Change of folder", "file": "Changed files"}
+
+
+class RecordScreen(TextScreen):
+    """See the module. `y` copies the output, where there is one, else the command."""
+
+    HINT: ClassVar[str] = "escape closes · y copies the output · select with the mouse to copy a part"
+
+    def __init__(self, row: Row, output: str) -> None:
+        self._copies = row.text if isinstance(row, ShellNote) else output or row.command
+        if isinstance(row, ShellNote):
+            super().__init__(_TITLES[row.kind], note_words(row))
+        else:
+            super().__init__(fit(row.command, 100), record_words(row, output))
+
+    @property
+    def copied(self) -> str:
+        return self._copies
+
+
+def note_words(note: ShellNote) -> str:
+    """A note as Markdown."""
+    return f"{fenced(note.text, '')}\n\n{_fact('when', words.moment(note.at))}  \n{_fact('folder', note.cwd)}"
+
+
+def record_words(record: ShellRecord, output: str) -> str:
+    """A command as Markdown; nothing of what it holds is taken for Markdown itself."""
+    ended = words.ended(record)
+    if len(record.pipestatus) > 1:
+        ended += f" (parts of the pipe: {' '.join(map(str, record.pipestatus))})"
+    took = words.took(record.duration) if record.duration is not None else ""
+    where = " ".join(filter(None, (record.tty, record.pane, f"on {record.host}" if record.host else "")))
+    facts = {
+        "ended": f"{ended} after {took}" if took else ended,
+        "when": words.moment(record.at),
+        "folder": record.cwd,
+        "branch": record.branch,
+        "terminal": where,
+        "run by": record.agent,
+        "from": record.source if record.source != "shell" else "",
+    }
+    parts = [fenced(record.command, "bash")]
+    if record.expanded and record.expanded != record.command:
+        parts += ["With its aliases expanded:", fenced(record.expanded, "bash")]
+    if record.cut:
+        parts.append(f"{record.cut:,} bytes of the command were too long to be kept.")
+    parts.append("  \n".join(_fact(name, value) for name, value in facts.items() if value))
+    parts.append(fenced(output.rstrip("\n")) if output else _no_output(record))
+    return "\n\n".join(parts)
+
+
+def fenced(text: str, language: str = "output") -> str:
+    """A text in a fence that is longer than any in it."""
+    longest = run = 0
+    for character in text:
+        run = run + 1 if character == "`" else 0
+        longest = max(longest, run)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def _fact(name: str, value: str) -> str:
+    value = one_line(value).replace("`", "'")
+    return f"{name} `{value}`" if value else ""
+
+
+def _no_output(record: ShellRecord) -> str:
+    if record.state == "running":
+        return "It still runs."
+    return (
+        "What it printed was not kept. That of commands in tmux is, and elsewhere that of `gsh run -- COMMAND`; "
+        "nothing of full-screen programs."
+    )

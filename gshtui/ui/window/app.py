@@ -1,0 +1,237 @@
+"""The workbench's window: it wires screen, bridge and what people do, and nothing else.
+
+Refuses to hold state of a conversation or to draw. `run` is called by the command line, with the first frame that is on
+the terminal already.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from textual import events, on
+from textual.screen import Screen
+
+from gshtui.settings import place
+from gshtui.system.faults import Fault
+from gshtui.ui.context.context_tabs import ContextTabs
+from gshtui.ui.kit import themes
+from gshtui.ui.kit.bindings import bind
+from gshtui.ui.kit.bridge import Bridge, NotReady
+from gshtui.ui.kit.consumer import EventConsumer
+from gshtui.ui.kit.layout import CHAT
+from gshtui.ui.kit.messages import CommandLine, Intent, OpenTerminal
+from gshtui.ui.kit.port import MakeHub, Opening
+from gshtui.ui.kit.stylesheets import style_paths
+from gshtui.ui.kit.tabs import Deck
+from gshtui.ui.kit.textual.driver import WorkbenchDriver, free_alt_digits
+from gshtui.ui.terminal.terminal_tabs import TerminalTabs
+from gshtui.ui.terminal.terminals import TerminalError, Terminals
+from gshtui.ui.window import late
+from gshtui.ui.window.actions import ACTIONS
+from gshtui.ui.window.attention import Attention
+from gshtui.ui.window.context_app import ContextApp
+from gshtui.ui.window.context_watch import ContextWatch
+from gshtui.ui.window.notices import Notices
+from gshtui.ui.window.offer import Offer
+from gshtui.ui.window.parts import Centre
+from gshtui.ui.window.upkeep import Upkeep
+from gshtui.ui.window.workbench import WorkbenchScreen
+
+if TYPE_CHECKING:
+    from gshtui.ui.prompt.input import PromptInput
+    from gshtui.ui.terminal.terminal import TerminalPane
+    from gshtui.ui.window.first_frame import FirstFrame
+
+
+class Workbench(ContextApp):
+    """One window on one folder."""
+
+    TITLE = "gsh-tui"
+    CSS_PATH = cast("Any", style_paths())
+    COMMANDS: ClassVar[set[Any]] = set(late.PALETTE)
+    BINDINGS = [bind(id, action) for id, action in ACTIONS.items()]
+
+    def __init__(self, opening: Opening, make_hub: MakeHub = late.make_hub, *, branch: str | None = None) -> None:
+        super().__init__(driver_class=None if "TEXTUAL_DRIVER" in os.environ else WorkbenchDriver)
+        for theme in themes.OURS:
+            self.register_theme(theme)
+        self.bridge = Bridge(opening, make_hub, self._consumers)
+        self.upkeep = Upkeep(self, str(opening.cwd))
+        self.begin_with_theme(self.upkeep.theme)
+        branch = place.branch(opening.cwd) if branch is None else branch
+        project = place.project_name(opening.cwd)
+        layout = self.upkeep.memory.layout
+        self.bench = WorkbenchScreen(layout, project, branch, self.front, self.make_centre(), self.clock)
+        self.terminals = TerminalTabs(self.bench.deck, Terminals(self.bridge.running, opening.cwd), self.clock)
+        self.contexts = ContextTabs(self.bench.deck, self.context_service, self.clock)
+        self._watchers: tuple[EventConsumer, ...] = (Notices(self), Attention(self), ContextWatch(self))
+
+    def make_centre(self) -> Centre:
+        """The widgets of the centre; a test's window has others."""
+        from gshtui.ui.window.centre import make_centre
+
+        return make_centre(self.bridge)
+
+    def get_default_screen(self) -> Screen[Any]:
+        return self.bench
+
+    def _consumers(self) -> Iterator[EventConsumer]:
+        """Whoever wants events now: what concerns the window as a whole, then the widgets of all screens."""
+        yield from self._watchers
+        for screen in self.screen_stack:
+            for node in screen.walk_children(with_self=True):
+                if hasattr(type(node), "CONSUMES"):
+                    yield cast("EventConsumer", node)
+
+    # Start and end
+
+    @on(WorkbenchScreen.Ready)
+    def _takes_keys(self) -> None:
+        if isinstance(self._driver, WorkbenchDriver):
+            self._driver.release()
+
+    def on_ready(self) -> None:
+        self.call_after_refresh(self._first_frame_is_there)
+
+    def _first_frame_is_there(self) -> None:
+        self.upkeep.keep_frame()
+        self.run_worker(self._start_hub(), group="hub")
+
+    async def _start_hub(self) -> None:
+        await self.bench.open_chat()
+        self.isolation.stand()
+        await self.bridge.start()
+        if self.bridge.failed:
+            self.bench.header.failed()
+            hint = "`gsh-tui doctor` says what is missing. You can look around, but nothing will answer."
+            self.bench.banner.say(f"The workbench's hub did not start: {self.bridge.failed}", hint)
+            return
+        if self.bridge.settings is None:
+            return  # the window was left while its hub started
+        self.upkeep.apply(self.bridge, self._watchers)
+        self.bench.centre.connect()
+        if not self.bridge.opening.session:
+            await self.offer_last()
+
+    async def offer_last(self) -> None:
+        """Offer the last conversation of this folder, if there is one."""
+        from gshtui.ui.window.sessions import described, listed
+
+        found = [one for one in listed(await self.data_of("session ls")) if one.get("messages")]
+        if found:
+            choice = described(found[0], self.clock())
+            self.bench.query_one(Offer).offer(choice.id, choice.name, choice.detail)
+
+    async def on_unmount(self) -> None:
+        """However the window ends, the hub ends in order."""
+        try:
+            await self.terminals.end()
+        finally:
+            await self.bridge.stop()
+
+    def say_fault(self, fault: Fault, hint: str = "") -> None:
+        super().say_fault(fault, hint)
+        self.bridge.note_fault(fault, hint)
+
+    # What widgets say
+
+    @on(Intent)
+    def _intent(self, message: Intent) -> None:
+        self.publish(message.event)
+
+    @on(CommandLine)
+    def _command(self, message: CommandLine) -> None:
+        self.run_command(message.line)
+
+    @on(OpenTerminal)
+    def _open_terminal(self, message: OpenTerminal) -> None:
+        self.run_worker(self._show_terminal(message.agent, message.attach), exit_on_error=False, group="terminals")
+
+    async def _show_terminal(self, agent: str, attach: bool) -> None:
+        from gshtui.tmux.errors import TmuxError
+
+        try:
+            await self.terminals.open(agent, attach=attach)
+        except (NotReady, TerminalError, TmuxError) as error:
+            self.notify(str(error), severity="error", markup=False)
+
+    async def on_terminal_pane_closed(self, message: TerminalPane.Closed) -> None:
+        await self.terminals.close(message.agent)
+
+    @on(Deck.Turned)
+    def _turned(self, message: Deck.Turned) -> None:
+        if not (
+            self.terminals.focus(message.tab) or self.focus_changes(message.tab) or self.contexts.focus(message.tab)
+        ):
+            self.bench.input.focus()
+
+    def on_conversation_pane_command_began(self) -> None:
+        self.bench.deck.show(CHAT)
+
+    async def on_prompt_input_sent(self, message: PromptInput.Sent) -> None:
+        self.run_worker(self._remember(message.text), exit_on_error=False, group="prompts")
+
+    async def _remember(self, text: str) -> None:
+        from gshtui.store.errors import StoreError
+
+        try:
+            await self.bridge.keep_prompt(text)
+        except (NotReady, StoreError):
+            return  # the record says by itself that it cannot be written; the prompt is sent all the same
+
+    @on(WorkbenchScreen.Backed)
+    def _backed(self) -> None:
+        self.interrupt()
+
+    @on(WorkbenchScreen.LayoutChanged)
+    def _layout(self, message: WorkbenchScreen.LayoutChanged) -> None:
+        self.upkeep.layout_chosen(message.layout)
+
+    @on(Offer.Taken)
+    def _taken(self, message: Offer.Taken) -> None:
+        self.choose_session(message.session)
+
+    @on(Offer.Listed)
+    def _listed(self) -> None:
+        self.action_sessions()
+
+    @on(events.AppFocus)
+    def _looks_again(self) -> None:
+        for watcher in self._watchers:
+            if isinstance(watcher, Attention):
+                watcher.seen()
+
+
+def run(
+    *,
+    cwd: str,
+    session: str = "",
+    agent: str = "",
+    provider: str = "",
+    model: str = "",
+    first_frame: FirstFrame | None = None,
+) -> int:
+    """Show the window until the person leaves it; gives the exit code.
+
+    Args:
+        cwd: the folder to work in.
+        session: `new`, `latest`, an id or a prefix of one; empty: a new one, and the last one is offered.
+        first_frame: what `first_frame.paint` has put on the terminal; taken over, or abandoned if nothing comes of it.
+    """
+    gc.disable()  # the bridge turns it on again once all is loaded
+    free_alt_digits()
+    WorkbenchDriver.first_frame = first_frame
+    try:
+        app = Workbench(Opening(Path(cwd), session, agent or "main", provider, model))
+        code = app.run()
+        if app.broke is not None:  # for the crash report, not for the screen
+            raise app.broke
+    finally:
+        gc.enable()
+        if first_frame is not None:
+            first_frame.abandon()
+    return app.return_code or code or 0

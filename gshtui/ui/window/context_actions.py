@@ -1,0 +1,241 @@
+"""What the window does to an agent's context: cuts that are previewed first, undo, restore, thresholds, what-if.
+
+Owns the questions and the way to the context service; refuses to decide anything itself. Made by the app when the first
+of them is wanted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from gshtui.bus.context import CutKind, Receipt
+from gshtui.bus.events.context import SummaryAnswered, SummaryProposed
+from gshtui.context.views import ContextError, WhatIf
+from gshtui.ui.context.receipt import Decided, Kind, ReceiptScreen
+from gshtui.ui.context.tune import TuneScreen, Tuning
+from gshtui.ui.kit import figures
+from gshtui.ui.kit.bridge import NotReady
+from gshtui.ui.kit.picker import Choice, Picker
+
+if TYPE_CHECKING:
+    from gshtui.ui.context.context_port import Contexts
+    from gshtui.ui.window.context_app import ContextApp
+
+_DONE = {"compact": "Compacted", "prune": "Pruned", "clear": "Cleared"}
+_LISTED = 30
+
+
+class ContextActions:
+    """The actions of `ForContext`, by name."""
+
+    def __init__(self, app: ContextApp) -> None:
+        self._app = app
+        self._do: dict[str, Callable[[str, str], Coroutine[Any, Any, None]]] = {
+            "compact": partial(self._preview, "compact"), "prune": partial(self._preview, "prune"),
+            "clear": partial(self._preview, "clear"), "receipt": self._receipt, "undo": self._undo, "tune": self._tune,
+            "what_if": self._what_if, "compare": self._compare, "diff": self._diff,
+        }  # fmt: skip
+
+    def perform(self, action: str, agent: str, about: str) -> None:
+        """Do it; what has to be asked first is asked, and what fails is said."""
+        self._run(self._do[action](agent, about))
+
+    def _run(self, work: Awaitable[None]) -> None:
+        async def guarded() -> None:
+            try:
+                await work
+            except (NotReady, ContextError) as error:
+                hint = error.hint if isinstance(error, ContextError) else ""
+                self._app.notify(f"{error} {hint}".strip(), severity="error", markup=False, timeout=8)
+
+        self._app.run_worker(guarded(), exit_on_error=False, group="context")
+
+    async def _service(self) -> Contexts:
+        return await self._app.context_service()
+
+    async def _text(self, hash: str) -> str:
+        return await (await self._service()).text(hash)
+
+    # Cuts
+
+    async def _preview(self, kind: CutKind, agent: str, _about: str) -> None:
+        """Show what a cut would do; it is done on a person's word."""
+        receipt = await (await self._service()).preview(agent, kind)
+        hint = "It counts from the next request on, and can be undone at any time: the conversation itself is kept."
+        if kind == "compact":
+            hint = "The model writes the summary when it is done; the sizes are estimates until then. " + hint
+
+        def decided(answer: Decided | None) -> None:
+            if answer is not None and answer.action == "do":
+                self._run(self._cut(kind, agent))
+
+        self._show(receipt, "preview", hint, decided)
+
+    async def _cut(self, kind: CutKind, agent: str) -> None:
+        name = self._app.name_of(agent)
+        if kind == "compact":
+            self._app.notify(f"Compacting {name} …", markup=False, timeout=4)
+        receipt = await (await self._service()).cut(agent, kind)
+        sizes = f"{figures.tokens(receipt.tokens_before)} → {figures.tokens(receipt.tokens_after)} tokens"
+        said = " ".join([f"{_DONE.get(kind, 'Cut')} {name}: {sizes}.", *receipt.steps, "The timeline has its receipt."])
+        self._app.notify(said, markup=False, timeout=8 if receipt.steps else None)
+
+    # Receipts
+
+    async def _receipt(self, agent: str, cut: str) -> None:
+        service = await self._service()
+        found = [one for one in await service.receipts(agent) if one.id == cut]
+        receipt = found[0] if found else await service.receipt(cut)
+        hint = "enter opens an item · u restores it · nothing here is lost: an undo sends it all again"
+
+        def decided(answer: Decided | None) -> None:
+            if answer is None:
+                return
+            if answer.action == "undo":
+                self._run(self._undo(agent, cut))
+            elif answer.action == "restore":
+                self._run(self._restore(agent, answer.about))
+            elif answer.action == "edit":
+                self._edit(receipt.summary, lambda text: self._run(self._edited(agent, cut, text)))
+
+        self._show(receipt, "made", hint, decided)
+
+    async def _undo(self, agent: str, cut: str) -> None:
+        """Undone at once: nothing is lost by it, and the same cut can be made again."""
+        if not cut:
+            self._app.notify("There is no cut here to undo.", markup=False)
+            return
+        await (await self._service()).undo(agent, cut)
+        said = "Undone: what it removed is sent again from the next request on. The timeline can redo it: c, p or C."
+        self._app.notify(said, markup=False)
+
+    async def _restore(self, agent: str, block: str) -> None:
+        await (await self._service()).restore(agent, block)
+        self._app.notify("It is sent in full again from the next request on.", markup=False)
+
+    async def _edited(self, agent: str, cut: str, text: str) -> None:
+        await (await self._service()).edit_summary(agent, cut, text)
+        self._app.notify("The summary has your words from the next request on.", markup=False)
+
+    def _edit(self, text: str, done: Callable[[str], None]) -> None:
+        """Have a summary written anew, here or in the person's editor."""
+        from gshtui.ui.context.summary import SummaryScreen
+
+        def written(answer: str | None) -> None:
+            if answer is not None and answer.strip() and answer != text:
+                done(answer)
+
+        self._app.push_screen(SummaryScreen(text), written)
+
+    def _show(self, receipt: Receipt, kind: Kind, hint: str, decided: Callable[[Decided | None], None]) -> None:
+        self._app.push_screen(ReceiptScreen(receipt, self._text, kind, hint), decided)
+
+    # A summary that waits
+
+    def read_proposed(self, proposed: SummaryProposed) -> None:
+        """Show what is proposed, to be accepted, changed or rejected."""
+        hint = "Until you answer, or its time is over and it counts as accepted, the agent waits."
+
+        def decided(answer: Decided | None) -> None:
+            if answer is not None and answer.action in ("accept", "reject"):
+                self.answer(proposed, answer.action == "accept")
+            elif answer is not None and answer.action == "edit":
+                self.edit_proposed(proposed)
+
+        self._show(proposed.receipt, "proposed", hint, decided)
+
+    def edit_proposed(self, proposed: SummaryProposed) -> None:
+        """Have it written anew; what is written counts as accepted."""
+        self._edit(proposed.receipt.summary, lambda text: self.answer(proposed, True, text))
+
+    def answer(self, proposed: SummaryProposed, accepted: bool, text: str = "") -> None:
+        """Say the person's word."""
+        cut = proposed.receipt.id
+        self._app.publish(SummaryAnswered(agent=proposed.agent, cut=cut, accepted=accepted, summary=text))
+
+    # Thresholds, what-if, comparisons
+
+    async def _tune(self, agent: str, _about: str) -> None:
+        view = await (await self._service()).view(agent)
+
+        def decided(answer: Tuning | None) -> None:
+            if answer is not None:
+                self._run(self._tuned(agent, answer))
+
+        screen = TuneScreen(self._app.name_of(agent), trigger=view.trigger, window=view.window)
+        self._app.push_screen(screen, decided)
+
+    async def _tuned(self, agent: str, found: Tuning) -> None:
+        service = await self._service()
+        await service.tune(agent, threshold=found.threshold, protect=found.protect, strategy=found.strategy)
+        self._app.notify("Set for this agent, from its next request on.", markup=False)
+
+    async def _what_if(self, agent: str, _about: str) -> None:
+        from gshtui.ui.window.models import described, listed
+
+        choices = [described(model) for model in listed(await self._app.data_of("model list"))]
+        picker = Picker(
+            f"What would {self._app.name_of(agent)} send with …",
+            choices,
+            empty="No model is known.",
+            hint="enter says it; nothing changes · escape closes",
+        )
+        self._app.push_screen(picker, lambda chosen: self._run(self._supposed(agent, chosen)) if chosen else None)
+
+    async def _supposed(self, agent: str, chosen: str) -> None:
+        from gshtui.ui.kit.transcript.text_screen import TextScreen
+
+        provider, _, model = chosen.partition("/")
+        found = await (await self._service()).what_if(agent, model=model, provider=provider)
+        self._app.push_screen(TextScreen(f"{self._app.name_of(agent)} with {model or provider}", supposed(found)))
+
+    async def _diff(self, agent: str, at: str) -> None:
+        """Show what a request has that the one before had not."""
+        ids = [one.id for one in await (await self._service()).iterations(agent)]
+        before = ids.index(at) - 1 if at in ids else len(ids) - 1
+        if before < 0:
+            self._app.notify("There is no request before this one to compare with.", markup=False)
+            return
+        self._app.show_centre()
+        await self._app.contexts.open(agent, self._app.name_of(agent), at=at)
+        await self._app.compare(agent, agent, ids[before])
+
+    async def _compare(self, agent: str, at: str) -> None:
+        """Choose what an inspector's request is compared with: a request of the same agent, or another agent."""
+        iterations = await (await self._service()).iterations(agent)
+        numbered = [(number, one) for number, one in enumerate(iterations, 1) if one.id != at][::-1][:_LISTED]
+        choices = [
+            Choice(f"{agent}\n{one.id}", f"request {number}", f"{figures.tokens(one.tokens)} tokens · {one.model}")
+            for number, one in numbered
+        ]
+        if at:
+            choices.insert(0, Choice(f"{agent}\n", "the next request", "what would be sent now"))
+        for other in self._app.bench.header.state.agents.agents.values():
+            if other.id != agent:
+                choices.append(Choice(f"{other.id}\n", f"{other.name} ({other.id})", "its next request"))
+        picker = Picker(
+            "Compare with", choices, empty="There is nothing else yet.", hint="enter compares · escape closes"
+        )
+
+        def chosen(answer: str | None) -> None:
+            if answer is not None:
+                other, _, iteration = answer.partition("\n")
+                self._run(self._app.compare(agent, other, iteration))
+
+        self._app.push_screen(picker, chosen)
+
+
+def supposed(found: WhatIf) -> str:
+    """What-if in words."""
+    share = figures.percent(found.tokens, found.window)
+    lines = [
+        f"The next request would have {found.tokens:,} tokens: {share} of a window of {figures.tokens(found.window)}.",
+        f"Sending it once without a cache would cost {figures.dollars(found.price)}."
+        if found.price is not None
+        else "Its price is not known.",
+        "It fits as it is." if found.fits else "It does not fit as it is; first this would be cut:",
+        *(f"- {cut}" for cut in found.cuts),
+    ]
+    return "\n\n".join(lines[:3]) + "".join(f"\n{line}" for line in ["", *lines[3:]])

@@ -1,0 +1,120 @@
+"""The line at the top: project, branch, agent, model, context meter, cost, and how the hub is.
+
+Owns one line; what has no room is left out, the least important first. Fed by the bridge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from msgspec.structs import replace
+from textual import events
+from textual.app import RenderResult
+from textual.content import Content
+from textual.widget import Widget
+
+from gshtui.bus.context import Iteration
+from gshtui.bus.event import Event
+from gshtui.ui.agents.agents_state import AgentView
+from gshtui.ui.kit import figures
+from gshtui.ui.kit import meter as context_meter
+from gshtui.ui.kit.messages import ForContext
+from gshtui.ui.kit.status_signs import SIGNS
+from gshtui.ui.window.header_state import CONSUMED, HeaderState, HubState, reduce, restored
+
+METER = 8
+"""Cells of the context meter."""
+_HUB: dict[HubState, tuple[str, str]] = {
+    "starting": ("starting…", "$foreground-muted"),
+    "ready": ("", ""),
+    "partial": ("partly running", "$warning"),
+    "failed": ("not running", "$error"),
+    "stopping": ("stopping…", "$foreground-muted"),
+    "stopped": ("stopped", "$foreground-muted"),
+}
+
+
+class HeaderBar(Widget):
+    """One line that says where you are and what it costs."""
+
+    DEFAULT_CSS = "HeaderBar { height: 1; }"
+    CONSUMES: ClassVar[tuple[type[Event], ...]] = CONSUMED
+
+    def __init__(self, project: str, branch: str = "", front: str = "main") -> None:
+        super().__init__(id="header")
+        self.state = HeaderState(project, branch, front)
+
+    def consume(self, events: Sequence[Event]) -> None:
+        """Take the events of one frame."""
+        before = self.state
+        for event in events:
+            self.state = reduce(self.state, event)
+        if self.state is not before:
+            self.refresh()
+
+    def restore(self, iterations: Sequence[Iteration]) -> None:
+        """Show what the record holds of the agent in front, unless something was sent meanwhile."""
+        self.state = restored(self.state, iterations)
+        self.refresh()
+
+    def on_click(self, event: events.Click) -> None:
+        """The figures at the right are a way to what they are about."""
+        if self.state.agent is not None and event.x > self.size.width // 2:
+            self.post_message(ForContext("inspect", self.state.front))
+
+    def failed(self) -> None:
+        """The hub did not start."""
+        self.state = replace(self.state, hub="failed")
+        self.refresh()
+
+    def stopping(self) -> None:
+        """The window is being left."""
+        self.state = replace(self.state, hub="stopping")
+        self.refresh()
+
+    def render(self) -> RenderResult:
+        return draw(self.state, self.size.width)
+
+
+def draw(state: HeaderState, width: int) -> Content:
+    """The line, exactly `width` cells."""
+    left = [Content.styled(" gsh ", "bold $background on $primary"), Content.assemble(" ", (state.project, "bold"))]
+    if state.branch:
+        left.append(Content.styled(f"  {state.branch}", "$foreground-muted"))
+    right = _right(state)
+    # The order in which things go when there is no room: model, agent, branch, cost, meter; hub and project stay.
+    for name in ("", "model", "agent", "branch", "cost", "meter", "hub"):
+        right.pop(name, None)
+        if name == "branch" and len(left) > 2:
+            left.pop()
+        shown = Content("  ").join(list(right.values()))
+        room = width - shown.cell_length - (1 if right else 0)
+        line = Content("").join(left)
+        if line.cell_length + 1 <= room:
+            return Content.assemble(line, " " * (room - line.cell_length), shown, " " if right else "")
+    return Content("").join(left).truncate(width, ellipsis=True)
+
+
+def _right(state: HeaderState) -> dict[str, Content]:
+    agent = state.agent
+    parts: dict[str, Content] = {}
+    if agent is not None:
+        sign, colour = SIGNS[agent.status]
+        parts["agent"] = Content.assemble((f"{sign} ", colour), (agent.name, "bold"), (f" {agent.status}", colour))
+        if agent.model:
+            parts["model"] = Content.styled(figures.short(agent.model, 36), "$foreground-muted")
+        if agent.window:
+            parts["meter"] = meter(agent)
+        parts["cost"] = Content(figures.dollars(agent.cost, known=agent.cost_known))
+    word, colour = _HUB[state.hub]
+    if word:
+        parts["hub"] = Content.styled(word, colour)
+    return parts
+
+
+def meter(agent: AgentView) -> Content:
+    """How full the window is: a bar with the trigger's mark and a percentage; the colour warns, and so does a sign."""
+    bar = context_meter.meter(agent.context, agent.window, agent.trigger, METER)
+    warning = context_meter.sign(agent.context, agent.window, agent.trigger)
+    return Content.assemble(bar, f" {figures.percent(agent.context, agent.window)}{warning}")

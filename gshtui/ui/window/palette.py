@@ -1,0 +1,120 @@
+"""The command palette: every command of the registry, every key's action, themes, models, conversations.
+
+Owns nothing but the search; what is found runs through the same doors as keys and lines do. Used by the app.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.content import Content
+
+from gshtui.guard.sanitise import one_line
+from gshtui.ui.kit.bindings import KEYS
+from gshtui.ui.kit.messages import OpenTerminal
+
+if TYPE_CHECKING:
+    from gshtui.ui.window.app import Workbench
+
+Entry = tuple[str, str, Callable[[], Any]]
+"""Name, help, what to do."""
+
+
+class WorkbenchProvider(Provider):
+    """Entries from a list that is made when the palette opens."""
+
+    @property
+    def workbench(self) -> Workbench:
+        return cast("Workbench", self.app)
+
+    def entries(self) -> Iterator[Entry]:
+        """What can be found here."""
+        raise NotImplementedError
+
+    async def discover(self) -> Hits:
+        for name, help, run in self.entries():
+            yield DiscoveryHit(_shown(Content(name), help), run, text=name)
+
+    async def search(self, query: str) -> Hits:
+        matcher = self.matcher(query)
+        for name, help, run in self.entries():
+            score = max(matcher.match(name), matcher.match(help) * 0.5)
+            if score > 0:
+                found = Content(name)
+                for at in matcher.fuzzy_search.match(query, name)[1]:
+                    found = found.stylize(matcher.match_style, at, at + 1)
+                yield Hit(score, _shown(found, help), run, text=name)
+
+
+def _shown(name: Content, help: str) -> Content:
+    """Name and help. Textual's own help line, like its highlighting, would take what they say for markup."""
+    return Content.assemble(name, (f"\n{help}", "$foreground-muted")) if help else name
+
+
+class Actions(WorkbenchProvider):
+    """What the keys do, with the keys, so that they are learnt."""
+
+    def entries(self) -> Iterator[Entry]:
+        for id, action in self.workbench.palette_actions():
+            key = KEYS[id]
+            yield key.help, f"{key.group} · {key.keys.split(',')[0]}", partial(self.workbench.run_action, action)
+
+
+class Commands(WorkbenchProvider):
+    """Every command of the registry that a person may run."""
+
+    def entries(self) -> Iterator[Entry]:
+        registry = self.workbench.bridge.registry
+        for command in registry or ():
+            name = f"/{command.name}"
+            required = [name for name, field in command.parameters.model_fields.items() if field.is_required()]
+            # One that needs words is put into the input, where they can be written with completion.
+            run = self.workbench.write if required else self.workbench.run_command
+            yield name, command.summary, partial(run, f"{name} " if required else command.name)
+
+
+class Themes(WorkbenchProvider):
+    """Every theme."""
+
+    def entries(self) -> Iterator[Entry]:
+        for name in self.workbench.available_themes:
+            yield f"Theme: {name}", "Change how the workbench looks", partial(self.workbench.choose_theme, name)
+
+
+class Listed(WorkbenchProvider):
+    """Models, conversations and agents' terminals, asked for when the palette opens."""
+
+    def __init__(self, screen: Any, match_style: Any = None) -> None:
+        super().__init__(screen, match_style)
+        self._found: list[Entry] = []
+
+    async def startup(self) -> None:
+        from gshtui.ui.window import models, sessions
+
+        for model in models.listed(await self.workbench.data_of("model list")):
+            choice = models.described(model)
+            run = partial(self.workbench.choose_model, choice.id)
+            self._found.append((f"Model: {choice.name}", choice.detail, run))
+        for agent in await self.workbench.data_of("agent ls") or ():
+            if agent.get("pane") and agent.get("status") != "lost":
+                name, id = one_line(str(agent["name"]), 60), str(agent["id"])
+                detail = f"{id} · {agent['status']} · in a tab"
+                self._found.append((f"Open terminal of {name}", detail, partial(self._terminal, id)))
+        for session in sessions.listed(await self.workbench.data_of("session ls")):
+            choice = sessions.described(session, self.workbench.clock())
+            run = partial(self.workbench.choose_session, choice.id)
+            self._found.append((f"Continue: {choice.name}", choice.detail, run))
+
+    def _terminal(self, agent: str) -> None:
+        self.workbench.show_centre()
+        self.workbench.post_message(OpenTerminal(agent))
+
+    def entries(self) -> Iterator[Entry]:
+        yield from self._found
+
+    async def discover(self) -> Hits:
+        return
+        yield
