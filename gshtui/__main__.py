@@ -1,6 +1,6 @@
 """`python -m gshtui`: the same as the `gsh-tui` command."""
 
-from gshtui.cli.entry import main
+from gshtui.cli.entry import program
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    program()

@@ -37,10 +37,7 @@ EVENT_TYPES: dict[str, type[Event]] = {
 """Every event that goes over the wire, by name."""
 
 _encoder = msgspec.json.Encoder(enc_hook=str)
-_known_fields = {
-    name: {field.encode_name for field in msgspec.structs.fields(kind)} - {"beyond"} | {"type"}
-    for name, kind in EVENT_TYPES.items()
-}
+_known_fields = {name: {*kind.__struct_encode_fields__, "type"} - {"beyond"} for name, kind in EVENT_TYPES.items()}
 
 
 def to_plain(event: Event) -> dict[str, Any]:

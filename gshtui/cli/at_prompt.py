@@ -122,10 +122,3 @@ for _name, _group in _GROUPS.items():
 gsh.add_command(prompt, "prompt")
 gsh.add_command(agent.commands["show"])
 gsh.add_command(agent.commands["attach"])
-
-
-def main() -> int:
-    """The console script `gsh`."""
-    from gshtui.cli.entry import main as enter
-
-    return enter(["gsh", *sys.argv[1:]])

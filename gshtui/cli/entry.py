@@ -38,6 +38,31 @@ Without one, `gsh-tui prompt "…"` does one turn and `gsh-tui run '…'` one co
 """
 
 
+def program() -> None:
+    """The console script `gsh-tui`."""
+    _exit(main())
+
+
+def gsh_program() -> None:
+    """The console script `gsh`."""
+    _exit(main(["gsh", *sys.argv[1:]]))
+
+
+def _exit(code: int) -> None:
+    """End the process at once: taking the interpreter apart would cost every command another 50 ms."""
+    if "gshtui.cli.window" in sys.modules:
+        sys.exit(code)  # what the window has registered for its end puts the terminal back
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:  # it is where the stream was closed from the start
+                stream.flush()
+        except BrokenPipeError:
+            code = _nobody_reads()
+        except OSError as error:
+            code = code or _unwritten(error)
+    os._exit(code)
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run with these arguments (the process's own when `None`). Gives the exit code; raises nothing."""
     arguments = sys.argv[1:] if argv is None else argv
@@ -59,6 +84,11 @@ def main(argv: list[str] | None = None) -> int:
     except BrokenPipeError:
         return _nobody_reads()
     except BaseException as error:
+        import errno
+
+        no_room = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+        if isinstance(error, OSError) and error.errno in no_room and not error.filename:
+            return _unwritten(error)
         from gshtui.headless.crash import report
 
         return report(error)
@@ -81,6 +111,10 @@ def _window(opening: Opening) -> int:
 
 
 def _command(arguments: list[str]) -> int:
+    import gc
+
+    # Loading makes tens of thousands of objects that all stay: looking for garbage among them finds none.
+    gc.set_threshold(50_000, 20, 100)
     from gshtui.cli.root import run
     from gshtui.headless.crash import catch_in_threads
 
@@ -104,4 +138,9 @@ def _open_standard_streams() -> None:
 def _nobody_reads() -> int:
     """The reader went away (`| head`): be quiet, also when the interpreter flushes at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return 1
+
+
+def _unwritten(error: OSError) -> int:
+    os.write(2, f"gsh-tui: the output could not be written: {error.strerror}.\n".encode())
     return 1

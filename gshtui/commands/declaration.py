@@ -17,6 +17,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, GetCoreSchemaHandle
 from pydantic_core.core_schema import CoreSchema, str_schema
 
 from gshtui.bus.event import Event
+from gshtui.system.errors import ExpectedError
 from gshtui.text.shorten import Gap
 
 
@@ -60,7 +61,7 @@ def synonyms(words: Mapping[str, str]) -> BeforeValidator:
 P = TypeVar("P", bound=BaseModel)
 
 
-class CommandError(Exception):
+class CommandError(ExpectedError):
     """The command could not do it. `message` is one clear sentence, `hint` says what to do.
 
     `shown`: whoever ran it has seen this already, where it ran.
@@ -69,13 +70,8 @@ class CommandError(Exception):
     shown = False
 
     def __init__(self, message: str, *, hint: str = "", data: Any = None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+        super().__init__(message, hint)
         self.data = data
-
-    def __str__(self) -> str:
-        return f"{self.message} {self.hint}".rstrip()
 
 
 class UsageError(CommandError):

@@ -9,9 +9,10 @@ from __future__ import annotations
 import msgspec
 
 from gshtui.bus.context import Block, Iteration
+from gshtui.system.errors import ExpectedError
 
 
-class ContextError(Exception):
+class ContextError(ExpectedError):
     """The context cannot be told or changed as asked.
 
     Args:
@@ -22,10 +23,8 @@ class ContextError(Exception):
     """
 
     def __init__(self, kind: str, message: str, hint: str = "") -> None:
-        super().__init__(message)
+        super().__init__(message, hint)
         self.kind = kind
-        self.message = message
-        self.hint = hint
 
 
 class ContextView(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -11,21 +11,17 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from gshtui.bus.fleet import AgentRow, SpawnRequest
+from gshtui.system.errors import ExpectedError
 
 Kind = Literal["unknown", "invalid", "limit", "tmux", "store", "lost", "ended", "busy", "blank", "unsaved", "failed"]
 
 
-class FleetError(Exception):
+class FleetError(ExpectedError):
     """The fleet could not do it. `message` is one clear sentence, `hint` says what to do."""
 
     def __init__(self, kind: Kind, message: str, *, hint: str = "") -> None:
-        super().__init__(message)
+        super().__init__(message, hint)
         self.kind: Kind = kind
-        self.message = message
-        self.hint = hint
-
-    def __str__(self) -> str:
-        return f"{self.message} {self.hint}".rstrip()
 
 
 @dataclass(frozen=True, slots=True)

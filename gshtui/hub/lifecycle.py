@@ -11,10 +11,7 @@ from collections.abc import Awaitable, Callable
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.hub import PartFailed, PartStarted
-from gshtui.fleet.ports import FleetError
-from gshtui.providers.port import ProviderError
-from gshtui.shell.place import PlaceError
-from gshtui.store.errors import StoreError
+from gshtui.system.errors import ExpectedError
 
 _START_WITHIN = 20.0
 """Seconds that one part may take to start."""
@@ -38,7 +35,7 @@ class Lifecycle:
                 await start()
         except TimeoutError:
             self.fail(part, f"it did not start within {_START_WITHIN:g} s", "")
-        except (StoreError, ProviderError, FleetError, PlaceError) as error:
+        except ExpectedError as error:
             self.fail(part, error.message, error.hint)
         except Exception as error:  # one part's fault must not take the window down
             fault = self._bus.report(f"the start of {part}", error, shown=True)
@@ -73,7 +70,7 @@ class Lifecycle:
                     await stop()
             except TimeoutError:
                 self.fail(part, "it did not stop in time", "")
-            except (StoreError, ProviderError, FleetError, PlaceError, OSError) as error:
+            except (ExpectedError, OSError) as error:
                 self.fail(part, str(error), "")
             except Exception as error:  # the parts that are left stop all the same
                 fault = self._bus.report(f"the end of {part}", error, shown=True)

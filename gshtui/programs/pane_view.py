@@ -18,6 +18,7 @@ from gshtui.programs.front import Front, front, typed
 from gshtui.programs.profile import GENERIC, Profile, script_of
 from gshtui.programs.reading import Reading, asked_of, by_title, conversation, read
 from gshtui.programs.screen import plain, plain_lines
+from gshtui.system.errors import ExpectedError
 from gshtui.text.linear import compiled
 from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.marker import Marker
@@ -43,21 +44,16 @@ Profiles = Callable[[Sequence[str]], Profile]
 """The profile of a command line."""
 
 
-class SessionError(Exception):
+class SessionError(ExpectedError):
     """It was not done, or it is not known whether it was (`unsure`). One sentence, and what to do.
 
     `asks`: the lines of the question that is open, for `waiting`.
     """
 
     def __init__(self, kind: Trouble, message: str, hint: str = "", asks: str = "") -> None:
-        super().__init__(message)
+        super().__init__(message, hint)
         self.kind: Trouble = kind
-        self.message = message
-        self.hint = hint
         self.asks = asks
-
-    def __str__(self) -> str:
-        return f"{self.message} {self.hint}".rstrip()
 
 
 @dataclass(frozen=True, slots=True)

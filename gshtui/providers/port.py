@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from gshtui.bus.messages import Message, Stop, Usage
+from gshtui.system.errors import ExpectedError
 
 ErrorKind = Literal[
     "auth",
@@ -32,7 +33,7 @@ ErrorKind = Literal[
 ]
 
 
-class ProviderError(Exception):
+class ProviderError(ExpectedError):
     """A provider could not answer.
 
     Args:
@@ -54,10 +55,8 @@ class ProviderError(Exception):
         retry_after: float | None = None,
         started: bool = False,
     ) -> None:
-        super().__init__(message)
+        super().__init__(message, hint)
         self.kind: ErrorKind = kind
-        self.message = message
-        self.hint = hint
         self.retryable = retryable
         self.retry_after = retry_after
         self.started = started

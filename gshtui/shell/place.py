@@ -20,6 +20,7 @@ import msgspec
 
 from gshtui.settings import paths
 from gshtui.system import private_files
+from gshtui.system.errors import ExpectedError
 
 _PATH_LIMIT = 104 if sys.platform == "darwin" else 108
 """Bytes of a socket's path, with the zero behind it."""
@@ -28,13 +29,8 @@ _PROBE_WITHIN = 1.0
 BACKLOG = 1_024
 
 
-class PlaceError(Exception):
+class PlaceError(ExpectedError):
     """The socket cannot be had; `message` is one clear sentence, `hint` says what to do."""
-
-    def __init__(self, message: str, *, hint: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
 
 
 class InUse(PlaceError):

@@ -11,6 +11,8 @@ import sqlite3
 from pathlib import Path
 from typing import Literal
 
+from gshtui.system.errors import ExpectedError
+
 Kind = Literal[
     "unknown",
     "ambiguous",
@@ -27,7 +29,7 @@ Kind = Literal[
 ]
 
 
-class StoreError(Exception):
+class StoreError(ExpectedError):
     """The record could not do it.
 
     Args:
@@ -37,13 +39,8 @@ class StoreError(Exception):
     """
 
     def __init__(self, kind: Kind, message: str, *, hint: str = "") -> None:
-        super().__init__(message)
+        super().__init__(message, hint)
         self.kind: Kind = kind
-        self.message = message
-        self.hint = hint
-
-    def __str__(self) -> str:
-        return f"{self.message} {self.hint}".rstrip()
 
 
 class SessionHeld(StoreError):

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from gshtui.system.errors import ExpectedError
+
 Kind = Literal["missing", "old", "gone", "timeout", "refused", "no_such_pane"]
 
 _GONE = ("no server running", "error connecting to", "server exited", "lost server", "no current client")
@@ -20,7 +22,7 @@ _NO_PANE = (
 )
 
 
-class TmuxError(Exception):
+class TmuxError(ExpectedError):
     """tmux could not do it.
 
     Args:
@@ -31,13 +33,8 @@ class TmuxError(Exception):
     """
 
     def __init__(self, kind: Kind, message: str, hint: str = "") -> None:
-        super().__init__(message)
+        super().__init__(message, hint)
         self.kind: Kind = kind
-        self.message = message
-        self.hint = hint
-
-    def __str__(self) -> str:
-        return f"{self.message} {self.hint}".rstrip()
 
 
 def missing() -> TmuxError:

@@ -134,6 +134,15 @@ def test_closed_streams_are_no_crash(closed: str, code: int, home: Home) -> None
     assert not list(home.state.rglob("crash-*"))
 
 
+def test_an_output_without_room_is_one_sentence(tmp_path: Path) -> None:
+    script = 'ulimit -f 0; exec "$@" >output'
+    words = ["/bin/sh", "-c", script, "sh", *command(["config", "path"])]
+    done = subprocess.run(
+        words, capture_output=True, text=True, cwd=tmp_path, env=environment(), timeout=DEADLINE, check=False
+    )
+    assert (done.returncode, done.stderr) == (1, "gsh-tui: the output could not be written: File too large.\n")
+
+
 @pytest.mark.faults
 def test_a_fault_nobody_expected_becomes_a_file_and_a_sentence(home: Home) -> None:
     code = (

@@ -17,6 +17,7 @@ from gshtui.agents.skills.front_matter import FrontMatterError, parse
 from gshtui.guard.sanitise import one_line, plain
 from gshtui.settings import paths, trust
 from gshtui.settings.reading import read_bytes
+from gshtui.system.errors import ExpectedError
 
 FILE = "SKILL.md"
 MAX_BYTES = 64 * 1024
@@ -33,13 +34,8 @@ _BUILT_IN = Path(__file__).parent / "builtin"
 Source = Literal["built in", "yours", "the project's"]
 
 
-class SkillError(Exception):
+class SkillError(ExpectedError):
     """A skill cannot be had. One sentence; `hint` says what to do."""
-
-    def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +128,8 @@ def _read_folder(shelf: Shelf, folder: Path, source: Source, within: Path | None
         try:
             skill = _read(entry, source, within, shelf)
         except (SkillError, FrontMatterError) as error:
-            shelf.problems.append(f"The skill {one_line(str(entry / FILE), 300)} is not used: {error}.")
+            why = error.message if isinstance(error, SkillError) else str(error)
+            shelf.problems.append(f"The skill {one_line(str(entry / FILE), 300)} is not used: {why}.")
         else:
             if skill is not None:
                 shelf.found[skill.name] = skill

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gshtui.bus.events.agent import Status, TurnFinished
+from gshtui.system.errors import ExpectedError
 
 DONE, FAILED, UNREACHABLE, INTERRUPTED = 0, 1, 3, 130
 _UNREACHABLE = frozenset(
@@ -22,13 +23,11 @@ _SHORT = {
 }
 
 
-class StudioError(Exception):
+class StudioError(ExpectedError):
     """The agent cannot work; `message` is one clear sentence, `hint` says what to do, `exit` is the exit status."""
 
     def __init__(self, message: str, *, hint: str = "", exit: int = FAILED) -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+        super().__init__(message, hint)
         self.exit = exit
 
 

@@ -21,6 +21,7 @@ from gshtui.agents.personas import Persona, load_personas
 from gshtui.bus.fleet import AgentRow, SpawnRequest
 from gshtui.bus.ids import new_id
 from gshtui.system import private_files
+from gshtui.system.errors import ExpectedError
 
 Approvals = Literal["ask", "policy", "refuse"]
 MAX_BYTES = 4 * 1024 * 1024
@@ -36,13 +37,8 @@ TERMINAL = "GSH_AGENT_TERMINAL"
 """In the environment of an agent's program: the name of its terminal's session, as people know it."""
 
 
-class SpecError(Exception):
+class SpecError(ExpectedError):
     """A spec cannot be made, written or read; `message` is one clear sentence, `hint` says what to do."""
-
-    def __init__(self, message: str, *, hint: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
 
 
 class Limit(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -113,7 +113,7 @@ class InspectorWork(Vertical):
                 self.state = replace(self.state, stale=False)
                 await self._read_once()
         except (NotReady, ContextError) as error:
-            self.become(replace(self.state, stale=False, problem=_said(error)))
+            self.become(replace(self.state, stale=False, problem=str(error)))
         finally:
             self._reading = False
 
@@ -148,7 +148,7 @@ class InspectorWork(Vertical):
                 found = {hash: await contexts.text(hash) for hash in wanted[:20]}
                 self.become(states.with_texts(self.state, found))
         except (NotReady, ContextError) as error:
-            missing = dict.fromkeys(states.wanted(self.state), f"⟨This text cannot be read. {_said(error)}⟩")
+            missing = dict.fromkeys(states.wanted(self.state), f"⟨This text cannot be read. {error!s}⟩")
             self.become(states.with_texts(self.state, missing))
 
     async def _read_request(self, contexts: Contexts) -> None:
@@ -198,13 +198,8 @@ class InspectorWork(Vertical):
         try:
             said = await do(await self._source())
         except (NotReady, ContextError) as error:
-            self.notify(_said(error), severity="error", markup=False, timeout=8)
+            self.notify(str(error), severity="error", markup=False, timeout=8)
             return
         if said:
             self.notify(said, markup=False, timeout=4)
             self.read()
-
-
-def _said(error: Exception) -> str:
-    hint = error.hint if isinstance(error, ContextError) else ""
-    return f"{error} {hint}".strip()

@@ -47,8 +47,7 @@ class ContextActions:
             try:
                 await work
             except (NotReady, ContextError) as error:
-                hint = error.hint if isinstance(error, ContextError) else ""
-                self._app.notify(f"{error} {hint}".strip(), severity="error", markup=False, timeout=8)
+                self._app.notify(str(error), severity="error", markup=False, timeout=8)
 
         self._app.run_worker(guarded(), exit_on_error=False, group="context")
 
