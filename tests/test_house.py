@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from gshtui.bus.wire import EVENT_TYPES
-from gshtui.settings.load import load
+from gshtui.settings.loader import load
 from gshtui.settings.model import Settings
 from tests.kit import source, wire_schema
 
@@ -48,13 +48,13 @@ def test_the_command_loads_next_to_nothing_before_the_first_frame() -> None:
 FIRST_SCREEN = """
 import asyncio, pathlib
 from gshtui.ui.window.app import Workbench
-from gshtui.ui.kit.port import Opening
+from gshtui.ui.kit.hub_port import OpenRequest
 
 async def never(opening):
     await asyncio.Event().wait()
 
 async def main():
-    app = Workbench(Opening(cwd=pathlib.Path.cwd()), make_hub=never)
+    app = Workbench(OpenRequest(cwd=pathlib.Path.cwd()), make_hub=never)
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.pause()
 
@@ -238,6 +238,6 @@ assert main() == 0
 def test_a_list_of_agents_loads_no_agent() -> None:
     """A short call is quick because it loads the record and the terminals alone."""
     loaded = source.loaded_by(LISTING)
-    rooms = {"gshtui.context", "gshtui.providers.select", "gshtui.tools", "gshtui.fleet.native", "gshtui.ui"}
+    rooms = {"gshtui.context", "gshtui.providers.selection", "gshtui.tools", "gshtui.fleet.native", "gshtui.ui"}
     parts = {"gshtui.agents.loop", "gshtui.fleet.mail", "gshtui.fleet.terminal_tools"}
     assert source.within(loaded, rooms | parts | {"textual", "rich", "libtmux", "watchfiles", *SDKS}) == []

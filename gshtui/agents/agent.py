@@ -1,23 +1,20 @@
-"""A native agent: an inbox, one turn at a time, and the intents that it listens to.
-
-It knows the bus and its own conversation, never a widget. A prompt sent while it works waits in the inbox, where it
-can be edited or withdrawn. It survives whatever a turn runs into.
-"""
+"""A native agent: an inbox, one turn at a time, and the intents that it handles. The roster holds those of this hub."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 
-from gshtui.agents.conversation import Conversation
-from gshtui.agents.delivered import answered
-from gshtui.agents.loop import Limit, Turn, drafted, unlimited
-from gshtui.agents.ports import Mind, Prompt
+from gshtui.agents.conversation import Conversation, answered_turn
+from gshtui.agents.loop import Turn, TurnLimit, request_draft, unlimited
+from gshtui.agents.ports import InboxPrompt, ModelHandle
+from gshtui.agents.sessions import OpenSessions
 from gshtui.agents.toolbox import Toolbox
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import (
+    AgentAdded,
     AgentStatusChanged,
     InterruptRequested,
     ModelChanged,
@@ -32,16 +29,18 @@ from gshtui.bus.events.agent import (
 )
 from gshtui.bus.events.context import CutRequested
 from gshtui.bus.events.hub import Noticed
+from gshtui.bus.events.session import SessionChangeRequested
 from gshtui.bus.messages import Message, Stop
-from gshtui.context.engine import ContextEngine, Draft
-from gshtui.context.order import Order
+from gshtui.context.engine import ContextDraft, ContextEngine
 from gshtui.context.ports import RecordError
+from gshtui.context.requests import CutRequest
 from gshtui.context.views import ContextError
 from gshtui.providers.port import ProviderError
+from gshtui.store.errors import StoreError
 from gshtui.system.faults import Fault
-from gshtui.system.tasks import keep_on
+from gshtui.system.tasks import end_all, keep_on
 
-ChooseMind = Callable[[str, str], Awaitable[Mind]]
+ChooseModel = Callable[[str, str], Awaitable[ModelHandle]]
 """(provider, model) → mind; either may be empty. Raises `ProviderError`."""
 
 
@@ -54,10 +53,10 @@ class Agent:
         name: str,
         toolbox: Toolbox,
         engine: ContextEngine,
-        choose: ChooseMind,
+        choose: ChooseModel,
         max_iterations: int,
         max_steps: int,
-        limit: Limit = unlimited,
+        limit: TurnLimit = unlimited,
     ) -> None:
         """`max_iterations`: model requests a turn; `max_steps`: tool calls a turn; `limit`: see `Turn`."""
         self.name = name
@@ -70,8 +69,8 @@ class Agent:
         self._max_steps = max_steps
         self._limit = limit
         self._conversation: Conversation | None = None
-        self._mind: Mind | None = None
-        self._inbox: deque[Prompt] = deque()
+        self._mind: ModelHandle | None = None
+        self._inbox: deque[InboxPrompt] = deque()
         self._wake = asyncio.Event()
         self._turn: asyncio.Task[TurnFinished] | None = None
         self._turn_id = ""
@@ -92,7 +91,7 @@ class Agent:
         return self._conversation.session if self._conversation else ""
 
     @property
-    def mind(self) -> Mind | None:
+    def mind(self) -> ModelHandle | None:
         """What it thinks with now."""
         return self._mind
 
@@ -159,7 +158,7 @@ class Agent:
                 continue
             match event:
                 case PromptSubmitted():
-                    self._take(Prompt(event.prompt, event.text, event.attachments, event.source))
+                    self._take(InboxPrompt(event.prompt, event.text, event.attachments, event.source))
                 case PromptEditRequested():
                     self._edit(event)
                 case InterruptRequested():
@@ -168,12 +167,12 @@ class Agent:
                 case ModelChangeRequested():
                     await self._change_model(event)
                 case CutRequested():
-                    self.engine.wish(event.kind, Order(event.by, "It was asked for.", event.focus, event.request))
+                    self.engine.wish(event.kind, CutRequest(event.by, "It was asked for.", event.focus, event.request))
                     self._wake.set()
                 case _:
                     pass
 
-    def _take(self, prompt: Prompt) -> None:
+    def _take(self, prompt: InboxPrompt) -> None:
         if any(waiting.id == prompt.id for waiting in self._inbox):
             return
         self._inbox.append(prompt)
@@ -191,7 +190,7 @@ class Agent:
             return
         old = self._inbox[at]
         if event.text.strip():
-            self._inbox[at] = Prompt(old.id, event.text, old.attachments, old.source)
+            self._inbox[at] = InboxPrompt(old.id, event.text, old.attachments, old.source)
             self._bus.publish(PromptEdited(prompt=old.id, agent=self.name, text=event.text))
         else:
             del self._inbox[at]
@@ -223,11 +222,11 @@ class Agent:
         except Exception as error:  # a fault of ours: the wish is not tried for ever
             self.engine.forget(f"The cut failed inside gsh-tui: {self._bus.report('a cut', error, shown=True).why}.")
 
-    async def draft(self) -> Draft:
+    async def draft(self) -> ContextDraft:
         """Its next request, as the context engine is told of it. Raises `ProviderError`."""
         if self._mind is None:
             await self.think_with("", "")
-        return drafted(self._current_mind(), self._toolbox, self._turn_id)
+        return request_draft(self._current_mind(), self._toolbox, self._turn_id)
 
     async def messages(self) -> list[Message]:
         """The log of the conversation in hand; empty without one. Raises `RecordError`."""
@@ -246,7 +245,7 @@ class Agent:
             )
         )
 
-    async def _answer(self, prompt: Prompt, conversation: Conversation) -> None:
+    async def _answer(self, prompt: InboxPrompt, conversation: Conversation) -> None:
         """Answer one prompt. Whatever happens, the agent can take the next one."""
         try:
             finished = await self._take_turn(prompt, conversation)
@@ -262,7 +261,7 @@ class Agent:
         if finished is not None:
             self._say("failed" if finished.stop == "error" else "idle", finished.error)
 
-    async def _take_turn(self, prompt: Prompt, conversation: Conversation) -> TurnFinished | None:
+    async def _take_turn(self, prompt: InboxPrompt, conversation: Conversation) -> TurnFinished | None:
         """The prompt's turn; `None` where it has none."""
         try:
             if self._mind is None:
@@ -303,23 +302,87 @@ class Agent:
         self._bus.publish(finished)
         return finished
 
-    async def _told_again(self, prompt: Prompt, conversation: Conversation) -> bool:
+    async def _told_again(self, prompt: InboxPrompt, conversation: Conversation) -> bool:
         """Whether this prompt had its turn: then what came of it is told once more, to who could not hear it."""
         try:
             messages = await conversation.messages()
         except RecordError:
             return False  # which the turn will say
-        before = answered(self.name, conversation.session, messages, prompt.id)
+        before = answered_turn(self.name, conversation.session, messages, prompt.id)
         for event in before or ():
             self._bus.publish(event)
         if before is not None:
             self._say("idle")
         return before is not None
 
-    def _current_mind(self) -> Mind:
+    def _current_mind(self) -> ModelHandle:
         assert self._mind is not None
         return self._mind
 
     def _say(self, status: Status, doing: str = "") -> None:
         self.status = status
         self._bus.publish(AgentStatusChanged(agent=self.name, status=status, doing=doing))
+
+
+class LocalRoster:
+    """Agents by name, in the order in which they were added."""
+
+    def __init__(self, bus: Bus, sessions: OpenSessions, cwd: str) -> None:
+        self._bus = bus
+        self._sessions = sessions
+        self._cwd = cwd
+        self._agents: dict[str, Agent] = {}
+        self._subscription = bus.subscribe(self._listen, SessionChangeRequested, name="roster")
+
+    def __iter__(self) -> Iterator[Agent]:
+        return iter(tuple(self._agents.values()))
+
+    def get(self, name: str) -> Agent | None:
+        """The agent of this name."""
+        return self._agents.get(name)
+
+    async def add(self, name: str, make: Callable[[], Agent], session: str) -> Agent:
+        """Add an agent, give it a conversation and start it.
+
+        Raises:
+            StoreError: there is no such conversation.
+        """
+        agent = make()
+        self._agents[name] = agent
+        self._bus.publish(AgentAdded(agent=name, name=name, cwd=self._cwd))
+        await self.open(agent, session)
+        agent.start()
+        return agent
+
+    async def open(self, agent: Agent, session: str) -> None:
+        """Give the agent another conversation. Raises `StoreError`."""
+        mind = agent.mind
+        opened = await self._sessions.open(
+            session,
+            agent=agent.name,
+            cwd=self._cwd,
+            provider=mind.provider.name if mind else "",
+            model=mind.model if mind else "",
+        )
+        agent.converse(opened.conversation)
+
+    async def stop(self) -> None:
+        """Stop every agent, then let go of their conversations."""
+        self._subscription.unsubscribe()
+        await end_all("the end of agents", *(agent.stop for agent in self))
+        await self._sessions.close_all()
+
+    async def _listen(self, batch: Sequence[Event]) -> None:
+        for event in batch:
+            if isinstance(event, SessionChangeRequested) and (agent := self._agents.get(event.agent)) is not None:
+                await self._change(agent, event.session)
+
+    async def _change(self, agent: Agent, session: str) -> None:
+        if agent.working:
+            hint = "`escape` interrupts it; then try again."
+            self._bus.publish(Noticed(level="warning", text=f"{agent.name} is at work.", hint=hint, about=agent.name))
+            return
+        try:
+            await self.open(agent, session)
+        except StoreError as error:
+            self._bus.publish(Noticed(level="error", text=error.message, hint=error.hint, about=agent.name))

@@ -1,20 +1,127 @@
-"""One agent's conversation: the append-only log in memory and in the record, loaded when first needed.
-
-Nothing is edited or removed. Opening repairs what a crash in mid-turn left: an answer cut off is kept as far as it
-came, and a call without a result gets one that says so.
+"""One agent's conversation: an append-only log in memory and in its record, loaded when first needed.
+Records: the store, or memory alone. A prompt that arrives twice is recognised by what the log has of it.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from typing import cast, get_args
 
 import msgspec
 
 from gshtui.agents.ports import Record
 from gshtui.bus.bus import Bus
-from gshtui.bus.events.agent import MessageAppended
-from gshtui.bus.messages import Message, Text, Thinking, ToolCall
-from gshtui.context.pairing import missing_results
+from gshtui.bus.events.agent import MessageAppended, TurnFinished, TurnStarted
+from gshtui.bus.messages import Message, Stop, Text, Thinking, ToolCall
+from gshtui.context.call_pairing import missing_results
+from gshtui.context.ports import RecordError
+from gshtui.store.errors import StoreError
+from gshtui.store.store import Store
+
+
+class StoreRecord:
+    """Conversations in the store."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def append(self, session: str, message: Message) -> None:
+        """Add a message; returns when it is committed."""
+        try:
+            await self._store.append(session, message)
+        except StoreError as error:
+            raise RecordError(str(error)) from error
+
+    async def load(self, session: str) -> list[Message]:
+        """All messages, in order."""
+        try:
+            return [stored.message for stored in await self._store.messages(session)]
+        except StoreError as error:
+            raise RecordError(str(error)) from error
+
+    async def save_partial(self, session: str, message: Message) -> None:
+        """Keep an answer that still streams."""
+        try:
+            await self._store.save_partial(session, message)
+        except StoreError as error:
+            raise RecordError(str(error)) from error
+
+    async def partials(self, session: str) -> list[Message]:
+        """Answers whose stream was cut off by a crash."""
+        try:
+            return await self._store.partials(session)
+        except StoreError as error:
+            raise RecordError(str(error)) from error
+
+    async def put_output(self, session: str, call: str, text: str) -> str:
+        """Keep a tool's full output; returns its key, empty when it could not be kept."""
+        try:
+            return await self._store.put_output(session, call, text)
+        except StoreError:
+            return ""  # the shortened output is in the log all the same; the store reports its own trouble
+
+    async def set_title(self, session: str, title: str) -> None:
+        """Name the conversation."""
+        try:
+            await self._store.update_session(session, title=title)
+        except StoreError as error:
+            raise RecordError(str(error)) from error
+
+
+class MemoryRecord:
+    """A conversation that lives as long as the process."""
+
+    def __init__(self) -> None:
+        self._messages: dict[str, list[Message]] = {}
+
+    async def append(self, session: str, message: Message) -> None:
+        """Add a message."""
+        self._messages.setdefault(session, []).append(message)
+
+    async def load(self, session: str) -> list[Message]:
+        """All messages, in order."""
+        return list(self._messages.get(session, ()))
+
+    async def save_partial(self, session: str, message: Message) -> None:
+        """Nothing to guard against: memory goes with the process."""
+
+    async def partials(self, session: str) -> list[Message]:
+        """None: see `save_partial`."""
+        return []
+
+    async def put_output(self, session: str, call: str, text: str) -> str:
+        """Not kept; an empty key says so."""
+        return ""
+
+    async def set_title(self, session: str, title: str) -> None:
+        """Nobody lists what is not kept."""
+
+
+def unanswered_prompt(messages: Sequence[Message], prompt: str) -> Message | None:
+    """The prompt where it is the newest message: it was taken up, and nothing came of it yet."""
+    return messages[-1] if messages and messages[-1].id == prompt else None
+
+
+def answered_turn(
+    agent: str, session: str, messages: Sequence[Message], prompt: str
+) -> tuple[TurnStarted, TurnFinished] | None:
+    """The turn of a prompt that was taken up and went on, as the log has it; `None` for a prompt that is to be run."""
+    at = next((n for n, message in enumerate(messages) if message.id == prompt), None)
+    if at is None or at == len(messages) - 1:
+        return None
+    turn = messages[at].turn
+    said = [message for message in messages[at + 1 :] if message.turn == turn and message.role != "user"]
+    text = next((message.text for message in reversed(said) if message.role == "assistant" and message.text), "")
+    started = TurnStarted(agent=agent, session=session, turn=turn, prompt=prompt, text=messages[at].text)
+    return started, TurnFinished(agent=agent, session=session, turn=turn, stop=_stop(said), text=text)
+
+
+def _stop(said: Sequence[Message]) -> Stop:
+    """How a turn ended. One that ends with results, or without any word, was cut off."""
+    last = said[-1] if said else None
+    whole = last is not None and last.role == "assistant" and not last.calls and last.stop in get_args(Stop)
+    return cast("Stop", last.stop) if last is not None and whole else "interrupted"
 
 
 class Conversation:

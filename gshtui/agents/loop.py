@@ -1,24 +1,22 @@
-"""The agent loop: one turn answers one prompt, iteration by iteration (DESIGN §5).
-
-prune → compact → assemble → publish `ContextAssembled` → stream from the provider → guard → run tools → truncate each
-result → next iteration, until the model stops or `max_iterations`. Whatever happens, the log stays valid: an answer
-is recorded before its tools run, every call gets one result, and the turn ends with one `TurnFinished`.
+"""The agent loop: one turn answers one prompt, iteration by iteration, until the model stops or a limit is reached.
+Every tool call gets exactly one result, also after an interrupt or a fault.
 """
 
 from __future__ import annotations
 
 import asyncio
+import base64
+import mimetypes
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import msgspec
 
-from gshtui.agents.answer import Answer, AnswerFailed, Interrupted
-from gshtui.agents.attachments import attached
-from gshtui.agents.conversation import Conversation
-from gshtui.agents.delivered import stands_last
-from gshtui.agents.ports import Mind, Prompt
+from gshtui.agents.answer_stream import AnswerFailed, AnswerStream, Interrupted
+from gshtui.agents.conversation import Conversation, unanswered_prompt
+from gshtui.agents.ports import InboxPrompt, ModelHandle
 from gshtui.agents.toolbox import Toolbox
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent import (
@@ -29,27 +27,58 @@ from gshtui.bus.events.agent import (
     TurnStarted,
     UsageReported,
 )
-from gshtui.bus.ids import new_id
-from gshtui.bus.messages import Message, Stop, ToolResult, Usage, user_message
-from gshtui.context.engine import ContextEngine, Draft, Prepared
-from gshtui.context.pairing import distinct
+from gshtui.bus.messages import Block, Document, Image, Message, Stop, ToolResult, Usage, user_message
+from gshtui.context.call_pairing import distinct
+from gshtui.context.engine import ContextDraft, ContextEngine, Prepared
 from gshtui.context.ports import RecordError
 from gshtui.context.views import ContextError
 from gshtui.providers.port import Completed, ProviderError
-from gshtui.providers.sent import hash_of_body
+from gshtui.providers.request_hash import hash_of_body
 from gshtui.store.errors import StoreError
+from gshtui.system.ids import new_id
 
-Limit = Callable[[Mind], Awaitable[str]]
+_MAX_BYTES = 20 * 1024 * 1024
+_IMAGES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
+
+
+def attachment_blocks(paths: Iterable[str]) -> tuple[Block, ...]:
+    """Read the files.
+
+    Raises:
+        ProviderError: (`bad_request`) one can't be read, is too large, or is of a kind that no provider takes.
+    """
+    return tuple(_block(Path(path)) for path in paths)
+
+
+def _block(path: Path) -> Block:
+    media_type = mimetypes.guess_type(path.name)[0] or ""
+    if media_type not in _IMAGES and media_type != "application/pdf":
+        raise ProviderError(
+            "bad_request", f"{path} is neither an image nor a PDF.", hint="Name text files with @ instead."
+        )
+    try:
+        size = path.stat().st_size
+        if size > _MAX_BYTES:
+            raise ProviderError("bad_request", f"{path} has {size:,} bytes; {_MAX_BYTES:,} can be attached.")
+        data = base64.b64encode(path.read_bytes()).decode()
+    except OSError as error:
+        raise ProviderError("bad_request", f"{path} can't be attached: {error.strerror}.") from error
+    if media_type in _IMAGES:
+        return Image(media_type, data, path.name)
+    return Document(media_type, data, path.name)
+
+
+TurnLimit = Callable[[ModelHandle], Awaitable[str]]
 """Asked before each request. What it says, if anything, ends the turn there; it may ask a person first."""
 
 
-async def unlimited(_: Mind) -> str:
+async def unlimited(_: ModelHandle) -> str:
     """No limit."""
     return ""
 
 
 @dataclass(slots=True)
-class Progress:
+class TurnProgress:
     """What a turn has come to so far."""
 
     text: str = ""
@@ -70,11 +99,11 @@ class Turn:
         agent: str,
         conversation: Conversation,
         toolbox: Toolbox,
-        mind: Callable[[], Mind],
+        mind: Callable[[], ModelHandle],
         engine: ContextEngine,
         max_iterations: int,
         max_steps: int,
-        limit: Limit = unlimited,
+        limit: TurnLimit = unlimited,
     ) -> None:
         """`mind` is asked before each iteration, so that a model can be changed in the middle of a turn.
 
@@ -90,7 +119,7 @@ class Turn:
         self._steps_left = max_steps
         self._limit = limit
         self._id = new_id()
-        self._progress = Progress()
+        self._progress = TurnProgress()
         self._open: Message | None = None
         """The answer whose calls have no recorded result yet."""
 
@@ -99,7 +128,7 @@ class Turn:
         """Under which its messages are kept."""
         return self._id
 
-    async def run(self, prompt: Prompt) -> TurnFinished:
+    async def run(self, prompt: InboxPrompt) -> TurnFinished:
         """Answer the prompt. Returns what it published last; cancellation ends the turn as interrupted."""
         started = time.monotonic()
         try:
@@ -125,7 +154,7 @@ class Turn:
         self._bus.publish(finished)
         return finished
 
-    async def _run(self, prompt: Prompt) -> None:
+    async def _run(self, prompt: InboxPrompt) -> None:
         """The turn, up to what can be expected to happen."""
         try:
             await self._record_prompt(prompt)
@@ -166,12 +195,12 @@ class Turn:
         except Exception as error:  # the next request closes them
             self._bus.report(f"the record of {self._agent}", error, shown=True)
 
-    async def _record_prompt(self, prompt: Prompt) -> None:
-        before = stands_last(await self._conversation.messages(), prompt.id)
+    async def _record_prompt(self, prompt: InboxPrompt) -> None:
+        before = unanswered_prompt(await self._conversation.messages(), prompt.id)
         if before is not None:
             self._id = before.turn or self._id  # it was recorded, and whoever was to answer it died
         else:
-            blocks = await asyncio.to_thread(attached, prompt.attachments)
+            blocks = await asyncio.to_thread(attachment_blocks, prompt.attachments)
             message = user_message(prompt.text, id=prompt.id, turn=self._id, extra=blocks)
             await self._conversation.append(msgspec.structs.replace(message, agent=prompt.source))
         if not self._conversation.titled:
@@ -218,10 +247,10 @@ class Turn:
         self._progress.stop = "max_iterations"
         self._progress.hint = f"Say `continue` to let it go on, or raise `{limit}`."
 
-    async def _answer(self, mind: Mind, iteration: int) -> Completed:
+    async def _answer(self, mind: ModelHandle, iteration: int) -> Completed:
         """One answer. A provider that says "too long" before it says anything is asked again with less."""
         while True:
-            draft = drafted(mind, self._toolbox, self._id, iteration)
+            draft = request_draft(mind, self._toolbox, self._id, iteration)
             prepared = await self._engine.prepare(await self._conversation.messages(), draft)
             self._toolbox.max_output_bytes = self._engine.output_bytes(draft)
             self._toolbox.says_key = any(tool.name == "output" for tool in prepared.assembly.request.tools)
@@ -237,7 +266,7 @@ class Turn:
                 if not again or not self._engine.overflowed(prepared, failed.error.message):
                     raise
 
-    async def _ask(self, mind: Mind, prepared: Prepared, iteration: int) -> Completed:
+    async def _ask(self, mind: ModelHandle, prepared: Prepared, iteration: int) -> Completed:
         blank = Message(
             id=new_id(),
             role="assistant",
@@ -258,7 +287,7 @@ class Turn:
                 message=blank.id,
             )
         )
-        completed = await Answer(self._bus, self._conversation, self._agent, blank).stream(
+        completed = await AnswerStream(self._bus, self._conversation, self._agent, blank).stream(
             mind.provider, prepared.assembly.request
         )
         cost = self._count(mind, completed.usage, iteration)
@@ -268,7 +297,7 @@ class Turn:
         )
         return Completed(message, completed.stop, completed.usage)
 
-    def _count(self, mind: Mind, usage: Usage, iteration: int) -> float | None:
+    def _count(self, mind: ModelHandle, usage: Usage, iteration: int) -> float | None:
         cost = mind.provider.capabilities(mind.model).cost(usage)
         p = self._progress
         p.usage = p.usage + usage
@@ -321,10 +350,10 @@ class Turn:
         self._bus.publish(AgentStatusChanged(agent=self._agent, status=status, doing=doing))
 
 
-def drafted(mind: Mind, toolbox: Toolbox, turn: str = "", iteration: int = 0) -> Draft:
+def request_draft(mind: ModelHandle, toolbox: Toolbox, turn: str = "", iteration: int = 0) -> ContextDraft:
     """What the context engine is told of a request with this mind and these tools."""
     tools = toolbox.specs() if mind.provider.capabilities(mind.model).tools else ()
-    return Draft(mind.provider, mind.model, tools, turn, iteration, mind.max_output)
+    return ContextDraft(mind.provider, mind.model, tools, turn, iteration, mind.max_output)
 
 
 def title_of(prompt: str) -> str:

@@ -38,7 +38,7 @@ class Record(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class InboxPrompt:
     """A prompt in an inbox."""
 
     id: str
@@ -48,7 +48,7 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True)
-class Mind:
+class ModelHandle:
     """What an agent thinks with: a provider and one of its models. `label` is for people."""
 
     provider: Provider

@@ -1,41 +1,62 @@
-"""Opening conversations: which one, by whom it is written, and reading along when that is somewhere else.
-
-A conversation is open for writing in one place at a time, by a hold in the store. Without a store, conversations live
-in memory alone.
+"""Opening conversations: which one, who writes it, and reading along when that is somewhere else.
+`session_lookup` finds the conversation that an agent has in hand, in whichever process it lives.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 
-from gshtui.agents.conversation import Conversation
+from gshtui.agents.conversation import Conversation, MemoryRecord, StoreRecord
 from gshtui.agents.ports import Record
-from gshtui.agents.record import MemoryRecord, StoreRecord
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent import MessageAppended
 from gshtui.bus.events.hub import Noticed
 from gshtui.bus.events.session import SessionClosed, SessionFollowed, SessionOpened
-from gshtui.bus.ids import new_id
 from gshtui.store.errors import SessionHeld, StoreError
 from gshtui.store.sessions import SessionInfo
-from gshtui.store.store import Hold, Store
+from gshtui.store.store import SessionHold, Store
+from gshtui.system.ids import new_id
 from gshtui.system.tasks import keep_on
+
+
+def session_lookup(store: Store, here: Callable[[str], str], cwd: str) -> Callable[[str], Awaitable[str]]:
+    """The look-up. `here(agent)`: the conversation of an agent of this process, else empty. It raises `StoreError`."""
+
+    async def session_of(agent: str) -> str:
+        if session := here(agent):
+            return session
+        if agent:
+            try:
+                row = await store.agent(agent)
+            except StoreError as error:
+                if error.kind not in ("unknown", "ambiguous"):
+                    raise
+            else:
+                return row.session
+        for info in await store.sessions(cwd=cwd, limit=100):
+            if info.agent == agent:
+                return info.id
+        return ""
+
+    return session_of
+
 
 _FOLLOW_EVERY = 1.0
 """Seconds between two looks at a conversation that is written elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedSession:
     """A conversation that was opened. `conversation` is `None` when it is open for reading only."""
 
     info: SessionInfo
     conversation: Conversation | None
 
 
-class Sessions:
+class OpenSessions:
     """The conversations that are open in this hub, one an agent."""
 
     def __init__(self, bus: Bus, store: Store | None, where: str) -> None:
@@ -44,7 +65,7 @@ class Sessions:
         self._store = store
         self._where = where
         self._record: Record = StoreRecord(store) if store is not None else MemoryRecord()
-        self._holds: dict[str, Hold] = {}
+        self._holds: dict[str, SessionHold] = {}
         self._followers: dict[str, asyncio.Task[None]] = {}
         self._open: dict[str, str] = {}
         self._read_to: dict[str, int] = {}
@@ -59,7 +80,7 @@ class Sessions:
         """Whether the conversation is written elsewhere, where its events are journalled too."""
         return any(self._open.get(agent) == session for agent in self._followers)
 
-    async def open(self, wanted: str, *, agent: str, cwd: str, provider: str = "", model: str = "") -> Opened:
+    async def open(self, wanted: str, *, agent: str, cwd: str, provider: str = "", model: str = "") -> OpenedSession:
         """Open a conversation for an agent, in place of the one that it has.
 
         Args:
@@ -104,7 +125,7 @@ class Sessions:
         )
         if held_by:
             self._follow(agent, info)
-        return Opened(info, conversation)
+        return OpenedSession(info, conversation)
 
     async def close(self, agent: str) -> None:
         """Let go of the agent's conversation."""

@@ -19,13 +19,13 @@ from gshtui.bus.events.agent import AgentStatusChanged, ToolFinished, ToolOutput
 from gshtui.bus.events.context import OutputTruncated
 from gshtui.bus.messages import ResultStatus, ToolCall, ToolResult
 from gshtui.commands.declaration import Assessment, Caller, CommandError, Effect, Invocation, Outcome
-from gshtui.commands.execute import run_parsed
+from gshtui.commands.execution import run_parsed
 from gshtui.commands.language import validate
 from gshtui.commands.registry import AnyCommand, Registry, may_run
 from gshtui.commands.schema import lean_schema, tool_description
 from gshtui.guard.approval import Call, Gate
 from gshtui.providers.port import ToolSpec
-from gshtui.text.shorten import is_too_long, original_size, shorten
+from gshtui.text.truncation import is_too_long, original_size, shorten
 
 _KEY = "0" * 32
 """As long as every key of a kept output."""
@@ -33,7 +33,7 @@ _CANCELLED = "The person interrupted the turn; this call was not finished."
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class WorkDirs:
     """Where an agent works: its folder and the project's root."""
 
     cwd: Path
@@ -49,7 +49,7 @@ class Toolbox:
         registry: Registry,
         gate: Gate,
         agent: str,
-        ground: Ground,
+        ground: WorkDirs,
         keep_output: Callable[[str, str, str], Awaitable[str]],
         max_output_bytes: int,
     ) -> None:

@@ -18,8 +18,7 @@ import msgspec
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub import FaultReported
-from gshtui.bus.merge import merged
-from gshtui.bus.subscription import Handler, Subscription, WhenFull
+from gshtui.bus.subscription import Handler, Subscription, WhenFull, merged
 from gshtui.settings import paths
 from gshtui.system.faults import Fault, FaultLog
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from gshtui.bus.events.shell import FilesChanged
-from gshtui.bus.shell import ShellNote, ShellRecord
+from gshtui.bus.shell_data import ShellNote, ShellRecord
 
 Row = ShellRecord | ShellNote
 NAMED = 3

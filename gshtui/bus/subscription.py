@@ -1,20 +1,48 @@
-"""One subscriber of the bus: its queue, its rule for a full one, and the task that feeds its handler.
-
-A handler that fails, hangs or stops itself costs nobody else anything, and itself the failing event only. Nothing is
-given up without an event that says how much. Made by `Bus.subscribe` alone.
-"""
+"""One subscriber's queue: bounded, with its own rule for when it is full, and events that only the eye needs merged."""
 
 from __future__ import annotations
 
 import asyncio
 import enum
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub import SubscriberFailed, SubscriberLagged
-from gshtui.bus.merge import merged
 from gshtui.system.faults import Fault, in_one_line
+
+
+def merged(events: Iterable[Event]) -> deque[Event]:
+    """Events with those of the same merge key made one, at the place of the first; the rest and all order kept."""
+    out: list[Event] = []
+    groups: dict[object, tuple[int, list[Event]]] = {}
+    for event in events:
+        key = event.merge_key()
+        if key is None:
+            out.append(event)
+        elif (group := groups.get(key)) is None:
+            groups[key] = (len(out), [event])
+            out.append(event)
+        else:
+            group[1].append(event)
+    for place, group in groups.values():
+        out[place] = _folded(group)
+    return deque(out)
+
+
+def _folded(events: list[Event]) -> Event:
+    """One event of many, oldest first.
+
+    Neighbours are joined in rounds, not one by one from the left: ten thousand pieces of text would be copied ten
+    thousand times otherwise. So `merged_with` must be associative.
+    """
+    while len(events) > 1:
+        pairs = [older.merged_with(newer) for older, newer in zip(events[::2], events[1::2], strict=False)]
+        if len(events) % 2:
+            pairs.append(events[-1])
+        events = pairs
+    return events[0]
+
 
 Handler = Callable[[Sequence[Event]], Awaitable[None] | None]
 """Takes events in order, at least one. May be a coroutine function."""

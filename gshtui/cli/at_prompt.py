@@ -13,9 +13,7 @@ import click
 
 from gshtui.cli.agent import agent
 from gshtui.cli.config import config
-from gshtui.cli.groups import Group
-from gshtui.cli.names import MODEL, PROVIDER, SESSION
-from gshtui.cli.options import agent_option, json_option, yes_option
+from gshtui.cli.options import MODEL, PROVIDER, SESSION, AliasGroup, agent_option, json_option, yes_option
 from gshtui.cli.prompt import prompt
 from gshtui.cli.session import session
 
@@ -47,7 +45,7 @@ def command_of(words: list[str]) -> list[str] | None:
         group = _GROUPS[first]
         if not rest or rest[0].startswith("-"):
             return [group.name or first, _FIRST[first], *rest]
-        known = group.knows(rest[0]) if isinstance(group, Group) else rest[0] in group.commands
+        known = group.knows(rest[0]) if isinstance(group, AliasGroup) else rest[0] in group.commands
         return [group.name or first, *rest] if known else None
     if first in ("show", "attach"):
         return ["agent", first, *rest] if len(rest) == 1 or (rest and rest[1:] == ["--json"]) else None
@@ -100,15 +98,15 @@ class AtPrompt(click.Group):
 def gsh(context: click.Context, words: tuple[str, ...], verbatim: bool, **options: Any) -> int:
     given = list(words)
     if given[:2] == ["run", "--"]:
-        from gshtui.headless.kept_run import run_kept
+        from gshtui.headless.recorded_run import run_recorded
 
-        return run_kept(given[2:], as_json=bool(options["as_json"]))
+        return run_recorded(given[2:], as_json=bool(options["as_json"]))
     plain = not any(value for name, value in options.items() if name not in ("agent", "as_json"))
     if plain and not verbatim and (command := command_of(given)) is not None:
         from gshtui.cli.entry import main
 
         return main([*command, "--json"] if options["as_json"] else command)
-    from gshtui.headless.ask import AskOptions, ask
+    from gshtui.headless.gsh_prompt import AskOptions, ask
 
     if not given and not options["background"] and sys.stdin.isatty():
         click.echo(context.get_help())

@@ -9,8 +9,7 @@ from collections.abc import Callable
 
 import click
 
-from gshtui.cli.names import AGENT
-from gshtui.cli.options import json_option
+from gshtui.cli.options import AGENT, json_option
 
 SECTIONS = ("system", "call", "memory", "tools", "history", "input")
 
@@ -39,7 +38,7 @@ def context(
       gsh-tui context main --diff 3 7
       gsh-tui context --json main
     """
-    from gshtui.headless.context import show
+    from gshtui.headless.command_lines import show_context
 
     named = {
         "section": section or "",
@@ -47,7 +46,7 @@ def context(
         "diff": " ".join(diff or ()),
         "block": block,
     }
-    return show(agent, named, request=request, as_json=as_json)
+    return show_context(agent, named, request=request, as_json=as_json)
 
 
 @click.command(short_help="An agent's requests and cuts over time.")
@@ -57,9 +56,9 @@ def context(
 @json_option
 def timeline(agent: str, limit: int, cut: str, as_json: bool) -> int:
     """Show AGENT's requests and cuts over time, and when the next compaction comes."""
-    from gshtui.headless.context import line
+    from gshtui.headless.command_lines import run_context_line
 
-    return line("timeline", {"agent": agent, "limit": str(limit), "cut": cut}, as_json=as_json)
+    return run_context_line("timeline", {"agent": agent, "limit": str(limit), "cut": cut}, as_json=as_json)
 
 
 def _preview(function: Callable[..., int]) -> Callable[..., int]:
@@ -76,10 +75,10 @@ def compact(agent: str, focus: str, preview: bool, as_json: bool) -> int:
 
     Nothing is lost: `gsh-tui run undo` takes it back. What people said, pins, tasks and touched files are kept.
     """
-    from gshtui.headless.context import line
+    from gshtui.headless.command_lines import run_context_line
 
     named = {"agent": agent, "focus": focus, "preview": "true" if preview else ""}
-    return line("compact", named, as_json=as_json)
+    return run_context_line("compact", named, as_json=as_json)
 
 
 @click.command(short_help="Replace an agent's old tool outputs by placeholders.")
@@ -88,6 +87,6 @@ def compact(agent: str, focus: str, preview: bool, as_json: bool) -> int:
 @json_option
 def prune(agent: str, preview: bool, as_json: bool) -> int:
     """Replace AGENT's old tool outputs by placeholders, from its next request on. Costs nothing; can be undone."""
-    from gshtui.headless.context import line
+    from gshtui.headless.command_lines import run_context_line
 
-    return line("prune", {"agent": agent, "preview": "true" if preview else ""}, as_json=as_json)
+    return run_context_line("prune", {"agent": agent, "preview": "true" if preview else ""}, as_json=as_json)

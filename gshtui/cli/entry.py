@@ -24,11 +24,11 @@ COMMANDS = {
     "shell": "shell",
     "config": "config",
     "doctor": "doctor",
-    "completion": "completion",
-    "usage": "usage",
-    "logs": "logs",
-    "search": "search",
-    "guard": "guard",
+    "completion": "shell",
+    "usage": "run",
+    "logs": "doctor",
+    "search": "run",
+    "guard": "run",
     "help": "root",
 }
 """The first words that are commands, each with the module of this folder that declares it."""
@@ -89,9 +89,9 @@ def main(argv: list[str] | None = None) -> int:
         no_room = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
         if isinstance(error, OSError) and error.errno in no_room and not error.filename:
             return _unwritten(error)
-        from gshtui.headless.crash import report
+        from gshtui.headless.runner import report_crash
 
-        return report(error)
+        return report_crash(error)
 
 
 def _window(opening: Opening) -> int:
@@ -116,7 +116,7 @@ def _command(arguments: list[str]) -> int:
     # Loading makes tens of thousands of objects that all stay: looking for garbage among them finds none.
     gc.set_threshold(50_000, 20, 100)
     from gshtui.cli.root import run
-    from gshtui.headless.crash import catch_in_threads
+    from gshtui.headless.runner import catch_in_threads
 
     catch_in_threads()
     return run(arguments)

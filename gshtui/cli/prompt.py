@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from gshtui.cli.names import MODEL, PROVIDER, SESSION
-from gshtui.cli.options import agent_option, json_option, set_option, yes_option
+from gshtui.cli.options import MODEL, PROVIDER, SESSION, agent_option, json_option, set_option, yes_option
 
 
 @click.command(short_help="One turn without a window.")

@@ -14,8 +14,7 @@ import click
 
 from gshtui import __version__
 from gshtui.cli.entry import COMMANDS
-from gshtui.cli.names import AGENT, MODEL, PROVIDER, SESSION
-from gshtui.cli.options import json_option
+from gshtui.cli.options import AGENT, MODEL, PROVIDER, SESSION, json_option
 from gshtui.settings.paths import FolderError
 
 EPILOG = """\

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 
 import click
 
-from gshtui.cli.groups import Sessions
-from gshtui.cli.names import SESSION
-from gshtui.cli.options import json_option, yes_option
+from gshtui.cli.options import SESSION, SessionGroup, json_option, yes_option
 
 
-@click.group(cls=Sessions, short_help="Conversations: list, show, resume, export …")
+@click.group(cls=SessionGroup, short_help="Conversations: list, show, resume, export …")
 def session() -> None:
     """Conversations: list, show, resume, export, search, rename, remove. All of it works while a window is open.
 
@@ -48,12 +46,12 @@ def resume(id: str, as_json: bool) -> int:
     """
     from gshtui.cli.opening import Opening
     from gshtui.cli.window import open_window
-    from gshtui.headless.session import find
+    from gshtui.headless.command_lines import find_session
 
     def then(session: str) -> int:
         return open_window(Opening(session=session))
 
-    return find(id, as_json=as_json, then=None if as_json else then)
+    return find_session(id, as_json=as_json, then=None if as_json else then)
 
 
 @session.command()
@@ -103,16 +101,16 @@ def rename(id: str, title: tuple[str, ...], as_json: bool) -> int:
 @json_option
 def rm(ids: tuple[str, ...], yes: bool, as_json: bool) -> int:
     """Remove conversations for good. In a terminal it asks first."""
-    from gshtui.headless.session import confirmed
+    from gshtui.headless.command_lines import confirm
 
-    if not yes and not confirmed(f"Remove {', '.join(ids)} for good?"):
+    if not yes and not confirm(f"Remove {', '.join(ids)} for good?"):
         return 4
     return _run(["rm", *_named("target", ids[0]), *_named("text", " ".join(ids[1:]))], as_json=as_json)
 
 
 def _named(name: str, value: str) -> list[str]:
     """`name=value` as one word of the language; nothing when there is no value."""
-    from gshtui.commands.lexer import quote
+    from gshtui.commands.language import quote
 
     return [f"{name}={quote(value)}"] if value else []
 
@@ -122,6 +120,6 @@ def _switch(name: str, on: bool) -> list[str]:
 
 
 def _run(words: Sequence[str], *, as_json: bool) -> int:
-    from gshtui.headless.line import STORE_ONLY, LineOptions, run_line
+    from gshtui.headless.command_lines import STORE_ONLY, LineOptions, run_line
 
     return run_line(LineOptions(" ".join(["session", *words]), json=as_json, parts=STORE_ONLY))

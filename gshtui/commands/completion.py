@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gshtui.commands.declaration import Invocation, UsageError
-from gshtui.commands.language import tokens_of_rest
-from gshtui.commands.lexer import quote
+from gshtui.commands.language import quote, tokens_of_rest
 from gshtui.commands.registry import AnyCommand, Registry
 
 

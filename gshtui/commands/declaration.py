@@ -18,7 +18,7 @@ from pydantic_core.core_schema import CoreSchema, str_schema
 
 from gshtui.bus.event import Event
 from gshtui.system.errors import ExpectedError
-from gshtui.text.shorten import Gap
+from gshtui.text.truncation import Gap
 
 
 class Access(enum.Enum):

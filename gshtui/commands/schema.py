@@ -1,10 +1,25 @@
-"""A command's parameters as the JSON schema that models are given, without pydantic's titles."""
+"""A command as a model's tool: its JSON schema, and the base of its parameters, where `null` means left out."""
 
 from __future__ import annotations
 
 from typing import Any, cast
 
+from pydantic import model_validator
+
+from gshtui.commands.declaration import Parameters
 from gshtui.commands.registry import AnyCommand
+
+
+class ToolParameters(Parameters):
+    """Parameters of a tool: as any command's, and `null` counts as not given."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        return {name: value for name, value in cast("dict[str, Any]", data).items() if value is not None}
+
 
 FOR_PEOPLE: dict[str, Any] = {"for_people": True}
 """`json_schema_extra` of a parameter that models are not told of: it is of no use to them."""

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from gshtui.bus.context import SECTIONS, Block, SectionName
+from gshtui.bus.context_data import SECTIONS, Block, SectionName
 from gshtui.bus.events.agent import SectionSize
 from gshtui.bus.messages import Block as Part
 from gshtui.bus.messages import Message
 from gshtui.context.blocks import Passage, passage_block, text_of, tool_block, tool_text
-from gshtui.context.history import History
-from gshtui.context.plan import Plan
+from gshtui.context.history import SentHistory
+from gshtui.context.overlays import ContextPlan
 from gshtui.providers.port import Request, ToolSpec
 
 
@@ -60,11 +60,11 @@ class Assembler:
     """Makes the assemblies of one conversation, one after the other."""
 
     def __init__(self) -> None:
-        self.history = History()
+        self.history = SentHistory()
         self._fixed_of: tuple[tuple[Passage, ...], tuple[ToolSpec, ...]] | None = None
         self._fixed: tuple[tuple[Block, ...], tuple[str, ...], dict[str, int]] = ((), (), {})
 
-    def assemble(self, log: Sequence[Message], plan: Plan, inputs: Inputs) -> Assembly:
+    def assemble(self, log: Sequence[Message], plan: ContextPlan, inputs: Inputs) -> Assembly:
         """One request: system · call · memory · tools · history · input."""
         blocks, texts, sizes = self._fixed_blocks(inputs)
         history = self.history
@@ -97,6 +97,6 @@ class Assembler:
         return self._fixed
 
 
-def assemble(log: Sequence[Message], plan: Plan, inputs: Inputs) -> Assembly:
+def assemble(log: Sequence[Message], plan: ContextPlan, inputs: Inputs) -> Assembly:
     """One assembly from nothing. The same as an `Assembler` makes step by step."""
     return Assembler().assemble(log, plan, inputs)

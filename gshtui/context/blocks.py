@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from gshtui.bus.context import Block, BlockKind, Change, SectionName
+from gshtui.bus.context_data import Block, BlockKind, Change, SectionName
 from gshtui.bus.messages import Block as Part
 from gshtui.bus.messages import Document, Image, Message, Text, Thinking, ToolCall, ToolResult
 from gshtui.context.tokens import MESSAGE_TOKENS, block_tokens, text_tokens

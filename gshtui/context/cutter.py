@@ -14,24 +14,18 @@ from dataclasses import replace
 import msgspec
 
 from gshtui.bus.bus import Bus
-from gshtui.bus.context import CutKind, Receipt, Task
+from gshtui.bus.context_data import CutKind, Receipt, Task
 from gshtui.bus.events.context import ContextCut
-from gshtui.bus.ids import new_id
-from gshtui.context import compact
+from gshtui.context import cut_rules
 from gshtui.context.assembly import Assembler, Assembly
-from gshtui.context.compact import Span
-from gshtui.context.decisions import Decisions
-from gshtui.context.drafting import Drafted, draft, finished
-from gshtui.context.order import Order
-from gshtui.context.overlays import Cleared, Compacted, Cut, Dropped, Pruned
-from gshtui.context.plan import Plan
-from gshtui.context.prune import Outputs
+from gshtui.context.cut_rules import CutSpan, PrunableOutputs, touched_files
+from gshtui.context.overlays import Cleared, Compacted, ContextPlan, Cut, Dropped, OverlayLog, Pruned
 from gshtui.context.receipts import items, priced
-from gshtui.context.summary import extract
-from gshtui.context.terms import Terms
+from gshtui.context.requests import CutRequest, RequestInputs
+from gshtui.context.summary import DraftedSummary, draft_summary, extract, finished_summary
 from gshtui.context.tokens import Correction
-from gshtui.context.touched import touched_files
 from gshtui.context.views import ContextError
+from gshtui.system.ids import new_id
 
 Review = Callable[[Receipt], Awaitable[str | None]]
 """Shows a summary before it counts: the words to use, or `None` when it is rejected."""
@@ -42,23 +36,23 @@ _LEAST = 400
 class Cutter:
     """Cuts of one conversation. Not to be used by two tasks at once."""
 
-    def __init__(self, bus: Bus, decisions: Decisions, correction: Correction, review: Review | None = None) -> None:
+    def __init__(self, bus: Bus, decisions: OverlayLog, correction: Correction, review: Review | None = None) -> None:
         self.decisions = decisions
         self.assembler = Assembler()
-        self.outputs = Outputs()
+        self.outputs = PrunableOutputs()
         self._bus = bus
         self._correction = correction
         self._review = review
-        self._followed: Plan | None = None
-        self._made: tuple[Terms, Plan, int, Assembly] | None = None
+        self._followed: ContextPlan | None = None
+        self._made: tuple[RequestInputs, ContextPlan, int, Assembly] | None = None
         """The last assembly, and of what: one request looks at it several times."""
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> ContextPlan:
         """What counts now."""
         return self.decisions.plan
 
-    def assemble(self, terms: Terms) -> Assembly:
+    def assemble(self, terms: RequestInputs) -> Assembly:
         """The request as it would go out now."""
         key = (terms, self.plan, len(terms.messages))
         if self._made is not None and self._made[0] is terms and self._made[1] is self.plan and self._made[2] == key[2]:
@@ -71,11 +65,11 @@ class Cutter:
         self._made = (*key, made)
         return made
 
-    def expected(self, terms: Terms, tokens: int) -> int:
+    def expected(self, terms: RequestInputs, tokens: int) -> int:
         """Tokens as the provider would count them."""
         return self._correction.expected(terms.key, tokens)
 
-    async def cut(self, terms: Terms, kind: CutKind, order: Order) -> Receipt | None:
+    async def cut(self, terms: RequestInputs, kind: CutKind, order: CutRequest) -> Receipt | None:
         """Make a cut; `None` when an automatic one has nothing to do.
 
         Raises:
@@ -97,7 +91,7 @@ class Cutter:
 
     # Prune
 
-    async def _prune(self, terms: Terms, order: Order, steps: tuple[str, ...] = ()) -> Receipt | None:
+    async def _prune(self, terms: RequestInputs, order: CutRequest, steps: tuple[str, ...] = ()) -> Receipt | None:
         protect = 0 if order.forced else terms.limits.protect
         chosen = self.outputs.choose(protect, self.plan, spared=order.forced or not order.automatic)
         if not chosen:
@@ -113,9 +107,9 @@ class Cutter:
 
     # Drop
 
-    async def _drop(self, terms: Terms, order: Order) -> Receipt | None:
+    async def _drop(self, terms: RequestInputs, order: CutRequest) -> Receipt | None:
         tokens = self.assembler.history.tokens // 4
-        chosen = compact.oldest_pairs(self.assembler.history, self.plan, tokens)
+        chosen = cut_rules.oldest_pairs(self.assembler.history, self.plan, tokens)
         if not chosen:
             if order.automatic:
                 return None
@@ -126,17 +120,17 @@ class Cutter:
 
     # Clear
 
-    async def _clear(self, terms: Terms, order: Order) -> Receipt | None:
+    async def _clear(self, terms: RequestInputs, order: CutRequest) -> Receipt | None:
         log = self.assembler.history.log
-        return await self._clear_span(terms, order, compact.span(log, self.plan, 0))
+        return await self._clear_span(terms, order, cut_rules.span(log, self.plan, 0))
 
-    async def clear_by(self, terms: Terms, order: Order, cut: Span) -> Receipt | None:
+    async def clear_by(self, terms: RequestInputs, order: CutRequest, cut: CutSpan) -> Receipt | None:
         """Clear this span, carrying people's words: what the strategies `last N` and `budget N` do."""
-        words = compact.words(self.assembler.history.log, self.plan, cut.end, terms.limits.words)
+        words = cut_rules.words(self.assembler.history.log, self.plan, cut.end, terms.limits.words)
         return await self._clear_span(terms, order, cut, words)
 
     async def _clear_span(
-        self, terms: Terms, order: Order, cut: Span, words: dict[str, int] | None = None
+        self, terms: RequestInputs, order: CutRequest, cut: CutSpan, words: dict[str, int] | None = None
     ) -> Receipt | None:
         log = self.assembler.history.log
         if cut.end <= cut.start:
@@ -153,11 +147,11 @@ class Cutter:
 
     # Compact
 
-    async def _compact(self, terms: Terms, order: Order) -> Receipt | None:
+    async def _compact(self, terms: RequestInputs, order: CutRequest) -> Receipt | None:
         began = time.monotonic()
         log = self.assembler.history.log
         recent = terms.limits.recent if order.automatic and not order.forced else 0
-        cut = compact.span(log, self.plan, recent)
+        cut = cut_rules.span(log, self.plan, recent)
         replaced = self._tokens_of(cut)
         if cut.end <= cut.start or replaced < _LEAST:
             if order.automatic:
@@ -166,15 +160,17 @@ class Cutter:
         self._check_pins(terms)
         assembly = self.assemble(terms)
         tokens = self.expected(terms, assembly.tokens)
-        drafted = await draft(self._bus, terms, order, finished(assembly.request, log), tokens, replaced)
+        drafted = await draft_summary(
+            self._bus, terms, order, finished_summary(assembly.request, log), tokens, replaced
+        )
         if not drafted.summary:  # no model wrote one
             if order.automatic and not order.forced and not order.dry:
                 pruned = await self._prune_instead(terms, order, drafted)
                 if pruned is not None:
                     return pruned
-            text = extract(compact.covered(log, cut), min(terms.limits.summary, replaced // 2))
+            text = extract(cut_rules.covered(log, cut), min(terms.limits.summary, replaced // 2))
             step = "The summary was put together without a model." if drafted.steps else ""
-            drafted = Drafted(text, drafted.usage, (*drafted.steps, *([step] if step else [])))
+            drafted = DraftedSummary(text, drafted.usage, (*drafted.steps, *([step] if step else [])))
         receipt = msgspec.structs.replace(
             self._blank(terms, "compact", order, drafted.steps),
             summary=drafted.summary,
@@ -188,7 +184,7 @@ class Cutter:
             by=order.by,
             upto=cut.upto(log),
             summary=drafted.summary,
-            words=compact.words(log, self.plan, cut.end, terms.limits.words),
+            words=cut_rules.words(log, self.plan, cut.end, terms.limits.words),
             tasks=self._open_tasks(),
             files=touched_files(log.entries[: cut.end]),
             receipt=receipt,
@@ -203,7 +199,7 @@ class Cutter:
             )
         return await self._make(terms, order, overlay)
 
-    async def _prune_instead(self, terms: Terms, order: Order, drafted: Drafted) -> Receipt | None:
+    async def _prune_instead(self, terms: RequestInputs, order: CutRequest, drafted: DraftedSummary) -> Receipt | None:
         """Prune everything prunable, where that alone brings the request under the trigger."""
         plan = self.plan
         freed = sum(self.outputs.choose(0, plan).values())
@@ -214,16 +210,16 @@ class Cutter:
 
     # What they share
 
-    def _tokens_of(self, cut: Span) -> int:
+    def _tokens_of(self, cut: CutSpan) -> int:
         log = self.assembler.history.log
-        covered = {entry.message.id for entry in compact.covered(log, cut)}
+        covered = {entry.message.id for entry in cut_rules.covered(log, cut)}
         return sum(b.tokens for b in self.assembler.history.blocks if b.message in covered or b.kind == "summary")
 
     def _open_tasks(self) -> tuple[Task, ...]:
         return tuple(task for task in self.plan.tasks if task.state != "dropped")
 
-    def _check_pins(self, terms: Terms) -> None:
-        tokens = self.expected(terms, compact.pinned_tokens(self.assembler.history.log, self.plan))
+    def _check_pins(self, terms: RequestInputs) -> None:
+        tokens = self.expected(terms, cut_rules.pinned_tokens(self.assembler.history.log, self.plan))
         if tokens > terms.limits.pins:
             raise ContextError(
                 "full",
@@ -232,7 +228,7 @@ class Cutter:
                 "Unpin one (`unpin`), or switch to a model with a larger window (`model list`).",
             )
 
-    def _blank(self, terms: Terms, kind: CutKind, order: Order, steps: tuple[str, ...] = ()) -> Receipt:
+    def _blank(self, terms: RequestInputs, kind: CutKind, order: CutRequest, steps: tuple[str, ...] = ()) -> Receipt:
         return Receipt(
             kind=kind,
             agent=terms.agent,
@@ -245,7 +241,7 @@ class Cutter:
             steps=steps,
         )
 
-    def _receipt_of(self, terms: Terms, overlay: Cut, after_plan: Plan) -> Receipt:
+    def _receipt_of(self, terms: RequestInputs, overlay: Cut, after_plan: ContextPlan) -> Receipt:
         history = self.assembler.history
         before = list(history.blocks)
         tokens = self.assembler.assemble(terms.messages, self.plan, terms.inputs).tokens
@@ -267,7 +263,7 @@ class Cutter:
             terms.capabilities,
         )
 
-    async def _make(self, terms: Terms, order: Order, overlay: Cut) -> Receipt | None:
+    async def _make(self, terms: RequestInputs, order: CutRequest, overlay: Cut) -> Receipt | None:
         receipt = self._receipt_of(terms, overlay, self.decisions.with_one_more(overlay))
         if receipt.tokens_after >= receipt.tokens_before:
             if order.automatic:

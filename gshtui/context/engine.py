@@ -1,8 +1,6 @@
-"""The context engine of one agent: before each request prune, compact if it is over the trigger, assemble, store, tell.
+"""The context engine of one agent: before each request prune, compact if it is over the trigger, assemble, store.
 
-Owns what is known of the agent's conversation between requests; refuses a request that cannot fit, with one sentence
-that says what fills it. Used by the agent's turns; cuts that are asked for wait for the next request, or are made at
-once while the agent rests.
+Owns the order of these and the deduplication of texts that go along with a prompt; refuses two at once.
 """
 
 from __future__ import annotations
@@ -13,31 +11,44 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gshtui.bus.bus import Bus
-from gshtui.bus.context import CutKind, Receipt
+from gshtui.bus.context_data import CutKind, Receipt
 from gshtui.bus.events.agent import ContextAssembled
 from gshtui.bus.events.context import CutFailed
 from gshtui.bus.events.hub import Noticed
 from gshtui.bus.messages import Message, Usage
 from gshtui.context.assembly import Assembly, Inputs
 from gshtui.context.blocks import Passage
+from gshtui.context.conversation_log import ConversationLog
 from gshtui.context.cutter import Cutter, Review
-from gshtui.context.decisions import Decisions
-from gshtui.context.filing import Filing
-from gshtui.context.fit import refusal, with_room
 from gshtui.context.limits import ContextSettings, Limits, capture_bytes, limits
-from gshtui.context.news import fitted, is_news
-from gshtui.context.offered import Offer, worded
-from gshtui.context.order import Order
-from gshtui.context.overlays import Told
-from gshtui.context.plan import Plan
-from gshtui.context.ports import Contribute, Contribution, Shelf
-from gshtui.context.restored import restored_outputs
-from gshtui.context.shrink import Pace, Shrinker
-from gshtui.context.terms import Terms
+from gshtui.context.overlays import ContextPlan, OverlayLog, Told
+from gshtui.context.ports import ContextStore, Contribute, Contribution, SideText
+from gshtui.context.request_record import RequestRecorder, restored_outputs
+from gshtui.context.requests import CutRequest, RequestInputs
 from gshtui.context.tokens import Correction
+from gshtui.context.tool_budget import ToolOffer, worded
 from gshtui.context.views import ContextError
+from gshtui.context.window_fit import CutPace, Shrinker, refusal, with_room
 from gshtui.providers.port import Provider, ToolSpec
 from gshtui.store.errors import StoreError
+from gshtui.text.truncation import shorten
+
+
+def fitted(along: SideText, limit: int) -> SideText:
+    """The text, shortened to a number of bytes where a small window has no room for all of it."""
+    text = shorten(along.text, limit)
+    return along if text == along.text else replace(along, text=text)
+
+
+def is_news(along: SideText, plan: ContextPlan, log: ConversationLog) -> bool:
+    """Whether to tell it with the newest prompt."""
+    newest = next((t for told in reversed(plan.told.values()) for t in told if t.source == along.source), None)
+    if newest is None or along.once:
+        return newest is None
+    base = log.place(plan.base.upto) if plan.base is not None else None
+    place = log.place(newest.message)
+    return newest.text != along.text or (base is not None and place is not None and place <= base)
+
 
 _ALONG = 8
 """A text that goes along with a prompt takes at most this part of a request: an eighth."""
@@ -46,7 +57,7 @@ _OVERFLOWS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class ContextDraft:
     """What the loop knows of the request that it is about to make."""
 
     provider: Provider
@@ -78,7 +89,7 @@ class ContextEngine:
         self,
         bus: Bus,
         agent: str,
-        shelf: Shelf,
+        shelf: ContextStore,
         settings: ContextSettings,
         contribute: Sequence[Contribute] = (),
         review: Review | None = None,
@@ -93,14 +104,14 @@ class ContextEngine:
         self._contribute = tuple(contribute)
         self._review = review
         self._lock = asyncio.Lock()
-        self._wishes: deque[tuple[CutKind, Order]] = deque()
+        self._wishes: deque[tuple[CutKind, CutRequest]] = deque()
         self._windows: dict[str, int] = {}
         """Model → the window that its provider has shown to have, where that is smaller than it says."""
-        self._pace = Pace()
+        self._pace = CutPace()
         self._passages: tuple[Passage, ...] = ()
-        self._restored: tuple[Plan, Mapping[str, str]] | None = None
-        self._offer = Offer()
-        self._filing = Filing(shelf)
+        self._restored: tuple[ContextPlan, Mapping[str, str]] | None = None
+        self._offer = ToolOffer()
+        self._filing = RequestRecorder(shelf)
         self._cutter: Cutter | None = None
 
     def converse(self, session: str) -> None:
@@ -114,14 +125,14 @@ class ContextEngine:
             await self.cutter.decisions.refresh()
             return
         session = self.session
-        decisions = Decisions(self._shelf, session)
+        decisions = OverlayLog(self._shelf, session)
         await decisions.refresh()
         self.correction = Correction()
         for past in await self._shelf.iterations(session, agent=self.agent, limit=20):
             if past.usage is not None:
                 self.correction.note(f"{past.provider}/{past.model}", past.tokens, past.usage)
         self._cutter = Cutter(self._bus, decisions, self.correction, self._review)
-        self._pace, self._filing, self._restored = Pace(), Filing(self._shelf), None
+        self._pace, self._filing, self._restored = CutPace(), RequestRecorder(self._shelf), None
         self._passages = ()
 
     @property
@@ -130,12 +141,12 @@ class ContextEngine:
         assert self._cutter is not None, "no conversation is open"
         return self._cutter
 
-    def output_bytes(self, draft: Draft) -> int:
+    def output_bytes(self, draft: ContextDraft) -> int:
         """Bytes of one tool's output to keep at capture; 0: all."""
         settings = self.settings if self._cutter is None else self.settings.tuned(self._cutter.plan.tuned)
         return capture_bytes(draft.provider.capabilities(draft.model).window, settings.output_bytes)
 
-    async def prepare(self, messages: Sequence[Message], draft: Draft) -> Prepared:
+    async def prepare(self, messages: Sequence[Message], draft: ContextDraft) -> Prepared:
         """Everything that comes before a request; when it returns, what is sent is stored and told.
 
         Raises:
@@ -194,7 +205,7 @@ class ContextEngine:
         self._bus.publish(Noticed(level="warning", text=text, about=self.agent))
         return True
 
-    def wish(self, kind: CutKind, order: Order) -> None:
+    def wish(self, kind: CutKind, order: CutRequest) -> None:
         """Make a cut before the next request, or at the next `grant`."""
         self._wishes.append((kind, order))
 
@@ -211,7 +222,7 @@ class ContextEngine:
                 CutFailed(agent=self.agent, session=self.session, kind=kind, why=why, hint=hint, request=order.request)
             )
 
-    async def grant(self, messages: Sequence[Message], draft: Draft) -> None:
+    async def grant(self, messages: Sequence[Message], draft: ContextDraft) -> None:
         """Make the cuts that were asked for, now. What fails is told as `CutFailed`."""
         async with self._lock:
             try:
@@ -221,7 +232,7 @@ class ContextEngine:
             except StoreError as error:
                 self.forget(error.message, error.hint)
 
-    async def cut(self, messages: Sequence[Message], draft: Draft, kind: CutKind, order: Order) -> Receipt:
+    async def cut(self, messages: Sequence[Message], draft: ContextDraft, kind: CutKind, order: CutRequest) -> Receipt:
         """Make one cut now, or tell what it would do (`order.dry`). Raises `ContextError` and `StoreError`."""
         async with self._lock:
             await self._ready()
@@ -232,22 +243,22 @@ class ContextEngine:
             self._pace.cuts.append(receipt.id)
         return receipt
 
-    async def terms(self, messages: Sequence[Message], draft: Draft) -> Terms:
+    async def terms(self, messages: Sequence[Message], draft: ContextDraft) -> RequestInputs:
         """The terms of the next request as they are now; waits for no cut in progress. Raises `StoreError`."""
         if self._cutter is None:
             async with self._lock:
                 await self._ready()
         return await self._terms(messages, draft)
 
-    async def _grant(self, terms: Terms, shrinker: Shrinker) -> None:
+    async def _grant(self, terms: RequestInputs, shrinker: Shrinker) -> None:
         while self._wishes:
             kind, order = self._wishes.popleft()
             await shrinker.attempt(terms, kind, order)
 
-    async def _begin(self, messages: Sequence[Message], draft: Draft) -> None:
+    async def _begin(self, messages: Sequence[Message], draft: ContextDraft) -> None:
         """The first look at a turn: what others contribute, and the texts that go along with its prompt."""
         contributed = await self._contributions(not any(m.role == "assistant" for m in messages))
-        self._pace = Pace(draft.turn, cuts=self._pace.cuts)
+        self._pace = CutPace(draft.turn, cuts=self._pace.cuts)
         self._passages = tuple(p for c in contributed for p in c.passages)
         prompt = next((m for m in reversed(messages) if m.role == "user"), None)
         if prompt is None:
@@ -263,7 +274,7 @@ class ContextEngine:
     async def _contributions(self, fresh: bool) -> list[Contribution]:
         return [await contribute(fresh) for contribute in self._contribute]
 
-    async def _terms(self, messages: Sequence[Message], draft: Draft) -> Terms:
+    async def _terms(self, messages: Sequence[Message], draft: ContextDraft) -> RequestInputs:
         passages, plan = self._passages, self.cutter.plan
         if not passages:
             passages = self._passages = tuple(p for c in await self._contributions(False) for p in c.passages)
@@ -278,11 +289,11 @@ class ContextEngine:
         withheld = self._offer.withheld
         passages = tuple(fit for p in passages if (fit := worded(p, withheld)) is not None)
         inputs = Inputs(draft.model, passages, tools, draft.turn, draft.max_output, self._restored[1])
-        return Terms(
+        return RequestInputs(
             self.agent, self.session, draft.provider, draft.model, model, settings, bounds, messages, inputs
         )  # fmt: skip
 
-    def _tools(self, draft: Draft, bounds: Limits) -> tuple[ToolSpec, ...]:
+    def _tools(self, draft: ContextDraft, bounds: Limits) -> tuple[ToolSpec, ...]:
         tools = self._offer.of(draft.tools, bounds.hard)
         if word := self._offer.word(draft.model, bounds.window, draft.tools):
             self._bus.publish(Noticed(level="warning", text=word, about=self.agent))

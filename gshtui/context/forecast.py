@@ -1,17 +1,88 @@
-"""In how many turns the next compaction comes, if the conversation goes on as it did. Pure.
+"""What is to come: the next compaction, the next request with something changed, and what repeated sending costs.
 
-Growth is what each request added to the one before it. Where a cut lies between two requests nothing is known of the
-growth, so that step is left out, as is another model, which counts otherwise. Called by `service`.
+Owns these three estimates. Pure.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from itertools import pairwise
+from typing import Literal
 
-from gshtui.bus.context import Iteration
-from gshtui.context.views import Forecast
+from gshtui.bus.context_data import Block, Iteration
+from gshtui.bus.messages import Usage
+from gshtui.context.views import Carry, ContextError, ContextView, Forecast, WhatIf
+from gshtui.providers.port import Capabilities
+
+CarryBy = Literal["source", "file", "tool", "section", "agent"]
+"""What is counted as one: what a block comes from, the file in it, its tool, its section, or who wrote it."""
+
+
+@dataclass(slots=True)
+class _CarrySum:
+    tokens: int = 0
+    times: int = 0
+    paid: int = 0
+    cost: float | None = 0.0
+
+
+def carry_costs(
+    sent: Iterable[tuple[Iteration, Sequence[Block]]],
+    price: Callable[[Iteration], float | None],
+    by: CarryBy = "source",
+) -> list[Carry]:
+    """What each thing has cost so far, the dearest first.
+
+    Args:
+        sent: requests with their blocks, oldest first.
+        price: US dollars for what the request put in (not for its answer); `None` where it is not known.
+        by: what counts as one thing; blocks that have none (no file, no tool) are left out.
+
+    Returns:
+        `tokens` is its size when it was sent last, `times` the requests that had it, `cost` is `None` when the price of
+        one of them is not known.
+    """
+    sums: dict[str, _CarrySum] = {}
+    for iteration, blocks in sent:
+        sizes: dict[str, int] = {}
+        whole = 0
+        for block in blocks:
+            whole += block.tokens
+            if name := name_of(block, by):
+                sizes[name] = sizes.get(name, 0) + block.tokens
+        spent = price(iteration)
+        for name, tokens in sizes.items():
+            found = sums.setdefault(name, _CarrySum())
+            found.tokens = tokens
+            found.times += 1
+            found.paid += tokens
+            if found.cost is not None:
+                found.cost = None if spent is None else found.cost + (spent * tokens / whole if whole else 0.0)
+    told = [Carry(name, found.tokens, found.times, found.paid, found.cost) for name, found in sums.items()]
+    return sorted(told, key=lambda carry: (-carry.tokens_paid, carry.source))
+
+
+def name_of(block: Block, by: CarryBy) -> str:
+    """What a block is counted under; empty: under nothing."""
+    match by:
+        case "file":
+            return block.path
+        case "tool":
+            if block.kind == "tool":
+                return block.id.removeprefix("tool/")
+            return block.source.split(" ", 1)[0] if block.kind in ("tool_call", "tool_result") else ""
+        case "section":
+            return block.section
+        case "agent":
+            if block.role == "user" and block.kind in ("text", "image", "document"):
+                return block.source.split(" ", 1)[0]
+            return {"assistant": "its own words", "tool": "tools"}.get(block.role, block.section)
+        case _:
+            return block.source
+
 
 TURNS = 12
 """Turns that are looked at: the newest."""
@@ -55,3 +126,102 @@ def _comparable(before: Iteration, now: Iteration) -> bool:
     """Whether the difference of the two is growth alone."""
     same = (before.session, before.provider, before.model) == (now.session, now.provider, now.model)
     return same and not now.cuts and now.tokens >= before.tokens
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIfTarget:
+    """The model that is thought of, and how it is used. `trigger`: tokens at which a compaction starts; 0: none."""
+
+    model: str
+    provider: str
+    capabilities: Capabilities
+    trigger: int = 0
+    prunable: int = 0
+    """Tokens that pruning would free."""
+
+
+def suppose(view: ContextView, target: WhatIfTarget, without: Sequence[str] = ()) -> WhatIf:
+    """What the next request would be.
+
+    Args:
+        view: the next request as it stands.
+        target: the model that it would go to; may be the same one.
+        without: what is left out: a section, a tool or a pattern of tools (`git_*`), a file, or a block's id.
+
+    Raises:
+        ContextError: `unknown`: nothing of that name is sent.
+    """
+    kept = list(view.blocks)
+    for name in without:
+        fewer = [block for block in kept if not names(block, name)]
+        if len(fewer) == len(kept):
+            hint = "A section, a tool (`git_*` for several), a file or a block's id."
+            raise ContextError("unknown", f"Nothing that is sent is called {name!r}.", hint)
+        kept = fewer
+    left_out = sum(block.tokens for block in view.blocks) - sum(block.tokens for block in kept)
+    tokens = max(0, (view.expected or view.tokens) - left_out)
+    able = target.capabilities
+    same = (target.model, target.provider) == (view.model, view.provider)
+    steady = _steady(tokens, able)
+    return WhatIf(
+        tokens=tokens,
+        window=able.window,
+        price=able.cost(Usage(input=tokens)),
+        fits=tokens < able.window,
+        cuts=_cuts(tokens, target),
+        warm=steady,
+        notes=(*_cache(view, kept, able, same=same), *_abilities(kept, able)),
+    )
+
+
+def names(block: Block, name: str) -> bool:
+    """Whether this name means this block."""
+    tool = block.id.removeprefix("tool/") if block.kind == "tool" else ""
+    exact = (block.id, block.section, block.source, block.path)
+    return name in exact or bool(tool and fnmatchcase(tool, name))
+
+
+def _steady(tokens: int, able: Capabilities) -> float | None:
+    """The price once the provider has all but the newest of it in its cache."""
+    return able.cost(Usage(cache_read=tokens)) if able.caching else able.cost(Usage(input=tokens))
+
+
+def _cuts(tokens: int, target: WhatIfTarget) -> tuple[str, ...]:
+    said: list[str] = []
+    if target.trigger and tokens >= target.trigger:
+        left = tokens - target.prunable
+        if target.prunable:
+            said.append(f"Pruning would free about {target.prunable:,} tokens.")
+        if left >= target.trigger:
+            said.append(f"A compaction would start: {left:,} tokens are over its trigger of {target.trigger:,}.")
+    if tokens >= target.capabilities.window:
+        said.append(f"As it stands it would be refused: {target.model} takes {target.capabilities.window:,} tokens.")
+    return tuple(said)
+
+
+def _cache(view: ContextView, kept: Sequence[Block], able: Capabilities, *, same: bool) -> tuple[str, ...]:
+    if not able.caching:
+        return ("Its prompt is not cached: every request pays for all of it.",) if able.known else ()
+    if not same:
+        return ("Nothing of it is in that model's cache: the first request pays for all of it.",)
+    for place, block in enumerate(kept):
+        if block.id != view.blocks[place].id:
+            lost = sum(later.tokens for later in kept[place:])
+            return (
+                f"The cache holds up to {view.blocks[place].source}: {lost:,} tokens behind it are paid again once.",
+            )
+    return ()
+
+
+def _abilities(kept: Sequence[Block], able: Capabilities) -> tuple[str, ...]:
+    kinds = {block.kind for block in kept}
+    said: list[str] = []
+    if "tool" in kinds and not able.tools:
+        said.append("That model takes no tools.")
+    if "image" in kinds and not able.images:
+        said.append("That model takes no images; they would be left out.")
+    if "document" in kinds and not able.documents:
+        said.append("That model takes no documents; they would be left out.")
+    if not able.known:
+        said.append("That model is not in the catalog: window and abilities are guesses.")
+    return tuple(said)

@@ -1,24 +1,141 @@
-"""The history and the input as they are sent: the log under its plan. Pure, at the cost of what changed.
+"""The history and the input as they are sent: the log under its plan, and what replaces the part before a compaction.
 
-Owns the rendering of pruned, dropped, restored and carried blocks; refuses to decide what is cut. A growing log under
-the same plan adds only its new messages; another plan renders the log again behind its base. Called by `assembly`.
+Owns the summary's place, people's own words, pins, tasks and files that are carried past a cut. Pure, at the cost of
+what changed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import msgspec
 
-from gshtui.bus.context import Block, Change
+from gshtui.bus.context_data import Block, Change, Task
 from gshtui.bus.messages import Block as Part
-from gshtui.bus.messages import Message, Text, Thinking, ToolCall, ToolResult
+from gshtui.bus.messages import Document, Image, Message, Text, Thinking, ToolCall, ToolResult
 from gshtui.context.blocks import hash_of, text_of
-from gshtui.context.carried import Sent, carried
-from gshtui.context.log import Entry, Log
-from gshtui.context.offered import without_search, without_way_back
-from gshtui.context.plan import Plan
-from gshtui.context.tokens import MESSAGE_TOKENS, block_tokens
+from gshtui.context.conversation_log import ConversationLog, LogEntry
+from gshtui.context.overlays import Base, Compacted, ContextPlan
+from gshtui.context.tokens import MESSAGE_TOKENS, block_tokens, text_tokens
+from gshtui.context.tool_budget import without_search, without_way_back
+from gshtui.text.truncation import shorten
+
+SUMMARY_HEAD = "[Context compacted - previous conversation summary]"
+CLEARED_HEAD = "[What was said before this point is left out; it stays on record.]"
+_MARKS = {"open": " ", "active": ">", "done": "x", "dropped": "-"}
+
+
+@dataclass(frozen=True, slots=True)
+class CarriedBlock:
+    """One message as it is sent, with its blocks and the parts that they stand for."""
+
+    message: Message
+    blocks: tuple[Block, ...]
+
+    @property
+    def tokens(self) -> int:
+        return sum(block.tokens for block in self.blocks)
+
+
+def tasks_text(tasks: Iterable[Task]) -> str:
+    """A list of things to do, as a model reads it."""
+    return "[Tasks]\n" + "\n".join(f"- [{_MARKS[task.state]}] {task.text}" for task in tasks)
+
+
+def carried(
+    log: ConversationLog, plan: ContextPlan, base: Base, before: int, outputs: Mapping[str, str]
+) -> CarriedBlock:
+    """The message that stands for the first `before` entries of the log.
+
+    Args:
+        outputs: whole texts of shortened outputs, by their key in the store.
+    """
+    parts: list[Part] = []
+    blocks: list[Block] = []
+
+    def put(part: Part, block: Block) -> None:
+        parts.append(part)
+        blocks.append(block)
+
+    summary = plan.summary(base.id)
+    head = f"{SUMMARY_HEAD}\n\n{summary}" if isinstance(base, Compacted) else CLEARED_HEAD
+    head_change = Change("summarised", base.id, base.receipt.tokens_before, text_tokens(head))
+    put(Text(head), _own(base, "summary", "summary", "summary" if summary else "cleared", head, (head_change,)))
+    if base.words:
+        for block, limit in base.words.items():
+            if block not in plan.pinned and (found := log.block(block)) is not None:
+                put(*_words(base, *found, limit))
+    extra = [*plan.pinned, *(block for block in plan.restored if block not in plan.pinned)]
+    for block in extra:
+        found = log.block(block)
+        place = log.place(found[0].message.id) if found is not None else None
+        if found is not None and place is not None and place < before:
+            put(*_whole(base, *found, outputs, pinned=block in plan.pinned))
+    if base.tasks:
+        text = tasks_text(base.tasks)
+        put(Text(text), _own(base, "tasks", "carried", "tasks", text))
+    if isinstance(base, Compacted) and base.files:
+        text = "[Files touched so far]\n" + "\n".join(f"- {file}" for file in base.files)
+        put(Text(text), _own(base, "files", "carried", "touched files", text))
+    return CarriedBlock(Message(f"{base.id}-carried", "user", tuple(parts), base.at), tuple(blocks))
+
+
+def _own(base: Base, name: str, kind: str, source: str, text: str, changes: tuple[Change, ...] = ()) -> Block:
+    return Block(
+        id=f"{base.id}/{name}",
+        section="history",
+        kind="summary" if kind == "summary" else "carried",
+        source=source,
+        tokens=text_tokens(text) + (MESSAGE_TOKENS if name == "summary" else 0),
+        hash=hash_of(text),
+        at=base.at,
+        message=f"{base.id}-carried",
+        changes=changes,
+        role="user",
+    )
+
+
+def _words(base: Base, entry: LogEntry, number: int, limit: int) -> tuple[Part, Block]:
+    part, block = entry.message.blocks[number], entry.blocks[number]
+    said = text_of(part)
+    kept = shorten(said, limit) if limit else said
+    who = "The person" if block.source == "you" else block.source
+    sent = Text(f"[{who} said, word for word{', shortened' if kept != said else ''}]\n{kept}")
+    change = Change("shortened" if kept != said else "carried", base.id, block.tokens, block_tokens(sent))
+    return sent, _changed_files(block, sent, change, "carried")
+
+
+def _whole(base: Base, entry: LogEntry, number: int, outputs: Mapping[str, str], *, pinned: bool) -> tuple[Part, Block]:
+    part, block = entry.message.blocks[number], entry.blocks[number]
+    if isinstance(part, Image | Document):
+        sent: Part = part
+    else:
+        full = outputs.get(part.output, "") if isinstance(part, ToolResult) and not pinned else ""
+        sent = Text(f"[{'pinned' if pinned else 'restored'}: {block.source}]\n{full or text_of(part)}")
+    change = Change("carried" if pinned else "restored", base.id, block.tokens, block_tokens(sent))
+    return sent, _changed_files(block, sent, change, "carried", pinned=pinned)
+
+
+def _changed_files(block: Block, sent: Part, change: Change, kind: str, *, pinned: bool = False) -> Block:
+    return Block(
+        id=block.id,
+        section="history",
+        kind=block.kind if kind != "carried" or isinstance(sent, Image | Document) else "carried",
+        source=block.source,
+        tokens=block_tokens(sent),
+        hash=hash_of(text_of(sent)),
+        at=block.at,
+        message=block.message,
+        call=block.call,
+        turn=block.turn,
+        iteration=block.iteration,
+        path=block.path,
+        changes=(*block.changes, change),
+        pinned=pinned,
+        role="user",
+    )
+
 
 _NONE = 1 << 62
 _SPOKEN = frozenset({"output", "search_context"})
@@ -30,11 +147,11 @@ def placeholder(tokens: int) -> str:
     return f"[output pruned, was ~{tokens} tokens]"
 
 
-class History:
+class SentHistory:
     """See the module's text. One for each conversation."""
 
     def __init__(self) -> None:
-        self.log = Log()
+        self.log = ConversationLog()
         self.messages: list[Message] = []
         self.blocks: list[Block] = []
         self.parts: list[Part] = []
@@ -45,7 +162,7 @@ class History:
         """The first of `blocks` that was not there, or was another one, before the last `render`."""
         self.unfiled = 0
         """The first of `blocks` that is new or another one since whoever files them set this to their number."""
-        self._plan: Plan | None = None
+        self._plan: ContextPlan | None = None
         self._outputs: Mapping[str, str] = {}
         self._turn = ""
         self._tools = frozenset[str]()
@@ -57,7 +174,7 @@ class History:
         """(messages, blocks) before each entry from `_first` on."""
 
     def render(
-        self, log: Sequence[Message], plan: Plan, outputs: Mapping[str, str], turn: str, tools: frozenset[str]
+        self, log: Sequence[Message], plan: ContextPlan, outputs: Mapping[str, str], turn: str, tools: frozenset[str]
     ) -> None:
         """Bring messages and blocks up to date.
 
@@ -82,7 +199,7 @@ class History:
         for entry in self.log.entries[self._first + len(self._counts) :]:
             self._put(entry, plan)
 
-    def _start(self, plan: Plan) -> None:
+    def _start(self, plan: ContextPlan) -> None:
         for rows in (self.messages, self.blocks, self.parts, self._counts):
             rows.clear()
         self.tokens = self.input_tokens = self.fresh = 0
@@ -111,7 +228,7 @@ class History:
         del self.messages[messages:], self.blocks[blocks:], self.parts[blocks:], self._counts[at:]
         self.fresh = blocks
 
-    def _put(self, entry: Entry, plan: Plan) -> None:
+    def _put(self, entry: LogEntry, plan: ContextPlan) -> None:
         self._counts.append((len(self.messages), len(self.blocks)))
         if self._turn and entry.message.turn == self._turn:
             self._input_from = min(self._input_from, self._first + len(self._counts) - 1)
@@ -136,13 +253,13 @@ class History:
             self.input_tokens += block.tokens if block.section == "input" else 0
 
 
-def _under(entry: Entry, plan: Plan, outputs: Mapping[str, str]) -> Sent | None:
+def _under(entry: LogEntry, plan: ContextPlan, outputs: Mapping[str, str]) -> CarriedBlock | None:
     """An entry as the plan has it; `None` when nothing of it is sent."""
     message = entry.message
     touched = any(b.id in plan.pinned or b.id in plan.pruned or b.id in plan.restored for b in entry.blocks)
     dropped = plan.dropped.get(message.id.removesuffix("-results")) if plan.dropped else None
     if not touched and not dropped:
-        return Sent(message, entry.blocks)
+        return CarriedBlock(message, entry.blocks)
     if dropped and message.role == "tool":
         return None
     parts: list[Part] = []
@@ -156,10 +273,10 @@ def _under(entry: Entry, plan: Plan, outputs: Mapping[str, str]) -> Sent | None:
     if not parts:
         return None
     blocks = _counted(blocks, parts)
-    return Sent(msgspec.structs.replace(message, blocks=tuple(parts)), tuple(blocks))
+    return CarriedBlock(msgspec.structs.replace(message, blocks=tuple(parts)), tuple(blocks))
 
 
-def _changed(part: Part, block: Block, plan: Plan, outputs: Mapping[str, str]) -> tuple[Part, Block]:
+def _changed(part: Part, block: Block, plan: ContextPlan, outputs: Mapping[str, str]) -> tuple[Part, Block]:
     pinned = block.id in plan.pinned
     changes = block.changes
     if isinstance(part, ToolResult):
@@ -179,7 +296,7 @@ def _changed(part: Part, block: Block, plan: Plan, outputs: Mapping[str, str]) -
     )
 
 
-def _without_way_back(sent: Sent) -> Sent:
+def _without_way_back(sent: CarriedBlock) -> CarriedBlock:
     """Results whose markers do not name a tool that is not there."""
     parts = tuple(without_way_back(part) if isinstance(part, ToolResult) else part for part in sent.message.blocks)
     if all(new is old for new, old in zip(parts, sent.message.blocks, strict=True)):
@@ -188,7 +305,7 @@ def _without_way_back(sent: Sent) -> Sent:
         block if new is old else msgspec.structs.replace(block, hash=hash_of(text_of(new)))
         for block, new, old in zip(sent.blocks, parts, sent.message.blocks, strict=True)
     ]
-    return Sent(msgspec.structs.replace(sent.message, blocks=parts), tuple(_counted(blocks, list(parts))))
+    return CarriedBlock(msgspec.structs.replace(sent.message, blocks=parts), tuple(_counted(blocks, list(parts))))
 
 
 def _counted(blocks: list[Block], parts: list[Part]) -> list[Block]:
@@ -199,7 +316,7 @@ def _counted(blocks: list[Block], parts: list[Part]) -> list[Block]:
     ]
 
 
-def _along(entry: Entry, plan: Plan, *, search: bool) -> Sent | None:
+def _along(entry: LogEntry, plan: ContextPlan, *, search: bool) -> CarriedBlock | None:
     """The texts that go along with a person's message, as a message of their own before it."""
     message = entry.message
     told = plan.told.get(message.id)
@@ -224,4 +341,4 @@ def _along(entry: Entry, plan: Plan, *, search: bool) -> Sent | None:
         for words, text in zip(told, texts, strict=True)
     ]
     sent = Message(id, "user", parts, message.at, turn=message.turn)
-    return Sent(sent, tuple(_counted(blocks, list(parts))))
+    return CarriedBlock(sent, tuple(_counted(blocks, list(parts))))

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from gshtui.bus.context import Block, Iteration
+from gshtui.bus.context_data import Block, Iteration
 from gshtui.bus.messages import Usage
 from gshtui.context.blocks import Passage
 from gshtui.store.errors import StoreError
@@ -22,7 +22,7 @@ class RecordError(Exception):
     """The record could not keep or give it; the text is one clear sentence."""
 
 
-class Shelf(Protocol):
+class ContextStore(Protocol):
     """Where a conversation's context is kept. Every call returns when the data is safe. Raises `StoreError`."""
 
     async def add_overlay(self, session: str, overlay_id: str, kind: str, at: float, data: str) -> int: ...
@@ -41,7 +41,7 @@ class Shelf(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Along:
+class SideText:
     """A text that goes along with a person's message: told again only when it is another one."""
 
     source: str
@@ -57,7 +57,7 @@ class Contribution:
     """What one source has for the next turn."""
 
     passages: tuple[Passage, ...] = ()
-    along: tuple[Along, ...] = ()
+    along: tuple[SideText, ...] = ()
 
 
 Contribute = Callable[[bool], Awaitable[Contribution]]
@@ -73,7 +73,7 @@ class _Kept:
     )
 
 
-class MemoryShelf:
+class MemoryContextStore:
     """The shelf of conversations without a store; it keeps the last `limit` iterations of each."""
 
     def __init__(self, limit: int = 500) -> None:

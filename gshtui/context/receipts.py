@@ -1,18 +1,19 @@
-"""Receipts: what a cut does to each block, told from the blocks before and after it. Pure.
+"""Receipts: what a cut does to each block, derived from the blocks before and after it, and one receipt by its id.
 
-Owns the comparison and the reasons; refuses to trust the cut's own word. Called by the engine and for previews.
+Owns the fate of each block and its price; refuses to write anything.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
-from gshtui.bus.context import Block, CutKind, Fate, Item, Receipt
+from gshtui.bus.context_data import Block, CutKind, Fate, Item, Receipt
 from gshtui.bus.messages import Message, ToolResult
-from gshtui.context.plan import Plan
-from gshtui.context.prune import SMALL
+from gshtui.context.cut_rules import SMALL
+from gshtui.context.overlays import ContextPlan, OverlayLog
+from gshtui.context.ports import ContextStore
 from gshtui.context.tokens import text_tokens
 from gshtui.providers.port import Capabilities, estimate
 
@@ -59,7 +60,7 @@ def priced(receipt: Receipt, model: Capabilities) -> Receipt:
     )
 
 
-def receipts_of(agent: str, session: str, messages: Sequence[Message], plan: Plan) -> list[Receipt]:
+def receipts_of(agent: str, session: str, messages: Sequence[Message], plan: ContextPlan) -> list[Receipt]:
     """Every cut of a conversation, oldest first: those that were decided, and the truncations that the log shows."""
     found: list[Receipt] = []
     for id, cut in plan.cuts.items():
@@ -84,3 +85,24 @@ def _truncation(agent: str, session: str, message: Message, number: int, part: T
         kind="truncate", agent=agent, session=session, id=block, at=message.at, by="capture", turn=message.turn,
         why=f"{part.name} printed {part.bytes:,} bytes.", tokens_before=before, tokens_after=after, items=(item,),
     )  # fmt: skip
+
+
+async def found_receipt(
+    shelf: ContextStore, load: Callable[[str], Awaitable[Sequence[Message]]], id: str
+) -> Receipt | None:
+    """The receipt of a cut, or of a truncation, whose id is that of its block; `None`: there is none.
+
+    Args:
+        load: the log of a conversation.
+    """
+    answer = id.rpartition("/")[0].removesuffix("-results")
+    session = await shelf.home(answer or id)
+    if not session:
+        return None
+    decisions = OverlayLog(shelf, session)
+    await decisions.refresh()
+    messages = await load(session) if answer else ()
+    agent = next((message.agent for message in messages if message.id == answer), "")
+    found = receipts_of(agent, session, messages, decisions.plan)
+    receipt = next((receipt for receipt in found if receipt.id == id), None)
+    return None if receipt is None else msgspec.structs.replace(receipt, session=session)

@@ -10,38 +10,37 @@ from collections.abc import Sequence
 from typing import Any
 
 from gshtui.bus.bus import Bus
-from gshtui.bus.context import CutKind, Receipt
+from gshtui.bus.context_data import CutKind, Receipt
 from gshtui.bus.event import Event
 from gshtui.bus.events.context import BlockPinned, BlockRestored, CutUndone, SummaryAnswered
 from gshtui.bus.messages import ToolResult
-from gshtui.context import compact
+from gshtui.context import cut_rules
+from gshtui.context.conversation_log import ConversationLog
 from gshtui.context.limits import ContextSettings, strategy_of
-from gshtui.context.log import Log
-from gshtui.context.looking import Looking, Standing
-from gshtui.context.order import Order
 from gshtui.context.overlays import Cleared, Compacted, Pinned, Restored, SummaryEdited, Tuned, Undone, Unpinned
-from gshtui.context.ports import Shelf
-from gshtui.context.subject import Subject, Surroundings
+from gshtui.context.ports import ContextStore
+from gshtui.context.queries import ContextEnvironment, ContextQueries, ContextSubject, CurrentContext
+from gshtui.context.requests import CutRequest
 from gshtui.context.tokens import text_tokens
 from gshtui.context.views import ContextError
 from gshtui.providers.port import ProviderError
 from gshtui.store.errors import StoreError
 
 
-class Contexts(Looking):
+class ContextService(ContextQueries):
     """The context of any agent, by name or id."""
 
-    def __init__(self, bus: Bus, shelf: Shelf, settings: ContextSettings, around: Surroundings) -> None:
+    def __init__(self, bus: Bus, shelf: ContextStore, settings: ContextSettings, around: ContextEnvironment) -> None:
         super().__init__(bus, shelf, settings, around)
         bus.subscribe(self._answered, SummaryAnswered, name="summaries")
 
     async def preview(self, agent: str, kind: CutKind) -> Receipt:
         """What a cut would do now; nothing is done, and no model is asked."""
-        return await self._cut(await self.subject(agent), kind, Order(why="It would be asked for.", dry=True))
+        return await self._cut(await self.subject(agent), kind, CutRequest(why="It would be asked for.", dry=True))
 
     async def cut(self, agent: str, kind: CutKind, *, by: str = "person", focus: str = "") -> Receipt:
         """Cut now. `focus`: what a summary should dwell on, in the words of whoever asks."""
-        order = Order(by, "It was asked for.", focus)
+        order = CutRequest(by, "It was asked for.", focus)
         return await self._cut(await self.subject(agent), kind, order)
 
     async def undo(self, agent: str, cut: str, *, by: str = "person") -> None:
@@ -69,7 +68,7 @@ class Contexts(Looking):
             )
         )  # fmt: skip
 
-    async def _sizes(self, subject: Subject) -> dict[str, Any]:
+    async def _sizes(self, subject: ContextSubject) -> dict[str, Any]:
         """The next request as it stands now; nothing, where it cannot be told."""
         try:
             assembly = (await self.standing(subject)).assembly
@@ -115,7 +114,7 @@ class Contexts(Looking):
                 raise ContextError("invalid" if fixed else "unknown", why)
             if block in plan.pinned:
                 raise ContextError("invalid", "That block is pinned already.")
-            pinned = compact.pinned_tokens(log, plan)
+            pinned = cut_rules.pinned_tokens(log, plan)
             self._check_room(standing, pinned + found[0].blocks[found[1]].tokens, "With it the pinned blocks")
             await self._told(standing.cutter.decisions.add(Pinned(block=block, by=by)))
         self._bus.publish(BlockPinned(agent=subject.agent, session=subject.session, block=block, pinned=on, by=by))
@@ -159,7 +158,7 @@ class Contexts(Looking):
         cutter, _ = await self._cutter(await self.subject(agent))
         return self._settings.tuned(cutter.plan.tuned)
 
-    async def _cut(self, subject: Subject, kind: CutKind, order: Order) -> Receipt:
+    async def _cut(self, subject: ContextSubject, kind: CutKind, order: CutRequest) -> Receipt:
         try:
             if subject.live is not None and not order.dry:
                 live = subject.live
@@ -173,18 +172,18 @@ class Contexts(Looking):
         return receipt
 
     @staticmethod
-    def _in_full(standing: Standing, block: str) -> bool:
+    def _in_full(standing: CurrentContext, block: str) -> bool:
         sent = next((b for b in standing.assembly.blocks if b.id == block), None)
         return sent is not None and all(change.kind in ("carried", "restored") for change in sent.changes)
 
     @staticmethod
-    def _pair_tokens(log: Log, answer: str) -> int:
+    def _pair_tokens(log: ConversationLog, answer: str) -> int:
         """Tokens of an answer's calls and of their results."""
         places = [place for id in (answer, f"{answer}-results") if (place := log.place(id)) is not None]
         return sum(b.tokens for p in places for b in log.entries[p].blocks if b.kind in ("tool_call", "tool_result"))
 
     @staticmethod
-    def _check_room(standing: Standing, tokens: int, what: str) -> None:
+    def _check_room(standing: CurrentContext, tokens: int, what: str) -> None:
         terms = standing.terms
         tokens = standing.cutter.expected(terms, tokens)
         if tokens > terms.limits.pins:

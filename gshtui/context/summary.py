@@ -1,19 +1,29 @@
-"""Summaries: how one is asked for, when it counts, and what stands in for it when no model gives one. Pure.
+"""The summary of a compaction: how a model is asked for it, when it counts, what replaces it, and a person's review.
 
-Owns the words of the request, the headings that every summary has, and the deterministic extract. Refuses what is
-empty, lacks the headings or is not smaller by half. Called by `summarise` and the engine.
+Owns the instruction, the check, the request and its cost; refuses a summary that leaves out a heading.
 """
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
-from gshtui.bus.messages import Message, Text, ToolCall, ToolResult
+from gshtui.bus.bus import Bus
+from gshtui.bus.context_data import Receipt
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent import AgentStatusChanged
+from gshtui.bus.events.context import SummaryAnswered, SummaryProposed
+from gshtui.bus.messages import Message, Text, Thinking, ToolCall, ToolResult, Usage
 from gshtui.context.blocks import subject_of
-from gshtui.context.log import Entry
-from gshtui.context.tokens import text_tokens
-from gshtui.text.shorten import shorten
+from gshtui.context.conversation_log import ConversationLog, LogEntry
+from gshtui.context.limits import INSTRUCTION_TOKENS
+from gshtui.context.requests import CutRequest, RequestInputs
+from gshtui.context.tokens import block_tokens, text_tokens
+from gshtui.providers.port import Completed, Provider, ProviderError, Request
+from gshtui.text.truncation import shorten
 
 HEADINGS = ("Progress", "Key decisions", "Files modified", "Remaining work", "Critical context")
 _ASK = """\
@@ -58,7 +68,7 @@ def reminder(why: str) -> str:
     return _REMIND.format(why=why)
 
 
-def fault(summary: str, replaced: int) -> str:
+def summary_fault(summary: str, replaced: int) -> str:
     """Why a summary does not count, as the end of a sentence; empty for a good one.
 
     Args:
@@ -80,7 +90,7 @@ def _has(summary: str, heading: str) -> bool:
     return re.search(begins, summary, re.IGNORECASE | re.MULTILINE) is not None
 
 
-def extract(entries: Sequence[Entry], limit: int) -> str:
+def extract(entries: Sequence[LogEntry], limit: int) -> str:
     """A summary made without a model: what was done by calls, what failed, and the last words of the agent.
 
     The same entries give the same text. People's words, tasks and files are carried beside it.
@@ -122,3 +132,258 @@ def _words(message: Message) -> str:
     if message.role != "assistant":
         return ""
     return "\n".join(part.text for part in message.blocks if isinstance(part, Text)).strip()
+
+
+_DROPS = 4
+"""Times that the oldest pairs are dropped because the provider says that the request is too long."""
+
+
+class NoSummary(Exception):
+    """There is no usable summary; `steps` say what was tried."""
+
+    def __init__(self, steps: Sequence[str], usage: Usage) -> None:
+        super().__init__(steps[-1] if steps else "no summary")
+        self.steps = tuple(steps)
+        self.usage = usage
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryRequest:
+    """What summary is wanted."""
+
+    replaced: int
+    """Tokens of what it stands for."""
+    limit: int
+    """Tokens that it may take."""
+    focus: str = ""
+    by: str = "the person"
+    seconds: float = 180.0
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSummary:
+    """A summary that counts."""
+
+    text: str
+    usage: Usage
+    steps: tuple[str, ...] = ()
+
+
+async def request_summary(provider: Provider, request: Request, wish: SummaryRequest) -> ModelSummary:
+    """The model's summary of a request's conversation.
+
+    Raises:
+        NoSummary: it errs, takes too long, or answers twice what cannot be used.
+    """
+    asking = _Asking(provider, wish)
+    try:
+        async with asyncio.timeout(wish.seconds):
+            return await asking.ask(request)
+    except TimeoutError:
+        asking.steps.append(f"The summary did not come within {wish.seconds:.0f} seconds.")
+        raise NoSummary(asking.steps, asking.usage) from None
+
+
+class _Asking:
+    def __init__(self, provider: Provider, wish: SummaryRequest) -> None:
+        self.steps: list[str] = []
+        self.usage = Usage()
+        self._provider = provider
+        self._wish = wish
+
+    async def ask(self, request: Request) -> ModelSummary:
+        """Ask, once more without the oldest pairs where it is too long, once more where the answer is unusable."""
+        wish = self._wish
+        asked = _message("summary", "user", instruction(wish.limit, wish.focus, wish.by))
+        body = replace(request, messages=(*request.messages, asked), max_output=wish.limit)
+        answer, body = await self._fitting(body)
+        if not (why := _why_not(answer, wish)):
+            return ModelSummary(answer.text.strip(), self.usage, tuple(self.steps))
+        self.steps.append(f"The first summary did not count: {why}. It was asked for once more.")
+        again = (
+            *body.messages,
+            _message("unusable", "assistant", answer.text.strip()[:2_000] or "(no briefing)"),
+            _message("reminder", "user", reminder(why)),
+        )
+        answer, _ = await self._fitting(replace(body, messages=again))
+        if why := _why_not(answer, wish):
+            self.steps.append(f"The second summary did not count either: {why}.")
+            raise NoSummary(self.steps, self.usage)
+        return ModelSummary(answer.text.strip(), self.usage, tuple(self.steps))
+
+    async def _fitting(self, request: Request) -> tuple[Message, Request]:
+        for _ in range(_DROPS + 1):
+            try:
+                return await self._answer(request), request
+            except ProviderError as error:
+                if error.kind != "context":
+                    self.steps.append(f"The summary failed: {error.message}.")
+                    raise NoSummary(self.steps, self.usage) from error
+                fewer = without_oldest(request)
+                if fewer is None:
+                    self.steps.append("The provider says that even the rest is too long for a summary.")
+                    raise NoSummary(self.steps, self.usage) from error
+                self.steps.append("The provider says that it is too long; the oldest calls and results were left out.")
+                request = fewer
+        raise NoSummary(self.steps, self.usage)
+
+    async def _answer(self, request: Request) -> Message:
+        deltas = self._provider.stream(request)
+        try:
+            async for delta in deltas:
+                if isinstance(delta, Completed):
+                    self.usage = self.usage + delta.usage
+                    return delta.message
+        finally:
+            if (close := getattr(deltas, "aclose", None)) is not None:
+                await close()
+        raise ProviderError("truncated", f"{self._provider.name} ended the summary in the middle")
+
+
+def _why_not(answer: Message, wish: SummaryRequest) -> str:
+    if answer.calls:
+        return f"it asked for the tool {answer.calls[0].name}"
+    return summary_fault(answer.text, wish.replaced)
+
+
+def _message(id: str, role: str, text: str) -> Message:
+    return Message(id=id, role="user" if role == "user" else "assistant", blocks=(Text(text),))
+
+
+def without_oldest(request: Request, tokens: int = 0) -> Request | None:
+    """The request without its oldest calls and their results, and when those are gone without its oldest messages.
+
+    Args:
+        tokens: how many to free; 0: a third of all messages.
+
+    Returns:
+        `None` when there is nothing left to drop: the last two messages stay.
+    """
+    sizes = [4 + sum(block_tokens(part) for part in message.blocks) for message in request.messages]
+    left = tokens or max(1, sum(sizes) // 3)
+    kept = list(request.messages)
+    kept, left = _without_pairs(kept, left)
+    while left > 0 and len(kept) > 2:
+        left -= 4 + sum(block_tokens(part) for part in kept[0].blocks)
+        del kept[0]
+        while len(kept) > 2 and kept[0].role == "tool":
+            del kept[0]
+    if len(kept) == len(request.messages) and all(a is b for a, b in zip(kept, request.messages, strict=True)):
+        return None
+    return replace(request, messages=tuple(kept))
+
+
+def _without_pairs(messages: list[Message], tokens: int) -> tuple[list[Message], int]:
+    """The messages without the oldest pairs of that many tokens, and how many are still to be freed."""
+    owner = {call.id: message.id for message in messages for call in message.calls}
+    gone: set[str] = set()
+    freed: dict[str, int] = {}
+    for message in messages:
+        answer = message.id if message.calls else owner.get(message.results[0].call_id, "") if message.results else ""
+        if answer:
+            freed[answer] = freed.get(answer, 0) + sum(block_tokens(part) for part in message.blocks)
+    for answer, size in freed.items():
+        if tokens <= 0:
+            break
+        gone.add(answer)
+        tokens -= size
+    kept: list[Message] = []
+    for message in messages:
+        if message.results and owner.get(message.results[0].call_id, "") in gone:
+            continue
+        if message.id in gone:
+            parts = tuple(part for part in message.blocks if not isinstance(part, ToolCall | Thinking))
+            if not parts:
+                continue
+            message = Message(message.id, message.role, parts, provider=message.provider, model=message.model)
+        kept.append(message)
+    return kept, tokens
+
+
+@dataclass(frozen=True, slots=True)
+class DraftedSummary:
+    """A summary, or none: then the steps say why."""
+
+    summary: str = ""
+    usage: Usage = field(default_factory=Usage)
+    steps: tuple[str, ...] = ()
+
+
+async def draft_summary(
+    bus: Bus, terms: RequestInputs, order: CutRequest, request: Request, tokens: int, replaced: int
+) -> DraftedSummary:
+    """Have the agent's own model write it.
+
+    Args:
+        bus: is told that a turn waits for it.
+        terms: of the request that the summary makes room for.
+        order: who wants it.
+        request: what is to be summarised, as the model knows it.
+        tokens: of it, as the provider would count them.
+        replaced: tokens of what the summary stands for.
+    """
+    if order.dry:
+        return DraftedSummary(
+            "(the summary that the model will write)" + " ·" * min(terms.limits.summary, replaced // 4)
+        )
+    if terms.provider.name == "offline":
+        return DraftedSummary(steps=("There is no model to write a summary.",))
+    steps: tuple[str, ...] = ()
+    over = tokens - (terms.limits.window - terms.limits.summary - INSTRUCTION_TOKENS)
+    if over > 0:
+        steps = ("The oldest part was left out of the request for the summary, to make room for it.",)
+        if (shorter := without_oldest(request, over)) is None:
+            return DraftedSummary(steps=("There was no room left to ask for a summary.",))
+        request = shorter
+    if order.automatic:  # within a turn, where it is a wait that needs a word
+        bus.publish(AgentStatusChanged(agent=terms.agent, status="thinking", doing="summarising the conversation"))
+    who = "the person" if order.by == "person" else order.by
+    wish = SummaryRequest(replaced, terms.limits.summary, order.focus, who, terms.settings.summary_seconds)
+    try:
+        made = await request_summary(terms.provider, request, wish)
+    except NoSummary as none:
+        return DraftedSummary("", none.usage, (*steps, *none.steps))
+    return DraftedSummary(made.text, made.usage, (*steps, *made.steps))
+
+
+def finished_summary(request: Request, log: ConversationLog) -> Request:
+    """The request without the answer whose calls still run: a command of such an answer may have asked for this."""
+    running = {entry.message.id for entry in log.entries[log.unfinished :]}
+    return replace(request, messages=tuple(m for m in request.messages if m.id not in running))
+
+
+class SummaryReviewer:
+    """Asks about one agent's summaries. Awaiting it gives the words to use, or `None` when they are rejected."""
+
+    def __init__(self, bus: Bus, agent: str, seconds: float, attended: Callable[[], bool]) -> None:
+        """`attended`: whether somebody is there to answer; asked for each summary."""
+        self._bus = bus
+        self._agent = agent
+        self._seconds = seconds
+        self._attended = attended
+
+    async def __call__(self, receipt: Receipt) -> str | None:
+        if not self._attended():
+            return receipt.summary
+        answer: asyncio.Future[SummaryAnswered] = asyncio.get_running_loop().create_future()
+
+        def listen(batch: Sequence[Event]) -> None:
+            for event in batch:
+                if isinstance(event, SummaryAnswered) and event.cut == receipt.id and not answer.done():
+                    answer.set_result(event)
+
+        subscription = self._bus.subscribe(listen, SummaryAnswered, name=f"review {receipt.id}")
+        deadline = time.time() + self._seconds
+        self._bus.publish(
+            SummaryProposed(agent=self._agent, session=receipt.session, receipt=receipt, deadline=deadline)
+        )
+        self._bus.publish(AgentStatusChanged(agent=self._agent, status="waiting", doing="for a word on its summary"))
+        try:
+            async with asyncio.timeout(self._seconds):
+                said = await answer
+        except TimeoutError:
+            return receipt.summary
+        finally:
+            subscription.unsubscribe()
+            self._bus.publish(AgentStatusChanged(agent=self._agent, status="thinking"))
+        return (said.summary.strip() or receipt.summary) if said.accepted else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from gshtui.bus.context import Block, Iteration
+from gshtui.bus.context_data import Block, Iteration
 from gshtui.system.errors import ExpectedError
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from gshtui.bus.fleet import AT_WORK, AgentRow
+from gshtui.bus.agent_data import AT_WORK, AgentRow
 from gshtui.commands.declaration import (
     Assessment,
     Command,
@@ -25,14 +25,14 @@ from gshtui.commands.declaration import (
     synonyms,
 )
 from gshtui.commands.registry import AnyCommand
-from gshtui.fleet import wording
+from gshtui.fleet import agent_tables
+from gshtui.fleet.agent_states import AgentState
+from gshtui.fleet.agent_states import state_json as plain_entry
 from gshtui.fleet.fleet import Fleet
-from gshtui.fleet.ledger import Entry
-from gshtui.fleet.ledger import plain as plain_entry
 from gshtui.fleet.ports import FleetError
+from gshtui.fleet.spawn_command import command_error as _told
 from gshtui.fleet.spawn_command import spawn_command
-from gshtui.fleet.spawn_command import told as _told
-from gshtui.guard.sanitise import one_line, visible
+from gshtui.text.sanitise import one_line, visible
 
 ACTIONS = (
     "ls", "show", "attach", "send", "wait", "interrupt", "restart", "rename", "kill", "undo", "recover", "remove",
@@ -49,7 +49,7 @@ _AGENTS_MAY = {
 """What an agent may do with others, and how strong that is: words to a program can make it run anything."""
 RESTS = ("idle", "waiting", "done", "failed", "lost")
 """The statuses that `wait` waits for when none is named."""
-LocalAgents = Callable[[], list[Entry]]
+LocalAgents = Callable[[], list[AgentState]]
 
 
 class AgentParameters(Parameters):
@@ -132,13 +132,13 @@ class _Family:
 
     async def _ls(self, _invocation: Invocation, parameters: AgentParameters) -> Outcome:
         await self._fleet.refresh()
-        rows = wording.tree(self._fleet.rows(everywhere=parameters.all))
+        rows = agent_tables.family_order(self._fleet.rows(everywhere=parameters.all))
         known = {row.id for row in rows}
         here = [entry for entry in self._local() if entry.runtime == "local" and entry.agent not in known]
-        data = [*map(plain_entry, here), *(wording.plain(row, self._attach_words(row)) for row in rows)]
+        data = [*map(plain_entry, here), *(agent_tables.row_json(row, self._attach_words(row)) for row in rows)]
         if not data:
             return Outcome([], "No agents are here. `spawn` starts one.")
-        table = [wording.HEAD, *map(_local_line, here), *map(wording.line, rows)]
+        table = [agent_tables.TABLE_HEAD, *map(_local_line, here), *map(agent_tables.table_row, rows)]
         return Outcome(data, "\n".join(table))
 
     async def _show(self, _invocation: Invocation, parameters: AgentParameters) -> Outcome:
@@ -146,8 +146,8 @@ class _Family:
         report = await self._fleet.show(row.id)
         self._fleet.seen(row.id)
         attach = self._attach_words(row)
-        text = f"{wording.details(row, attach)}\n\n{report or '(no report yet)'}"
-        return Outcome(wording.plain(row, attach) | {"report": report}, text)
+        text = f"{agent_tables.row_details(row, attach)}\n\n{report or '(no report yet)'}"
+        return Outcome(agent_tables.row_json(row, attach) | {"report": report}, text)
 
     async def _attach(self, _invocation: Invocation, parameters: AgentParameters) -> Outcome:
         row = await self._fleet.find(parameters.target)
@@ -155,7 +155,7 @@ class _Family:
             hint = f"`agent recover {row.id}` brings it back."
             raise CommandError(f"{row.name} ({row.id}) has no terminal now.", hint=hint)
         words = self._fleet.attach_command(row)
-        return Outcome(wording.plain(row, words) | {"argv": words}, f"`{shlex.join(words)}`")
+        return Outcome(agent_tables.row_json(row, words) | {"argv": words}, f"`{shlex.join(words)}`")
 
     async def _send(self, invocation: Invocation, parameters: AgentParameters) -> Outcome:
         sender = invocation.caller.name if invocation.caller.is_agent else "person"
@@ -175,10 +175,10 @@ class _Family:
         except TimeoutError:
             row = await self._fleet.find(parameters.target)
             text = f"{row.name} ({row.id}) is still {row.status} after {parameters.timeout:g} s."
-            return Outcome(wording.plain(row), text, is_error=True, timed_out=True)
+            return Outcome(agent_tables.row_json(row), text, is_error=True, timed_out=True)
         missed = row.status not in wanted
-        said = f"{row.name} ({row.id}) is {wording.state(row)}."
-        return Outcome(wording.plain(row) | {"report": row.report}, said, is_error=missed)
+        said = f"{row.name} ({row.id}) is {agent_tables.status_words(row)}."
+        return Outcome(agent_tables.row_json(row) | {"report": row.report}, said, is_error=missed)
 
     async def _interrupt(self, invocation: Invocation, parameters: AgentParameters) -> Outcome:
         row = await self._fleet.find(parameters.target)
@@ -189,13 +189,13 @@ class _Family:
 
     async def _restart(self, _invocation: Invocation, parameters: AgentParameters) -> Outcome:
         row = await self._fleet.restart(parameters.target)
-        return Outcome(wording.plain(row, self._attach_words(row)), f"{row.name} ({row.id}) is started again.")
+        return Outcome(agent_tables.row_json(row, self._attach_words(row)), f"{row.name} ({row.id}) is started again.")
 
     async def _rename(self, _invocation: Invocation, parameters: AgentParameters) -> Outcome:
         if not parameters.text.strip():
             raise UsageError("There is no new name.", hint=f"`agent rename {parameters.target} NAME`.")
         row = await self._fleet.rename(parameters.target, parameters.text)
-        return Outcome(wording.plain(row), f"{row.id} is called {row.name} now.")
+        return Outcome(agent_tables.row_json(row), f"{row.id} is called {row.name} now.")
 
     async def _unsaved(self, _invocation: Invocation, parameters: AgentParameters) -> Outcome:
         row = await self._fleet.find(parameters.target)
@@ -214,11 +214,11 @@ class _Family:
             )
         row = await self._fleet.kill(row.id, now=parameters.now)
         undo = "" if row.ended else f" `agent undo {row.id}` brings it back within {self._fleet.grace:.0f} s."
-        return Outcome(wording.plain(row), f"{row.name} ({row.id}) is killed.{undo}")
+        return Outcome(agent_tables.row_json(row), f"{row.name} ({row.id}) is killed.{undo}")
 
     async def _undo(self, _invocation: Invocation, parameters: AgentParameters) -> Outcome:
         row = await self._fleet.undo_kill(parameters.target)
-        return Outcome(wording.plain(row), f"{row.name} ({row.id}) goes on.")
+        return Outcome(agent_tables.row_json(row), f"{row.name} ({row.id}) goes on.")
 
     async def _recover(self, _invocation: Invocation, parameters: AgentParameters) -> Outcome:
         if parameters.target != "all":
@@ -226,14 +226,14 @@ class _Family:
         else:
             rows, troubles = await self._fleet.recover_all()
         names = ", ".join(f"{row.name} ({row.id})" for row in rows) or "nobody"
-        data = [wording.plain(row, self._attach_words(row)) for row in rows]
+        data = [agent_tables.row_json(row, self._attach_words(row)) for row in rows]
         text = "\n".join((f"Recovered: {names}.", *troubles))
         return Outcome(data, text, is_error=bool(troubles))
 
     async def _seen(self, _invocation: Invocation, parameters: AgentParameters) -> Outcome:
         row = await self._fleet.find(parameters.target)
         self._fleet.seen(row.id)
-        return Outcome(wording.plain(row) | {"unread": 0}, f"{row.name} ({row.id}) is marked as read.")
+        return Outcome(agent_tables.row_json(row) | {"unread": 0}, f"{row.name} ({row.id}) is marked as read.")
 
     async def _remove(self, _invocation: Invocation, parameters: AgentParameters) -> Outcome:
         row = await self._fleet.find(parameters.target)
@@ -244,7 +244,7 @@ class _Family:
         return self._fleet.attach_command(row) if row.pane and row.status != "lost" else []
 
 
-def _local_line(entry: Entry) -> str:
+def _local_line(entry: AgentState) -> str:
     cost = "unknown" if entry.cost is None else f"${entry.cost:.4f}"
     doing = f" · {one_line(entry.doing, 60)}" if entry.doing else ""
     age = plain_entry(entry)["status_age_s"]

@@ -1,7 +1,5 @@
 """The fleet: every agent that lives in a terminal of its own, of this folder and of others, as one service.
-
-It starts, finds again, ends and restores them; it refuses to guess about what it cannot see, and to touch tmux before
-there is an agent. Commands, the agents' own tool and the hub's socket call it; what changes is said on the bus.
+What only some calls need (starting, killing, following, recovering) is imported when first used.
 """
 
 from __future__ import annotations
@@ -9,33 +7,46 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.hub import WaitReported
-from gshtui.bus.fleet import AgentRow, SpawnRequest
-from gshtui.fleet import leftovers
-from gshtui.fleet.catch_up import CatchUp
-from gshtui.fleet.ground import Ground, of_store, over
-from gshtui.fleet.hearing import Hearing
-from gshtui.fleet.ports import FleetError, Launcher, Place, Post
-from gshtui.fleet.programs import Programs
-from gshtui.fleet.reconcile import Reconciler
-from gshtui.fleet.reports import Reports
-from gshtui.fleet.rows import Rows
-from gshtui.fleet.terminals import Terminals
-from gshtui.guard.sanitise import one_line
+from gshtui.fleet.agent_programs import Programs
+from gshtui.fleet.fleet_context import AgentRows, FleetContext, from_store_error, is_over
+from gshtui.fleet.handlers import FleetHandlers, Reports
+from gshtui.fleet.ports import FleetError, FleetOptions, Launcher, MessageTransport
+from gshtui.fleet.reconciler import JournalReader, Reconciler
+from gshtui.fleet.terminals import AgentTerminals
 from gshtui.store.errors import StoreError
 from gshtui.store.store import Store
 from gshtui.system.tasks import end_all
+from gshtui.text.sanitise import one_line
 
 if TYPE_CHECKING:
-    from gshtui.fleet.follow import Follower
-    from gshtui.fleet.kill import Killer
-    from gshtui.fleet.recover import Recoverer
-    from gshtui.fleet.start import Starter
+    from gshtui.fleet.follower import AgentFollower
+    from gshtui.fleet.killer import Killer
+    from gshtui.fleet.starter import Recoverer, Starter
+
+
+def remove_agent_files(data: Path, agent: str) -> None:
+    """Remove the agent's files, as far as there are any. Blocks for a moment; never raises."""
+    from gshtui.fleet.native.spec import SpecError, spec_path
+    from gshtui.programs.hook_reports import spool_path  # a short call takes nobody off the roster
+
+    try:
+        orders = spec_path(data, agent)
+    except SpecError:
+        return
+    for path in (orders, orders.with_suffix(".waiting"), spool_path(data, agent)):
+        try:
+            path.unlink(missing_ok=True)
+        except OSError:
+            continue  # a file that cannot be removed harms nobody: numbers are never given twice
+
 
 KEPT_DAYS = 14.0
 """Days that an agent which has ended stays on the roster."""
@@ -49,11 +60,11 @@ class Fleet:
         self,
         bus: Bus,
         store: Store,
-        place: Place,
+        place: FleetOptions,
         launcher: Launcher,
         *,
-        post: Callable[[], Post] | None = None,
-        terminals: Terminals | None = None,
+        post: Callable[[], MessageTransport] | None = None,
+        terminals: AgentTerminals | None = None,
         programs: Programs | None = None,
         session_of: Callable[[str], str] = lambda agent: "",
         connected: Callable[[str], bool] = lambda agent: False,
@@ -68,52 +79,52 @@ class Fleet:
             session_of: the conversation that a local agent of this hub is in.
             connected: whether an agent's own process talks to this hub.
         """
-        self.terminals = terminals or Terminals()
-        rows = Rows(bus, store)
+        self.terminals = terminals or AgentTerminals()
+        rows = AgentRows(bus, store)
         self._programs = programs or Programs()
 
-        def typing() -> Post:
-            from gshtui.fleet.post import TerminalPost
+        def typing() -> MessageTransport:
+            from gshtui.fleet.transport import TerminalTransport
 
-            return TerminalPost(bus, self.terminals, self._programs, connected)
+            return TerminalTransport(bus, self.terminals, self._programs, connected)
 
-        self._ground = Ground(bus, store, rows, self.terminals, launcher, post or typing, place)
+        self._ground = FleetContext(bus, store, rows, self.terminals, launcher, post or typing, place)
         self._session_of = session_of
         self._reports = Reports(self._ground, session_of)
         self._reconciler = Reconciler(
             self._ground,
-            CatchUp(self._ground, connected),
+            JournalReader(self._ground, connected),
             self._programs,
             on_ended=self._reports.ended,
             on_killed=lambda row: self._killer.watch(row),
         )
-        self._hearing = Hearing(self._ground, self._reports, self.spawn)
+        self._hearing = FleetHandlers(self._ground, self._reports, self.spawn)
 
     # What a short call such as `agent ls` never needs is made, and loaded, when it is first used.
 
     @cached_property
     def _starter(self) -> Starter:
-        from gshtui.fleet.start import Starter
+        from gshtui.fleet.starter import Starter
 
         return Starter(self._ground)
 
     @cached_property
     def _killer(self) -> Killer:
-        from gshtui.fleet.kill import Killer
+        from gshtui.fleet.killer import Killer
 
         return Killer(self._ground, self._reports.ended)
 
     @cached_property
     def _recoverer(self) -> Recoverer:
-        from gshtui.fleet.recover import Recoverer
+        from gshtui.fleet.starter import Recoverer
 
         return Recoverer(self._ground, self._starter, self._killer)
 
     @cached_property
-    def _follower(self) -> Follower:
-        from gshtui.fleet.follow import Follower
+    def _follower(self) -> AgentFollower:
+        from gshtui.fleet.follower import AgentFollower
 
-        return Follower(self._ground, self._programs, self._reconciler.poke)
+        return AgentFollower(self._ground, self._programs, self._reconciler.poke)
 
     async def start(self) -> None:
         """Take the roster up: look what really runs, say who is lost, and go on looking."""
@@ -125,11 +136,11 @@ class Fleet:
             await ground.store.forget_agents(KEPT_DAYS)
             lost = await self._reconciler.look()
         except StoreError as error:
-            raise of_store(error) from error
+            raise from_store_error(error) from error
         self._reconciler.tell_lost(lost)
         self._reconciler.start()
         for row in ground.rows.all():
-            if over(row) and row.background and not row.reported:
+            if is_over(row) and row.background and not row.reported:
                 await self._reports.hand_over(row)
 
     async def stop(self) -> None:
@@ -148,7 +159,7 @@ class Fleet:
             await self._ground.rows.flush()
             await self._ground.store.release_agents()
         except StoreError as error:
-            raise of_store(error) from error
+            raise from_store_error(error) from error
         finally:
             await self.terminals.close()
 
@@ -172,7 +183,7 @@ class Fleet:
         try:
             self._reconciler.tell_lost(await self._reconciler.look())
         except StoreError as error:
-            raise of_store(error) from error
+            raise from_store_error(error) from error
         return self.rows()
 
     async def show(self, id: str) -> str:
@@ -197,7 +208,7 @@ class Fleet:
         row = await self.find(id)
 
         def matches(row: AgentRow) -> bool:
-            return row.status in statuses or over(row)
+            return row.status in statuses or is_over(row)
 
         try:
             if self._ground.place.visiting:
@@ -246,7 +257,7 @@ class Fleet:
         except StoreError as error:
             if error.kind == "unknown":
                 return False
-            raise of_store(error) from error
+            raise from_store_error(error) from error
 
     async def interrupt(self, id: str) -> None:
         """Stop what the agent is doing; it stays."""
@@ -260,21 +271,21 @@ class Fleet:
     async def kill(self, id: str, *, now: bool = False) -> AgentRow:
         """End the agent. Unless `now`, or nobody could undo it, that can be undone for a while."""
         row = await self.find(id)
-        if over(row):
+        if is_over(row):
             raise FleetError(
                 "ended", f"{row.name} ({row.id}) has ended.", hint=f"`agent remove {row.id}` takes it off the roster."
             )
         try:
             return await self._killer.kill(row, now=now or self._ground.place.visiting)
         except StoreError as error:
-            raise of_store(error) from error
+            raise from_store_error(error) from error
 
     async def undo_kill(self, id: str) -> AgentRow:
         """Let a killed agent go on."""
         try:
             return await self._killer.undo(await self.find(id))
         except StoreError as error:
-            raise of_store(error) from error
+            raise from_store_error(error) from error
 
     async def restart(self, id: str) -> AgentRow:
         """End what runs of it and start it again, with its conversation where its program can."""
@@ -298,15 +309,15 @@ class Fleet:
     async def remove(self, id: str) -> None:
         """Take an agent that has ended off the roster, and close its terminal; its conversation is kept."""
         row = await self.find(id)
-        if not over(row):
+        if not is_over(row):
             raise FleetError("busy", f"{row.name} ({row.id}) is not over.", hint=f"`agent kill {row.id}` ends it.")
         try:
             await self._killer.clear(row)
             await self._ground.store.remove_agent(row.id)
         except StoreError as error:
-            raise of_store(error) from error
+            raise from_store_error(error) from error
         self._ground.rows.drop(row.id)
-        await asyncio.to_thread(leftovers.clear, self._ground.place.data, row.id)
+        await asyncio.to_thread(remove_agent_files, self._ground.place.data, row.id)
 
     def seen(self, id: str) -> None:
         """A person has looked at it: nothing of it is unread."""
@@ -316,7 +327,7 @@ class Fleet:
 
     async def _alive(self, id: str) -> AgentRow:
         row = await self.find(id)
-        if row.killed or over(row):
+        if row.killed or is_over(row):
             what = "is killed" if row.killed else f"has ended ({row.status})"
             raise FleetError(
                 "ended", f"{row.name} ({row.id}) {what}.", hint=f"`agent restart {row.id}` starts it again."
@@ -327,7 +338,7 @@ class Fleet:
         try:
             return await self._ground.rows.change(row.id, **fields)
         except StoreError as error:
-            raise of_store(error) from error
+            raise from_store_error(error) from error
 
     async def _visit(self, row: AgentRow, matches: Callable[[AgentRow], bool], timeout: float) -> AgentRow:
         """Wait without looking after anybody: by looking again."""

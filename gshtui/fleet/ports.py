@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
-from gshtui.bus.fleet import AgentRow, SpawnRequest
+from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.system.errors import ExpectedError
 
 Kind = Literal["unknown", "invalid", "limit", "tmux", "store", "lost", "ended", "busy", "blank", "unsaved", "failed"]
@@ -25,7 +25,7 @@ class FleetError(ExpectedError):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FleetOptions:
     """Where a fleet lives: the window's folder, the tmux server for new agents, and how it behaves."""
 
     home: Path
@@ -42,7 +42,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class AgentStart:
     """What to run for an agent. `prompt`: words still to be typed once it is ready; `blank`: it remembers nothing."""
 
     argv: tuple[str, ...]
@@ -57,11 +57,11 @@ class Start:
 class Launcher(Protocol):
     """Makes the command line of an agent."""
 
-    async def first(self, row: AgentRow, request: SpawnRequest) -> Start:
+    async def first(self, row: AgentRow, request: SpawnRequest) -> AgentStart:
         """For a new agent. Raises `FleetError`."""
         ...
 
-    async def again(self, row: AgentRow, request: SpawnRequest) -> Start:
+    async def again(self, row: AgentRow, request: SpawnRequest) -> AgentStart:
         """For one that was there before, with its conversation where that can be. Raises `FleetError`."""
         ...
 
@@ -74,7 +74,7 @@ class Launcher(Protocol):
         ...
 
 
-class Post(Protocol):
+class MessageTransport(Protocol):
     """Delivers messages to agents."""
 
     async def send(self, row: AgentRow, text: str, *, sender: str, defer_if_busy: bool) -> str:

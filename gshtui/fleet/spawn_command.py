@@ -10,7 +10,7 @@ import shlex
 
 from pydantic import Field
 
-from gshtui.bus.fleet import SpawnRequest
+from gshtui.bus.agent_data import SpawnRequest
 from gshtui.commands.declaration import (
     Assessment,
     Command,
@@ -22,7 +22,7 @@ from gshtui.commands.declaration import (
     UsageError,
 )
 from gshtui.commands.registry import AnyCommand
-from gshtui.fleet import wording
+from gshtui.fleet import agent_tables
 from gshtui.fleet.fleet import Fleet
 from gshtui.fleet.ports import FleetError
 
@@ -53,15 +53,15 @@ def spawn_command(fleet: Fleet) -> AnyCommand:
         try:
             row = await fleet.spawn(request, by_person=not invocation.caller.is_agent)
         except FleetError as error:
-            raise told(error) from error
+            raise command_error(error) from error
         attach = fleet.attach_command(row)
         text = f"**{row.name}** ({row.id}) runs in `{row.tmux_session}`; `{shlex.join(attach)}` shows it."
-        return Outcome(wording.plain(row, attach), text)
+        return Outcome(agent_tables.row_json(row, attach), text)
 
     async def assess(invocation: Invocation, parameters: SpawnParameters) -> Assessment:
-        from gshtui.fleet.native.spawn import assessment
+        from gshtui.fleet.native.commands import spawn_assessment
 
-        return assessment(_request(invocation, parameters))
+        return spawn_assessment(_request(invocation, parameters))
 
     return Command(
         "spawn",
@@ -102,6 +102,6 @@ def _request(invocation: Invocation, parameters: SpawnParameters) -> SpawnReques
     )
 
 
-def told(error: FleetError) -> CommandError:
+def command_error(error: FleetError) -> CommandError:
     """The command's error for one of the fleet's."""
     return CommandError(error.message, hint=error.hint)

@@ -1,6 +1,5 @@
-"""The tmux servers that agents live on, each by the socket that is recorded with the agent, made when first needed.
-
-It refuses to take silence for an answer: a look that failed says so. Used by the rooms of the fleet.
+"""The tmux servers that agents live on, and what a look at an agent's pane means: it runs, has ended, or is lost.
+Servers are made when first needed, one for each recorded socket. An unreachable server proves nothing about its agents.
 """
 
 from __future__ import annotations
@@ -8,14 +7,112 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Literal
 
-from gshtui.bus.fleet import AgentRow
-from gshtui.fleet import process
-from gshtui.fleet.probe import Seen
+from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow
+from gshtui.fleet import process_tree
+from gshtui.programs.profile import GENERIC
 from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.server import TmuxServer
+
+
+@dataclass(frozen=True, slots=True)
+class PaneProbe:
+    """A row's pane as it was found. `there`: the server has the pane; `known`: the server answered at all."""
+
+    known: bool
+    there: bool = False
+    pid: int = 0
+    dead: bool = False
+    exit_status: int | None = None
+    runs: bool = False
+    """Exactly the recorded process runs."""
+    other: bool = False
+    """Another process has its number by now."""
+    gone_for: float = 0.0
+    """Seconds since its process was first missed."""
+    born: tuple[str, str, int, float] | None = None
+    """The terminal of an agent whose row knows none: pane, session, process id, its start."""
+
+
+Verdict = Literal["runs", "ended", "lost", "unknown"]
+
+LATE = 5.0
+"""Seconds after which a process that is gone has ended, whatever its terminal says."""
+SETTLED_AFTER = 3.0
+"""Seconds after which a program that nothing is known of is no longer `starting`."""
+DRAWN_AFTER = 60.0
+"""The same for one whose screen is known, which has said nothing yet: it may be blank for as long as it starts."""
+FOUND_AFTER = 3.0
+"""Seconds after which a terminal that its row does not know of is taken from whoever was making it."""
+UNBORN_FOR = 30.0
+"""Seconds in which an agent without a pane may still be on its way."""
+
+
+def verdict(row: AgentRow, seen: PaneProbe, now: float) -> Verdict:
+    """What became of the agent."""
+    if row.ended and row.status in ENDED_STATUSES:
+        return "unknown"
+    if not row.pane:
+        return "unknown" if now - row.created < UNBORN_FOR else "lost"
+    if not seen.known:
+        return "unknown"
+    if seen.there and seen.pid == row.pid:
+        if seen.dead:
+            return "ended"
+        if seen.other:
+            return "lost"  # the same numbers on another server, for another program
+        # A terminal may learn a moment late, or not at all, that its program has ended.
+        return "runs" if seen.runs else "ended" if seen.gone_for > LATE else "unknown"
+    return "ended" if row.killed else "lost"
+
+
+def probed_changes(row: AgentRow, seen: PaneProbe, now: float) -> dict[str, Any]:
+    """The fields of the row that are different after the look; none when nothing is."""
+    if seen.born is not None and not row.ended:
+        pane, session, pid, begun = seen.born
+        if now - row.created < FOUND_AFTER:
+            return {}
+        found = {"pane": pane, "tmux_session": session, "pid": pid, "pid_started": begun}
+        return _status("idle", "", now) | found
+    match verdict(row, seen, now):
+        case "unknown":
+            return {}
+        case "runs":
+            if row.status == "lost":
+                return _status("idle", "its terminal was found again", now) | {"ended": 0.0}
+            settled = SETTLED_AFTER if row.profile in ("", GENERIC) else DRAWN_AFTER
+            if row.kind == "cli" and row.status_source == "spawn" and now - row.status_at > settled:
+                return _status("idle", "", now)  # until somebody who follows it knows better
+            return {}
+        case "ended":
+            return ended_changes(row, seen.exit_status, now)
+        case "lost":
+            why = "was being started when its window ended" if not row.pane else "its terminal is gone"
+            if seen.runs:
+                why += f", process {row.pid} still runs"
+            return _status("lost", why, now) | {"ended": now, "needs_you": False}
+
+
+def ended_changes(row: AgentRow, exit_status: int | None, now: float) -> dict[str, Any]:
+    """The row's changes when its program has ended with this exit status (128 + n: by signal n)."""
+    if row.killed:
+        said = _status("done", "killed", now)
+    elif exit_status in (0, None):
+        said = _status("done", "", now)
+    else:
+        own_words = row.doing if row.status == "failed" else ""
+        cause = own_words or (f"signal {exit_status - 128}" if exit_status > 128 else f"exit {exit_status}")
+        said = _status("failed", cause, now)
+    return said | {"ended": now, "exit_status": exit_status, "needs_you": False}
+
+
+def _status(status: str, doing: str, now: float) -> dict[str, Any]:
+    return {"status": status, "status_source": "process", "status_at": now, "doing": doing}
+
 
 LOOK_WITHIN = 5.0
 """Seconds that a look at a server may take; a healthy one takes some milliseconds."""
@@ -23,11 +120,11 @@ _EXIT_LOOKS, _EXIT_EVERY = 15, 0.1
 """Looks, and seconds between them, at a program that has just ended until it is known how."""
 
 
-class Terminals:
+class AgentTerminals:
     """Servers by socket: a name, or an absolute path."""
 
     def __init__(self, known: Iterable[TmuxServer] = ()) -> None:
-        self._servers = {socket_of(server): server for server in known}
+        self._servers = {socket_name(server): server for server in known}
         self._mine: set[str] = set()
         self._gone: dict[str, float] = {}
         """Since when a process is gone whose terminal does not know it yet."""
@@ -40,21 +137,21 @@ class Terminals:
             self._mine.add(socket)
         return self._servers[socket]
 
-    async def look(self, rows: Iterable[AgentRow]) -> dict[str, Seen]:
+    async def look(self, rows: Iterable[AgentRow]) -> dict[str, PaneProbe]:
         """What is there of each row's terminal, by id. One question a server; never raises `TmuxError`."""
         sockets: dict[str, list[AgentRow]] = {}
         for row in rows:
             sockets.setdefault(row.socket, []).append(row)
-        seen: dict[str, Seen] = {}
+        seen: dict[str, PaneProbe] = {}
         for socket, here in sockets.items():
             panes = await self._panes(socket, {row.pane for row in here})
             marked = {info.mark: info for info in (panes or {}).values() if info.mark}
             for row in here:
-                if not row.pane and (info := marked.get(mark_of(row))) is not None:
-                    born = await asyncio.to_thread(process.started, info.pid)
-                    seen[row.id] = Seen(True, born=(info.pane, info.session, info.pid, born))
+                if not row.pane and (info := marked.get(session_mark(row))) is not None:
+                    born = await asyncio.to_thread(process_tree.start_time, info.pid)
+                    seen[row.id] = PaneProbe(True, born=(info.pane, info.session, info.pid, born))
                     continue
-                begun = await asyncio.to_thread(process.started, row.pid)
+                begun = await asyncio.to_thread(process_tree.start_time, row.pid)
                 seen[row.id] = self._seen(row, panes, begun)
         return seen
 
@@ -78,16 +175,16 @@ class Terminals:
             return None
         return {info.pane: info for info in found}
 
-    def _seen(self, row: AgentRow, panes: dict[str, PaneInfo] | None, begun: float) -> Seen:
+    def _seen(self, row: AgentRow, panes: dict[str, PaneInfo] | None, begun: float) -> PaneProbe:
         runs = bool(begun) and begun == row.pid_started
         if begun:
             self._gone.pop(row.id, None)
         info = panes.get(row.pane) if panes is not None else None
         if info is None:
-            return Seen(known=panes is not None, runs=runs)
+            return PaneProbe(known=panes is not None, runs=runs)
         gone_for = 0.0 if begun else time.monotonic() - self._gone.setdefault(row.id, time.monotonic())
         other = bool(begun) and not runs
-        return Seen(True, True, info.pid, info.dead, info.exit_status, runs, other, gone_for)
+        return PaneProbe(True, True, info.pid, info.dead, info.exit_status, runs, other, gone_for)
 
     async def close(self) -> None:
         """Let go of the servers that were made here; what runs on them goes on."""
@@ -95,11 +192,11 @@ class Terminals:
             await self._servers[socket].close()
 
 
-def mark_of(row: AgentRow) -> str:
+def session_mark(row: AgentRow) -> str:
     """What the agent's session carries: its hub may die before it has written down which pane it is."""
     return f"{row.id}-{row.created:.6f}"
 
 
-def socket_of(server: TmuxServer) -> str:
+def socket_name(server: TmuxServer) -> str:
     """How a server is recorded."""
     return str(server.socket_path) if server.socket_path else server.socket_name

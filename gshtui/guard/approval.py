@@ -1,9 +1,4 @@
-"""The gate that every tool call passes: allowed by what is known, asked of a person, or denied. Denies when in doubt.
-
-A question is two events joined by an id: `ApprovalRequested` and `ApprovalAnswered`; this side owns the time-out. The
-gate never reads approval out of anything but a person's answer, a grant that a person gave, or the settings. An answer
-counts for the question whose id it carries, while that waits, and only if it is one of those that were offered.
-"""
+"""Approval: the questions that a person answers before something runs, and the patterns they allowed for good."""
 
 from __future__ import annotations
 
@@ -17,10 +12,69 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent import AgentStatusChanged
 from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.hub import Noticed
-from gshtui.bus.ids import new_id
 from gshtui.commands.declaration import Assessment, Effect
 from gshtui.guard.catastrophe import catastrophe
-from gshtui.guard.sanitise import one_line
+from gshtui.system.ids import new_id
+from gshtui.text.sanitise import one_line
+
+
+class Grant(Protocol):
+    """One kept pattern."""
+
+    @property
+    def tool(self) -> str:
+        """The tool that it is about."""
+        ...
+
+    @property
+    def pattern(self) -> str:
+        """What is allowed."""
+        ...
+
+
+class GrantKeeper(Protocol):
+    """Keeps grants by project."""
+
+    async def grants(self, project: str) -> Sequence[Grant]:
+        """All grants of a project."""
+        ...
+
+    async def add_grant(self, project: str, tool: str, pattern: str) -> None:
+        """Keep one more."""
+        ...
+
+
+class ProjectGrants:
+    """The grants of one project, read again at each question: another window may have given or taken one."""
+
+    def __init__(self, keeper: GrantKeeper, project: str) -> None:
+        self._keeper = keeper
+        self._project = project
+
+    async def allowed(self, tool: str, pattern: str) -> bool:
+        """Whether the pattern was allowed in this project."""
+        kept = await self._keeper.grants(self._project)
+        return any(grant.tool == tool and grant.pattern == pattern for grant in kept)
+
+    async def allow(self, tool: str, pattern: str) -> None:
+        """Keep the pattern as allowed in this project."""
+        await self._keeper.add_grant(self._project, tool, pattern)
+
+
+class NoGrants:
+    """Grants of this process alone, for when there is no store."""
+
+    def __init__(self) -> None:
+        self._kept: set[tuple[str, str]] = set()
+
+    async def allowed(self, tool: str, pattern: str) -> bool:
+        """Whether the pattern was allowed since the start."""
+        return (tool, pattern) in self._kept
+
+    async def allow(self, tool: str, pattern: str) -> None:
+        """Allow the pattern until the end of the process."""
+        self._kept.add((tool, pattern))
+
 
 Mode = Literal["ask", "policy", "refuse"]
 """ask: a person at the window answers. policy: `--yes`, what clearly stays in the project. refuse: nobody is there."""

@@ -12,10 +12,9 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from gshtui.guard import sensitive
-from gshtui.guard.policy import shell_line
-from gshtui.guard.policy.shell_line import Line
-from gshtui.guard.secret_names import is_secret_name
+from gshtui.guard import sensitive_paths, shell_line
+from gshtui.guard.redaction import is_secret_name
+from gshtui.guard.shell_line import ShellLine
 
 _LONGEST = 131_000
 _COMMANDS = 8_000
@@ -187,15 +186,15 @@ _TOKEN = re.compile(
 )
 
 
-def _roughly_read(command: str) -> Line | None:
+def _roughly_read(command: str) -> ShellLine | None:
     """The commands of a line that is too much for the parser; `None` for one that is too much altogether."""
-    line = Line()
-    words: list[shell_line.Word] = []
+    line = ShellLine()
+    words: list[shell_line.ShellWord] = []
     for match in _TOKEN.finditer(command + "\n"):
         token = match.group()
         if token[0] in ";&|(){}`\n":
             if words:
-                line.commands.append(shell_line.Simple(tuple(words), ""))
+                line.commands.append(shell_line.SimpleCommand(tuple(words), ""))
                 words = []
             if len(line.commands) > _COMMANDS:
                 return None
@@ -331,7 +330,7 @@ def _written(operand: str, folder: str) -> str:
     return f"{operand[:80]} decides what runs later" if _STARTS.search(path) else ""
 
 
-def _gives_keys(line: Line, programs: list[tuple[str, list[str]]], folder: str) -> str:
+def _gives_keys(line: ShellLine, programs: list[tuple[str, list[str]]], folder: str) -> str:
     """Where keys and passwords would be printed or sent."""
     sends = any(program in _SENDERS for program, _ in programs)
     touched: list[str] = [redirect.target.text for redirect in line.redirects if "<" in redirect.operator]
@@ -373,7 +372,7 @@ def _key(word: str, folder: str) -> str:
     if len(word) > 4096 or "\0" in word or "\n" in word or not any(sign in word for sign in "./~_"):
         return ""
     path = _absolute(word, folder)
-    kind = sensitive.secret(Path(path))
+    kind = sensitive_paths.secret(Path(path))
     if kind.startswith("another"):
         return f"{word[:80]} holds {kind}"
     if kind != "keys or passwords" or _PUBLIC.search(path):

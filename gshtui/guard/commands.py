@@ -13,10 +13,10 @@ from pydantic import Field
 
 from gshtui.commands.declaration import Command, Effect, Invocation, Outcome, Parameters, UsageError
 from gshtui.commands.registry import AnyCommand
-from gshtui.guard.sanitise import literal, one_line
+from gshtui.text.sanitise import literal, one_line
 
 if TYPE_CHECKING:
-    from gshtui.guard.policy.judgement import Judgement
+    from gshtui.guard.shell_policy import Judgement
 
 
 class GuardParameters(Parameters):
@@ -30,7 +30,7 @@ def commands() -> list[AnyCommand]:
     """The guard family."""
 
     async def run(invocation: Invocation, parameters: GuardParameters) -> Outcome:
-        from gshtui.guard.policy.judgement import judge  # the parser and its table: not before there is a line
+        from gshtui.guard.shell_policy import judge  # the parser and its table: not before there is a line
 
         if not parameters.command:
             raise UsageError("There is no line to check.", hint="For example: guard check 'git status'")
@@ -52,7 +52,7 @@ def commands() -> list[AnyCommand]:
 
 def checked(value: Any, cwd: Path, project: Path) -> dict[str, Any]:
     """The answer to one question `{"command": …}` of a script; what is none is denied."""
-    from gshtui.guard.policy.judgement import judge
+    from gshtui.guard.shell_policy import judge
 
     command = value.get("command") if isinstance(value, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
     if not isinstance(command, str):

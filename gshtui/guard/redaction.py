@@ -1,8 +1,4 @@
-"""Secrets taken out of text before it is kept: tokens by their shape, values by their name, those of the environment.
-
-Owns the order of the steps; refuses to touch what is no secret: hashes, paths, prose about tokens. Takes time in
-proportion to the text, whatever it holds; doing it twice changes nothing. Called by history, log and inspector.
-"""
+"""Secrets taken out of text before it is kept: tokens by their shape, values by their name, and the environment's."""
 
 from __future__ import annotations
 
@@ -11,8 +7,145 @@ import re
 from collections.abc import Iterable, Mapping
 from urllib.parse import quote
 
-from gshtui.guard.secret_names import ASSIGNED, MARK, PROGRAMS, STANDING, is_secret_name
-from gshtui.guard.secret_shapes import ANY, SHAPES
+MARK = "[redacted]"
+"""Stands in place of a secret."""
+
+_NOT = r"(?!\[redacted\])"
+_TAIL = r"s?(?:[_-](?:id|key|prod|dev|test|staging|live|old|new|[0-9]{1,3}))?"
+"""How a name may go on and still mean the secret itself."""
+_KEYS = "".join(
+    rf"|(?<={before}[_-]key)|(?<={before}key)"
+    for before in ("api", "access", "account", "private", "secret", "auth", "encryption", "signing", "license")
+).lstrip("|")
+_FAMILIES = {
+    "pass": "pass(?:word|wd|phrase)",
+    "secret": "secret",
+    "token": "token",
+    "key": f"key(?:{_KEYS})",
+    "credential": "credential",
+    "_pwd": "_pwd",
+    "_pat": "_pat",
+}
+_NAME = re.compile(rf"(?:{'|'.join(_FAMILIES.values())}){_TAIL}$")
+_PLAIN_NAMES = ("_file", "_path", "_url", "_dir", "_sock")
+"""Ends of names that tell where a secret is, not what."""
+
+_PLAIN = r"(?!(?:true|false|yes|no|none|null|nil|undefined|required|optional|\d{1,9})(?![^\s,;&)}\]]))"
+"""A value that says nothing."""
+_REFERENCE = r"(?![$`<{(%*\[])"
+"""The name of a secret's place, not the secret."""
+_QUOTED = r"\\?\"[^\"\\\n]{1,4096}+|\\?'[^'\\\n]{1,4096}+"
+_BARE = rf"{_PLAIN}(?![a-z_.]{{1,64}}+[,()\[\]])[^\s\"'&;|<>,)}}\]\\]{{1,4096}}+"
+_LIKELY = r"(?=[A-Za-z0-9+/=_.~-]{0,200}\d)[A-Za-z0-9+/=_.~-]{12,4096}+(?![\w(.])"
+"""Looks like no word: for places where a word may stand as well."""
+_SIGN = (
+    r"(?:=(?![=\s])"  # KEY=value
+    r"|[ \t]{0,8}:?[=:][ \t]{0,8}(?=\\?[\"'])"  # key = "value", "key": "value"
+    rf"|[ \t]{{0,8}}[=:][ \t]{{1,8}}(?={_LIKELY}))"  # key: value, in a file of settings
+)
+ASSIGNED = tuple(
+    (literal, re.compile(rf"{name}{_TAIL}\\?[\"']?{_SIGN}(?P<value>{_REFERENCE}(?:{_QUOTED}|{_BARE}))"))
+    for literal, name in _FAMILIES.items()
+)
+"""(literal, pattern) for text in lower case; the group `value` is what goes, perhaps with a quote before it."""
+
+_VALUE = rf"(?P<value>{_NOT}(?![$<{{`])[^\s\"'\\]{{4,4096}}+)"
+_ARGUMENT = r"(?:=|[ \t]{1,8})(?P<value>(?![-$`<\[{])(?:\"[^\"\n]{1,4096}+|'[^'\n]{1,4096}+|[^\s\"'&;|<>]{1,4096}+))"
+_WORD = "pass(?:word|wd|phrase)?|token|secret(?:[-_]key)?|(?:api|access|private)[-_]?key"
+STANDING = (
+    ("--", re.compile(rf"--(?:[a-z]{{1,20}}+[-_])??(?:{_WORD}){_ARGUMENT}")),
+    ("sshpass -p", re.compile(rf"sshpass -p ?{_VALUE}")),
+    ("bearer ", re.compile(rf"bearer {{1,8}}(?P<value>{_NOT}(?=[a-z._~+/-]{{0,64}}\d)[a-z0-9._~+/=-]{{8,}}+)")),
+    (
+        "authorization",
+        re.compile(
+            rf"authorization\\?[\"']?[:=] {{0,8}}\\?[\"']?(?:(?:basic|bearer|token|digest|apikey) {{1,8}}+)?+{_VALUE}"
+        ),
+    ),
+    ("x-api-key", re.compile(rf"x-api-key\\?[\"']?: {{0,8}}\\?[\"']?{_VALUE}")),
+    ("x-goog-api-key", re.compile(rf"x-goog-api-key\\?[\"']?: {{0,8}}\\?[\"']?{_VALUE}")),
+    ("cookie:", re.compile(rf"cookie: {{0,8}}(?P<value>{_NOT}[^\n\"'\\]{{4,4096}}+)")),
+    ("://", re.compile(rf"://[^\s/:@\"'<>]{{0,256}}+:(?P<value>{_NOT}(?![$<{{])[^\s/\"'<>]{{1,256}})@")),
+    ("://", re.compile(r"://(?P<value>(?=[a-z_-]{0,64}\d)[a-z0-9_-]{20,256}+)@")),
+)
+"""As `ASSIGNED`."""
+
+_LOGIN = rf"(?P<value>{_NOT}[^\s\"'&;|<>$]{{1,1024}}+)"
+PROGRAMS = (
+    ("curl ", re.compile(r"curl [^\n|;&]*+"), re.compile(rf" (?:-u|--user)[ =]?[\"']?[^\s:\"']{{1,128}}+:{_LOGIN}")),
+    ("mysql", re.compile(r"mysql[^\n|;&]*+"), re.compile(rf" -p{_LOGIN}")),
+    ("docker login", re.compile(r"docker login[^\n|;&]*+"), re.compile(rf" -p[ =]?{_LOGIN}")),
+)
+"""(literal, the program's part of a line, what is secret in it), for text in lower case."""
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a variable of this name holds a secret."""
+    low = name.lower()
+    return not low.endswith(_PLAIN_NAMES) and bool(_NAME.search(low))
+
+
+_SHAPE_WORD = "[A-Za-z0-9_-]"
+
+
+def _shape(literal: str, rest: str) -> tuple[str, re.Pattern[str]]:
+    """The literal at the beginning of a word, and what follows it."""
+    start = re.escape(literal)
+    return literal, re.compile(f"{start}(?<![A-Za-z0-9]{start}){rest}")
+
+
+SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = (
+    # Models
+    _shape("sk-", rf"(?:(?:ant|proj|svcacct|admin|or|None)-{_SHAPE_WORD}{{16,}}+|[A-Za-z0-9]{{32,}}+)"),
+    _shape("AIza", rf"{_SHAPE_WORD}{{30,}}+"),
+    _shape("ya29.", rf"{_SHAPE_WORD}{{20,}}+"),
+    _shape("GOCSPX-", rf"{_SHAPE_WORD}{{20,}}+"),
+    _shape("hf_", r"[A-Za-z0-9]{30,}+"),
+    _shape("gsk_", r"[A-Za-z0-9]{32,}+"),
+    _shape("xai-", r"[A-Za-z0-9]{40,}+"),
+    _shape("pplx-", r"[A-Za-z0-9]{32,}+"),
+    _shape("r8_", r"[A-Za-z0-9]{30,}+"),
+    # Code and packages
+    _shape("ghp_", r"[A-Za-z0-9]{30,}+"),
+    _shape("gho_", r"[A-Za-z0-9]{30,}+"),
+    _shape("ghu_", r"[A-Za-z0-9]{30,}+"),
+    _shape("ghs_", r"[A-Za-z0-9]{30,}+"),
+    _shape("ghr_", r"[A-Za-z0-9]{30,}+"),
+    _shape("github_pat_", r"[A-Za-z0-9_]{30,}+"),
+    _shape("gl", rf"(?:pat|dt|rt|ptt|cbt|ft|soat|imt|agent)-{_SHAPE_WORD}{{16,}}+"),
+    _shape("npm_", r"[A-Za-z0-9]{30,}+"),
+    _shape("pypi-", rf"{_SHAPE_WORD}{{30,}}+"),
+    _shape("dckr_pat_", rf"{_SHAPE_WORD}{{20,}}+"),
+    _shape("ATATT3x", r"[A-Za-z0-9_=-]{20,}+"),
+    # Talk
+    _shape("xox", rf"[abeoprs]-{_SHAPE_WORD}{{10,}}+"),
+    _shape("xapp-", rf"{_SHAPE_WORD}{{20,}}+"),
+    _shape("hooks.slack.com/services/", r"[A-Za-z0-9/]{20,}+"),
+    _shape("SG.", rf"{_SHAPE_WORD}{{16,}}+\.{_SHAPE_WORD}{{16,}}+"),
+    _shape("lin_api_", r"[A-Za-z0-9]{20,}+"),
+    _shape("ntn_", r"[A-Za-z0-9]{30,}+"),
+    # Clouds
+    _shape("AKIA", r"[A-Z0-9]{16}(?![A-Za-z0-9])"),
+    _shape("ASIA", r"[A-Z0-9]{16}(?![A-Za-z0-9])"),
+    _shape("dop_v1_", r"[a-f0-9]{32,}+"),
+    _shape("dapi", r"[a-f0-9]{32}(?:-\d)?(?![A-Za-z0-9])"),
+    _shape("hvs.", rf"{_SHAPE_WORD}{{20,}}+"),
+    _shape("tskey-", rf"{_SHAPE_WORD}{{16,}}+"),
+    _shape("AGE-SECRET-KEY-1", r"[A-Z0-9]{40,}+"),
+    # Money and shops
+    _shape("sk_live_", r"[A-Za-z0-9]{16,}+"),
+    _shape("sk_test_", r"[A-Za-z0-9]{16,}+"),
+    _shape("rk_live_", r"[A-Za-z0-9]{16,}+"),
+    _shape("rk_test_", r"[A-Za-z0-9]{16,}+"),
+    _shape("whsec_", r"[A-Za-z0-9+/=]{20,}+"),
+    _shape("shpat_", r"[a-f0-9]{32}"),
+    # Signed statements: two or three parts
+    _shape("eyJ", rf"{_SHAPE_WORD}{{10,}}+\.eyJ{_SHAPE_WORD}{{6,}}+(?:\.{_SHAPE_WORD}*+)?"),
+)
+
+ANY = re.compile("|".join(sorted({re.escape(literal) for literal, _ in SHAPES})))
+"""Which literals there are: one pass in place of one for each. None can hide in another, as no letter precedes it."""
+
 
 _ROUNDS = 8
 """Times that the text is looked through as long as that finds something: a secret may hide behind another one."""

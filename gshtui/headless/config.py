@@ -15,13 +15,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from gshtui.headless import exits, streams
-from gshtui.headless.surroundings import here
+from gshtui.headless.command_hub import working_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from gshtui.commands.declaration import Outcome
-    from gshtui.settings.load import Loaded
+    from gshtui.settings.loader import Loaded
 
 _SHOWN = 64 * 1024
 """Bytes of a file that a person is shown before they trust it."""
@@ -29,9 +29,9 @@ _SHOWN = 64 * 1024
 
 def config(action: str, key: str = "", value: str = "", *, flags: Mapping[str, Any], as_json: bool) -> int:
     """Run the command with these parameters; gives the exit code."""
-    from gshtui.settings.load import load
+    from gshtui.settings.loader import load
 
-    loaded = load(here(), flags=flags)
+    loaded = load(working_folder(), flags=flags)
     if action != "show":  # which says them itself
         _say_problems(loaded)
     return _command(loaded, {"action": action, "key": key, "value": value}, as_json=as_json)
@@ -39,8 +39,8 @@ def config(action: str, key: str = "", value: str = "", *, flags: Mapping[str, A
 
 def edit(*, as_json: bool) -> int:
     """Open the user's file in an editor, then say what is wrong with it."""
-    from gshtui.settings.edit import EditError, make_ready
-    from gshtui.settings.load import load
+    from gshtui.settings.loader import load
+    from gshtui.settings.user_config import EditError, make_ready
 
     if not (os.isatty(0) and os.isatty(1)):
         streams.complain("`config edit` opens an editor and needs a terminal; `config set KEY VALUE` does not.")
@@ -55,11 +55,11 @@ def edit(*, as_json: bool) -> int:
         streams.complain(f"there is no editor{f' {words[0]!r}' if words else ''} here; set EDITOR, or edit {file}.")
         return exits.UNREACHABLE
     code = subprocess.run([*words, str(file)], check=False).returncode
-    after = load(here())
+    after = load(working_folder())
     _say_problems(after)
     _tell_shells()
     if as_json:
-        from gshtui.commands.config_report import problem_data
+        from gshtui.commands.config_commands import problem_data
 
         streams.result_json({"file": str(file), "problems": [problem_data(problem) for problem in after.problems]})
     return exits.ERROR if code else exits.DONE
@@ -67,13 +67,13 @@ def edit(*, as_json: bool) -> int:
 
 def trust(*, revoke: bool, yes: bool, as_json: bool) -> int:
     """Trust the project's configuration, exactly as the person has seen it."""
-    from gshtui.commands.config import project_bytes, trusting
+    from gshtui.commands.config_commands import project_bytes, trusting
     from gshtui.commands.declaration import CommandError
     from gshtui.settings import paths
-    from gshtui.settings.load import load
+    from gshtui.settings.loader import load
     from gshtui.settings.trust import brought, differences
 
-    loaded = load(here())
+    loaded = load(working_folder())
     if revoke:
         return _command(loaded, {"action": "untrust"}, as_json=as_json)
     try:
@@ -85,7 +85,7 @@ def trust(*, revoke: bool, yes: bool, as_json: bool) -> int:
             file = paths.project_config_file(loaded.project)
             said = f"There is no {file}." if raw is None else f"{file} says:\n\n{raw.decode('utf-8', 'replace')}"
             changes = "".join(_shown_change(loaded.project, *found) for found in differences(loaded.project, files))
-            if not streams.asked(f"{said}\n{changes}Trust {loaded.project}?"):
+            if not streams.ask_yes_no(f"{said}\n{changes}Trust {loaded.project}?"):
                 streams.complain("it is not trusted.")
                 return exits.DENIED
         return _written(trusting(loaded, raw, files), as_json=as_json)
@@ -108,9 +108,9 @@ def _shown_change(project: Path, name: str, how: str) -> str:
 
 
 def _command(loaded: Loaded, arguments: dict[str, Any], *, as_json: bool) -> int:
-    from gshtui.commands.config import commands
+    from gshtui.commands.config_commands import commands
     from gshtui.commands.declaration import Caller, CommandError, Invocation, UsageError
-    from gshtui.commands.execute import run_call
+    from gshtui.commands.execution import run_call
 
     invocation = Invocation(Caller(), loaded.cwd, loaded.project)
     try:
@@ -125,11 +125,11 @@ def _command(loaded: Loaded, arguments: dict[str, Any], *, as_json: bool) -> int
 
 def _tell_shells() -> None:
     """Have the shells' plugins know what was changed."""
-    from gshtui.settings.load import load
-    from gshtui.shell import options
+    from gshtui.settings.loader import load
+    from gshtui.shell import plugin_files
 
     with contextlib.suppress(OSError):  # then they keep what they know
-        options.write(load(here()).settings)
+        plugin_files.write_options(load(working_folder()).settings)
 
 
 def _written(outcome: Outcome, *, as_json: bool) -> int:

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gshtui.headless import exits, streams
-from gshtui.headless.running import Stop, run
-from gshtui.headless.surroundings import loaded_here
+from gshtui.headless.command_hub import load_settings
+from gshtui.headless.runner import Stop, run_command
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gshtui.store.log.reading import Wanted
+    from gshtui.store.log_reader import LogQuery
 
 _EVERY = 0.3
 """Seconds between two looks at the files."""
@@ -40,26 +40,25 @@ class LogsOptions:
 
 def show_logs(options: LogsOptions) -> int:
     """Print them; gives the exit code."""
-    return run(lambda stop: _show(options, stop))
+    return run_command(lambda stop: _show(options, stop))
 
 
 async def _show(options: LogsOptions, stop: Stop) -> int:
     from gshtui.commands.declaration import UsageError
-    from gshtui.commands.moment import moment
-    from gshtui.store.log.following import Follower
-    from gshtui.store.log.reading import Wanted, find
+    from gshtui.commands.timespec import parse_time
+    from gshtui.store.log_reader import LogFollower, LogQuery, find_records
 
-    loaded = await asyncio.to_thread(loaded_here)
+    loaded = await asyncio.to_thread(load_settings)
     folder = loaded.settings.general.log_dir
     now = time.time()
     try:
-        after, before = moment(options.since, now), moment(options.until, now)
+        after, before = parse_time(options.since, now), parse_time(options.until, now)
     except UsageError as error:
         streams.complain(str(error))
         return exits.USAGE
-    wanted = Wanted(options.query, options.type, options.agent, after, before)
-    follower = await asyncio.to_thread(Follower, folder)
-    found = await asyncio.to_thread(find, folder, wanted, options.limit)
+    wanted = LogQuery(options.query, options.type, options.agent, after, before)
+    follower = await asyncio.to_thread(LogFollower, folder)
+    found = await asyncio.to_thread(find_records, folder, wanted, options.limit)
     _print(found[::-1], options)
     if not options.follow:
         if not found and not options.json:
@@ -69,8 +68,8 @@ async def _show(options: LogsOptions, stop: Stop) -> int:
     return exits.INTERRUPTED
 
 
-async def _follow(follower: Any, wanted: Wanted, options: LogsOptions, stop: Stop) -> None:
-    from gshtui.store.log.reading import fits
+async def _follow(follower: Any, wanted: LogQuery, options: LogsOptions, stop: Stop) -> None:
+    from gshtui.store.log_reader import fits
 
     words = wanted.query.split()
     while not stop.asked.is_set():
@@ -89,12 +88,12 @@ def _print(records: Sequence[dict[str, Any]], options: LogsOptions) -> None:
     if options.json:
         streams.write_all(streams.STDOUT, b"".join(streams.json_line(record) for record in records))
         return
-    from gshtui.context.retrieval.wording import log_lines
+    from gshtui.context.retrieval.result_text import log_lines
 
     streams.result("\n".join(line for record in records for line in log_lines(record)))
 
 
-def _nothing(folder: Path, wanted: Wanted) -> str:
+def _nothing(folder: Path, wanted: LogQuery) -> str:
     if wanted.query or wanted.type or wanted.agent or wanted.after is not None or wanted.before is not None:
         return "no record fits; other words or fewer filters may find more."
     return f"the log in {folder} is empty: no agent has done anything yet."

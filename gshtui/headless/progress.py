@@ -24,10 +24,10 @@ from gshtui.bus.events.fleet import (
     MessageSubmitted,
 )
 from gshtui.bus.events.hub import Noticed, WaitReported
-from gshtui.guard.sanitise import plain
 from gshtui.headless import streams
 from gshtui.headless.streams import STDERR
 from gshtui.system.tasks import start_job
+from gshtui.text.sanitise import plain
 
 if TYPE_CHECKING:
     from gshtui.bus.event import Event

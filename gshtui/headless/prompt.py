@@ -1,11 +1,9 @@
-"""`gsh-tui prompt`: one turn without a window. Text to stdout as it comes, or one event a line with `--json`.
-
-Owns the course of the turn: standard input, the hub, the time-out, the interrupt, the exit code. Called by `cli`.
-"""
+"""`gsh-tui prompt`: one turn without a window. Text to stdout as it comes, or one event a line with `--json`."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -13,15 +11,64 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gshtui.headless import exits
-from gshtui.headless.just_done import JustDone
-from gshtui.headless.running import Stop, run
-from gshtui.headless.stdin import LIMIT, piped
-from gshtui.headless.streams import Writer, complain
-from gshtui.headless.surroundings import here, loaded_here, running
+from gshtui.headless.command_hub import load_settings, running_hub, working_folder
+from gshtui.headless.runner import Stop, run_command
+from gshtui.headless.streams import LIMIT, Writer, complain, piped_input
+from gshtui.settings import paths
 
 if TYPE_CHECKING:
+    from gshtui.context.ports import Contribution
     from gshtui.headless.reporter import Reporter
     from gshtui.hub.hub import Hub
+
+_SOURCE = "shell activity since"
+_WITHIN = 2.0
+"""Seconds that a question waits for the record to have what just ran."""
+_LOOK_EVERY = 0.02
+
+
+class RecentCommands:
+    """Contributes to the turns of one hub, which is set once it is made."""
+
+    def __init__(self, since: float) -> None:
+        """`since`: seconds since the epoch; 0: only wait, the ambient summary has the words."""
+        self.hub: Hub | None = None
+        self._since = since
+
+    async def taken_in(self) -> None:
+        """Wait until what shells left in the spool is in the record, or no longer."""
+        from gshtui.shell import spool
+
+        log = self.hub.shell_log if self.hub is not None else None
+        if log is None:
+            return
+        folder = spool.folder(paths.data_dir(create=False))
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_WITHIN):
+                while await asyncio.to_thread(spool.files, folder):  # noqa: ASYNC110  # shells write it, not we
+                    await asyncio.sleep(_LOOK_EVERY)
+                await log.settled()
+
+    async def contribute(self, new: bool) -> Contribution:
+        """The commands that people ran since then."""
+        from gshtui.context.ports import Contribution, SideText
+
+        text = "" if new or not self._since else await self._text()
+        return Contribution(along=(SideText(_SOURCE, text),)) if text else Contribution()
+
+    async def _text(self) -> str:
+        from gshtui.context.retrieval.shell_summary import activity
+        from gshtui.store.errors import StoreError
+
+        hub = self.hub
+        if hub is None or hub.store is None:
+            return ""
+        try:
+            lines = await activity(hub.store, hub.settings.context, self._since)
+        except StoreError:
+            return ""  # the record says itself what is wrong with it
+        return "\n".join(["# In the person's shells since their last question", "", *lines]) if lines else ""
+
 
 _WIND_DOWN = 10.0
 """Seconds that an interrupted turn may take to record what it has."""
@@ -52,7 +99,7 @@ class PromptOptions:
 
 def prompt(options: PromptOptions) -> int:
     """Do the turn; gives the exit code."""
-    return run(lambda stop: _prompt(options, stop))
+    return run_command(lambda stop: _prompt(options, stop))
 
 
 async def _prompt(options: PromptOptions, stop: Stop) -> int:
@@ -76,7 +123,7 @@ async def _prompt(options: PromptOptions, stop: Stop) -> int:
 
 async def _turn(options: PromptOptions, stop: Stop, deadline: float | None, reporter: Reporter) -> int:
     """The turn from its words to its exit code; the last line of `--json` is written here in every case."""
-    reading = asyncio.ensure_future(piped())
+    reading = asyncio.ensure_future(piped_input())
     ended = await _first(reading, stop=stop, deadline=deadline)
     if ended is not None:
         reading.cancel()
@@ -90,10 +137,10 @@ async def _turn(options: PromptOptions, stop: Stop, deadline: float | None, repo
         return exits.USAGE
     from gshtui.hub.options import HubOptions
 
-    just_done = JustDone(options.since) if options.since >= 0 else None
+    just_done = RecentCommands(options.since) if options.since >= 0 else None
     hub_options = HubOptions(
-        cwd=here(),
-        loaded=await asyncio.to_thread(loaded_here, options.flags),
+        cwd=working_folder(),
+        loaded=await asyncio.to_thread(load_settings, options.flags),
         session=options.session,
         agent=options.agent,
         provider=options.provider,
@@ -104,7 +151,7 @@ async def _turn(options: PromptOptions, stop: Stop, deadline: float | None, repo
         where=options.where,
         more=() if just_done is None else (just_done.contribute,),
     )
-    async with running(hub_options) as hub, _asking(hub, options, reporter):
+    async with running_hub(hub_options) as hub, _asking(hub, options, reporter):
         if just_done is not None:
             just_done.hub = hub
         hub.bus.subscribe(reporter.take, name="headless")
@@ -136,11 +183,11 @@ async def _answered(
     reporter: Reporter,
     stop: Stop,
     deadline: float | None,
-    just_done: JustDone | None,
+    just_done: RecentCommands | None,
 ) -> int | None:
     """Send the prompt and wait for the end of its turn; an exit code when it was cut short, else `None`."""
     from gshtui.bus.events.agent import InterruptRequested, PromptSubmitted
-    from gshtui.bus.ids import new_id
+    from gshtui.system.ids import new_id
 
     await hub.bus.drained()
     if reporter.held_by:
@@ -167,9 +214,9 @@ async def _asking(hub: Hub, options: PromptOptions, reporter: Reporter) -> Async
     if not options.ask:
         yield
         return
-    from gshtui.headless.asking import Asker
+    from gshtui.headless.approval_prompt import ApprovalPrompt
 
-    asker = Asker(hub.bus, reporter.say, reporter.wait_until_said)
+    asker = ApprovalPrompt(hub.bus, reporter.say, reporter.wait_until_said)
     try:
         yield
     finally:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
-from gshtui.bus.context import compacted
+from gshtui.bus.context_data import compacted
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import (
     PromptWithdrawn,
@@ -29,9 +29,9 @@ from gshtui.bus.events.context import ContextCut
 from gshtui.bus.events.hub import Noticed
 from gshtui.bus.events.session import SessionOpened
 from gshtui.bus.wire import VERSION, to_plain
-from gshtui.guard.sanitise import Sanitiser
 from gshtui.headless import exits
 from gshtui.headless.streams import STDERR, STDOUT, Writer, complaint, is_terminal, json_line, shown, write_all
+from gshtui.text.sanitise import Sanitiser
 
 _ALLOW = "With --yes what stays inside the project runs without a question."
 _STOPS = {exits.INTERRUPTED: "interrupted", exits.TIMED_OUT: "timeout"}

@@ -1,17 +1,15 @@
-"""The three standard streams of a command without a window: results to stdout, all else to stderr, never a torn write.
-
-Text that goes to a terminal is sanitised; into a pipe it goes as it is. Raises `BrokenPipeError` when nobody reads.
-"""
+"""The three standard streams of a command without a window: results to stdout, all else to stderr, input bounded."""
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import json
 import os
 import select
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any
@@ -46,7 +44,7 @@ def write_all(number: int, data: bytes) -> None:
 def shown(text: str, number: int) -> bytes:
     """The text as bytes for this stream: sanitised when it is a terminal."""
     if is_terminal(number):
-        from gshtui.guard.sanitise import plain
+        from gshtui.text.sanitise import plain
 
         text = plain(text)
     return text.encode("utf-8", "replace")
@@ -86,7 +84,7 @@ def complaint(text: str, hint: str = "") -> bytes:
     return shown(f"gsh-tui: {text}\n", STDERR)
 
 
-def asked(question: str) -> bool:
+def ask_yes_no(question: str) -> bool:
     """A person's yes to a question on their terminal; anything else is a no.
 
     What was typed before the question could be read is no answer: it is thrown away, and the answer is taken after it.
@@ -144,3 +142,55 @@ class Writer:
                 if number == STDOUT:
                     self.broken = True
                     self._on_broken()
+
+
+LIMIT = 4 * 1024 * 1024
+"""Bytes; what comes behind them is left out, and that is said."""
+
+
+async def piped_input() -> tuple[str, bool]:
+    """(text of standard input, whether it was longer than `LIMIT`); no text when standard input is a terminal.
+
+    Cancelling the wait leaves the reading to a thread that ends with the process.
+    """
+    if os.isatty(0):
+        return "", False
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[bytes] = loop.create_future()
+
+    def settle(raw: bytes) -> None:
+        if not done.done():
+            done.set_result(raw)
+
+    def read() -> None:
+        raw = _read()
+        try:
+            loop.call_soon_threadsafe(settle, raw)
+        except RuntimeError:  # the loop is gone: nobody waits any more
+            return
+
+    threading.Thread(target=read, name="stdin", daemon=True).start()
+    raw = await done
+    return raw[:LIMIT].decode("utf-8", "replace").replace("\0", "\N{REPLACEMENT CHARACTER}"), len(raw) > LIMIT
+
+
+def words(given: Sequence[str]) -> str:
+    """The words of a command line as one text; `-` alone is all of standard input."""
+    if list(given) != ["-"]:
+        return " ".join(given)
+    return _read()[:LIMIT].decode("utf-8", "replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+def _read() -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    while size <= LIMIT:
+        try:
+            part = os.read(0, 1 << 16)
+        except OSError:  # a folder, or a stream that cannot be read: as if it were empty
+            break
+        if not part:
+            break
+        parts.append(part)
+        size += len(part)
+    return b"".join(parts)

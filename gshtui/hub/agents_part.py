@@ -10,17 +10,15 @@ import os
 from datetime import date
 from typing import TYPE_CHECKING
 
-from gshtui.agents.agent import Agent
-from gshtui.agents.engines import engine_for
+from gshtui.agents.agent import Agent, LocalRoster
+from gshtui.agents.context_assembly import make_engine
 from gshtui.agents.loop import unlimited
-from gshtui.agents.roster import Roster
-from gshtui.agents.sessions import Sessions
-from gshtui.agents.skills.section import section
-from gshtui.agents.skills.shelf import read_shelf
-from gshtui.agents.toolbox import Ground, Toolbox
+from gshtui.agents.sessions import OpenSessions
+from gshtui.agents.skills.skill_store import read_skills, skills_section
+from gshtui.agents.toolbox import Toolbox, WorkDirs
 from gshtui.context.ports import Contribution
-from gshtui.context.retrieval.ambient import ambient
-from gshtui.context.system import system_sections
+from gshtui.context.retrieval.shell_summary import shell_summary
+from gshtui.context.system_section import system_sections
 from gshtui.providers.port import ProviderError
 
 if TYPE_CHECKING:
@@ -34,11 +32,11 @@ async def start_agents(hub: Hub) -> None:
     """Open the conversation and let its agent live. Raises `ProviderError`, `StoreError`."""
     if hub.gate is None or hub.minds is None:
         raise ProviderError("missing", "Agents need the guard and the providers.")
-    hub.sessions = Sessions(hub.bus, hub.store, hub.options.where or f"process {os.getpid()}")
+    hub.sessions = OpenSessions(hub.bus, hub.store, hub.options.where or f"process {os.getpid()}")
     if hub.journal is not None:
         hub.journal.sessions = hub.sessions
-    hub.skills = await asyncio.to_thread(lambda: section(read_shelf(hub.options.cwd)))
-    hub.roster = Roster(hub.bus, hub.sessions, str(hub.options.cwd))
+    hub.skills = await asyncio.to_thread(lambda: skills_section(read_skills(hub.options.cwd)))
+    hub.roster = LocalRoster(hub.bus, hub.sessions, str(hub.options.cwd))
     hub.parts.stops_with("agents", hub.roster.stop)
     agent = await hub.roster.add(hub.options.agent, lambda: _make_agent(hub), hub.options.session)
     try:
@@ -59,7 +57,7 @@ def _make_agent(hub: Hub) -> Agent:
         hub.registry,
         hub.gate,
         name,
-        Ground(options.cwd, hub.project),
+        WorkDirs(options.cwd, hub.project),
         record.put_output,
         hub.settings.context.max_tool_output_bytes,
     )
@@ -69,7 +67,7 @@ def _make_agent(hub: Hub) -> Agent:
         limit = hub.settings.context.max_tool_output_bytes
         return Contribution() if log is None else await log.runs.news_for(hub.session_of(name), limit)
 
-    engine = engine_for(
+    engine = make_engine(
         hub.bus,
         name,
         hub.store,
@@ -77,7 +75,11 @@ def _make_agent(hub: Hub) -> Agent:
         options.cwd,
         lambda: system_sections(name, options.cwd, hub.branch.name, date.today(), hub.skills),
         attended=lambda: options.approvals == "ask",
-        more=(*(() if hub.store is None else (ambient(hub.store, hub.settings.context),)), ran_here, *options.more),
+        more=(
+            *(() if hub.store is None else (shell_summary(hub.store, hub.settings.context),)),
+            ran_here,
+            *options.more,
+        ),
     )
     return Agent(
         hub.bus,

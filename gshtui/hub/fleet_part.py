@@ -1,39 +1,129 @@
-"""The part for agents in terminals: the fleet, the mail between agents, the tools for terminals.
-
-Needs the record, and refuses to start without. Started by the hub.
-"""
+"""The part for agents in terminals: the fleet, the mail between agents, the tools for terminals."""
 
 from __future__ import annotations
 
 import functools
+import os
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gshtui.fleet.ports import FleetError
+from gshtui.bus.bus import Bus
+from gshtui.bus.events.hub import Noticed
+from gshtui.fleet.agent_command_lines import CommandLines, LaunchTerms
+from gshtui.fleet.agent_programs import Programs
+from gshtui.fleet.fleet import Fleet
+from gshtui.fleet.ports import FleetError, FleetOptions
+from gshtui.fleet.terminals import AgentTerminals
+from gshtui.settings.model import Settings
+from gshtui.settings.paths import runtime_dir
+from gshtui.shell import plugin_files
 
 if TYPE_CHECKING:
     from gshtui.commands.registry import AnyCommand
-    from gshtui.fleet.mail.room import MailRoom
-    from gshtui.fleet.terminal_tools.reach import Reach
+    from gshtui.fleet.mail.mail_service import MailService
+    from gshtui.fleet.ports import MessageTransport
+    from gshtui.fleet.terminal_tools.targets import TerminalTargets
+    from gshtui.guard.approval import Gate, Mode
     from gshtui.hub.hub import Hub
+    from gshtui.store.store import Store
+    from gshtui.tools.worktree_setup import Consent
+
+
+def make_fleet(
+    bus: Bus,
+    store: Store,
+    settings: Settings,
+    home: Path,
+    *,
+    visiting: bool,
+    approvals: Mode,
+    session_of: Callable[[str], str],
+    hub: Callable[[], str] = lambda: "",
+    connected: Callable[[str], bool] = lambda agent: False,
+    gate: Gate | None = None,
+    programs: Programs,
+    terminals: AgentTerminals,
+    mail: Callable[[], MailService],
+) -> Fleet:
+    """The fleet.
+
+    Args:
+        home: the window's folder.
+        visiting: a command that looks in and leaves.
+        approvals: how questions are answered here; agents started from a visit ask, whoever answers.
+        session_of: the conversation that a local agent of this hub is in.
+        hub: the socket that agents report to; empty when there is none.
+        connected: whether an agent's own process listens to this hub's bus.
+        gate: asks a person before a new worktree's set-up command is run; without one it is not run.
+        programs, terminals: shared with the mail.
+        mail: takes the messages to agents.
+    """
+    data = store.path.parent
+    terms = LaunchTerms(
+        approvals=approvals if approvals == "policy" else "ask",
+        auto_approve=tuple(settings.agent.auto_approve),
+        max_steps=settings.agent.max_steps,
+        runtime=runtime_dir(create=False),
+        worktrees_inside=settings.worktrees.place == "inside",
+        setup=tuple(settings.worktrees.setup),
+        notice=_notice() if visiting and settings.shell.notices else "",
+    )
+
+    def consent(agent: str) -> Consent:
+        from gshtui.tools.worktree_setup import consent_by_gate, no_consent
+
+        return no_consent if gate is None else consent_by_gate(gate, agent)
+
+    def notice(text: str, about: str) -> None:
+        bus.publish(Noticed(text=text, about=about))
+
+    place = FleetOptions(home, data, settings.tmux.socket_name, settings.tmux.session_prefix, visiting)
+
+    def post() -> MessageTransport:
+        from gshtui.fleet.transport import TerminalTransport
+
+        return mail().post(TerminalTransport(bus, terminals, programs, connected))
+
+    return Fleet(
+        bus,
+        store,
+        place,
+        CommandLines(data, terms, hub, programs=programs, consent=consent, notice=notice),
+        post=post,
+        terminals=terminals,
+        programs=programs,
+        session_of=session_of,
+        connected=connected,
+    )
+
+
+def _notice() -> str:
+    """The file in which the shell looks that runs this command."""
+    try:
+        file = plugin_files.notice_file(os.environ.get("GSH_SHELL_ID", ""))
+    except OSError:
+        return ""
+    return "" if file is None else str(file)
 
 
 async def start_fleet(hub: Hub) -> None:
     """Bring the fleet up. Raises `FleetError`, `StoreError`."""
     if hub.store is None:
         raise FleetError("store", "Agents in terminals need the record.")
-    from gshtui.fleet.programs import Programs
-    from gshtui.fleet.terminals import Terminals
-    from gshtui.hub.fleet_assembly import make_fleet  # what no first screen needs
+    from gshtui.fleet.agent_programs import Programs
+    from gshtui.fleet.terminals import AgentTerminals
+    # what no first screen needs
 
     store = hub.store
     visiting = "agents" not in hub.options.parts
-    programs, terminals = Programs(), Terminals()
+    programs, terminals = Programs(), AgentTerminals()
 
     @functools.cache
-    def mail() -> MailRoom:
-        from gshtui.fleet.mail.room import MailRoom
+    def mail() -> MailService:
+        from gshtui.fleet.mail.mail_service import MailService
 
-        made = MailRoom(
+        made = MailService(
             hub.bus,
             store,
             here=hub.session_of,
@@ -63,10 +153,10 @@ async def start_fleet(hub: Hub) -> None:
     hub.parts.stops_with("fleet", hub.fleet.stop)
 
     @functools.cache
-    def reach() -> Reach:
-        from gshtui.fleet.terminal_tools.commands import reach_of
+    def reach() -> TerminalTargets:
+        from gshtui.fleet.terminal_tools.commands import terminal_targets
 
-        return reach_of(hub.settings, terminals, store.agents, programs=programs)
+        return terminal_targets(hub.settings, terminals, store.agents, programs=programs)
 
     def agents() -> list[AnyCommand]:
         from gshtui.fleet.commands import commands

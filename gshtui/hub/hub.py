@@ -1,44 +1,67 @@
-"""The hub: composition root of everything but the faces. Builds the parts in order and stops them.
-
-A part that fails to start is reported as `PartFailed` and the rest runs: without a store conversations live in memory,
-without a provider the offline one answers. Faces make one hub each, with the parts that they need.
+"""The hub: composition root of everything but the interfaces. Starts its parts in order and stops them in reverse.
+A part that fails is reported and left out; the others go on.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gshtui.agents.branch import BranchWatch
 from gshtui.bus.bus import Bus
-from gshtui.bus.events.hub import HubStarted, HubStopped, Noticed, PartFailed
-from gshtui.bus.faults import LoopFaults
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent import TurnFinished
+from gshtui.bus.events.hub import BranchChanged, HubStarted, HubStopped, Noticed, PartFailed
+from gshtui.bus.loop_faults import LoopFaults
 from gshtui.commands.declaration import Caller, Invocation, Outcome
-from gshtui.commands.execute import run_parsed
+from gshtui.commands.execution import run_parsed
 from gshtui.commands.language import parse
 from gshtui.commands.registry import Registry
-from gshtui.fleet.ledger import Ledger
-from gshtui.hub.lifecycle import Lifecycle
+from gshtui.fleet.agent_states import AgentStates
 from gshtui.hub.options import HubOptions
+from gshtui.hub.part_lifecycle import PartLifecycle
+from gshtui.settings.git_info import branch
 from gshtui.system.tasks import end_all
 
-# What a part needs is imported where it starts: a command of one part loads nothing of the others.
 if TYPE_CHECKING:
-    from gshtui.agents.journal import Journal
-    from gshtui.agents.minds import Minds
-    from gshtui.agents.observing import Observing
-    from gshtui.agents.roster import Roster
-    from gshtui.agents.sessions import Sessions
+    from gshtui.agents.agent import LocalRoster
+    from gshtui.agents.model_pool import ModelPool
+    from gshtui.agents.sessions import OpenSessions
+    from gshtui.agents.telemetry import Journal, Telemetry
     from gshtui.commands.registry import AnyCommand
-    from gshtui.context.commands.everywhere import Everywhere
+    from gshtui.context.commands.context_router import ContextRouter
     from gshtui.fleet.fleet import Fleet
     from gshtui.fleet.native.relay import Relay
     from gshtui.guard.approval import Gate
-    from gshtui.shell.log.log import ShellLog
+    from gshtui.shell.log.shell_log import ShellLog
     from gshtui.store.messages import StoredMessage
     from gshtui.store.store import Store
+
+
+class BranchWatch:
+    """The branch of one folder; `name` is empty outside of git and before `look`."""
+
+    def __init__(self, bus: Bus, cwd: Path) -> None:
+        self.name = ""
+        self._bus = bus
+        self._cwd = cwd
+        bus.subscribe(self._again, TurnFinished, name="branch")
+
+    async def look(self) -> str:
+        """Read it now."""
+        self.name = await asyncio.to_thread(branch, self._cwd)
+        return self.name
+
+    async def _again(self, _batch: Sequence[Event]) -> None:
+        before = self.name
+        if await self.look() != before:
+            self._bus.publish(BranchChanged(branch=self.name))
+
+
+# What a part needs is imported where it starts: a command of one part loads nothing of the others.
 
 
 class Hub:
@@ -50,21 +73,21 @@ class Hub:
         self.bus = Bus()
         self._faults = LoopFaults(self.bus)
         self.registry = Registry()
-        self.parts = Lifecycle(self.bus)
+        self.parts = PartLifecycle(self.bus)
         self.project = options.loaded.project
         self.store: Store | None = None
-        self.ledger = Ledger(self.bus)
+        self.ledger = AgentStates(self.bus)
         self.branch = BranchWatch(self.bus, options.cwd)
         self.journal: Journal | None = None
         self.gate: Gate | None = None
         self.relay: Relay | None = None
-        self.minds: Minds | None = None
-        self.sessions: Sessions | None = None
-        self.roster: Roster | None = None
+        self.minds: ModelPool | None = None
+        self.sessions: OpenSessions | None = None
+        self.roster: LocalRoster | None = None
         self.skills = ""
-        self.observing: Observing | None = None
+        self.observing: Telemetry | None = None
         self.fleet: Fleet | None = None
-        self.contexts: Everywhere | None = None
+        self.contexts: ContextRouter | None = None
         """What any agent's model is sent, once there are providers and a record."""
         self.shell_log: ShellLog | None = None
         self.shared_shell: Any = None
@@ -167,11 +190,10 @@ class Hub:
             await self.store.add_prompt(str(self.options.cwd), text)
 
     async def _start_store(self) -> None:
-        from gshtui.agents.journal import Journal
-        from gshtui.agents.observing import Observing
+        from gshtui.agents.telemetry import Journal, Telemetry
         from gshtui.store.store import Store
 
-        observing = self.observing = Observing(self.bus, self.settings, os.environ, self.carries)
+        observing = self.observing = Telemetry(self.bus, self.settings, os.environ, self.carries)
         self.parts.stops_with("log", observing.close)
         self.store = await Store.open(
             self.settings.general.session_dir / "gsh.db",
@@ -188,27 +210,26 @@ class Hub:
         """The commands that work on the record alone; the search and the list of things to do are the agents', too."""
 
         def sessions() -> list[AnyCommand]:
-            from gshtui.store.commands import commands
+            from gshtui.store.session_commands import commands
 
             return commands(store)
 
         def record() -> list[AnyCommand]:
-            from gshtui.agents.record_commands import commands
+            from gshtui.agents.commands import commands
 
             return commands(self.bus, store, self.settings, self.session_of, str(self.options.cwd))
 
         def approvals() -> list[AnyCommand]:
-            from gshtui.agents.approvals import command
+            from gshtui.agents.commands import approvals_command
 
-            return [command(store, str(self.project), self.settings.agent.auto_approve)]
+            return [approvals_command(store, str(self.project), self.settings.agent.auto_approve)]
 
         self.registry.offer(("session", "resume"), sessions)
         self.registry.offer(("usage", "cost", "search_context", "search", "logs", "output", "todo"), record)
         self.registry.offer(("approvals", "permissions"), approvals)
 
     async def _start_guard(self) -> None:
-        from gshtui.guard.approval import Gate
-        from gshtui.guard.grants import NoGrants, ProjectGrants
+        from gshtui.guard.approval import Gate, NoGrants, ProjectGrants
 
         grants = NoGrants() if self.store is None else ProjectGrants(self.store, str(self.project))
         self.gate = Gate(
@@ -229,16 +250,16 @@ class Hub:
         self.parts.stops_with("socket", self.relay.stop)
 
     async def _start_providers(self) -> None:
-        from gshtui.agents.minds import Minds
+        from gshtui.agents.model_pool import ModelPool
 
-        self.minds = Minds(self.settings, os.environ)
+        self.minds = ModelPool(self.settings, os.environ)
         self.parts.stops_with("providers", self.minds.close)
         for problem in self.minds.catalog.problems:
             self.bus.publish(Noticed(level="warning", text=problem, about="models"))
         minds = self.minds
 
         def models() -> list[AnyCommand]:
-            from gshtui.providers.commands import commands
+            from gshtui.providers.model_command import commands
 
             return commands(
                 minds.catalog,
@@ -275,7 +296,7 @@ class Hub:
             return commands(ToolConfig.of(self.settings))
 
         def agents() -> list[AnyCommand]:
-            from gshtui.fleet.agent_commands import commands
+            from gshtui.fleet.status_commands import commands
 
             return commands(
                 self.bus,
@@ -305,7 +326,7 @@ class Hub:
             return commands(self.registry)
 
         def config() -> list[AnyCommand]:
-            from gshtui.commands.config import commands
+            from gshtui.commands.config_commands import commands
 
             return commands(self.options.loaded, publish=self.bus.publish)
 
@@ -348,10 +369,10 @@ class Hub:
 
         await start_shell(self)
 
-    def _make_contexts(self, minds: Minds) -> None:
+    def _make_contexts(self, minds: ModelPool) -> None:
         if self.store is None or self.observing is None:
             return
-        from gshtui.agents.contexts import make_contexts
+        from gshtui.agents.context_assembly import make_contexts
 
         contexts = self.contexts = make_contexts(
             self.bus, self.store, self.settings.context, minds,
@@ -361,7 +382,7 @@ class Hub:
         find = self.store.agent
 
         def cuts() -> list[AnyCommand]:
-            from gshtui.context.commands.commands import commands
+            from gshtui.context.commands.context_commands import commands
 
             return list(commands(contexts, find, self._agent_names))
 
@@ -371,6 +392,6 @@ class Hub:
     async def _context_facts(self, agent: str) -> dict[str, Any] | None:
         if self.contexts is None:
             return None
-        from gshtui.context.commands.facts import facts
+        from gshtui.context.commands.agent_facts import facts
 
         return await facts(self.contexts, agent)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gshtui.context.ports import Contribute
     from gshtui.guard.approval import Mode
-    from gshtui.settings.load import Loaded
+    from gshtui.settings.loader import Loaded
 
 ALL_PARTS = frozenset({"store", "guard", "socket", "providers", "agents", "fleet", "shell"})
 

@@ -18,8 +18,8 @@ async def start_shell(hub: Hub) -> None:
     """Listen to shells and watch files. Raises `StoreError`."""
     if hub.store is None:
         raise StoreError("closed", "What runs in shells needs the record.")
-    from gshtui.agents.observing import redactor
-    from gshtui.shell.log.assembly import make_shell_log
+    from gshtui.agents.telemetry import redactor
+    from gshtui.shell.log.shell_log import make_shell_log
 
     hub.shell_log = make_shell_log(
         hub.bus,
@@ -32,7 +32,7 @@ async def start_shell(hub: Hub) -> None:
     hub.parts.stops_with("shell", hub.shell_log.stop)
     await hub.shell_log.start()
     if hub.settings.shell.watch_files and hub.options.approvals == "ask" and not hub.options.visiting:
-        from gshtui.shell.log.files import ProjectFiles
+        from gshtui.shell.log.project_files import ProjectFiles
 
         files = ProjectFiles(hub.bus, hub.store, hub.project)
         files.start()

@@ -25,7 +25,7 @@ from gshtui.commands.declaration import (
 )
 from gshtui.commands.registry import AnyCommand
 from gshtui.programs import hooks
-from gshtui.programs.profile import Loaded, Profile, ProfileError, load
+from gshtui.programs.profile import LoadedProfiles, Profile, ProfileError, load
 
 _STATES = {
     "impossible": "no hooks",
@@ -53,7 +53,7 @@ class HooksParameters(Parameters):
     yes: bool = Field(default=False, description="Do it; without this, only what would change is shown.")
 
 
-def commands(read: Callable[[], Loaded] = load) -> list[AnyCommand]:
+def commands(read: Callable[[], LoadedProfiles] = load) -> list[AnyCommand]:
     """The family. `read` gives the profiles; it is called in every run, so that a changed file counts at once."""
 
     async def profiles(_: Invocation, parameters: ProfilesParameters) -> Outcome:
@@ -99,15 +99,15 @@ def commands(read: Callable[[], Loaded] = load) -> list[AnyCommand]:
     ]
 
 
-def _states(loaded: Loaded) -> dict[str, hooks.State]:
+def _states(loaded: LoadedProfiles) -> dict[str, hooks.State]:
     return {name: hooks.state(profile) for name, profile in loaded.profiles.items()}
 
 
-def _file(loaded: Loaded, name: str) -> str:
+def _file(loaded: LoadedProfiles, name: str) -> str:
     return str(hooks.file_of(loaded.profiles[name]))
 
 
-def _named(loaded: Loaded, name: str, line: str) -> Profile:
+def _named(loaded: LoadedProfiles, name: str, line: str) -> Profile:
     if not name:
         raise UsageError(f"`{line}` needs the name of a profile.", hint=f"For example: {line} claude")
     try:
@@ -116,7 +116,7 @@ def _named(loaded: Loaded, name: str, line: str) -> Profile:
         raise UsageError(str(error)) from error
 
 
-def _listed(loaded: Loaded, states: dict[str, hooks.State]) -> Outcome:
+def _listed(loaded: LoadedProfiles, states: dict[str, hooks.State]) -> Outcome:
     data: list[dict[str, Any]] = [
         {
             "name": profile.name,
@@ -133,7 +133,7 @@ def _listed(loaded: Loaded, states: dict[str, hooks.State]) -> Outcome:
     return Outcome({"profiles": data, "problems": list(loaded.problems)}, "\n".join([*lines, *loaded.problems]))
 
 
-def _shown(profile: Profile, loaded: Loaded) -> Outcome:
+def _shown(profile: Profile, loaded: LoadedProfiles) -> Outcome:
     data = msgspec.to_builtins(profile)
     lines = [f"{profile.title} ({profile.name}), from {loaded.origins.get(profile.name, 'nowhere')}"]
     lines.append(f"programs: {', '.join(profile.programs) or 'none'}")

@@ -1,22 +1,134 @@
-"""Hooks of other programs: put in with a person's consent, taken out without a trace, never in the user's own files.
-
-Owns the folder `$XDG_CONFIG_HOME/gsh/hooks` and Gemini's extension `gsh-tui`; that a recipe is there is the consent.
-What is shown before is exactly what is written. The command `hooks` installs and removes, `launch` asks what is there.
-"""
+"""Hooks of other programs: how each one takes them, put in with a person's consent, taken out without a trace."""
 
 from __future__ import annotations
 
 import difflib
+import json
 import os
+import shlex
+import sys
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from gshtui.programs import recipes
 from gshtui.programs.profile import Profile
 from gshtui.settings import paths
 from gshtui.system import private_files
+
+EXTENSION = "gsh-tui"
+"""Name of Gemini's extension."""
+_SECONDS = 5
+_OPENCODE = """\
+// Written by gsh-tui. Reports what OpenCode does to the gsh-tui that started it; elsewhere it does nothing.
+import { appendFileSync } from "node:fs"
+
+const spool = process.env.GSH_HOOK_SPOOL
+const short = (value) => (typeof value === "string" ? value.slice(0, 400) : "")
+const report = (event, more) => {
+  if (!spool || !spool.startsWith("/")) return
+  try {
+    appendFileSync(spool, JSON.stringify({ at: Date.now() / 1000, program: "opencode", event, ...more }) + "\\n")
+  } catch {}
+}
+const wanted = new Set(WANTED)
+
+export const GshReport = async () => ({
+  event: async ({ event }) => {
+    const about = event.properties ?? {}
+    const conversation = short(about.sessionID ?? about.info?.id)
+    const name = event.type === "session.status" ? `session.status.${about.status?.type ?? ""}` : event.type
+    if (!wanted.has(name) || about.info?.parentID) return
+    report(name, { conversation, tool: short(about.permission), text: short(about.error?.data?.message) })
+  },
+  "tool.execute.before": async (input, output) => {
+    const given = output?.args ?? {}
+    const subject = short(given.command ?? given.filePath ?? given.pattern ?? given.description)
+    report("tool.execute.before", { conversation: short(input.sessionID), tool: short(input.tool), subject })
+  },
+  "tool.execute.after": async (input) => {
+    report("tool.execute.after", { conversation: short(input.sessionID), tool: short(input.tool) })
+  },
+})
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class HookSetup:
+    """What a start gets so that its program reports."""
+
+    arguments: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    reports: bool = True
+    """The program will report. It will not where that would displace something of the user's."""
+
+
+NOTHING = HookSetup(reports=False)
+
+
+def hook_files(profile: Profile) -> dict[str, str]:
+    """The recipe's files by their names in its folder; the first one is the recipe."""
+    match profile.hooks.kind:
+        case "":
+            return {}
+        case "opencode":
+            return {"opencode.js": _OPENCODE.replace("WANTED", json.dumps(sorted(profile.hooks.events)))}
+        case "gemini":
+            about = {"name": EXTENSION, "version": "1.0.0", "description": "Reports its status to gsh-tui"}
+            manifest = json.dumps(about, indent=2) + "\n"
+            return {f"{EXTENSION}/hooks/hooks.json": _hooks(profile), f"{EXTENSION}/gemini-extension.json": manifest}
+        case kind:
+            return {f"{kind}.json": _hooks(profile)}
+
+
+def hook_command(profile: Profile) -> str:
+    """The shell command that a hook runs. The same for every agent: some programs trust a hook by its exact text."""
+    script = Path(__file__).with_name("report_hook.py")
+    return shlex.join([sys.executable, "-I", "-S", str(script), profile.hooks.kind])
+
+
+def _hooks(profile: Profile) -> str:
+    """Hooks in the words that claude, codex and gemini share."""
+    hook: dict[str, Any] = {"type": "command", "command": hook_command(profile), "timeout": _SECONDS}
+    group: dict[str, Any] = {"hooks": [hook]}
+    if profile.hooks.kind == "gemini":
+        hook |= {"name": EXTENSION, "timeout": _SECONDS * 1000}
+        group["matcher"] = "*"
+    events = dict.fromkeys(event.partition(".")[0] for event in profile.hooks.events)
+    return json.dumps({"hooks": {event: [group] for event in events}}, indent=2) + "\n"
+
+
+def hook_setup(profile: Profile, file: Path, argv: Sequence[str], environ: Mapping[str, str]) -> HookSetup:
+    """Arguments and variables for a start, of the recipe in this file."""
+    match profile.hooks.kind:
+        case "claude":
+            mine = any(word == "--settings" or word.startswith("--settings=") for word in argv)
+            return NOTHING if mine else HookSetup(("--settings", str(file)))
+        case "codex":
+            return HookSetup(tuple(word for value in _codex(file) for word in ("-c", value)))
+        case "gemini":
+            return HookSetup()  # it looks for its extensions by itself
+        case "opencode":
+            name = "OPENCODE_CONFIG_CONTENT"
+            return NOTHING if name in environ else HookSetup((), {name: json.dumps({"plugin": [file.as_uri()]})})
+        case _:
+            return NOTHING
+
+
+def _codex(file: Path) -> list[str]:
+    """The file's hooks as overrides of Codex's configuration, which is TOML."""
+    data = json.loads(file.read_text("utf-8"))
+    overrides: list[str] = []
+    for event, groups in data["hooks"].items():
+        hooks = [
+            f'{{type="command",command={json.dumps(hook["command"])},timeout={int(hook["timeout"])}}}'
+            for group in groups
+            for hook in group["hooks"]
+        ]
+        overrides.append(f"hooks.{event}=[{{hooks=[{','.join(hooks)}]}}]")
+    return overrides
+
 
 State = Literal["impossible", "absent", "installed", "outdated", "unreadable"]
 
@@ -26,7 +138,7 @@ class HooksError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class HookChange:
     """One file. `None` stands for: it is not there."""
 
     file: Path
@@ -44,10 +156,10 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class HookPlan:
     """What an installation or a removal would do."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[HookChange, ...]
 
     @property
     def file(self) -> Path:
@@ -70,7 +182,7 @@ def folder_of(profile: Profile) -> Path:
 
 def file_of(profile: Profile, folder: Path | None = None) -> Path:
     """A profile's recipe."""
-    return (folder or folder_of(profile)) / next(iter(recipes.files(profile)), "none")
+    return (folder or folder_of(profile)) / next(iter(hook_files(profile)), "none")
 
 
 def state(profile: Profile, folder: Path | None = None) -> State:
@@ -86,16 +198,18 @@ def state(profile: Profile, folder: Path | None = None) -> State:
     return "installed" if all(change.before == change.after for change in changes) else "outdated"
 
 
-def plan(profile: Profile, *, remove: bool = False, folder: Path | None = None) -> Plan:
+def plan(profile: Profile, *, remove: bool = False, folder: Path | None = None) -> HookPlan:
     """What would be done. Blocks for a moment. Raises `HooksError` where nothing can be done."""
     if not profile.hooks.kind:
         raise HooksError(f"{profile.title} has no hooks that gsh-tui knows.")
     place = folder or folder_of(profile)
-    wanted = recipes.files(profile)
-    return Plan(tuple(Change(place / n, _read(place / n), None if remove else text) for n, text in wanted.items()))
+    wanted = hook_files(profile)
+    return HookPlan(
+        tuple(HookChange(place / n, _read(place / n), None if remove else text) for n, text in wanted.items())
+    )
 
 
-def carry_out(what: Plan) -> list[Path]:
+def carry_out(what: HookPlan) -> list[Path]:
     """Do it; gives the backups of what was there. Blocks for a moment.
 
     Raises:
@@ -113,7 +227,7 @@ def carry_out(what: Plan) -> list[Path]:
     return kept
 
 
-def _carried_out(change: Change) -> list[Path]:
+def _carried_out(change: HookChange) -> list[Path]:
     if change.before == change.after:
         return []
     file, kept = change.file, list[Path]()
@@ -128,7 +242,7 @@ def _carried_out(change: Change) -> list[Path]:
         return kept
     file.unlink()
     for folder in (file.parent, file.parent.parent):
-        if recipes.EXTENSION in folder.parts and not any(folder.iterdir()):
+        if EXTENSION in folder.parts and not any(folder.iterdir()):
             folder.rmdir()  # of the extension; nobody else's
     return kept
 

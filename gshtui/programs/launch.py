@@ -1,8 +1,4 @@
-"""What is run for somebody's program: exact arguments and environment, for a first start and for a resumed one.
-
-Refuses an id that does not look like one before it comes near a command line, and says when a program cannot go on
-where it was. No shell, no text of the conversation in arguments. The fleet's launcher calls it.
-"""
+"""What is run for somebody's program: exact arguments and environment, for a first start and for a resumed one."""
 
 from __future__ import annotations
 
@@ -11,13 +7,48 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Literal
 
-from gshtui.bus.fleet import AgentRow
-from gshtui.programs import hooks, recipes, spool
+from gshtui.bus.agent_data import AgentRow
+from gshtui.programs import hook_reports, hooks
 from gshtui.programs.profile import Profile
-from gshtui.programs.transcripts.begun import Begun, begun
-from gshtui.system import child
-from gshtui.text.linear import compiled
+from gshtui.programs.transcripts import claude, gemini
+from gshtui.programs.transcripts.transcript import TranscriptEntry, TranscriptQuery
+from gshtui.system import processes
+from gshtui.text.linear_regex import compile_linear
+
+_READERS: Mapping[str, Any] = {"claude": claude, "gemini": gemini}
+"""Programs that take ids of ours: they alone can be started anew under the same one."""
+
+
+ConversationState = Literal["absent", "empty", "said", "unknown"]
+"""absent: there is no transcript. empty: there is one, and nobody has said anything in it."""
+
+
+def conversation_state(program: str, id: str, environ: Mapping[str, str], cwd: str = "") -> ConversationState:
+    """How far the conversation came. Blocks for a moment.
+
+    Args:
+        program: whose transcripts they are, by the name of its profile or the kind of its hooks.
+        environ: what the program inherits; it says where its files are.
+    """
+    reader = _READERS.get(program)
+    if reader is None or not id:
+        return "unknown"
+    home = Path(environ.get("HOME", "") or "~").expanduser()
+    try:
+        path = reader.find(TranscriptQuery(program, id, cwd, 0.0), environ, home)
+        if path is None:
+            return "absent"
+        return "said" if any(map(_said, reader.read(path).entries)) else "empty"
+    except OSError:
+        return "unknown"
+
+
+def _said(entry: TranscriptEntry) -> bool:
+    """Whether a person said this; programs put words of their own in front."""
+    return entry.role == "user" and entry.kind == "text"
+
 
 _HELP_WITHIN = 8.0
 
@@ -58,7 +89,7 @@ def can_resume(profile: Profile, external_id: str) -> str:
         return f"{profile.title} cannot be started with an earlier conversation"
     if not external_id:
         return f"the id of its conversation is not known, since {profile.title} never told it"
-    if not compiled(profile.conversation.id).fullmatch(external_id):
+    if not compile_linear(profile.conversation.id).fullmatch(external_id):
         return "what is noted as its conversation's id is none"
     return ""
 
@@ -79,10 +110,10 @@ def cli_argv(profile: Profile, row: AgentRow) -> list[str]:
     (`row.ended` or a pid) is resumed.
     """
     argv = row.argv or profile.argv
-    begun = bool(row.pid or row.ended)
-    if begun and not can_resume(profile, row.external_id):
+    started = bool(row.pid or row.ended)
+    if started and not can_resume(profile, row.external_id):
         return list(placed(profile, argv, _filled(profile.conversation.resume, row.external_id)))
-    if not begun and row.external_id and profile.conversation.mint:
+    if not started and row.external_id and profile.conversation.mint:
         return list(placed(profile, argv, _filled(profile.conversation.mint, row.external_id)))
     return list(argv)
 
@@ -162,11 +193,11 @@ async def _started(
     return Launch(argv, env, profile.scrub, conversation, hooked=bool(reports))
 
 
-def _begun(profile: Profile, external_id: str, environ: Mapping[str, str]) -> Begun:
+def _begun(profile: Profile, external_id: str, environ: Mapping[str, str]) -> ConversationState:
     """How far the conversation came; of a program that makes its own ids, it is always gone on with."""
     if not profile.conversation.mint:
         return "unknown"
-    return begun(profile.hooks.kind or profile.name, external_id, {**environ, **profile.environment})
+    return conversation_state(profile.hooks.kind or profile.name, external_id, {**environ, **profile.environment})
 
 
 def _filled(template: Sequence[str], external_id: str) -> tuple[str, ...]:
@@ -175,17 +206,17 @@ def _filled(template: Sequence[str], external_id: str) -> tuple[str, ...]:
 
 def _hooked(
     profile: Profile, argv: Sequence[str], agent: str, data: Path, environ: Mapping[str, str], folder: Path | None
-) -> tuple[recipes.Given, dict[str, str]]:
+) -> tuple[hooks.HookSetup, dict[str, str]]:
     """What makes the program report, where a person has consented to it."""
     if hooks.state(profile, folder) not in ("installed", "outdated"):
-        return recipes.NOTHING, {}
+        return hooks.NOTHING, {}
     try:
-        given = recipes.given(profile, hooks.file_of(profile, folder), argv, environ)
+        given = hooks.hook_setup(profile, hooks.file_of(profile, folder), argv, environ)
         if not given.reports:
             return given, {}
-        return given, {spool.VARIABLE: str(spool.open_spool(data, agent))}
+        return given, {hook_reports.VARIABLE: str(hook_reports.open_spool(data, agent))}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return recipes.NOTHING, {}  # a recipe that cannot be used must not keep the program from starting
+        return hooks.NOTHING, {}  # a recipe that cannot be used must not keep the program from starting
 
 
 async def _offers(profile: Profile, argv: Sequence[str], environ: Mapping[str, str]) -> bool:
@@ -206,6 +237,6 @@ async def _offers(profile: Profile, argv: Sequence[str], environ: Mapping[str, s
     try:
         output, _ = await asyncio.wait_for(process.communicate(), _HELP_WITHIN)
     except TimeoutError:
-        await child.kill(process)
+        await processes.kill_child(process)
         return False
     return profile.offered[0].encode() in output

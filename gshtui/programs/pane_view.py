@@ -13,13 +13,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from gshtui.guard.sanitise import one_line
-from gshtui.programs.front import Front, front, typed
+from gshtui.programs.foreground import Foreground, front, typed_at_prompt
 from gshtui.programs.profile import GENERIC, Profile, script_of
-from gshtui.programs.reading import Reading, asked_of, by_title, conversation, read
-from gshtui.programs.screen import plain, plain_lines
+from gshtui.programs.screen_reading import (
+    ScreenReading,
+    asked_of,
+    by_title,
+    conversation,
+    plain_lines,
+    read_screen,
+    without_styles,
+)
 from gshtui.system.errors import ExpectedError
-from gshtui.text.linear import compiled
+from gshtui.text.linear_regex import compile_linear
+from gshtui.text.sanitise import one_line
 from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.marker import Marker
 from gshtui.tmux.panes import PaneInfo
@@ -60,10 +67,10 @@ class SessionError(ExpectedError):
 class Seen:
     """A look at the terminal. `profile` is that of the program in front."""
 
-    reading: Reading
+    reading: ScreenReading
     lines: tuple[str, ...]
     info: PaneInfo
-    front: Front
+    front: Foreground
     profile: Profile
 
     @property
@@ -95,7 +102,7 @@ class Seen:
 
     def marker(self) -> Marker:
         """The same moment, for reading what comes after it."""
-        return Marker(self.info, tuple(plain(line) for line in self.lines))
+        return Marker(self.info, tuple(without_styles(line) for line in self.lines))
 
 
 class PaneView:
@@ -217,7 +224,7 @@ def _generic(argv: Sequence[str]) -> Profile:
     return Profile(name=GENERIC, title=name, ai=False)
 
 
-def _question(name: str, reading: Reading) -> SessionError:
+def _question(name: str, reading: ScreenReading) -> SessionError:
     about = f" ({reading.doing})" if reading.doing else ""
     if reading.dialog:
         return SessionError("dialog", f"{name} shows a dialog{about}.", "Close it in that terminal, or with keys.")
@@ -225,15 +232,15 @@ def _question(name: str, reading: Reading) -> SessionError:
     return SessionError("waiting", f"{name} waits for an answer{about}.", hint, reading.asked)
 
 
-def _read(profile: Profile, info: PaneInfo, lines: tuple[str, ...], now: Front) -> Reading:
+def _read(profile: Profile, info: PaneInfo, lines: tuple[str, ...], now: Foreground) -> ScreenReading:
     place = (info.cursor_x, info.cursor_y)
     if profile.shell and now.prompt:  # then nothing on the screen means anything but what is typed
-        rows = [plain(line) for line in lines]
+        rows = [without_styles(line) for line in lines]
         half = _row(lines, info.cursor_y) if _unfinished(profile, _row(lines, info.cursor_y)) else ""
-        return Reading("idle", "", half or typed(info, rows), True)
-    reading = read(profile, lines, info.title, place)
+        return ScreenReading("idle", "", half or typed_at_prompt(info, rows), True)
+    reading = read_screen(profile, lines, info.title, place)
     if profile.shell:
-        return reading if reading.status == "waiting" else Reading("tool", f"a command runs: {now.program}")
+        return reading if reading.status == "waiting" else ScreenReading("tool", f"a command runs: {now.program}")
     said = by_title(profile, info.title)
     if said and reading.status == "idle":  # an answer may be written above an input that looks idle
         asked = asked_of(plain_lines(lines)) if said == "waiting" else ""
@@ -242,8 +249,8 @@ def _read(profile: Profile, info: PaneInfo, lines: tuple[str, ...], now: Front) 
 
 
 def _row(lines: Sequence[str], row: int) -> str:
-    return plain(lines[row]) if row < len(lines) else ""
+    return without_styles(lines[row]) if row < len(lines) else ""
 
 
 def _unfinished(profile: Profile, row: str) -> bool:
-    return bool(profile.input.unfinished) and compiled(profile.input.unfinished).search(row) is not None
+    return bool(profile.input.unfinished) and compile_linear(profile.input.unfinished).search(row) is not None

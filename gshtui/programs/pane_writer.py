@@ -1,30 +1,64 @@
-"""The only way by which text, Enter and keys go into a pane of an agent or of the shared shell, whoever sends them.
-
-Look, refuse, paste, verify, Enter, verify: a text is typed into an idle input alone, and what is said of it afterwards
-is what was seen. Refuses to type into a question, a dialog, an editor, a pager, a command that runs or over what
-somebody has half typed; presses Enter once for a text; takes out again what a program did not take, and nothing else.
-A person's own keyboard, in a tab of the window, is the other way in.
-"""
+"""The only way by which text, Enter and keys go into a pane of an agent or of the shared shell."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import hashlib
+import shutil
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from gshtui.guard.sanitise import one_line
 from gshtui.programs.pane_view import PaneView, Seen, SessionError, Trouble
 from gshtui.programs.profile import Profile
-from gshtui.programs.reading import same_question
-from gshtui.programs.shell_syntax import misunderstood
+from gshtui.programs.screen_reading import same_question
 from gshtui.settings import paths
+from gshtui.system import processes
 from gshtui.system.file_lock import LockHeld, file_lock
+from gshtui.text.sanitise import one_line, plain
 from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.marker import Marker
+
+_WITHIN = 5.0
+"""Seconds for the answer."""
+_BARE = {"zsh": ("-f",), "bash": ("--norc",), "fish": ("--no-config",)}
+
+
+async def misunderstood(program: str, line: str) -> str:
+    """What this shell finds wrong with a line, or what it lacks; empty when nothing is known to be.
+
+    Args:
+        program: the shell's name.
+    """
+    shell = await asyncio.to_thread(shutil.which, program.removeprefix("-"))
+    if shell is None:
+        return ""
+    name = shell.rpartition("/")[2]
+    # In a group of its own, since some take `a &&` for whole at the end; and as it stands, since some take the group's
+    # brace for a part of it.
+    for text in (line,) if name == "fish" else (line, f"{{ {line}\n}}"):
+        if why := await _refused(shell, *_BARE.get(name, ()), "-n", "-c", text):
+            return why
+    return ""
+
+
+async def _refused(*argv: str) -> str:
+    process = await asyncio.create_subprocess_exec(
+        *argv,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        async with asyncio.timeout(_WITHIN):
+            _, errors = await process.communicate()
+    except TimeoutError:
+        await processes.kill_child(process)
+        return ""
+    return (one_line(plain(errors.decode("utf-8", "replace")), 300) or "it is not whole") if process.returncode else ""
+
 
 State = Literal["typed", "submitted"]
 _HEAD = 24

@@ -16,7 +16,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from gshtui.settings import paths
-from gshtui.text.linear import LinearError, compiled
+from gshtui.text.linear_regex import LinearError, compile_linear
 
 GENERIC = "repl"
 """The profile of programs that none is written for."""
@@ -30,7 +30,7 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """A table of a profile."""
 
 
-class Rule(_Table, frozen=True, kw_only=True):
+class StatusRule(_Table, frozen=True, kw_only=True):
     """A reading of the screen. Rules are tried in order; the first that fits says the status.
 
     Every pattern of `all` must be found in some line, none of `none` in any. Patterns are searched line by line.
@@ -54,7 +54,7 @@ class Rule(_Table, frozen=True, kw_only=True):
     """What the program does, in a few words; `{1}` is the first group of the first pattern."""
 
 
-class Titles(_Table, frozen=True, kw_only=True):
+class TitleRules(_Table, frozen=True, kw_only=True):
     """Patterns of the terminal's title, where the program keeps its status there. Empty: it says nothing."""
 
     busy: str = ""
@@ -62,7 +62,7 @@ class Titles(_Table, frozen=True, kw_only=True):
     idle: str = ""
 
 
-class Input(_Table, frozen=True, kw_only=True):
+class InputRules(_Table, frozen=True, kw_only=True):
     """Where the program takes its input."""
 
     line: str = ""
@@ -88,7 +88,7 @@ class Input(_Table, frozen=True, kw_only=True):
     """Pattern of the cursor's line while the program waits for the rest of what was entered."""
 
 
-class Text(_Table, frozen=True, kw_only=True):
+class TextRules(_Table, frozen=True, kw_only=True):
     """How a text is written so that the program takes all of it, as text."""
 
     first: dict[str, str] = {}
@@ -109,7 +109,7 @@ class Text(_Table, frozen=True, kw_only=True):
     """Characters that it takes at once; 0: no limit is known."""
 
 
-class Timing(_Table, frozen=True, kw_only=True):
+class ProfileTiming(_Table, frozen=True, kw_only=True):
     """Seconds."""
 
     start: Seconds = 60.0
@@ -128,7 +128,7 @@ class Timing(_Table, frozen=True, kw_only=True):
     """A screen that contradicts a newer source has to do so for this long."""
 
 
-class Keys(_Table, frozen=True, kw_only=True):
+class ProfileKeys(_Table, frozen=True, kw_only=True):
     """Keys by tmux's names."""
 
     interrupt: tuple[str, ...] = ("Escape",)
@@ -139,7 +139,7 @@ class Keys(_Table, frozen=True, kw_only=True):
     """Takes a text out of the input again; pressed anew while some of it is left, never into an empty input."""
 
 
-class Conversation(_Table, frozen=True, kw_only=True):
+class ConversationRules(_Table, frozen=True, kw_only=True):
     """Arguments that name a conversation; `{id}` is its id."""
 
     mint: tuple[str, ...] = ()
@@ -152,7 +152,7 @@ class Conversation(_Table, frozen=True, kw_only=True):
     """What an id looks like; anything else is never put into a command line."""
 
 
-class Hooks(_Table, frozen=True, kw_only=True):
+class HookRules(_Table, frozen=True, kw_only=True):
     """How the program can be made to report by itself."""
 
     kind: HookKind = ""
@@ -190,14 +190,14 @@ class Profile(_Table, frozen=True, kw_only=True):
     """Environment variables that it gets."""
     seen: tuple[str, ...] = ()
     """Versions whose screens were recorded."""
-    input: Input = Input()
-    text: Text = Text()
-    titles: Titles = Titles()
-    rules: tuple[Rule, ...] = ()
-    timing: Timing = Timing()
-    keys: Keys = Keys()
-    conversation: Conversation = Conversation()
-    hooks: Hooks = Hooks()
+    input: InputRules = InputRules()
+    text: TextRules = TextRules()
+    titles: TitleRules = TitleRules()
+    rules: tuple[StatusRule, ...] = ()
+    timing: ProfileTiming = ProfileTiming()
+    keys: ProfileKeys = ProfileKeys()
+    conversation: ConversationRules = ConversationRules()
+    hooks: HookRules = HookRules()
 
 
 def takes_code(profile: Profile) -> bool:
@@ -210,7 +210,7 @@ class ProfileError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedProfiles:
     """The profiles by name, where each came from, and what was wrong with those that are not here."""
 
     profiles: dict[str, Profile] = field(default_factory=dict[str, Profile])
@@ -272,7 +272,7 @@ def script_of(arguments: Sequence[str]) -> str:
 _LAUNCHERS = frozenset({"env", "npx", "bunx", "pnpm", "dlx", "uvx", "nice", "node", "exec", "run", "pipx"})
 
 
-def load(folder: Path | None = None) -> Loaded:
+def load(folder: Path | None = None) -> LoadedProfiles:
     """The profiles that ship with gsh-tui, and over them the user's own.
 
     Args:
@@ -290,7 +290,7 @@ def load(folder: Path | None = None) -> Loaded:
             else:
                 profiles[profile.name] = profile
                 origins[profile.name] = path
-    return Loaded(profiles, origins, tuple(problems))
+    return LoadedProfiles(profiles, origins, tuple(problems))
 
 
 def _files(place: Path, problems: list[str]) -> list[Path]:
@@ -343,7 +343,7 @@ def _wrong(profile: Profile) -> str:
             return "a rule has nothing in `all`, so it would always fit"
     for pattern in patterns:
         try:
-            compiled(pattern)
+            compile_linear(pattern)
         except LinearError as error:
             return f"the pattern {pattern!r} is wrong ({error})"
     if any(rule.dialog and rule.status != "waiting" for rule in profile.rules):

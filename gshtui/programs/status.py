@@ -1,18 +1,18 @@
 """What somebody's program does, and how that is known: its own events first, its screen only to contradict.
 
-Pure: (profile, last hook event, facts of its pane, time) → `Known`. A dead pane is never ready; an event that is too
-old to be believed is not; what is only guessed is said to be unsure. Called by the status watcher.
+Pure: (profile, last hook event, facts of its pane, time) → `KnownStatus`. A dead pane is never ready; an event that is
+too old to be believed is not; what is only guessed is said to be unsure. Called by the status watcher.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gshtui.programs.front import Front
+from gshtui.programs.foreground import Foreground
 from gshtui.programs.profile import GENERIC, Profile
-from gshtui.programs.reading import Reading, by_title, search
+from gshtui.programs.screen_reading import ScreenReading, by_title, search
 
-NOTHING = Reading()
+NOTHING = ScreenReading()
 WORKING = frozenset({"thinking", "tool"})
 _MOVING = 1.5
 """Seconds: a screen that changed within them is moving."""
@@ -35,7 +35,7 @@ class HookEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class StatusFacts:
     """What is to be seen of a pane from outside. Times are seconds since 1970."""
 
     dead: bool = False
@@ -46,17 +46,17 @@ class Facts:
     started: float = 0.0
     moved: float = 0.0
     """When the screen last changed."""
-    reading: Reading = NOTHING
+    reading: ScreenReading = NOTHING
     since: float = 0.0
     """Since when the screen and the title have said what they say."""
     ready: bool = False
     """It has been idle before."""
-    front: Front | None = None
+    front: Foreground | None = None
     """What has the terminal, of a program that does not think."""
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownStatus:
     """A status with its grounds."""
 
     status: str
@@ -81,17 +81,19 @@ class Known:
         return f"{self.status}{'' if self.sure else '?'} · {self.source} · {shown}"
 
 
-def decide(profile: Profile, hook: HookEvent | None, facts: Facts, now: float) -> Known:
+def decide(profile: Profile, hook: HookEvent | None, facts: StatusFacts, now: float) -> KnownStatus:
     """The status now.
 
     Args:
         hook: the newest event that says a status; `None` when there is none.
     """
     if facts.gone:
-        return Known("lost", "process", facts.since, "its terminal is gone")
+        return KnownStatus("lost", "process", facts.since, "its terminal is gone")
     if facts.dead:
         good = facts.exit_status == 0
-        return Known("done" if good else "failed", "process", facts.since, "" if good else _ending(facts.exit_status))
+        return KnownStatus(
+            "done" if good else "failed", "process", facts.since, "" if good else _ending(facts.exit_status)
+        )
     if facts.front is not None and (known := _by_front(profile, facts, facts.front)) is not None:
         return known
     outside = _outside(profile, facts, now)
@@ -100,12 +102,12 @@ def decide(profile: Profile, hook: HookEvent | None, facts: Facts, now: float) -
     if outside is None:
         return _alone(profile, hook, facts, now)
     if _same(hook.status, outside.status):
-        return Known(hook.status, "hook", hook.at, hook.doing or outside.doing)
+        return KnownStatus(hook.status, "hook", hook.at, hook.doing or outside.doing)
     # They contradict each other. What is seen has to last, since a screen is painted later than a hook is told.
     lasted = now - max(outside.at, hook.at)
     if lasted >= profile.timing.veto:
         return outside
-    return Known(hook.status, "hook", hook.at, hook.doing, again=profile.timing.veto - lasted)
+    return KnownStatus(hook.status, "hook", hook.at, hook.doing, again=profile.timing.veto - lasted)
 
 
 def _same(one: str, other: str) -> bool:
@@ -118,61 +120,63 @@ def _ending(status: int | None) -> str:
     return f"ended by signal {status - 128}" if status > 128 else f"ended with {status}"
 
 
-def _by_front(profile: Profile, facts: Facts, front: Front) -> Known | None:
+def _by_front(profile: Profile, facts: StatusFacts, front: Foreground) -> KnownStatus | None:
     """What a shell or an interpreter does, by what has its terminal; `None` where that says nothing."""
     if facts.reading.status == "waiting":
-        return Known("waiting", "screen", facts.since, facts.reading.doing)
-    runs = Known("tool", "process", facts.since, f"a command runs: {front.program}" if not front.own else "")
+        return KnownStatus("waiting", "screen", facts.since, facts.reading.doing)
+    runs = KnownStatus("tool", "process", facts.since, f"a command runs: {front.program}" if not front.own else "")
     if not front.own:
         return runs
     if profile.shell:
         if front.prompt:
-            return Known("idle", "process", facts.since)
+            return KnownStatus("idle", "process", facts.since)
         return runs if facts.ready else None
     if profile.name != GENERIC:  # its prompt is known
         return runs if facts.ready and facts.reading.status != "idle" else None
     if facts.reading.status == "idle" or front.reads is None:
         return None
-    return Known("idle", "process", facts.moved, sure=False) if front.reads else runs
+    return KnownStatus("idle", "process", facts.moved, sure=False) if front.reads else runs
 
 
-def _outside(profile: Profile, facts: Facts, now: float) -> Known | None:
+def _outside(profile: Profile, facts: StatusFacts, now: float) -> KnownStatus | None:
     """What title and screen say together; `None` when they say nothing."""
     reading, titles = facts.reading, profile.titles
     if reading.status == "waiting":
-        return Known("waiting", "screen", facts.since, reading.doing)
+        return KnownStatus("waiting", "screen", facts.since, reading.doing)
     said = by_title(profile, facts.title)
     if said == "waiting":
-        return Known("waiting", "title", facts.since, reading.doing)
+        return KnownStatus("waiting", "title", facts.since, reading.doing)
     if said == "thinking":
         doing = reading.doing if reading.status in WORKING else ""
-        return Known(reading.status if reading.status in WORKING else "thinking", "title", facts.since, doing)
+        return KnownStatus(reading.status if reading.status in WORKING else "thinking", "title", facts.since, doing)
     if reading.status != "idle":
-        return Known(reading.status, "screen", facts.since, reading.doing) if reading.status else None
+        return KnownStatus(reading.status, "screen", facts.since, reading.doing) if reading.status else None
     if titles.idle and search(titles.idle, facts.title):
-        return Known("idle", "title", facts.since, reading.doing)
+        return KnownStatus("idle", "title", facts.since, reading.doing)
     moving = _MOVING - (now - facts.moved)
     if profile.ai and not titles.busy and not reading.draft and moving > 0:
         # An input that looks idle above an answer that still grows.
-        return Known("thinking", "activity", facts.moved, sure=False, again=moving)
-    return Known("idle", "screen", facts.since, reading.doing)
+        return KnownStatus("thinking", "activity", facts.moved, sure=False, again=moving)
+    return KnownStatus("idle", "screen", facts.since, reading.doing)
 
 
-def _alone(profile: Profile, hook: HookEvent, facts: Facts, now: float) -> Known:
+def _alone(profile: Profile, hook: HookEvent, facts: StatusFacts, now: float) -> KnownStatus:
     """A hook's word, with a screen that says nothing."""
     if hook.status not in WORKING:
-        return Known(hook.status, "hook", hook.at, hook.doing)
+        return KnownStatus(hook.status, "hook", hook.at, hook.doing)
     quiet = now - max(hook.at, facts.moved)
     if quiet < profile.timing.fresh:
-        return Known(hook.status, "hook", hook.at, hook.doing, again=profile.timing.fresh - quiet)
-    return Known("idle", "activity", facts.moved, "no sign of life", sure=False)
+        return KnownStatus(hook.status, "hook", hook.at, hook.doing, again=profile.timing.fresh - quiet)
+    return KnownStatus("idle", "activity", facts.moved, "no sign of life", sure=False)
 
 
-def _by_activity(profile: Profile, facts: Facts, now: float) -> Known:
+def _by_activity(profile: Profile, facts: StatusFacts, now: float) -> KnownStatus:
     """Nothing is known but whether the screen moves."""
     still = now - max(facts.moved, facts.started)
     if not facts.ready and now - facts.started < profile.timing.start and profile.rules:
-        return Known("starting", "spawn", facts.started, again=profile.timing.start - (now - facts.started))
+        return KnownStatus("starting", "spawn", facts.started, again=profile.timing.start - (now - facts.started))
     if still >= profile.timing.idle:
-        return Known("idle", "activity", facts.moved or facts.started, sure=False)
-    return Known("thinking", "activity", facts.moved or facts.started, sure=False, again=profile.timing.idle - still)
+        return KnownStatus("idle", "activity", facts.moved or facts.started, sure=False)
+    return KnownStatus(
+        "thinking", "activity", facts.moved or facts.started, sure=False, again=profile.timing.idle - still
+    )

@@ -1,7 +1,6 @@
-"""Claude, through Anthropic's SDK: Messages API, always streamed.
+"""Claude, through Anthropic's SDK: the Messages API, always streamed.
 
-Owns the client and its failures; the translation is `anthropic_wire.py`. Fails with `ProviderError` alone. The SDK's
-own retries are off: ours are visible. Called by `select.py`; the SDK is imported on the first request.
+Owns the request's parameters, the reading of its events and of its failures; refuses to send anything unstreamed.
 """
 
 from __future__ import annotations
@@ -9,14 +8,203 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any
 
-from gshtui.providers import anthropic_wire as wire
-from gshtui.providers import history
-from gshtui.providers.answer import Answer
-from gshtui.providers.connection import Lazy, Place, ended, imported, transport_failure
-from gshtui.providers.errors import Origin, from_status, garbled, no_key, seconds
+from gshtui.bus.messages import Block, Document, Image, Stop, Text, Thinking, ToolCall, ToolResult, Usage
+from gshtui.providers import wire_history
+from gshtui.providers.answer_builder import AnswerBuilder
+from gshtui.providers.catalog import Model
+from gshtui.providers.errors import ErrorOrigin, from_status, garbled, no_key, seconds
 from gshtui.providers.port import Capabilities, Delta, ProviderError, Request
+from gshtui.providers.request_hash import hash_of_response
 from gshtui.providers.retry import retried
-from gshtui.providers.sent import hash_of_response
+from gshtui.providers.sdk_connection import Endpoint, LazyClient, ended, imported, transport_failure
+from gshtui.providers.wire_text import ToolNames, data, text
+
+API = "anthropic"
+CACHE = {"type": "ephemeral"}
+BUDGETS = {"low": 2_048, "medium": 8_192, "high": 24_576}
+"""Tokens to think with, for models that are told so."""
+STOPS: dict[str, Stop] = {
+    "end_turn": "end",
+    "stop_sequence": "end",
+    "pause_turn": "end",
+    "tool_use": "tool_use",
+    "max_tokens": "max_tokens",
+    "refusal": "refusal",
+    "model_context_window_exceeded": "context",
+}
+
+
+def request_body(request: Request, model: Model, names: ToolNames) -> dict[str, Any]:
+    """The body of `POST /v1/messages`. The order of its keys is that of the SDK."""
+    turns = wire_history.turns(request.messages, API, model.capabilities)
+    messages = [{"role": turn.role, "content": [_block(b, names) for b in turn.blocks]} for turn in turns]
+    out: dict[str, Any] = {
+        "max_tokens": _longest(request, model),
+        "messages": messages,
+        "model": request.model,
+        "stream": True,
+    }
+    if system := wire_history.system(request):
+        out["system"] = [{"type": "text", "text": block} for block in system]
+    if request.tools:
+        out["tools"] = [
+            {"name": names.to_wire(t.name), "description": text(t.description), "input_schema": data(t.schema)}
+            for t in request.tools
+        ]
+    if thinking := _thinking(request, model, turns, int(out["max_tokens"])):
+        out["thinking"] = thinking
+    if request.effort and model.effort:
+        out["output_config"] = {"effort": request.effort}
+    if request.temperature is not None and model.temperature and not thinking:
+        out["temperature"] = request.temperature
+    if model.caching or not model.label:
+        _breakpoints(out)
+    return dict(sorted(out.items()))
+
+
+def _longest(request: Request, model: Model) -> int:
+    """The longest answer: what was asked for or the model's most, as far as the window has room."""
+    longest = min(request.max_output or model.max_output, model.max_output)
+    room = model.window - wire_history.size(request) - 1_024
+    return max(1_024, min(longest, room))
+
+
+def _thinking(request: Request, model: Model, turns: list[wire_history.WireTurn], longest: int) -> dict[str, Any]:
+    if model.thinking == "adaptive":
+        return {"type": "adaptive", "display": "summarized"}
+    if model.thinking != "budget" or not request.effort or _in_a_foreign_tool_loop(turns):
+        return {}
+    budget = min(BUDGETS[request.effort], longest // 2)
+    return {"type": "enabled", "budget_tokens": budget} if budget >= 1_024 else {}
+
+
+def _in_a_foreign_tool_loop(turns: list[wire_history.WireTurn]) -> bool:
+    """Results follow an answer without signed thinking: these models then refuse to be told to think."""
+    if len(turns) < 2 or not any(isinstance(block, ToolResult) for block in turns[-1].blocks):
+        return False
+    return not any(isinstance(block, Thinking) for block in turns[-2].blocks)
+
+
+def _block(block: Block, names: ToolNames) -> dict[str, Any]:
+    match block:
+        case Text():
+            return {"type": "text", "text": block.text}
+        case Thinking():
+            signed = block.opaque[API]
+            if "redacted" in signed:
+                return {"type": "redacted_thinking", "data": signed["redacted"]}
+            return {"type": "thinking", "thinking": block.text, "signature": signed.get("signature", "")}
+        case Image():
+            return {"type": "image", "source": _source(block)}
+        case Document():
+            return {"type": "document", "source": _source(block), **({"title": text(block.name)} if block.name else {})}
+        case ToolCall():
+            return {"type": "tool_use", "id": block.id, "name": names.to_wire(block.name), "input": block.arguments}
+        case ToolResult():
+            out: dict[str, Any] = {"type": "tool_result", "tool_use_id": block.call_id, "content": block.content}
+            return {**out, "is_error": True} if block.status != "ok" else out
+
+
+def _source(block: Image | Document) -> dict[str, str]:
+    return {"type": "base64", "media_type": block.media_type, "data": block.data}
+
+
+def _breakpoints(out: dict[str, Any]) -> None:
+    """Four at most: behind the stable system block (which covers the tools), behind all of the system, behind the last
+    user turn and the one before it, so that the next request finds what this one wrote."""
+    if system := out.get("system"):
+        system[0]["cache_control"] = CACHE
+        system[-1]["cache_control"] = CACHE
+    elif tools := out.get("tools"):
+        tools[-1]["cache_control"] = CACHE
+    users = [message for message in out["messages"] if message["role"] == "user"]
+    for message in users[-2:]:
+        message["content"][-1]["cache_control"] = CACHE
+
+
+class AnthropicReader:
+    """Takes the raw events of one stream."""
+
+    def __init__(self, answer: AnswerBuilder) -> None:
+        self._answer = answer
+        self._usage: dict[str, int] = {}
+        self._kinds: dict[int, str] = {}
+        self._signatures: dict[int, str] = {}
+        self.begun = False
+        self.stop: Stop | None = None
+
+    def take(self, event: Any) -> list[Delta]:
+        """The deltas of one event; events and blocks of unknown types are passed over."""
+        match getattr(event, "type", None):
+            case "message_start":
+                self.begun = True
+                self._count(event.message.usage)
+            case "content_block_start":
+                return self._start(event.index, event.content_block)
+            case "content_block_delta":
+                return self._delta(event.index, event.delta)
+            case "message_delta":
+                self._count(event.usage)
+                if reason := event.delta.stop_reason:
+                    self.stop = STOPS.get(reason, "end")
+            case _:
+                pass
+        return []
+
+    def _start(self, index: int, block: Any) -> list[Delta]:
+        kind = self._kinds[index] = str(getattr(block, "type", ""))
+        match kind:
+            case "text":
+                return self._answer.text(index, block.text or "")
+            case "thinking":
+                self._signature(index, getattr(block, "signature", "") or "")
+                return self._answer.thinking(index, block.thinking or "")
+            case "redacted_thinking":
+                self._answer.keep(index, "thinking", {"redacted": block.data})
+                return []
+            case "tool_use":
+                return self._answer.call(index, call_id=block.id or "", name=block.name or "")
+            case _:
+                return []
+
+    def _delta(self, index: int, delta: Any) -> list[Delta]:
+        known = self._kinds.get(index)
+        match getattr(delta, "type", None):
+            case "text_delta" if known == "text":
+                return self._answer.text(index, delta.text or "")
+            case "thinking_delta" if known == "thinking":
+                return self._answer.thinking(index, delta.thinking or "")
+            case "signature_delta" if known == "thinking":
+                self._signature(index, delta.signature or "")
+            case "input_json_delta" if known == "tool_use":
+                return self._answer.arguments(index, delta.partial_json or "")
+            case _:
+                pass
+        return []
+
+    def _signature(self, index: int, more: str) -> None:
+        whole = self._signatures[index] = self._signatures.get(index, "") + more
+        if whole:
+            self._answer.keep(index, "thinking", {"signature": whole})
+
+    def _count(self, usage: Any) -> None:
+        """Figures are totals so far: the newer ones win, where they say anything."""
+        for ours, theirs in (
+            ("input", "input_tokens"),
+            ("output", "output_tokens"),
+            ("cache_read", "cache_read_input_tokens"),
+            ("cache_write", "cache_creation_input_tokens"),
+        ):
+            if (value := getattr(usage, theirs, None)) is not None:
+                self._usage[ours] = int(value)
+        if (details := getattr(usage, "output_tokens_details", None)) is not None:
+            self._usage["reasoning"] = int(getattr(details, "thinking_tokens", 0) or 0)
+
+    @property
+    def usage(self) -> Usage:
+        """What was counted so far; Anthropic's input leaves the cache out already."""
+        return Usage(**self._usage)
+
 
 KEY = "ANTHROPIC_API_KEY"
 STATUS_OF_TYPE = {
@@ -37,22 +225,22 @@ STATUS_OF_TYPE = {
 class Anthropic:
     """See `port.Provider`."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Endpoint) -> None:
         self._place = place
-        self._client = Lazy(self._made)
+        self._client = LazyClient(self._made)
 
     @property
     def name(self) -> str:
         return self._place.name
 
     def capabilities(self, model: str) -> Capabilities:
-        return self._place.capabilities(wire.API, model)
+        return self._place.capabilities(API, model)
 
     def stream(self, request: Request) -> AsyncIterator[Delta]:
         return retried(self._attempt, request, self._place.backoff, self._relieved)
 
     def body(self, request: Request) -> dict[str, Any]:
-        return wire.body(request, self._place.model(wire.API, request.model), history.tool_names(request))
+        return request_body(request, self._place.model(API, request.model), wire_history.tool_names(request))
 
     async def count(self, request: Request) -> int:
         params = self.body(request)
@@ -83,7 +271,7 @@ class Anthropic:
     def _made(self) -> Any:
         import anthropic
 
-        from gshtui.providers.transport import WatchedClient
+        from gshtui.providers.http_client import WatchedClient
 
         place = self._place
         # Gateways in front of the API often still read the older header.
@@ -96,18 +284,18 @@ class Anthropic:
             http_client=WatchedClient(place.deadlines),
         )
 
-    async def _ready(self, origin: Origin) -> Any:
+    async def _ready(self, origin: ErrorOrigin) -> Any:
         if not self._place.key:
             raise no_key(origin.label, self._place.key_variable or KEY)
         await imported("anthropic", origin)
         return await self._client.get()
 
-    def _origin(self, model: str) -> Origin:
-        return Origin("Anthropic", self._place.key_variable or KEY, self._place.base_url, model)
+    def _origin(self, model: str) -> ErrorOrigin:
+        return ErrorOrigin("Anthropic", self._place.key_variable or KEY, self._place.base_url, model)
 
     async def _attempt(self, request: Request) -> AsyncGenerator[Delta, None]:
         origin = self._origin(request.model)
-        names = history.tool_names(request)
+        names = wire_history.tool_names(request)
         body = self.body(request)
         # What is required stands in the call, too, but the body is sent as it is: the SDK would walk through it.
         call: dict[str, Any] = {
@@ -116,8 +304,8 @@ class Anthropic:
             "messages": [],
             "extra_body": body,
         }
-        answer = Answer(provider=self.name, api=wire.API, model=request.model, names=names)
-        reader = wire.Reader(answer)
+        answer = AnswerBuilder(provider=self.name, api=API, model=request.model, names=names)
+        reader = AnthropicReader(answer)
         client = await self._ready(origin)
         events, sent = 0, ""
         try:
@@ -134,7 +322,7 @@ class Anthropic:
             raise self._failure(origin, error) from error
         yield ended(origin, answer, reader, events=events, sent=sent)
 
-    def _failure(self, origin: Origin, error: Exception) -> ProviderError:
+    def _failure(self, origin: ErrorOrigin, error: Exception) -> ProviderError:
         import anthropic
 
         if isinstance(error, anthropic.APIStatusError):
@@ -153,12 +341,12 @@ class Anthropic:
     def _relieved(self, error: ProviderError, request: Request) -> Request | None:
         """Reasoning is bound to what came before it; when that was cut, the API may no longer take it."""
         said = error.message.lower()
-        if error.kind == "bad_request" and "thinking" in said and history.has_opaque(request, wire.API):
-            return history.without_opaque(request, wire.API)
+        if error.kind == "bad_request" and "thinking" in said and wire_history.has_opaque(request, API):
+            return wire_history.without_opaque(request, API)
         return None
 
 
-def _refuse_pages(origin: Origin, response: Any) -> None:
+def _refuse_pages(origin: ErrorOrigin, response: Any) -> None:
     kind = str(response.headers.get("content-type", ""))
     if kind and "event-stream" not in kind:
         raise garbled(origin, f"it is {kind.split(';')[0]}, not a stream of events")

@@ -34,7 +34,7 @@ DETAIL_LENGTH = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class ErrorOrigin:
     """Who failed, for the sentences."""
 
     label: str
@@ -109,7 +109,7 @@ def _kind(status: int, said: str) -> ErrorKind:
     return "bad_request"
 
 
-def _sentence(kind: ErrorKind, origin: Origin, status: int, said: str) -> str:
+def _sentence(kind: ErrorKind, origin: ErrorOrigin, status: int, said: str) -> str:
     tail = f": {said}" if said else ""
     match kind:
         case "context":
@@ -132,7 +132,7 @@ def _sentence(kind: ErrorKind, origin: Origin, status: int, said: str) -> str:
             return f"{origin.who} refused the request{tail}"
 
 
-def _hint(kind: ErrorKind, origin: Origin, wait: float | None) -> str:
+def _hint(kind: ErrorKind, origin: ErrorOrigin, wait: float | None) -> str:
     again = f"Try again in {duration(wait)}." if wait is not None and wait > 0 else "Try again in a moment."
     key = f"environment variable {origin.key_variable}" if origin.key_variable else "API key"
     match kind:
@@ -151,7 +151,7 @@ def _hint(kind: ErrorKind, origin: Origin, wait: float | None) -> str:
 
 
 def from_status(
-    origin: Origin, status: int, *, code: str = "", message: str = "", retry_after: float | None = None
+    origin: ErrorOrigin, status: int, *, code: str = "", message: str = "", retry_after: float | None = None
 ) -> ProviderError:
     """The error for an API's refusal.
 
@@ -172,13 +172,13 @@ def from_status(
     )
 
 
-def _elsewhere(origin: Origin) -> ProviderError:
+def _elsewhere(origin: ErrorOrigin) -> ProviderError:
     """A redirect: the key is not carried to wherever it points."""
     message = f"{origin.who} sends requests to another address"
     return ProviderError("bad_request", message, hint="Set the provider's base_url to the API's real address.")
 
 
-def timed_out(origin: Origin, why: str = "") -> ProviderError:
+def timed_out(origin: ErrorOrigin, why: str = "") -> ProviderError:
     """The provider went silent for longer than a deadline."""
     tail = f" ({detail(why)})" if why else ""
     return ProviderError(
@@ -186,7 +186,7 @@ def timed_out(origin: Origin, why: str = "") -> ProviderError:
     )
 
 
-def unreachable(origin: Origin, why: str = "") -> ProviderError:
+def unreachable(origin: ErrorOrigin, why: str = "") -> ProviderError:
     """No connection, or one that broke before or within the answer."""
     tail = f": {detail(why)}" if why else ""
     return ProviderError(
@@ -194,7 +194,7 @@ def unreachable(origin: Origin, why: str = "") -> ProviderError:
     )
 
 
-def cut_short(origin: Origin) -> ProviderError:
+def cut_short(origin: ErrorOrigin) -> ProviderError:
     """The answer ended without its end."""
     return ProviderError(
         "truncated",
@@ -204,7 +204,7 @@ def cut_short(origin: Origin) -> ProviderError:
     )
 
 
-def garbled(origin: Origin, why: str = "") -> ProviderError:
+def garbled(origin: ErrorOrigin, why: str = "") -> ProviderError:
     """The answer is not what the API speaks."""
     tail = f" ({detail(why)})" if why else ""
     hint = "Send the prompt again to retry."
@@ -213,7 +213,7 @@ def garbled(origin: Origin, why: str = "") -> ProviderError:
     return ProviderError("garbage", f"{origin.who} answered something that cannot be understood{tail}", hint=hint)
 
 
-def silent(origin: Origin, stop: str) -> ProviderError | None:
+def silent(origin: ErrorOrigin, stop: str) -> ProviderError | None:
     """The error for an answer of nothing that ended like this; `None` where nothing is an answer as well."""
     match stop:
         case "refusal":

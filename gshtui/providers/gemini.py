@@ -1,24 +1,210 @@
-"""Gemini, through Google's SDK, always streamed, over our own HTTP client.
+"""Gemini, through Google's SDK over our own HTTP client: generateContent, always streamed.
 
-Owns the client and its failures; the translation is `gemini_wire.py`. Fails with `ProviderError` alone. Without a
-client of ours the SDK would use another transport wherever `aiohttp` happens to be installed. Called by `select.py`;
-the SDK is imported on the first request.
+Owns the form of its requests, the reading of its answers and of its failures; refuses to send anything unstreamed.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
+import json
+import re
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
-from typing import Any, cast
+from typing import Any, Literal, cast
 
-from gshtui.bus.ids import new_id
-from gshtui.providers import gemini_wire as wire
-from gshtui.providers import history
-from gshtui.providers.answer import Answer
-from gshtui.providers.connection import STREAM, Lazy, Place, ended, imported, transport_failure
-from gshtui.providers.errors import Origin, from_status, garbled, no_key, seconds
+from gshtui.bus.messages import Block, Document, Image, Stop, Text, Thinking, ToolCall, ToolResult, Usage
+from gshtui.providers import wire_history
+from gshtui.providers.answer_builder import AnswerBuilder
+from gshtui.providers.catalog import Model
+from gshtui.providers.errors import ErrorOrigin, from_status, garbled, no_key, seconds
 from gshtui.providers.port import Capabilities, Delta, ProviderError, Request
 from gshtui.providers.retry import retried
+from gshtui.providers.sdk_connection import STREAM, Endpoint, LazyClient, ended, imported, transport_failure
+from gshtui.providers.wire_text import ToolNames, data, text
+from gshtui.system.ids import new_id
+
+API = "gemini"
+UNSIGNED = base64.b64encode(b"skip_thought_signature_validator").decode()
+"""What Google says to send with a call that another model made, in place of its signature."""
+BUDGETS = {"low": 1_024, "medium": 8_192, "high": 24_576}
+STOPS: dict[str, Stop] = {"STOP": "end", "MAX_TOKENS": "max_tokens"}
+REFUSALS = {
+    "SAFETY",
+    "RECITATION",
+    "BLOCKLIST",
+    "PROHIBITED_CONTENT",
+    "SPII",
+    "LANGUAGE",
+    "MODEL_ARMOR",
+    "IMAGE_SAFETY",
+    "ESCALATION",
+}
+MALFORMED = {"MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"}
+
+
+def request_body(request: Request, model: Model, names: ToolNames) -> dict[str, Any]:
+    """The body of `POST …:streamGenerateContent`. The order of its keys is that of the SDK."""
+    out: dict[str, Any] = {"contents": contents_of(request, model, names), "generationConfig": _config(request, model)}
+    if system := wire_history.system(request):
+        out["systemInstruction"] = {"parts": [{"text": block} for block in system], "role": "user"}
+    if request.tools:
+        declarations = [
+            {
+                "name": names.to_wire(tool.name),
+                "description": text(tool.description),
+                "parametersJsonSchema": data(tool.schema),
+            }
+            for tool in request.tools
+        ]
+        out["tools"] = [{"functionDeclarations": declarations}]
+    return out
+
+
+def contents_of(request: Request, model: Model, names: ToolNames) -> list[dict[str, Any]]:
+    """The conversation."""
+    out: list[dict[str, Any]] = []
+    signs = _wants_signatures(request.model)
+    for turn in wire_history.turns(request.messages, API, model.capabilities):
+        parts = [part for block in turn.blocks if (part := _part(block, names)) is not None]
+        if turn.role == "assistant" and signs:
+            _sign_first_call(parts)
+        out.append({"role": "model" if turn.role == "assistant" else "user", "parts": parts})
+    return out
+
+
+def _wants_signatures(model: str) -> bool:
+    """From the third generation on, a call without a signature is refused."""
+    match = re.match(r"(?:models/)?gemini-(\d+)", model)
+    return match is not None and int(match.group(1)) >= 3
+
+
+def _sign_first_call(parts: list[dict[str, Any]]) -> None:
+    first = next((part for part in parts if "functionCall" in part), None)
+    if first is not None and "thoughtSignature" not in first:
+        first["thoughtSignature"] = UNSIGNED
+
+
+def _part(block: Block, names: ToolNames) -> dict[str, Any] | None:
+    match block:
+        case Text():
+            return _signed({"text": block.text}, block.opaque)
+        case Thinking():
+            return _signed({"text": block.text, "thought": True}, block.opaque)
+        case Image() | Document():
+            return {"inlineData": {"mimeType": block.media_type, "data": block.data}}
+        case ToolCall():
+            return _signed({"functionCall": {"name": names.to_wire(block.name), "args": block.arguments}}, block.opaque)
+        case ToolResult():
+            said = {"output" if block.status == "ok" else "error": block.content}
+            return {"functionResponse": {"name": names.to_wire(block.name), "response": said}}
+
+
+def _signed(part: dict[str, Any], opaque: dict[str, Any]) -> dict[str, Any]:
+    signature = opaque.get(API, {}).get("signature", "")
+    return {**part, "thoughtSignature": signature} if _is_base64(signature) else part
+
+
+def _is_base64(encoded: str) -> bool:
+    try:
+        return bool(base64.b64decode(encoded, validate=True))
+    except (binascii.Error, ValueError):
+        return False
+
+
+def _config(request: Request, model: Model) -> dict[str, Any]:
+    """How to answer."""
+    out: dict[str, Any] = {}
+    if request.temperature is not None and model.temperature:
+        out["temperature"] = request.temperature
+    if request.max_output:
+        out["maxOutputTokens"] = min(request.max_output, model.max_output)
+    if model.thinking in ("level", "budget"):
+        thinking: dict[str, Any] = {"includeThoughts": True}
+        if request.effort and model.thinking == "level":
+            thinking["thinkingLevel"] = request.effort.upper()
+        elif request.effort:
+            thinking["thinkingBudget"] = BUDGETS[request.effort]
+        out["thinkingConfig"] = thinking
+    return out
+
+
+class GeminiReader:
+    """Takes the chunks of one stream. A part that goes on is told by its kind; a signature ends it."""
+
+    def __init__(self, answer: AnswerBuilder) -> None:
+        self._answer = answer
+        self._kind = ""
+        self._number = 0
+        self.begun = False
+        self.blocked = ""
+        self.malformed = ""
+        self.stop: Stop | None = None
+        self.usage = Usage()
+
+    def take(self, chunk: Any) -> list[Delta]:
+        """The deltas of one chunk."""
+        if (counted := chunk.usage_metadata) is not None:
+            self.usage = usage_of(counted)
+        if (feedback := chunk.prompt_feedback) is not None and feedback.block_reason:
+            self.blocked = _name(feedback.block_reason)
+        out: list[Delta] = []
+        candidates: list[Any] = chunk.candidates or []
+        for candidate in candidates[:1]:
+            self.begun = True
+            parts: list[Any] = (candidate.content.parts if candidate.content else None) or []
+            for part in parts:
+                out += self._part(part)
+            if candidate.finish_reason:
+                self._finish(_name(candidate.finish_reason))
+        return out
+
+    def _finish(self, reason: str) -> None:
+        if reason in MALFORMED:
+            self.malformed = reason
+        self.stop = "refusal" if reason in REFUSALS else STOPS.get(reason, "end")
+
+    def _part(self, part: Any) -> list[Delta]:
+        signature = base64.b64encode(part.thought_signature).decode() if part.thought_signature else ""
+        if part.function_call is not None:
+            return self._call(part.function_call, signature)
+        if part.text is None:
+            return []
+        kind: Literal["text", "thinking"] = "thinking" if part.thought else "text"
+        if kind != self._kind:
+            self._kind = kind
+            self._number += 1
+        key = self._number
+        out = self._answer.thinking(key, part.text) if part.thought else self._answer.text(key, part.text)
+        if signature:
+            self._answer.keep(key, kind, {"signature": signature})
+            self._kind = ""
+        return out
+
+    def _call(self, call: Any, signature: str) -> list[Delta]:
+        self._kind = ""
+        self._number += 1
+        key = self._number
+        arguments = json.dumps(call.args if call.args is not None else {}, ensure_ascii=False)
+        out = self._answer.call(key, call_id=call.id or "", name=call.name or "")
+        out += self._answer.arguments(key, arguments)
+        if signature:
+            self._answer.keep(key, "call", {"signature": signature})
+        return out
+
+
+def _name(value: Any) -> str:
+    return str(getattr(value, "value", value))
+
+
+def usage_of(counted: Any) -> Usage:
+    """Google's figures: its prompt includes the cache, its candidates leave the thoughts out; ours are the opposite."""
+    read = int(counted.cached_content_token_count or 0)
+    thoughts = int(counted.thoughts_token_count or 0)
+    prompt = int(counted.prompt_token_count or 0) + int(counted.tool_use_prompt_token_count or 0)
+    output = int(counted.candidates_token_count or 0) + thoughts
+    return Usage(input=max(0, prompt - read), output=output, cache_read=read, reasoning=thoughts)
+
 
 KEY = "GEMINI_API_KEY"
 ADDRESS = "https://generativelanguage.googleapis.com"
@@ -29,23 +215,23 @@ _STAND_IN = "."
 class Gemini:
     """See `port.Provider`."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Endpoint) -> None:
         self._place = place
-        self._client = Lazy(self._made)
+        self._client = LazyClient(self._made)
 
     @property
     def name(self) -> str:
         return self._place.name
 
     def capabilities(self, model: str) -> Capabilities:
-        return self._place.capabilities(wire.API, model.removeprefix("models/"))
+        return self._place.capabilities(API, model.removeprefix("models/"))
 
     def stream(self, request: Request) -> AsyncIterator[Delta]:
         return retried(self._attempt, request, self._place.backoff, self._relieved)
 
     def body(self, request: Request) -> dict[str, Any]:
-        model = self._place.model(wire.API, request.model.removeprefix("models/"))
-        return wire.body(request, model, history.tool_names(request))
+        model = self._place.model(API, request.model.removeprefix("models/"))
+        return request_body(request, model, wire_history.tool_names(request))
 
     async def count(self, request: Request) -> int:
         origin = self._origin(request.model)
@@ -61,7 +247,7 @@ class Gemini:
             raise self._failure(origin, error) from error
         # This API counts the conversation only; the system blocks and tools are estimated.
         rest = Request(model=request.model, system=request.system, messages=(), tools=request.tools)
-        return int(counted.total_tokens or 0) + history.size(rest)
+        return int(counted.total_tokens or 0) + wire_history.size(rest)
 
     async def models(self) -> list[str]:
         origin = self._origin("")
@@ -86,26 +272,26 @@ class Gemini:
         from google import genai
         from google.genai import types
 
-        from gshtui.providers.transport import WatchedClient
+        from gshtui.providers.http_client import WatchedClient
 
         http = WatchedClient(self._place.deadlines)
         options = types.HttpOptions(base_url=self._place.base_url or ADDRESS, httpx_async_client=cast("Any", http))
         return genai.Client(api_key=self._place.key, vertexai=False, http_options=options), http
 
-    async def _ready(self, origin: Origin) -> Any:
+    async def _ready(self, origin: ErrorOrigin) -> Any:
         if not self._place.key:
             raise no_key(origin.label, self._place.key_variable or KEY)
         await imported("google.genai", origin)
         return await self._client.get()
 
-    def _origin(self, model: str) -> Origin:
-        return Origin("Gemini", self._place.key_variable or KEY, self._place.base_url, model)
+    def _origin(self, model: str) -> ErrorOrigin:
+        return ErrorOrigin("Gemini", self._place.key_variable or KEY, self._place.base_url, model)
 
     async def _attempt(self, request: Request) -> AsyncGenerator[Delta, None]:
         origin = self._origin(request.model)
-        names = history.tool_names(request)
-        answer = Answer(provider=self.name, api=wire.API, model=request.model, names=names)
-        reader = wire.Reader(answer)
+        names = wire_history.tool_names(request)
+        answer = AnswerBuilder(provider=self.name, api=API, model=request.model, names=names)
+        reader = GeminiReader(answer)
         client, http = await self._ready(origin)
         # The SDK leaves a stream that is not read to its end to the garbage collector.
         name = new_id()
@@ -132,7 +318,7 @@ class Gemini:
             raise _malformed(origin, reader.malformed)
         yield ended(origin, answer, reader, events=events, sent=sent)
 
-    def _failure(self, origin: Origin, error: Exception) -> ProviderError:
+    def _failure(self, origin: ErrorOrigin, error: Exception) -> ProviderError:
         from google.genai import errors
 
         if isinstance(error, ProviderError):
@@ -146,17 +332,17 @@ class Gemini:
     def _relieved(self, error: ProviderError, request: Request) -> Request | None:
         """A signature counts only where it was made; without it the conversation goes on."""
         said = error.message.lower()
-        if error.kind == "bad_request" and "thought" in said and history.has_opaque(request, wire.API):
-            return history.without_opaque(request, wire.API)
+        if error.kind == "bad_request" and "thought" in said and wire_history.has_opaque(request, API):
+            return wire_history.without_opaque(request, API)
         return None
 
 
-def _blocked(origin: Origin, reason: str) -> ProviderError:
+def _blocked(origin: ErrorOrigin, reason: str) -> ProviderError:
     message = f"{origin.who} refused the prompt ({reason.lower()})"
     return ProviderError("refusal", message, hint="Say it in other words, or switch to another model with `model`.")
 
 
-def _malformed(origin: Origin, reason: str) -> ProviderError:
+def _malformed(origin: ErrorOrigin, reason: str) -> ProviderError:
     message = f"{origin.who} could not put its tool call into words ({reason.lower()})"
     return ProviderError("truncated", message, hint="Send the prompt again to retry.", retryable=True)
 

@@ -14,7 +14,7 @@ import msgspec
 
 from gshtui.bus.messages import Block, Message, Text, ToolCall, ToolResult, Usage
 from gshtui.providers.port import CallPart, Capabilities, Completed, Delta, Request, TextPart, estimate
-from gshtui.text.linear import Found, compiled
+from gshtui.text.linear_regex import Found, compile_linear
 
 MODEL = "offline"
 LABEL = "offline (no model)"
@@ -210,7 +210,7 @@ def _calls(text: str, position: int) -> list[ToolCall]:
 
 def _call(text: str, id: str) -> ToolCall | None:
     for pattern, tool, arguments in _RULES:
-        if (match := compiled(f"(?is){pattern}").fullmatch(text)) is not None:
+        if (match := compile_linear(f"(?is){pattern}").fullmatch(text)) is not None:
             return ToolCall(id, tool, arguments(match))
     return None
 

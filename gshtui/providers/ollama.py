@@ -1,24 +1,197 @@
-"""Models on a machine of one's own, through Ollama's API, over our HTTP client.
+"""Models on a machine of one's own, through Ollama's chat API over our HTTP client.
 
-Owns the requests and their failures, and what the server said of its models; the translation is `ollama_wire.py`.
-Fails with `ProviderError` alone. Called by `select.py`.
+Owns the form of its requests, the reading of its answers and of its failures; refuses to send anything unstreamed.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
-from gshtui.providers import history
-from gshtui.providers import ollama_wire as wire
-from gshtui.providers.answer import Answer
-from gshtui.providers.connection import Lazy, Place, ended, transport_failure
-from gshtui.providers.errors import Origin, from_status, garbled, seconds
+from gshtui.bus.messages import Block, Image, Stop, Text, Thinking, ToolCall, ToolResult, Usage
+from gshtui.providers import wire_history
+from gshtui.providers.answer_builder import AnswerBuilder
+from gshtui.providers.catalog import Model
+from gshtui.providers.errors import ErrorOrigin, from_status, garbled, seconds
 from gshtui.providers.port import Capabilities, Delta, ProviderError, Request
+from gshtui.providers.request_hash import hash_of
 from gshtui.providers.retry import retried
-from gshtui.providers.sent import hash_of
+from gshtui.providers.sdk_connection import Endpoint, LazyClient, ended, transport_failure
+from gshtui.providers.wire_text import ToolNames, data, text
+
+API = "ollama"
+WIDEST = 32_768
+"""Tokens of window that we ask for unless told otherwise: memory grows with it."""
+STOPS: dict[str, Stop] = {"stop": "end", "length": "max_tokens"}
+
+
+def request_body(request: Request, abilities: Capabilities, names: ToolNames) -> dict[str, Any]:
+    """The body of `POST /api/chat`."""
+    messages: list[dict[str, Any]] = []
+    if system := wire_history.system(request):
+        messages.append({"role": "system", "content": "\n\n".join(system)})
+    for turn in wire_history.turns(request.messages, API, abilities):
+        messages += _user(turn.blocks, names) if turn.role == "user" else _assistant(turn.blocks, names)
+    options: dict[str, Any] = {"num_ctx": abilities.window}
+    if request.max_output:
+        options["num_predict"] = request.max_output
+    if request.temperature is not None:
+        options["temperature"] = request.temperature
+    out: dict[str, Any] = {"model": request.model, "messages": messages, "stream": True, "options": options}
+    if request.tools and abilities.tools:
+        out["tools"] = [
+            {
+                "type": "function",
+                "function": {
+                    "name": names.to_wire(tool.name),
+                    "description": text(tool.description),
+                    "parameters": data(tool.schema),
+                },
+            }
+            for tool in request.tools
+        ]
+    if abilities.thinking:
+        # gpt-oss takes levels and cannot be told not to think; the others take yes or no.
+        out["think"] = request.effort if request.effort and request.model.startswith("gpt-oss") else True
+    return out
+
+
+def _user(blocks: tuple[Block, ...], names: ToolNames) -> list[dict[str, Any]]:
+    out: list[dict[str, Any]] = []
+    words: list[str] = []
+    images: list[str] = []
+    for block in blocks:
+        match block:
+            case ToolResult():
+                out.append({"role": "tool", "tool_name": names.to_wire(block.name), "content": block.content})
+            case Text():
+                words.append(block.text)
+            case Image():
+                images.append(block.data)
+            case _:
+                pass
+    if words or images:
+        message: dict[str, Any] = {"role": "user", "content": "\n\n".join(words)}
+        out.append({**message, "images": images} if images else message)
+    return out
+
+
+def _assistant(blocks: tuple[Block, ...], names: ToolNames) -> list[dict[str, Any]]:
+    words = "\n\n".join(block.text for block in blocks if isinstance(block, Text))
+    thoughts = "\n\n".join(block.text for block in blocks if isinstance(block, Thinking))
+    calls = [
+        {"function": {"name": names.to_wire(block.name), "arguments": block.arguments}}
+        for block in blocks
+        if isinstance(block, ToolCall)
+    ]
+    out: dict[str, Any] = {"role": "assistant", "content": words}
+    if thoughts:
+        out["thinking"] = thoughts
+    if calls:
+        out["tool_calls"] = calls
+    return [out] if words.strip() or thoughts or calls else []
+
+
+class OllamaReader:
+    """Takes the lines of one stream, decoded."""
+
+    def __init__(self, answer: AnswerBuilder) -> None:
+        self._answer = answer
+        self._kind = ""
+        self._number = 0
+        self.begun = False
+        self.failure = ""
+        """What the server said went wrong in the middle of the answer."""
+        self.stop: Stop | None = None
+        self.usage = Usage()
+
+    def take(self, line: Any) -> list[Delta]:
+        """The deltas of one line."""
+        if not isinstance(line, dict):
+            return []
+        fields = cast("dict[str, Any]", line)
+        if error := fields.get("error"):
+            self.failure = str(error)
+            return []
+        out: list[Delta] = []
+        message: Any = fields.get("message")
+        if isinstance(message, dict):
+            self.begun = True
+            out = self._message(cast("dict[str, Any]", message))
+        if fields.get("done"):
+            self.begun = True
+            self.stop = STOPS.get(str(fields.get("done_reason") or "stop"), "end")
+            self.usage = Usage(input=_number(fields, "prompt_eval_count"), output=_number(fields, "eval_count"))
+        return out
+
+    def _message(self, message: dict[str, Any]) -> list[Delta]:
+        out: list[Delta] = []
+        if thought := message.get("thinking"):
+            key = self._key("thinking")
+            out += self._answer.thinking(key, str(thought))
+            self._answer.keep(key, "thinking", True)
+        if words := message.get("content"):
+            out += self._answer.text(self._key("text"), str(words))
+        for call in cast("list[Any]", message.get("tool_calls") or []):
+            out += self._call(call)
+        return out
+
+    def _key(self, kind: str) -> int:
+        if kind != self._kind:
+            self._kind = kind
+            self._number += 1
+        return self._number
+
+    def _call(self, call: Any) -> list[Delta]:
+        self._kind = ""
+        key = self._key("call")
+        self._kind = ""
+        fields = cast("dict[str, Any]", call) if isinstance(call, dict) else {}
+        asked: Any = fields.get("function")
+        function = cast("dict[str, Any]", asked) if isinstance(asked, dict) else {}
+        arguments = function.get("arguments")
+        raw = arguments if isinstance(arguments, str) else json.dumps(arguments if arguments is not None else {})
+        out = self._answer.call(key, call_id=str(fields.get("id") or ""), name=str(function.get("name") or ""))
+        return out + self._answer.arguments(key, raw)
+
+
+def _number(fields: Mapping[str, Any], name: str) -> int:
+    value = fields.get(name)
+    return value if isinstance(value, int) and value > 0 else 0
+
+
+def learned_capabilities(shown: Any, known: Model | None) -> Capabilities:
+    """What the server says of a model (`/api/show`), with what the catalog adds.
+
+    The window is what the person's catalog says, else what the model was set up with, else what it can, within reason.
+    """
+    fields = cast("dict[str, Any]", shown) if isinstance(shown, dict) else {}
+    info = cast("dict[str, Any]", fields.get("model_info") or {})
+    longest = next((int(v) for k, v in info.items() if k.endswith(".context_length") and isinstance(v, int)), 0)
+    said = known.window if known is not None and known.window != Capabilities().window else 0
+    window = said or _modelfile_window(str(fields.get("parameters") or "")) or min(longest or WIDEST, WIDEST)
+    can = cast("list[str] | None", fields.get("capabilities"))
+    return Capabilities(
+        window=window,
+        max_output=window,
+        tools="tools" in can if can is not None else True,
+        images="vision" in can if can is not None else False,
+        thinking="thinking" in can if can is not None else bool(known and known.thinking),
+        price_input=0.0,
+        price_output=0.0,
+        known=True,
+    )
+
+
+def _modelfile_window(parameters: str) -> int:
+    for line in parameters.split("\n"):
+        name, _, value = line.strip().partition(" ")
+        if name == "num_ctx" and value.strip().isdigit():
+            return int(value.strip())
+    return 0
+
 
 ADDRESS = "http://127.0.0.1:11434"
 LONGEST_LINE = 64_000_000
@@ -41,10 +214,10 @@ def address(host: str) -> str:
 class Ollama:
     """See `port.Provider`."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Endpoint) -> None:
         self._place = place
         self._base = place.base_url or ADDRESS
-        self._client = Lazy(self._made)
+        self._client = LazyClient(self._made)
         self._learned: dict[str, Capabilities] = {}
 
     @property
@@ -52,17 +225,17 @@ class Ollama:
         return self._place.name
 
     def capabilities(self, model: str) -> Capabilities:
-        known = self._place.catalog.find(model, wire.API)
-        return self._learned.get(model) or replace(wire.learned(None, known), known=False)
+        known = self._place.catalog.find(model, API)
+        return self._learned.get(model) or replace(learned_capabilities(None, known), known=False)
 
     def stream(self, request: Request) -> AsyncIterator[Delta]:
         return retried(self._attempt, request, self._place.backoff)
 
     def body(self, request: Request) -> dict[str, Any]:
-        return wire.body(request, self.capabilities(request.model), history.tool_names(request))
+        return request_body(request, self.capabilities(request.model), wire_history.tool_names(request))
 
     async def count(self, request: Request) -> int:
-        return history.size(request)
+        return wire_history.size(request)
 
     async def models(self) -> list[str]:
         origin = self._origin("")
@@ -74,7 +247,7 @@ class Ollama:
         """Ask the server what the model can do. Raises `ProviderError`, also when it has no such model."""
         if model not in self._learned:
             shown = await self._json(self._origin(model), "POST", "/api/show", {"model": model})
-            self._learned[model] = wire.learned(shown, self._place.catalog.find(model, wire.API))
+            self._learned[model] = learned_capabilities(shown, self._place.catalog.find(model, API))
         return self._learned[model]
 
     async def close(self) -> None:
@@ -82,15 +255,15 @@ class Ollama:
             await client.aclose()
 
     def _made(self) -> Any:
-        from gshtui.providers.transport import WatchedClient
+        from gshtui.providers.http_client import WatchedClient
 
         return WatchedClient(self._place.deadlines)
 
     async def _ready(self) -> Any:
         return await self._client.get()
 
-    def _origin(self, model: str) -> Origin:
-        return Origin(
+    def _origin(self, model: str) -> ErrorOrigin:
+        return ErrorOrigin(
             "Ollama",
             address=self._base,
             model=model,
@@ -98,7 +271,7 @@ class Ollama:
             network_hint="Start it with `ollama serve`, or set OLLAMA_HOST to where it runs.",
         )
 
-    async def _json(self, origin: Origin, method: str, path: str, body: Any) -> dict[str, Any]:
+    async def _json(self, origin: ErrorOrigin, method: str, path: str, body: Any) -> dict[str, Any]:
         client = await self._ready()
         try:
             response = await client.request(method, self._base + path, json=body)
@@ -116,9 +289,9 @@ class Ollama:
     async def _attempt(self, request: Request) -> AsyncGenerator[Delta, None]:
         origin = self._origin(request.model)
         await self.learn(request.model)
-        names = history.tool_names(request)
-        answer = Answer(provider=self.name, api=wire.API, model=request.model, names=names)
-        reader = wire.Reader(answer)
+        names = wire_history.tool_names(request)
+        answer = AnswerBuilder(provider=self.name, api=API, model=request.model, names=names)
+        reader = OllamaReader(answer)
         client = await self._ready()
         content = json.dumps(self.body(request)).encode()
         headers = {"content-type": "application/json"}
@@ -159,7 +332,7 @@ def _data(line: bytes) -> Any:
         raise ValueError("a line that is nested too deeply") from error
 
 
-def _refuse(origin: Origin, response: Any, text: str) -> None:
+def _refuse(origin: ErrorOrigin, response: Any, text: str) -> None:
     """Raises `ProviderError` for a status that is no success."""
     if response.status_code < 300:
         return
@@ -172,7 +345,7 @@ def _refuse(origin: Origin, response: Any, text: str) -> None:
     )
 
 
-def _failure(origin: Origin, error: Exception) -> ProviderError:
+def _failure(origin: ErrorOrigin, error: Exception) -> ProviderError:
     if isinstance(error, ProviderError):
         return error
     if isinstance(error, json.JSONDecodeError):

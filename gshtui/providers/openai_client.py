@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from gshtui.providers.connection import Lazy, Place, imported, transport_failure
-from gshtui.providers.errors import Origin, from_status, garbled, no_key, seconds
+from gshtui.providers.errors import ErrorOrigin, from_status, garbled, no_key, seconds
 from gshtui.providers.port import ProviderError
+from gshtui.providers.sdk_connection import Endpoint, LazyClient, imported, transport_failure
 
 KEY = "OPENAI_API_KEY"
 ADDRESS = "https://api.openai.com/v1"
@@ -28,16 +28,16 @@ STATUS_OF_CODE = {
 class OpenAIClient:
     """The SDK's client for one place, made on first use."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Endpoint) -> None:
         self.place = place
-        self._lazy = Lazy(self._made)
+        self._lazy = LazyClient(self._made)
 
-    def origin(self, model: str) -> Origin:
+    def origin(self, model: str) -> ErrorOrigin:
         """Who failed, for the sentences."""
         label = "OpenAI" if self.place.name == "openai" and not self.place.base_url else self.place.name
-        return Origin(label, self.place.key_variable or KEY, self.place.base_url, model)
+        return ErrorOrigin(label, self.place.key_variable or KEY, self.place.base_url, model)
 
-    async def ready(self, origin: Origin) -> Any:
+    async def ready(self, origin: ErrorOrigin) -> Any:
         """The client. Raises `ProviderError` without a key, unless a server of one's own is asked."""
         if not self.place.key and not self.place.base_url:
             raise no_key("OpenAI", self.place.key_variable or KEY)
@@ -47,7 +47,7 @@ class OpenAIClient:
     def _made(self) -> Any:
         import openai
 
-        from gshtui.providers.transport import WatchedClient
+        from gshtui.providers.http_client import WatchedClient
 
         return openai.AsyncOpenAI(
             api_key=self.place.key or "none",  # local servers ask for no key, the SDK for something
@@ -70,7 +70,7 @@ class OpenAIClient:
         if (client := self._lazy.take()) is not None:
             await client.close()
 
-    def failure(self, origin: Origin, error: Exception) -> ProviderError:
+    def failure(self, origin: ErrorOrigin, error: Exception) -> ProviderError:
         """An exception of the SDK or the transport as ours."""
         import openai
 
@@ -91,12 +91,12 @@ class OpenAIClient:
         return transport_failure(origin, error) or garbled(origin, f"{type(error).__name__}: {error}")
 
 
-def in_stream(origin: Origin, code: str, message: str) -> ProviderError:
+def in_stream(origin: ErrorOrigin, code: str, message: str) -> ProviderError:
     """A failure that the API told of within its answer, where there is no status."""
     return from_status(origin, STATUS_OF_CODE.get(code, 500), code=code, message=message)
 
 
-def refuse_pages(origin: Origin, response: Any) -> None:
+def refuse_pages(origin: ErrorOrigin, response: Any) -> None:
     """An answer that is no stream of events. Raises `ProviderError`."""
     kind = str(response.headers.get("content-type", ""))
     if kind and "event-stream" not in kind:

@@ -1,13 +1,9 @@
-"""The settings: all tables together, as pydantic-settings builds them from layers.
-
-`Settings()` alone is the defaults, whatever the environment says; `gshtui.settings.load` is what reads the layers.
-Immutable. The keys are those of the configuration file.
-"""
+"""The settings: all tables together, as pydantic-settings builds them from layers, and their JSON schema."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import cast
+from typing import Any, cast
 
 from pydantic import Field
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
@@ -88,3 +84,24 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Only what is given: the other layers are checked, one value at a time, before they may count."""
         return (init_settings,)
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema (draft 2020-12) of the configuration file."""
+    made = Settings.model_json_schema()
+    made["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    for definition in cast("dict[str, dict[str, Any]]", made.get("$defs", {})).values():
+        for prop in cast("dict[str, dict[str, Any]]", definition.get("properties", {})).values():
+            prop.pop("zero_is_unlimited", None)
+            if rule := prop.pop("project", None):
+                prop["x-project-may"] = _MAY[str(rule)]
+    return made
+
+
+_MAY = {
+    "lower": "lower it",
+    "fewer": "take items out",
+    "true": "switch it on",
+    "false": "switch it off",
+    "asked": "set it",
+}

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from gshtui.settings import paths
-from gshtui.settings.reading import read_bytes
+from gshtui.settings.toml_file import read_bytes
 from gshtui.system import private_files
 
 State = Literal["trusted", "changed", "untrusted"]

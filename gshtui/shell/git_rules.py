@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gshtui.text import linear
+from gshtui.text import linear_regex
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -24,14 +24,14 @@ _LARGEST_RULES = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class IgnoreRules:
     """Ignore rules and the folder that they are relative to."""
 
     base: str
     spec: GitIgnoreSpec
 
 
-def ignored(path: str, is_folder: bool, rules: tuple[Rules, ...]) -> bool:
+def ignored(path: str, is_folder: bool, rules: tuple[IgnoreRules, ...]) -> bool:
     """Whether git would pass the path by; the innermost rules that say anything decide."""
     for rule in reversed(rules):
         relative = path[len(rule.base) :] + ("/" if is_folder else "")
@@ -44,16 +44,16 @@ def ignored(path: str, is_folder: bool, rules: tuple[Rules, ...]) -> bool:
     return False
 
 
-def rules_in(path: str, entries: list[os.DirEntry[str]]) -> Iterator[Rules]:
+def rules_in(path: str, entries: list[os.DirEntry[str]]) -> Iterator[IgnoreRules]:
     """The rules that a folder's own files give."""
     for entry in entries:
         if entry.name in FILES and (rules := _load(entry.path, path)) is not None:
             yield rules
 
 
-def rules_above(root: str) -> tuple[Rules, ...]:
+def rules_above(root: str) -> tuple[IgnoreRules, ...]:
     """Rules of the folders above, up to the repository's root. None when the folder itself is ignored by them."""
-    found: list[Rules] = []
+    found: list[IgnoreRules] = []
     folder = Path(root)
     for above in (folder, *folder.parents):
         if above != folder:
@@ -68,7 +68,7 @@ def rules_above(root: str) -> tuple[Rules, ...]:
     return () if ignored(root, True, tuple(found)) else tuple(found)
 
 
-def _load(file: str, base: str) -> Rules | None:
+def _load(file: str, base: str) -> IgnoreRules | None:
     try:
         if not os.path.isfile(file) or os.path.getsize(file) > _LARGEST_RULES:  # noqa: PTH113, PTH202 - hot
             return None
@@ -76,7 +76,7 @@ def _load(file: str, base: str) -> Rules | None:
             lines = opened.read().split("\n")
     except OSError:
         return None
-    return Rules(base.rstrip("/") + "/", _spec(lines))
+    return IgnoreRules(base.rstrip("/") + "/", _spec(lines))
 
 
 def _spec(lines: list[str]) -> GitIgnoreSpec:
@@ -84,7 +84,7 @@ def _spec(lines: list[str]) -> GitIgnoreSpec:
 
     try:
         return GitIgnoreSpec.from_lines(lines, backend="re2")
-    except (ValueError, re.error, linear.refusal()):  # a rule that is no pattern; git would pass by that one only
+    except (ValueError, re.error, linear_regex.refusal()):  # a rule that is no pattern; git would pass by that one only
         return GitIgnoreSpec.from_lines((line for line in lines if _is_rule(line)), backend="re2")
 
 
@@ -93,6 +93,6 @@ def _is_rule(line: str) -> bool:
 
     try:
         GitIgnoreSpec.from_lines([line], backend="re2")
-    except (ValueError, re.error, linear.refusal()):
+    except (ValueError, re.error, linear_regex.refusal()):
         return False
     return True

@@ -1,12 +1,13 @@
 """What shells say, made into records: the two halves of a command become one, lost halves are closed.
 
-Pure: no clock, no file, no process is looked at; whoever calls hands in the time, the branch of a folder and whether a
-shell lives. It refuses to keep what is to be ignored, and takes secrets out of what it keeps. Called by the shell log.
+Owns which commands are never recorded; refuses times and numbers that cannot be. Pure.
 """
 
 from __future__ import annotations
 
+import fnmatch
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -21,7 +22,19 @@ from gshtui.bus.events.shell import (
     ShellNoted,
     ShellStarted,
 )
-from gshtui.bus.shell import ShellNote, ShellRecord
+from gshtui.bus.shell_data import ShellNote, ShellRecord
+
+
+def ignore_filter(patterns: Iterable[str]) -> Callable[[str], bool]:
+    """Whether a command is to be ignored. A pattern fits the whole line; `*`, `?` and `[…]` stand for characters."""
+    wanted = [pattern for pattern in patterns if pattern]
+    fits = re.compile("|".join(fnmatch.translate(pattern) for pattern in wanted)).match if wanted else None
+
+    def ignored(command: str) -> bool:
+        return not command.strip() or command[0] in " \t" or (fits is not None and fits(command.rstrip()) is not None)
+
+    return ignored
+
 
 _AHEAD = 60.0
 """Seconds that a shell's clock may be ahead of ours before it is not believed."""
@@ -51,7 +64,7 @@ class ShellInfo(msgspec.Struct, frozen=True, omit_defaults=True):
     """Seconds since the epoch."""
 
 
-class Said(msgspec.Struct, frozen=True):
+class ShellLine(msgspec.Struct, frozen=True):
     """One line of a shell."""
 
     event: Event
@@ -62,7 +75,7 @@ class Said(msgspec.Struct, frozen=True):
 
 
 @dataclass(slots=True)
-class Taken:
+class PairingResult:
     """What came of some lines, in order."""
 
     records: list[ShellRecord] = field(default_factory=list[ShellRecord])
@@ -74,7 +87,7 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class PairingRules:
     """How records are made."""
 
     redact: Callable[[str], str] = str
@@ -85,7 +98,7 @@ class Rules:
 class Pairing:
     """What is known of the shells now: who they are, and which of their commands run."""
 
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, rules: PairingRules) -> None:
         self._rules = rules
         self.shells: dict[str, ShellInfo] = {}
         self._running: dict[str, dict[int, ShellRecord]] = {}
@@ -105,9 +118,9 @@ class Pairing:
         """Commands of which no end is known."""
         return (record for commands in self._running.values() for record in commands.values())
 
-    def take(self, said: Sequence[Said], now: float) -> Taken:
+    def take(self, said: Sequence[ShellLine], now: float) -> PairingResult:
         """Take lines. `now` in seconds since the epoch."""
-        taken = Taken()
+        taken = PairingResult()
         for line in said:
             event = line.event
             at = _believed(event.at, now)
@@ -139,7 +152,7 @@ class Pairing:
             self._forget(shell)
         return lost
 
-    def _began(self, taken: Taken, event: ShellStarted, line: Said, at: float) -> None:
+    def _began(self, taken: PairingResult, event: ShellStarted, line: ShellLine, at: float) -> None:
         info = ShellInfo(
             shell=event.shell,
             pid=event.pid,
@@ -157,7 +170,7 @@ class Pairing:
                     self._ended(taken, other, at)
         self._learn(taken, info)
 
-    def _command(self, taken: Taken, event: ShellCommandStarted, line: Said, at: float) -> None:
+    def _command(self, taken: PairingResult, event: ShellCommandStarted, line: ShellLine, at: float) -> None:
         info = self._known(taken, event, line, at)
         running = self._running.setdefault(event.shell, {})
         if event.number in running or event.number in self._whole.get(event.shell, {}):
@@ -186,7 +199,7 @@ class Pairing:
         running[event.number] = record
         taken.records.append(record)
 
-    def _finished(self, taken: Taken, event: ShellCommandFinished, at: float) -> None:
+    def _finished(self, taken: PairingResult, event: ShellCommandFinished, at: float) -> None:
         if event.number in self._dropped.get(event.shell, {}) or event.number in self._whole.get(event.shell, {}):
             return
         duration = event.duration if math.isfinite(event.duration) and event.duration >= 0 else 0.0
@@ -203,7 +216,7 @@ class Pairing:
             msgspec.structs.replace(record, state="done", exit=event.exit, duration=duration, pipestatus=pipestatus)
         )
 
-    def _ended(self, taken: Taken, shell: str, at: float) -> None:
+    def _ended(self, taken: PairingResult, shell: str, at: float) -> None:
         """A shell that says goodbye in the middle of a command was ended by it (`exit`, `exec`): that is its end."""
         for record in self._running.pop(shell, {}).values():
             duration = max(at - record.at, 0.0)
@@ -212,7 +225,7 @@ class Pairing:
         taken.shells.pop(shell, None)
         self._forget(shell)
 
-    def _known(self, taken: Taken, event: ShellCommandStarted, line: Said, at: float) -> ShellInfo:
+    def _known(self, taken: PairingResult, event: ShellCommandStarted, line: ShellLine, at: float) -> ShellInfo:
         info = self.shells.get(event.shell)
         if info is None:  # it began before this hub, or its first line is still in the spool
             info = ShellInfo(event.shell, event.pid, line.process, tty=event.tty, pane=event.pane, began=at)
@@ -221,7 +234,7 @@ class Pairing:
             self._learn(taken, msgspec.structs.replace(info, process=line.process, pid=event.pid or info.pid))
         return self.shells[event.shell]
 
-    def _learn(self, taken: Taken, info: ShellInfo) -> None:
+    def _learn(self, taken: PairingResult, info: ShellInfo) -> None:
         before = self.shells.pop(info.shell, None)
         if before is not None and before.process and not info.process:
             info = msgspec.structs.replace(info, process=before.process, pid=before.pid)

@@ -1,15 +1,19 @@
-"""Who is at the other end of a Unix socket, as the kernel says it: user and process.
+"""Who is at the other end of a Unix socket: user and process by the kernel, and proof of a shared secret.
 
-Owns the differences between systems; refuses to guess a user. Called by listener and link.
+Owns both checks; refuses to send the secret itself.
 """
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import os
+import secrets
 import socket
 import struct
 import sys
 from dataclasses import dataclass
+from typing import Literal
 
 _LOCAL_PEERCRED, _LOCAL_PEERPID, _SOL_LOCAL = 0x001, 0x002, 0
 """macOS's names, which Python has no constants for."""
@@ -45,3 +49,20 @@ def peer_of(connected: socket.socket) -> Peer:
     except OSError:
         pid = 0
     return Peer(uid, pid)
+
+
+def nonce() -> str:
+    """A fresh challenge."""
+    return secrets.token_hex(16)
+
+
+def proof(secret: str, side: Literal["hub", "client"], challenge: str) -> str:
+    """The answer to the other side's challenge. `side` is part of it: no answer can be sent back as one's own."""
+    return hmac.new(secret.encode(), f"gsh {side} {challenge}".encode(), hashlib.sha256).hexdigest()
+
+
+def holds(secret: str, side: Literal["hub", "client"], challenge: str, answer: object) -> bool:
+    """Whether the answer is the right one. Never without a secret or a challenge."""
+    if not secret or not challenge or not isinstance(answer, str):
+        return False
+    return hmac.compare_digest(proof(secret, side, challenge).encode(), answer.encode("utf-8", "replace"))

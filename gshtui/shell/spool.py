@@ -17,8 +17,8 @@ from pathlib import Path
 
 from gshtui.bus import wire
 from gshtui.bus.event import Event
-from gshtui.shell.lines import BadLine, number_of, of_line
-from gshtui.shell.table import KINDS, SHELL
+from gshtui.shell.event_table import KINDS, SHELL
+from gshtui.shell.line_stream import BadLine, number_of, of_line
 
 AT_ONCE = 4 * 1024 * 1024
 """Bytes of a file that are taken in one piece."""
@@ -26,7 +26,7 @@ _BEGIN = b'{"v":'
 
 
 @dataclass(slots=True)
-class Piece:
+class SpoolPiece:
     """Some lines of a file."""
 
     events: list[tuple[Event, int]] = field(default_factory=list[tuple[Event, int]])
@@ -68,12 +68,12 @@ def claimed(file: Path) -> Generator[int | None]:
         os.close(descriptor)
 
 
-def read(descriptor: int, start: int = 0) -> tuple[Piece, int]:
+def read(descriptor: int, start: int = 0) -> tuple[SpoolPiece, int]:
     """The whole lines from a place of a claimed file on, and the place behind them. Raises `OSError`."""
     raw = os.pread(descriptor, AT_ONCE, start)
     size = os.fstat(descriptor).st_size
     end = raw.rfind(b"\n") + 1
-    piece = Piece()
+    piece = SpoolPiece()
     for line in raw[:end].split(b"\n"):
         if line.strip():
             _take(piece, line)
@@ -118,7 +118,7 @@ def _locked(descriptor: int) -> bool:
     return True
 
 
-def _take(piece: Piece, line: bytes) -> None:
+def _take(piece: SpoolPiece, line: bytes) -> None:
     """Take a line; one that was torn by a full disk has the next one glued to it, which is saved."""
     for start in (0, line.rfind(_BEGIN)):
         if start < 0 or (start == 0 and not line.startswith(b"{")):

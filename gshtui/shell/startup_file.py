@@ -23,7 +23,7 @@ class StartupError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class StartupChange:
     """What was done to a file."""
 
     file: Path
@@ -44,22 +44,22 @@ def has_line(file: Path) -> str:
     return next((line for line in _read(file).decode("utf-8", "surrogateescape").split("\n") if _is_ours(line)), "")
 
 
-def add(shell: str, file: Path) -> Change:
+def add(shell: str, file: Path) -> StartupChange:
     """Put the line at the end, once; an old one, of a plugin elsewhere, is replaced. Raises `StartupError`."""
     wanted = plugin.line(shell)
     if has_line(file) == wanted:
-        return Change(file, changed=False)
+        return StartupChange(file, changed=False)
     kept = _without(_read(file))
     if kept and not kept.endswith(b"\n"):
         kept += b"\n"
     return _replace(file, kept + wanted.encode("utf-8", "surrogateescape") + b"\n")
 
 
-def take_out(file: Path) -> Change:
+def take_out(file: Path) -> StartupChange:
     """Take our line out. Raises `StartupError`."""
     before = _read(file)
     after = _without(before)
-    return Change(file, changed=False) if after == before else _replace(file, after)
+    return StartupChange(file, changed=False) if after == before else _replace(file, after)
 
 
 def _is_ours(line: str) -> bool:
@@ -80,7 +80,7 @@ def _read(file: Path) -> bytes:
         raise StartupError(f"{file} cannot be read: {error.strerror or error}.") from error
 
 
-def _replace(file: Path, raw: bytes) -> Change:
+def _replace(file: Path, raw: bytes) -> StartupChange:
     """The file with this content: whole or not at all, with the rights that it had."""
     try:
         real = file.resolve()
@@ -104,4 +104,4 @@ def _replace(file: Path, raw: bytes) -> Change:
         raise StartupError(
             f"{file} cannot be changed: {why}. Put the line there yourself, or make it writable."
         ) from error
-    return Change(file, changed=True, backup=backup)
+    return StartupChange(file, changed=True, backup=backup)

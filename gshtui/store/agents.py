@@ -1,7 +1,7 @@
-"""The roster on disk: every agent that lives in a terminal of its own, and the hub that looks after it.
+"""The table `agents`: every agent in a terminal of its own, and the hub that looks after it.
 
-Owns the table `agents`; refuses two agents of one name, and a second hub for a row while the first one's process
-lives. Every function works inside the caller's transaction. Called by `Store`.
+Owns its SQL, inside the caller's transaction, and the coroutines that `Store` offers for it; refuses a name or id that
+fits none.
 """
 
 from __future__ import annotations
@@ -9,14 +9,18 @@ from __future__ import annotations
 import re
 import sqlite3
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from gshtui.bus.fleet import AgentRow, SpawnRequest
+from gshtui.bus.agent_data import AgentRow, SpawnRequest
+from gshtui.store.encoding import clean_text
 from gshtui.store.errors import StoreError
-from gshtui.store.plain import clean_text
-from gshtui.store.process import Process, is_alive, this_process
+from gshtui.store.process_identity import Process, is_alive, this_process
+
+if TYPE_CHECKING:
+    from gshtui.store.database import Database
+    from gshtui.store.writer import RecordWriter
 
 NAME_LENGTH = 40
 _NEXT_REVISION = "(SELECT coalesce(max(revision), 0) + 1 FROM agents)"
@@ -26,7 +30,7 @@ _request_decoder = msgspec.json.Decoder(SpawnRequest, strict=False)
 _FIELDS = frozenset(AgentRow.__struct_fields__) - {"id", "owner"}
 
 
-def add(connection: sqlite3.Connection, row: AgentRow, request: SpawnRequest) -> AgentRow:
+def add_agent(connection: sqlite3.Connection, row: AgentRow, request: SpawnRequest) -> AgentRow:
     """A new agent of this process. It gets the next number, and a name that no agent on the roster has.
 
     Args:
@@ -66,7 +70,7 @@ def _free_name(connection: sqlite3.Connection, wished: str, *, but: str = "") ->
     return next(name for n in range(2, len(taken) + 3) if (name := f"{wished}-{n}") not in taken)
 
 
-def update(connection: sqlite3.Connection, id: str, changes: dict[str, Any]) -> AgentRow:
+def update_agent(connection: sqlite3.Connection, id: str, changes: dict[str, Any]) -> AgentRow:
     """Set fields of a row, all others as they are on disk now.
 
     Raises:
@@ -74,7 +78,7 @@ def update(connection: sqlite3.Connection, id: str, changes: dict[str, Any]) -> 
     """
     if wrong := set(changes) - _FIELDS:
         raise StoreError("invalid", f"An agent's row has no field {', '.join(sorted(wrong))}.")
-    row = get(connection, id)
+    row = get_agent(connection, id)
     if "name" in changes:
         changes = changes | {"name": _free_name(connection, word(str(changes["name"])) or row.name, but=row.id)}
     try:
@@ -92,21 +96,21 @@ def update(connection: sqlite3.Connection, id: str, changes: dict[str, Any]) -> 
 
 def claim_once(connection: sqlite3.Connection, id: str, flag: str) -> bool:
     """Set a boolean field from false to true. Returns whether this call did it: exactly one of several does."""
-    if getattr(get(connection, id), flag):
+    if getattr(get_agent(connection, id), flag):
         return False
-    update(connection, id, {flag: True})
+    update_agent(connection, id, {flag: True})
     return True
 
 
-def remove(connection: sqlite3.Connection, id: str) -> None:
+def remove_agent(connection: sqlite3.Connection, id: str) -> None:
     """Take an agent off the roster; its number stays used. Raises `StoreError` (`unknown`)."""
-    row = get(connection, id)
+    row = get_agent(connection, id)
     connection.execute(
         f"UPDATE agents SET removed = 1, request = '{{}}', revision = {_NEXT_REVISION} WHERE id = ?", (row.id,)
     )
 
 
-def get(connection: sqlite3.Connection, id: str) -> AgentRow:
+def get_agent(connection: sqlite3.Connection, id: str) -> AgentRow:
     """The agent of this id (leading zeros may be missing) or name. Raises `StoreError` (`unknown`)."""
     wanted = clean_text(id).strip()
     key = f"{int(wanted):04}" if wanted.isdecimal() and len(wanted) < 12 else wanted.lower()
@@ -120,12 +124,12 @@ def get(connection: sqlite3.Connection, id: str) -> AgentRow:
 
 def request_of(connection: sqlite3.Connection, id: str) -> SpawnRequest:
     """What was asked for when it was started. Raises `StoreError` (`unknown`)."""
-    row = get(connection, id)
+    row = get_agent(connection, id)
     (text,) = connection.execute("SELECT request FROM agents WHERE id = ?", (row.id,)).fetchone()
     return _request_decoder.decode(text)
 
 
-def listed(connection: sqlite3.Connection) -> list[AgentRow]:
+def list_agents(connection: sqlite3.Connection) -> list[AgentRow]:
     """Every agent on the roster, in the order of the numbers."""
     found = connection.execute("SELECT data, machine, pid, started FROM agents WHERE NOT removed ORDER BY number")
     return [_row(row) for row in found.fetchall()]
@@ -171,9 +175,9 @@ def release(connection: sqlite3.Connection) -> None:
 def forget_old(connection: sqlite3.Connection, days: float) -> None:
     """Take agents off the roster that ended longer ago than this."""
     limit = time.time() - days * 86_400
-    for row in listed(connection):
+    for row in list_agents(connection):
         if row.ended and row.ended < limit:
-            remove(connection, row.id)
+            remove_agent(connection, row.id)
 
 
 def sound(data: str, request: str) -> None:
@@ -202,3 +206,58 @@ def _cleaned(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_cleaned(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
     return value
+
+
+class AgentTable:
+    """Agents on disk, shared by all hubs. Every coroutine raises `StoreError`, and returns when it is committed."""
+
+    _database: Database
+    _writer: RecordWriter
+
+    async def add_agent(self, row: AgentRow, request: SpawnRequest) -> AgentRow:
+        """A new agent that this process looks after, with the next number and a name of its own."""
+        return await self._writer.submit(lambda connection: add_agent(connection, row, request))
+
+    async def update_agent(self, id: str, **changes: Any) -> AgentRow:
+        """Change fields of an agent's row; returns all of it. Raises `StoreError` (`unknown`, `invalid`)."""
+        return await self._writer.submit(lambda connection: update_agent(connection, id, changes))
+
+    async def claim_agent(self, id: str, flag: str) -> bool:
+        """Set a boolean field; whether it was this call that did. Of several callers exactly one gets `True`."""
+        return await self._writer.submit(lambda connection: claim_once(connection, id, flag))
+
+    async def remove_agent(self, id: str) -> None:
+        """Take an agent off the roster. Raises `StoreError` (`unknown`)."""
+        await self._writer.submit(lambda connection: remove_agent(connection, id))
+
+    async def agent(self, id: str) -> AgentRow:
+        """The agent of this id or name. Raises `StoreError` (`unknown`)."""
+        return await self._database.run(lambda connection: get_agent(connection, id))
+
+    async def agent_request(self, id: str) -> SpawnRequest:
+        """What was asked for when the agent was started. Raises `StoreError` (`unknown`)."""
+        return await self._database.run(lambda connection: request_of(connection, id))
+
+    async def agents(self) -> list[AgentRow]:
+        """Every agent on the roster, of every folder, in the order of the numbers."""
+        return await self._database.run(list_agents)
+
+    async def agents_revision(self) -> int:
+        """A number that grows with every change of the roster, by whichever process."""
+        return await self._database.run(revision)
+
+    async def next_agent_number(self) -> int:
+        """The number that the next agent will get, unless another process is faster."""
+        return await self._database.run(next_number)
+
+    async def adopt_agents(self, home: str | None) -> list[str]:
+        """Look after each agent of a folder (of all, for `None`) that no living hub looks after; their ids."""
+        return await self._writer.submit(lambda connection: adopt(connection, home))
+
+    async def release_agents(self) -> None:
+        """Let other hubs look after the agents of this process."""
+        await self._writer.submit(release)
+
+    async def forget_agents(self, days: float) -> None:
+        """Take agents off the roster that ended longer ago than this many days."""
+        await self._writer.submit(lambda connection: forget_old(connection, days))

@@ -10,7 +10,7 @@ import time
 
 import msgspec
 
-from gshtui.store.plain import clean_text
+from gshtui.store.encoding import clean_text
 
 
 class Grant(msgspec.Struct, frozen=True):

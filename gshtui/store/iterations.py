@@ -1,28 +1,128 @@
-"""What each model request sent: its mark of the timeline, and its blocks as what differs from an earlier one.
+"""The tables `iterations` and `overlays`: what each model request sent, stored as differences, and what was cut.
 
-Owns the table `iterations` and the choice of the base; refuses chains of bases longer than the binary digits of their
-number. Every function works inside the caller's transaction. Called by `Assemblies`.
-
-The base of an agent's n-th iteration is the one whose number is n without its lowest binary digit: 12 builds on 8, 13
-on 12, 14 on 12, 15 on 14; a power of two builds on the power before it. So reading one means reading a few, and a
-block is written a few times at most.
+Owns the form of a difference, the choice of its base, the SQL, and the coroutines that `Store` offers; refuses chains
+of bases longer than the binary digits of their number. The base of an agent's n-th iteration is n without its lowest
+binary digit: 12 builds on 8, 13 on 12.
 """
 
 from __future__ import annotations
 
+import asyncio
 import math
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import compress, count
 from operator import is_, is_not
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from gshtui.bus.context import Block, Iteration
+from gshtui.bus.context_data import Block, Iteration
 from gshtui.bus.messages import Usage
-from gshtui.store import differences, outputs, plain, texts
+from gshtui.store import encoding, outputs, texts
+from gshtui.store.encoding import clean_text
 from gshtui.store.errors import StoreError, missing
+
+if TYPE_CHECKING:
+    from gshtui.store.database import Database
+    from gshtui.store.writer import RecordWriter
+
+Piece = tuple[int, int] | Block
+"""Blocks of the base from the first place up to, not including, the second; or one block that the base has not."""
+
+_piece_encoder = msgspec.json.Encoder()
+_piece_decoder = msgspec.json.Decoder(list[Piece])
+
+
+def difference(base: Sequence[Block], blocks: Sequence[Block]) -> list[Piece]:
+    """The pieces of which `blocks` consist. Takes time by the length of both lists, space by what differs."""
+    head = _common(base, blocks)
+    tail = _common(base[head:][::-1], blocks[head:][::-1])
+    pieces: list[Piece] = [(0, head)] if head else []
+    places: dict[Block, int] = {}
+    for place in range(head, len(base) - tail):
+        places.setdefault(base[place], place)
+    for block in blocks[head : len(blocks) - tail]:
+        place = places.get(block)
+        # A block that stands where it stood goes on with the stretch before it.
+        last = pieces[-1] if pieces else None
+        if isinstance(last, tuple) and last[1] < len(base) and base[last[1]] == block:
+            pieces[-1] = (last[0], last[1] + 1)
+        else:
+            pieces.append(block if place is None else (place, place + 1))
+    if tail:
+        pieces.append((len(base) - tail, len(base)))
+    return pieces
+
+
+def restored_blocks(base: Sequence[Block], pieces: Sequence[Piece]) -> tuple[Block, ...]:
+    """The blocks that `difference` was given. Raises `ValueError` where the pieces reach beyond the base."""
+    blocks: list[Block] = []
+    for piece in pieces:
+        if isinstance(piece, Block):
+            blocks.append(piece)
+            continue
+        first, end = piece
+        if not 0 <= first <= end <= len(base):
+            raise ValueError(f"a stretch {first}-{end} of {len(base)} blocks")
+        blocks += base[first:end]
+    return tuple(blocks)
+
+
+def encoded_pieces(pieces: Sequence[Piece]) -> bytes:
+    """The pieces as JSON."""
+    return _piece_encoder.encode(pieces)
+
+
+def decoded_pieces(data: bytes) -> list[Piece]:
+    """Pieces of `encoded_pieces`. Raises `msgspec.DecodeError`."""
+    return _piece_decoder.decode(data)
+
+
+def _common(one: Sequence[Block], other: Sequence[Block]) -> int:
+    """How many blocks both begin with."""
+    if len(one) <= len(other) and other[: len(one)] == one:
+        return len(one)  # what only grew is compared in one go
+    count = 0
+    for left, right in zip(one, other, strict=False):
+        if left is not right and left != right:
+            break
+        count += 1
+    return count
+
+
+def add_overlay(connection: sqlite3.Connection, session: str, overlay: str, kind: str, at: float, data: str) -> int:
+    """Keep an overlay behind the others; one whose id is there already is not kept again. Returns its place."""
+    overlay = clean_text(overlay)
+    known = connection.execute("SELECT seq FROM overlays WHERE id = ?", (overlay,)).fetchone()
+    if known:
+        return int(known[0])
+    if not connection.execute("SELECT 1 FROM sessions WHERE id = ?", (session,)).fetchone():
+        raise missing(session)
+    added = connection.execute(
+        "INSERT INTO overlays (id, session, kind, at, data) VALUES (?, ?, ?, ?, ?) RETURNING seq",
+        (overlay, session, clean_text(kind), at if at == at else 0.0, clean_text(data)),
+    ).fetchall()
+    return int(added[0][0])
+
+
+def home_of(connection: sqlite3.Connection, id: str) -> str:
+    """The conversation in which an overlay, or a message, of this id is; empty: there is none."""
+    for table, name in (("overlays", "id"), ("messages", "message")):
+        found = connection.execute(f"SELECT session FROM {table} WHERE {name} = ? LIMIT 1", (id,)).fetchone()
+        if found:
+            return str(found[0])
+    return ""
+
+
+def list_overlays(connection: sqlite3.Connection, session: str, after: int) -> list[tuple[int, str]]:
+    """(place, data) of each overlay whose place is above `after`, in order."""
+    found = connection.execute(
+        "SELECT seq, data FROM overlays WHERE session = ? AND seq > ? ORDER BY seq", (session, after)
+    )
+    return [(int(seq), str(data)) for seq, data in found]
+
 
 Chain = dict[int, tuple[str, tuple[Block, ...]]]
 """Number → id and blocks of an agent's newest iteration and of those on which it builds."""
@@ -56,7 +156,7 @@ def _stored(block: Block) -> Block:
     return msgspec.structs.replace(block, cache="", at=block.at if math.isfinite(block.at) else 0.0)
 
 
-def add(
+def add_iteration(
     connection: sqlite3.Connection, iteration: Iteration, blocks: tuple[Block, ...], chain: Chain
 ) -> tuple[int, Chain]:
     """Keep an iteration; one whose id is there already is not kept again.
@@ -79,7 +179,7 @@ def add(
         ).fetchone()[0]
     )
     seq, base = _base(connection, iteration, base_of(number), chain)
-    pieces = differences.difference(base, blocks)
+    pieces = difference(base, blocks)
     raw, packed = outputs.packed(_encoded(pieces))
     connection.execute(
         "INSERT INTO iterations (id, session, agent, number, base, packed, blocks, data)"
@@ -136,21 +236,21 @@ def blocks_of(connection: sqlite3.Connection, id: str) -> tuple[Block, ...]:
     blocks: tuple[Block, ...] = ()
     try:
         for _, packed, raw in reversed(steps):
-            pieces = differences.decoded(outputs.unpacked(bytes(raw), bool(packed)))
-            blocks = differences.restored(blocks, pieces)
+            pieces = decoded_pieces(outputs.unpacked(bytes(raw), bool(packed)))
+            blocks = restored_blocks(blocks, pieces)
     except (msgspec.DecodeError, ValueError, outputs.PackError) as error:
         raise _damaged(id) from error
     return blocks
 
 
-def update(connection: sqlite3.Connection, id: str, changes: dict[str, Any]) -> Iteration:
+def update_iteration(connection: sqlite3.Connection, id: str, changes: dict[str, Any]) -> Iteration:
     """Set fields of an iteration's mark; returns all of it. Raises `StoreError` (`unknown`)."""
-    iteration = msgspec.structs.replace(get(connection, id), **changes)
+    iteration = msgspec.structs.replace(get_iteration(connection, id), **changes)
     connection.execute("UPDATE iterations SET data = ? WHERE id = ?", (_json(iteration), id))
     return iteration
 
 
-def get(connection: sqlite3.Connection, id: str) -> Iteration:
+def get_iteration(connection: sqlite3.Connection, id: str) -> Iteration:
     """An iteration's mark. Raises `StoreError` (`unknown`, `corrupt`)."""
     row = connection.execute("SELECT data FROM iterations WHERE id = ?", (id,)).fetchone()
     if row is None:
@@ -161,7 +261,7 @@ def get(connection: sqlite3.Connection, id: str) -> Iteration:
         raise _damaged(id) from error
 
 
-def listed(connection: sqlite3.Connection, session: str, agent: str, limit: int) -> list[Iteration]:
+def list_iterations(connection: sqlite3.Connection, session: str, agent: str, limit: int) -> list[Iteration]:
     """The newest marks of a conversation, of an agent, or of both; oldest first. Unreadable ones are left out."""
     given = [(name, value) for name, value in (("session", session), ("agent", agent)) if value]
     where = " AND ".join(f"{name} = ?" for name, _ in given) or "1"
@@ -177,44 +277,44 @@ def listed(connection: sqlite3.Connection, session: str, agent: str, limit: int)
     return marks
 
 
-class Row(msgspec.Struct, frozen=True):
+class IterationRow(msgspec.Struct, frozen=True):
     """An iteration as it is kept. `pieces`: blocks, and stretches of the base's blocks as pairs of places."""
 
     seq: int
     iteration: Iteration
     base: str
     """Id of the iteration on which it builds; empty: none."""
-    pieces: list[differences.Piece]
+    pieces: list[Piece]
 
 
-def rows(connection: sqlite3.Connection, session: str, after: int, limit: int) -> list[Row]:
+def iteration_rows(connection: sqlite3.Connection, session: str, after: int, limit: int) -> list[IterationRow]:
     """The oldest `limit` iterations of a conversation behind a place, as they are kept. Damaged ones are left out."""
     found = connection.execute(
         "SELECT i.seq, i.data, b.id, i.packed, i.blocks FROM iterations AS i"
         " LEFT JOIN iterations AS b ON b.seq = i.base WHERE i.session = ? AND i.seq > ? ORDER BY i.seq LIMIT ?",
         (session, after, limit),
     ).fetchall()
-    read: list[Row] = []
+    read: list[IterationRow] = []
     for seq, data, base, packed, blocks in found:
         try:
-            pieces = differences.decoded(outputs.unpacked(bytes(blocks), bool(packed)))
-            read.append(Row(int(seq), _decoder.decode(data), str(base or ""), pieces))
+            pieces = decoded_pieces(outputs.unpacked(bytes(blocks), bool(packed)))
+            read.append(IterationRow(int(seq), _decoder.decode(data), str(base or ""), pieces))
         except (msgspec.DecodeError, outputs.PackError):
             continue
     if found and not read:
-        return rows(connection, session, int(found[-1][0]), limit)  # a page of nothing but damage is no end
+        return iteration_rows(connection, session, int(found[-1][0]), limit)  # a page of nothing but damage is no end
     return read
 
 
-def sound(data: str, packed: int, blocks: bytes) -> None:
+def check_iteration(data: str, packed: int, blocks: bytes) -> None:
     """Raises `ValueError`, `msgspec.DecodeError` or `PackError` where a row is not one of ours."""
     _decoder.decode(data)
-    differences.decoded(outputs.unpacked(bytes(blocks), bool(packed)))
+    decoded_pieces(outputs.unpacked(bytes(blocks), bool(packed)))
 
 
 def hashes_in(packed: int, blocks: bytes) -> list[str]:
-    """Hashes of the texts that a row names. Raises as `sound`."""
-    pieces = differences.decoded(outputs.unpacked(bytes(blocks), bool(packed)))
+    """Hashes of the texts that a row names. Raises as `check_iteration`."""
+    pieces = decoded_pieces(outputs.unpacked(bytes(blocks), bool(packed)))
     return [piece.hash for piece in pieces if isinstance(piece, Block)]
 
 
@@ -237,17 +337,121 @@ def _json(iteration: Iteration) -> str:
     try:
         return msgspec.json.encode(mark).decode()
     except UnicodeEncodeError:
-        return plain.encode_plain(msgspec.to_builtins(mark)).decode()
+        return encoding.encode_plain(msgspec.to_builtins(mark)).decode()
 
 
-def _encoded(pieces: list[differences.Piece]) -> bytes:
+def _encoded(pieces: list[Piece]) -> bytes:
     try:
-        return differences.encoded(pieces)
+        return encoded_pieces(pieces)
     except UnicodeEncodeError:
-        return plain.encode_plain(msgspec.to_builtins(pieces))
+        return encoding.encode_plain(msgspec.to_builtins(pieces))
 
 
 def usage_changes(usage: Usage | None, cost: float | None, error: str, broken_by: str, sent: str) -> dict[str, Any]:
-    """The fields that were given, as `update` takes them."""
+    """The fields that were given, as `update_iteration` takes them."""
     given = {"usage": usage, "cost": cost, "error": error, "broken_by": broken_by, "sent": sent}
     return {name: value for name, value in given.items() if value not in (None, "")}
+
+
+_IN_THREAD = 64 * 1024
+"""Characters of texts from which packing them is left to another thread."""
+_REMEMBERED = 64
+"""Agents whose last iterations a process remembers, so that adding one reads nothing."""
+
+
+class IterationTables:
+    """What was sent, on disk. Every coroutine raises `StoreError`, and returns when what it writes is committed."""
+
+    _database: Database
+    _writer: RecordWriter
+    _chains: dict[tuple[str, str], Chain]
+
+    async def add_overlay(self, session: str, overlay_id: str, kind: str, at: float, data: str) -> int:
+        """Keep an overlay behind the others; the same id is kept once. Returns its place, counted over all."""
+        return await self._writer.submit(
+            lambda connection: add_overlay(connection, session, overlay_id, kind, at, data)
+        )
+
+    async def overlays(self, session: str, after: int = 0) -> list[tuple[int, str]]:
+        """(place, data) of the conversation's overlays behind the place `after`, in order."""
+        return await self._database.run(partial(list_overlays, session=session, after=after))
+
+    async def home(self, id: str) -> str:
+        """The conversation in which an overlay or a message of this id is; empty: there is none."""
+        return await self._database.run(lambda connection: home_of(connection, id))
+
+    async def put_texts(self, of: Mapping[str, str], session: str = "") -> None:
+        """Keep texts by their hashes for a conversation; without one for a day, until an iteration uses them."""
+        if kept := await _packed(of):
+            await self._writer.submit(lambda connection: texts.put(connection, session, kept))
+
+    async def text(self, hash: str) -> str:
+        """What a block sent. Raises `StoreError` (`unknown`, or `corrupt` when it is damaged)."""
+        data, packed, size = await self._database.run(lambda connection: texts.get(connection, hash))
+        return await asyncio.to_thread(texts.text_of, hash, data, packed, size)
+
+    async def texts_of(self, session: str) -> list[str]:
+        """Hashes of all that a conversation sent and that is kept."""
+        return await self._database.run(lambda connection: texts.of_session(connection, session))
+
+    async def add_iteration(
+        self, iteration: Iteration, blocks: Sequence[Block], new_texts: Mapping[str, str] | None = None
+    ) -> int:
+        """Keep a model request with its blocks, and texts of blocks that are new, all or nothing.
+
+        Takes room for what differs from the agent's earlier ones. Blocks' `cache` is not kept: see `context.cache`.
+
+        Returns:
+            Its number among the agent's in this conversation, from 1.
+        """
+        key = (iteration.session, iteration.agent)
+        chain = self._chains.get(key, {})
+        kept = await _packed(new_texts or {})
+        stored = stored_blocks(blocks, chain[max(chain)][1] if chain else ())
+
+        def work(connection: sqlite3.Connection) -> tuple[int, Chain]:
+            texts.put(connection, iteration.session, kept)
+            return add_iteration(connection, iteration, stored, chain)
+
+        number, chain = await self._writer.submit(work)
+        self._chains.pop(key, None)
+        self._chains[key] = chain
+        while len(self._chains) > _REMEMBERED:
+            del self._chains[next(iter(self._chains))]
+        return number
+
+    async def update_iteration(
+        self,
+        id: str,
+        usage: Usage | None = None,
+        cost: float | None = None,
+        error: str = "",
+        *,
+        broken_by: str = "",
+        sent: str = "",
+    ) -> Iteration:
+        """Add what is known since the answer; what is not given stays. Raises `StoreError` (`unknown`)."""
+        changes = usage_changes(usage, cost, error, broken_by, sent)
+        return await self._writer.submit(lambda connection: update_iteration(connection, id, changes))
+
+    async def iteration(self, id: str) -> Iteration:
+        """An iteration's mark. Raises `StoreError` (`unknown`)."""
+        return await self._database.run(lambda connection: get_iteration(connection, id))
+
+    async def iterations(self, session: str = "", *, agent: str = "", limit: int = 500) -> list[Iteration]:
+        """The newest marks of a conversation, of an agent or of both, oldest first."""
+        return await self._database.run(partial(list_iterations, session=session, agent=agent, limit=limit))
+
+    async def iteration_rows(self, session: str, after: int, limit: int) -> list[IterationRow]:
+        """The oldest `limit` iterations behind the place `after`, as they are kept: what differs from earlier ones."""
+        return await self._database.run(partial(iteration_rows, session=session, after=after, limit=limit))
+
+    async def blocks(self, iteration_id: str) -> tuple[Block, ...]:
+        """What an iteration sent, in order. Raises `StoreError` (`unknown`, `corrupt`)."""
+        return await self._database.run(lambda connection: blocks_of(connection, iteration_id))
+
+
+async def _packed(of: Mapping[str, str]) -> list[texts.KeptText]:
+    if sum(map(len, of.values())) < _IN_THREAD:
+        return texts.prepared(of)
+    return await asyncio.to_thread(texts.prepared, dict(of))

@@ -1,7 +1,7 @@
-"""Messages to agents, on disk from the moment they are sent: their words, their state, and who delivers them now.
+"""The table `mail`: messages to agents from the moment they are sent, their state, and who delivers them now.
 
-Owns the table `mail`; refuses to let two processes deliver one message, and to change what is on its way. Every
-function works inside the caller's transaction. Called by `letters`.
+Owns its SQL, inside the caller's transaction, and the coroutines that `Store` offers for it; refuses a change in a
+state that does not allow it.
 """
 
 from __future__ import annotations
@@ -9,14 +9,19 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Sequence
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from gshtui.bus.mail import OPEN, Letter
+from gshtui.bus.letter import OPEN, Letter
+from gshtui.store.encoding import clean_text
 from gshtui.store.errors import StoreError
-from gshtui.store.plain import clean_text
-from gshtui.store.process import Process, is_alive, this_process
+from gshtui.store.process_identity import Process, is_alive, this_process
+
+if TYPE_CHECKING:
+    from gshtui.store.database import Database
+    from gshtui.store.writer import RecordWriter
 
 _NEXT_REVISION = "(SELECT coalesce(max(revision), 0) + 1 FROM mail)"
 _encoder = msgspec.json.Encoder()
@@ -27,7 +32,7 @@ UNSURE = "The window closed while it was delivered; it may have been typed alrea
 """Why a message is held that nobody knows the end of."""
 
 
-def add(connection: sqlite3.Connection, letter: Letter) -> Letter:
+def add_letter(connection: sqlite3.Connection, letter: Letter) -> Letter:
     """Keep a new message."""
     now = time.time()
     letter = msgspec.structs.replace(letter, created=letter.created or now, changed=now, text=clean_text(letter.text))
@@ -39,7 +44,7 @@ def add(connection: sqlite3.Connection, letter: Letter) -> Letter:
     return letter
 
 
-def get(connection: sqlite3.Connection, id: str) -> Letter:
+def get_letter(connection: sqlite3.Connection, id: str) -> Letter:
     """The message of this id, or the only one whose id ends with this. Raises `StoreError` (unknown, ambiguous)."""
     wanted = clean_text(id).strip().lower()
     found = connection.execute("SELECT data FROM mail WHERE id = ?", (wanted,)).fetchall()
@@ -52,7 +57,7 @@ def get(connection: sqlite3.Connection, id: str) -> Letter:
     return _decoder.decode(found[0][0])
 
 
-def listed(
+def list_letters(
     connection: sqlite3.Connection, states: Sequence[str] = (), *, recipient: str = "", limit: int = 500
 ) -> list[Letter]:
     """The newest messages in these states (any, without), oldest first."""
@@ -72,7 +77,9 @@ def sent_since(connection: sqlite3.Connection, sender: str, since: float) -> lis
     return [_decoder.decode(data) for (data,) in found]
 
 
-def change(connection: sqlite3.Connection, id: str, changes: dict[str, Any], within: Sequence[str] = ()) -> Letter:
+def change_letter(
+    connection: sqlite3.Connection, id: str, changes: dict[str, Any], within: Sequence[str] = ()
+) -> Letter:
     """Set fields of a message.
 
     Args:
@@ -83,7 +90,7 @@ def change(connection: sqlite3.Connection, id: str, changes: dict[str, Any], wit
     """
     if wrong := set(changes) - _FIELDS:
         raise StoreError("invalid", f"A message has no field {', '.join(sorted(wrong))}.")
-    letter = get(connection, id)
+    letter = get_letter(connection, id)
     if within and (letter.state not in within or _taken(connection, letter.id)):
         state = letter.state if letter.state not in within else "being delivered just now"
         raise StoreError("busy", f"The message {letter.id} is {state}; it can be changed no more.")
@@ -95,9 +102,9 @@ def change(connection: sqlite3.Connection, id: str, changes: dict[str, Any], wit
     return fresh
 
 
-def take(connection: sqlite3.Connection, id: str) -> Letter | None:
+def take_letter(connection: sqlite3.Connection, id: str) -> Letter | None:
     """Take a queued message for delivery by this process; `None` when it is not to be had any more."""
-    letter = get(connection, id)
+    letter = get_letter(connection, id)
     if letter.state != "queued" or _taken(connection, letter.id):
         return None
     _mark(connection, letter.id, this_process())
@@ -123,7 +130,7 @@ def orphans(connection: sqlite3.Connection) -> list[Letter]:
         letter = _decoder.decode(data)
         _mark(connection, letter.id, None)
         if letter.state in ("queued", "typed"):
-            letter = change(connection, letter.id, {"state": "held", "why": UNSURE})
+            letter = change_letter(connection, letter.id, {"state": "held", "why": UNSURE})
         found.append(letter)
     return found
 
@@ -169,3 +176,54 @@ def _json(letter: Letter) -> str:
     fields = msgspec.to_builtins(letter)
     cleaned = {name: clean_text(value) if isinstance(value, str) else value for name, value in fields.items()}
     return _encoder.encode(cleaned).decode()
+
+
+class MailTable:
+    """Messages on disk, shared by all processes. Every coroutine raises `StoreError`, and returns when committed."""
+
+    _database: Database
+    _writer: RecordWriter
+
+    async def add_letter(self, letter: Letter) -> Letter:
+        """Keep a new message; it is safe when this returns."""
+        return await self._writer.submit(lambda connection: add_letter(connection, letter))
+
+    async def letter(self, id: str) -> Letter:
+        """The message of this id, or the only one whose id ends with it. Raises `StoreError` (unknown, ambiguous)."""
+        return await self._database.run(lambda connection: get_letter(connection, id))
+
+    async def letters(self, states: Sequence[str] = (), *, recipient: str = "", limit: int = 500) -> list[Letter]:
+        """The newest messages in these states, oldest first."""
+        return await self._database.run(partial(list_letters, states=states, recipient=recipient, limit=limit))
+
+    async def letters_since(self, sender: str, since: float) -> list[Letter]:
+        """What an agent has sent since a moment (seconds since the epoch), oldest first."""
+        return await self._database.run(lambda connection: sent_since(connection, sender, since))
+
+    async def change_letter(self, id: str, *, within: Sequence[str] = (), **changes: Any) -> Letter:
+        """Change a message, in one of these states only. Raises `StoreError` (busy: too late for that)."""
+        return await self._writer.submit(lambda connection: change_letter(connection, id, changes, within))
+
+    async def take_letter(self, id: str) -> Letter | None:
+        """Take a queued message for delivery; of several callers exactly one gets it."""
+        return await self._writer.submit(lambda connection: take_letter(connection, id))
+
+    async def let_letter_go(self, id: str) -> None:
+        """Deliver it no longer."""
+        await self._writer.submit(lambda connection: let_go(connection, id))
+
+    async def orphaned_letters(self) -> list[Letter]:
+        """Messages whose deliverer died on the way. Each is given out once."""
+        return await self._writer.submit(orphans)
+
+    async def letters_revision(self) -> int:
+        """A number that grows with every change of any message, by whichever process."""
+        return await self._database.run(revision)
+
+    async def letter_in_log(self, session: str, id: str) -> bool:
+        """Whether a message stands in this conversation already."""
+        return await self._database.run(lambda connection: is_in_log(connection, session, id))
+
+    async def forget_letters(self, days: float) -> None:
+        """Remove messages that are through and older than this."""
+        await self._writer.submit(lambda connection: forget(connection, days))

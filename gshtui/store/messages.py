@@ -1,7 +1,7 @@
-"""The append-only log of a conversation, and the answer that is still being given.
+"""The tables `messages` and `partials`: the append-only log of a conversation, unfinished answers, and finding words.
 
-Owns the tables `messages` and `partials`; refuses to change what is in the log. Order is the log's own number, never
-the clock. Every function works inside the caller's transaction. Called by `Store`.
+Owns their SQL, inside the caller's transaction, and the word index; refuses to change what is in the log. Order is the
+log's own number, never the clock. A query is plain words: nothing in it is syntax.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from typing import Any
 import msgspec
 
 from gshtui.bus.messages import Document, Image, Message, Text, Thinking, ToolCall, ToolResult
-from gshtui.store import plain, sessions
+from gshtui.store import encoding as plain
+from gshtui.store import sessions
+from gshtui.store.encoding import clean_text
 from gshtui.store.errors import missing
 
 
@@ -24,7 +26,7 @@ class StoredMessage(msgspec.Struct, frozen=True):
     message: Message
 
 
-def append(connection: sqlite3.Connection, session: str, message: Message) -> int:
+def append_message(connection: sqlite3.Connection, session: str, message: Message) -> int:
     """Add the message at the end; one that is there already stays where it is.
 
     Returns:
@@ -50,7 +52,7 @@ def append(connection: sqlite3.Connection, session: str, message: Message) -> in
     return seq
 
 
-def page(
+def page_of(
     connection: sqlite3.Connection, session: str, before: int | None, limit: int | None
 ) -> tuple[list[StoredMessage], int]:
     """The newest `limit` messages older than `before`, oldest first, and how many of them could not be read."""
@@ -122,3 +124,95 @@ def _decoded(found: list[tuple[Any, ...]]) -> tuple[list[StoredMessage], int]:
         except msgspec.DecodeError:
             continue
     return stored, len(found) - len(stored)
+
+
+_START, _END = "\x02", "\x03"
+_AROUND = 60
+"""Characters shown on each side of a hit that the word index did not find."""
+_FROM = "FROM {} JOIN messages m ON m.id = {} JOIN sessions s ON s.id = m.session"
+_FIELDS = "s.id, s.title, s.cwd, m.seq, m.role, m.at"
+
+
+class SearchHit(msgspec.Struct, frozen=True):
+    """One message that fits. `spans` are (start, end) of the words found, in characters of `excerpt`."""
+
+    session: str
+    title: str
+    cwd: str
+    seq: int
+    role: str
+    at: float
+    excerpt: str
+    spans: tuple[tuple[int, int], ...] = ()
+
+
+def phrase(query: str) -> str:
+    """The query for FTS5: each word quoted, so that nothing in it is syntax, and taken as the beginning of a word."""
+    words = clean_text(query).replace("\0", " ").split()
+    return " ".join('"' + word.replace('"', '""') + '"*' for word in words)
+
+
+def find_words(connection: sqlite3.Connection, query: str, *, cwd: str | None, limit: int) -> list[SearchHit]:
+    """Messages that hold all the words, the best first; else those that hold the query as it stands, newest first.
+
+    The second way finds what has no words (`->`), what stands inside words, and scripts without spaces.
+    """
+    words = phrase(query)
+    if not words:
+        return []
+    where, values = ("", []) if cwd is None else (" AND s.cwd = ?", [cwd])
+    found = connection.execute(
+        f"SELECT {_FIELDS}, snippet(messages_fts, 0, ?, ?, '…', 16) "
+        f" {_FROM.format('messages_fts', 'messages_fts.rowid')}"
+        f" WHERE messages_fts MATCH ?{where} ORDER BY rank LIMIT ?",
+        (_START, _END, words, *values, limit),
+    ).fetchall()
+    if found:
+        return [_hit(row[:-1], *_spans(str(row[-1]))) for row in found]
+    needle = " ".join(clean_text(query).split())
+    found = connection.execute(
+        f"SELECT {_FIELDS}, m.body FROM messages m JOIN sessions s ON s.id = m.session"
+        f" WHERE instr(lower(m.body), lower(?)){where} ORDER BY m.id DESC LIMIT ?",
+        (needle, *values, limit),
+    ).fetchall()
+    return [_hit(row[:-1], *_around(str(row[-1]), needle)) for row in found]
+
+
+def rebuild_index(connection: sqlite3.Connection) -> None:
+    """Make the word index anew from the messages."""
+    connection.execute("INSERT INTO messages_fts (messages_fts) VALUES ('rebuild')")
+
+
+def forget_removed(connection: sqlite3.Connection) -> None:
+    """Rewrite the index without the words of removed messages, which it otherwise keeps until it next merges."""
+    connection.execute("INSERT INTO messages_fts (messages_fts) VALUES ('optimize')")
+
+
+def _hit(row: tuple[Any, ...], excerpt: str, spans: tuple[tuple[int, int], ...]) -> SearchHit:
+    session, title, cwd, seq, role, at = row
+    return SearchHit(session, title, cwd, seq, role, at, excerpt, spans)
+
+
+def _spans(marked: str) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """The excerpt without its marks, on one line, and where they were."""
+    excerpt: list[str] = []
+    spans: list[tuple[int, int]] = []
+    start = 0
+    for char in marked:
+        if char == _START:
+            start = len(excerpt)
+        elif char == _END:
+            spans.append((start, len(excerpt)))
+        else:
+            excerpt.append(" " if char in "\r\n\t" else char)
+    return "".join(excerpt), tuple(spans)
+
+
+def _around(body: str, needle: str) -> tuple[str, tuple[tuple[int, int], ...]]:
+    at = max(body.lower().find(needle.lower()), 0)
+    start = max(at - _AROUND, 0)
+    lead = "…" if start else ""
+    excerpt = lead + body[start : at + len(needle) + _AROUND]
+    begin = len(lead) + at - start
+    plain = "".join(" " if char in "\r\n\t" else char for char in excerpt)
+    return plain, ((begin, begin + len(needle)),)

@@ -1,7 +1,6 @@
-"""From any older format of the record to this one, a numbered step at a time.
+"""The record's tables, one constant for each version of the format, and the steps from any older one to this.
 
-Owns the list of steps and the backup before the first of them; refuses a file of a newer version. Called while the
-record is opened, under the opening lock.
+Owns the list of steps and the backup before the first; refuses a file of a newer version.
 """
 
 from __future__ import annotations
@@ -13,11 +12,287 @@ import time
 from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 
-from gshtui.store import schema
 from gshtui.store.errors import StoreError
-from gshtui.store.files import beside, create_file
+from gshtui.store.record_files import beside, create_file
 
-MIGRATIONS: tuple[str, ...] = (schema.RECORD, schema.SEARCH, schema.AGENTS, schema.MAIL, schema.CONTEXT, schema.SHELL)
+RECORD = """
+CREATE TABLE sessions (
+    id TEXT PRIMARY KEY,
+    title TEXT NOT NULL DEFAULT '',
+    cwd TEXT NOT NULL DEFAULT '',
+    agent TEXT NOT NULL DEFAULT '',
+    provider TEXT NOT NULL DEFAULT '',
+    model TEXT NOT NULL DEFAULT '',
+    parent TEXT NOT NULL DEFAULT '',
+    created REAL NOT NULL,
+    updated REAL NOT NULL,
+    touched INTEGER NOT NULL,          -- order of last use, independent of the clock
+    messages INTEGER NOT NULL DEFAULT 0,
+    last_seq INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX sessions_touched ON sessions (touched);
+CREATE INDEX sessions_cwd ON sessions (cwd, touched);
+
+CREATE TABLE messages (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    session TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+    seq INTEGER NOT NULL,
+    message TEXT NOT NULL,             -- the message's own id
+    role TEXT NOT NULL,
+    at REAL NOT NULL,
+    data TEXT NOT NULL,                -- all of it, as JSON
+    body TEXT NOT NULL,                -- its words, for the search
+    UNIQUE (session, seq),
+    UNIQUE (session, message)
+);
+
+CREATE TABLE partials (
+    session TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+    message TEXT NOT NULL,
+    data TEXT NOT NULL,
+    PRIMARY KEY (session, message)
+);
+
+CREATE TABLE outputs (
+    key TEXT PRIMARY KEY,              -- hash of the text
+    bytes INTEGER NOT NULL,
+    packed INTEGER NOT NULL,           -- 1: zlib
+    data BLOB NOT NULL
+);
+CREATE TABLE output_uses (
+    session TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+    call TEXT NOT NULL,
+    key TEXT NOT NULL,
+    PRIMARY KEY (session, call, key)
+);
+CREATE INDEX output_uses_key ON output_uses (key);
+
+CREATE TABLE journal (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    session TEXT NOT NULL,
+    type TEXT NOT NULL,
+    at REAL NOT NULL,
+    data TEXT NOT NULL                 -- the event's line, as on the wire
+);
+CREATE INDEX journal_session ON journal (session, seq);
+
+CREATE TABLE holds (
+    session TEXT PRIMARY KEY,
+    token TEXT NOT NULL,
+    place TEXT NOT NULL,
+    machine TEXT NOT NULL,             -- boot and process-id space, in which pid and started mean something
+    pid INTEGER NOT NULL,
+    started TEXT NOT NULL,
+    since REAL NOT NULL
+);
+
+CREATE TABLE grants (
+    project TEXT NOT NULL,
+    tool TEXT NOT NULL,
+    pattern TEXT NOT NULL,
+    created REAL NOT NULL,
+    PRIMARY KEY (project, tool, pattern)
+);
+
+CREATE TABLE prompts (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    cwd TEXT NOT NULL,
+    text TEXT NOT NULL,
+    at REAL NOT NULL
+);
+CREATE INDEX prompts_cwd ON prompts (cwd, id);
+"""
+
+SEARCH = """
+CREATE VIRTUAL TABLE messages_fts USING fts5 (
+    body, content='messages', content_rowid='id', tokenize='unicode61 remove_diacritics 2', prefix='3'
+);
+CREATE TRIGGER messages_fts_insert AFTER INSERT ON messages BEGIN
+    INSERT INTO messages_fts (rowid, body) VALUES (new.id, new.body);
+END;
+CREATE TRIGGER messages_fts_delete AFTER DELETE ON messages BEGIN
+    INSERT INTO messages_fts (messages_fts, rowid, body) VALUES ('delete', old.id, old.body);
+END;
+INSERT INTO messages_fts (messages_fts) VALUES ('rebuild');
+"""
+
+AGENTS = """
+CREATE TABLE agents (
+    id TEXT PRIMARY KEY,
+    number INTEGER NOT NULL UNIQUE,
+    name TEXT NOT NULL,
+    home TEXT NOT NULL DEFAULT '',     -- folder of the window that it belongs to
+    data TEXT NOT NULL,                -- the row, as JSON
+    request TEXT NOT NULL,             -- what was asked for, as JSON
+    revision INTEGER NOT NULL,         -- order of the last changes, over all rows
+    removed INTEGER NOT NULL DEFAULT 0,
+    machine TEXT NOT NULL DEFAULT '',  -- with pid and started: the hub that looks after it
+    pid INTEGER NOT NULL DEFAULT 0,
+    started TEXT NOT NULL DEFAULT ''
+);
+CREATE INDEX agents_revision ON agents (revision);
+"""
+
+MAIL = """
+CREATE TABLE mail (
+    id TEXT PRIMARY KEY,
+    recipient TEXT NOT NULL,
+    sender TEXT NOT NULL,
+    state TEXT NOT NULL,
+    created REAL NOT NULL,
+    data TEXT NOT NULL,                -- the message, as JSON
+    revision INTEGER NOT NULL,         -- order of the last changes, over all rows
+    machine TEXT NOT NULL DEFAULT '',  -- with pid and started: the process that delivers it now
+    pid INTEGER NOT NULL DEFAULT 0,
+    started TEXT NOT NULL DEFAULT ''
+);
+CREATE INDEX mail_state ON mail (state, recipient);
+CREATE INDEX mail_sender ON mail (sender, created);
+CREATE INDEX mail_revision ON mail (revision);
+"""
+
+CONTEXT = """
+CREATE TABLE overlays (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    session TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+    kind TEXT NOT NULL,
+    at REAL NOT NULL,
+    data TEXT NOT NULL                 -- the overlay, as JSON; never changed, undone by a later one
+);
+CREATE INDEX overlays_session ON overlays (session, seq);
+
+CREATE TABLE texts (
+    hash TEXT PRIMARY KEY,             -- of what a block sent
+    bytes INTEGER NOT NULL,
+    packed INTEGER NOT NULL,           -- 1: zlib
+    data BLOB NOT NULL,
+    at REAL NOT NULL
+);
+CREATE TABLE text_uses (
+    session TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+    hash TEXT NOT NULL,
+    PRIMARY KEY (session, hash)
+);
+CREATE INDEX text_uses_hash ON text_uses (hash);
+
+CREATE TABLE iterations (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    session TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+    agent TEXT NOT NULL,
+    number INTEGER NOT NULL,           -- place among the agent's in this session, from 1
+    base INTEGER,                      -- the iteration whose list of blocks this one builds on; none: complete
+    packed INTEGER NOT NULL,           -- 1: zlib
+    blocks BLOB NOT NULL,              -- what differs from the base, as JSON
+    data TEXT NOT NULL                 -- the mark of the timeline, as JSON
+);
+CREATE INDEX iterations_session ON iterations (session, agent, number);
+CREATE INDEX iterations_agent ON iterations (agent, seq);
+
+CREATE TABLE usage (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    session TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    turn TEXT NOT NULL,
+    iteration INTEGER NOT NULL,
+    at REAL NOT NULL,
+    day TEXT NOT NULL,                 -- local date, YYYY-MM-DD
+    provider TEXT NOT NULL,
+    model TEXT NOT NULL,
+    purpose TEXT NOT NULL DEFAULT 'turn',
+    input INTEGER NOT NULL,
+    output INTEGER NOT NULL,
+    cache_read INTEGER NOT NULL,
+    cache_write INTEGER NOT NULL,
+    reasoning INTEGER NOT NULL,
+    estimate INTEGER NOT NULL DEFAULT 0,
+    cost REAL,                         -- US dollars; none: the price is unknown
+    seconds REAL NOT NULL DEFAULT 0,
+    UNIQUE (session, agent, turn, iteration, purpose, at)
+);
+CREATE INDEX usage_day ON usage (day);
+CREATE INDEX usage_agent ON usage (agent, at);
+CREATE INDEX sessions_parent ON sessions (parent) WHERE parent <> '';
+"""
+
+SHELL = """
+CREATE TABLE history (
+    id INTEGER PRIMARY KEY,            -- its time in microseconds, moved on to where it is free: the order of all
+    shell TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    command TEXT NOT NULL,
+    expanded TEXT NOT NULL DEFAULT '',
+    cwd TEXT NOT NULL DEFAULT '',
+    host TEXT NOT NULL DEFAULT '',
+    tty TEXT NOT NULL DEFAULT '',
+    pane TEXT NOT NULL DEFAULT '',
+    branch TEXT NOT NULL DEFAULT '',
+    program TEXT NOT NULL DEFAULT '',
+    at REAL NOT NULL,
+    duration REAL,
+    exit INTEGER,
+    pipestatus TEXT NOT NULL DEFAULT '',
+    state TEXT NOT NULL,
+    cut INTEGER NOT NULL DEFAULT 0,
+    output TEXT NOT NULL DEFAULT '',
+    output_lines INTEGER NOT NULL DEFAULT 0,
+    agent TEXT NOT NULL DEFAULT '',
+    source TEXT NOT NULL DEFAULT 'shell',
+    UNIQUE (shell, number)
+);
+CREATE INDEX history_cwd ON history (cwd, id);
+CREATE INDEX history_failed ON history (id) WHERE exit <> 0;
+CREATE INDEX history_exit ON history (exit, id) WHERE exit <> 0;
+CREATE INDEX history_running ON history (shell) WHERE state = 'running';
+CREATE INDEX history_output ON history (output) WHERE output <> '';
+CREATE VIRTUAL TABLE history_fts USING fts5 (
+    command, expanded, content='history', content_rowid='id', tokenize='trigram'
+);
+CREATE TABLE history_size (rows INTEGER NOT NULL);
+INSERT INTO history_size (rows) VALUES (0);
+CREATE TRIGGER history_insert AFTER INSERT ON history BEGIN
+    INSERT INTO history_fts (rowid, command, expanded) VALUES (new.id, new.command, new.expanded);
+    UPDATE history_size SET rows = rows + 1;
+END;
+CREATE TRIGGER history_delete AFTER DELETE ON history BEGIN
+    INSERT INTO history_fts (history_fts, rowid, command, expanded)
+        VALUES ('delete', old.id, old.command, old.expanded);
+    UPDATE history_size SET rows = rows - 1;
+END;
+CREATE TRIGGER history_update AFTER UPDATE OF command, expanded ON history
+WHEN old.command IS NOT new.command OR old.expanded IS NOT new.expanded BEGIN
+    INSERT INTO history_fts (history_fts, rowid, command, expanded)
+        VALUES ('delete', old.id, old.command, old.expanded);
+    INSERT INTO history_fts (rowid, command, expanded) VALUES (new.id, new.command, new.expanded);
+END;
+CREATE TABLE shell_notes (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    kind TEXT NOT NULL,
+    text TEXT NOT NULL,
+    at REAL NOT NULL,
+    shell TEXT NOT NULL DEFAULT '',
+    cwd TEXT NOT NULL DEFAULT '',
+    seq INTEGER NOT NULL DEFAULT 0     -- of the shell's line that said it; 0: it was no shell's line
+);
+CREATE INDEX shell_notes_at ON shell_notes (at);
+CREATE UNIQUE INDEX shell_notes_seq ON shell_notes (shell, seq) WHERE seq > 0;
+CREATE TABLE shell_halves (
+    shell TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    data TEXT NOT NULL,                -- the end of a command whose beginning has not come yet, as JSON
+    at REAL NOT NULL,
+    PRIMARY KEY (shell, number)
+);
+CREATE TABLE shells (
+    shell TEXT PRIMARY KEY,
+    data TEXT NOT NULL,                -- what it said when it started, as JSON
+    at REAL NOT NULL
+);
+"""
+
+
+MIGRATIONS: tuple[str, ...] = (RECORD, SEARCH, AGENTS, MAIL, CONTEXT, SHELL)
 """SQL of each step; the file's `user_version` counts those that it has."""
 VERSION = len(MIGRATIONS)
 

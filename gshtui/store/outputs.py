@@ -11,8 +11,8 @@ import zlib
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from gshtui.store.encoding import clean_text
 from gshtui.store.errors import StoreError, missing
-from gshtui.store.plain import clean_text
 
 PACK_FROM = 512
 """Bytes; anything smaller is kept as it is."""

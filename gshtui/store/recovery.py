@@ -16,9 +16,9 @@ from typing import Any
 
 import msgspec
 
-from gshtui.store import agents, iterations, mail, migrations, outputs, plain, salvage, texts, trees
+from gshtui.store import agents, encoding, iterations, mail, migrations, outputs, salvage, texts
 from gshtui.store.errors import StoreError
-from gshtui.store.files import beside, with_companions
+from gshtui.store.record_files import beside, with_companions
 from gshtui.system import private_files
 
 _TABLES = (
@@ -163,8 +163,8 @@ def _copy_tables(source: sqlite3.Connection, target: sqlite3.Connection) -> froz
 
 def _copy_lost(copy: Path, target: sqlite3.Connection, known: frozenset[int]) -> None:
     """Copy rows to which no table leads any more; they are told by their looks and by what they hold."""
-    shapes = [shape for table in _TABLES if (shape := trees.shape_of(target, table)).columns]
-    for likely, row in trees.lost_rows(copy, shapes, known):
+    shapes = [shape for table in _TABLES if (shape := salvage.shape_of(target, table)).columns]
+    for likely, row in salvage.lost_rows(copy, shapes, known):
         for shape in likely:
             fields = shape.fits(row)
             if fields is not None and _is_sound(shape.table, fields):
@@ -184,7 +184,7 @@ def _is_sound(table: str, fields: dict[str, Any]) -> bool:
     try:
         match table:
             case "messages" | "partials":
-                return plain.decode_message(fields["data"]).id == fields["message"]
+                return encoding.decode_message(fields["data"]).id == fields["message"]
             case "journal":
                 msgspec.json.decode(fields["data"])
             case "agents":
@@ -198,7 +198,7 @@ def _is_sound(table: str, fields: dict[str, Any]) -> bool:
             case "overlays":
                 msgspec.json.decode(fields["data"])
             case "iterations":
-                iterations.sound(fields["data"], fields["packed"], fields["blocks"])
+                iterations.check_iteration(fields["data"], fields["packed"], fields["blocks"])
             case _:
                 pass
     except (msgspec.DecodeError, ValueError, TypeError, StoreError, outputs.PackError):

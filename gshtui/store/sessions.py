@@ -1,7 +1,7 @@
-"""Conversations as such: their rows, names and order of use.
+"""The tables `sessions` and `holds`: conversations, their names and order of use, and who may write to one.
 
-Owns the table `sessions`; refuses an id that fits none or several. Every function works inside the caller's
-transaction. Called by `Store`.
+Owns their SQL, inside the caller's transaction; refuses an id that fits none or several, and a second writer while the
+first one's process lives.
 """
 
 from __future__ import annotations
@@ -9,14 +9,64 @@ from __future__ import annotations
 import re
 import sqlite3
 import time
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
-from gshtui.bus.ids import new_id
-from gshtui.store import holds, journal, outputs, texts
+from gshtui.store import journal, outputs, texts
+from gshtui.store.encoding import clean_text
 from gshtui.store.errors import SessionHeld, StoreError, missing
-from gshtui.store.plain import clean_text
+from gshtui.store.process_identity import Process, is_alive, this_process
+from gshtui.system.ids import new_id
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who holds a conversation: the place in a person's words, the process, since when in epoch seconds."""
+
+    place: str
+    pid: int
+    since: float
+
+
+def take_hold(connection: sqlite3.Connection, session: str, place: str) -> str:
+    """Take the conversation for this process.
+
+    Returns:
+        A token that gives it back.
+
+    Raises:
+        SessionHeld: a living process has it, perhaps this one.
+        StoreError: there is no such conversation (`unknown`).
+    """
+    if not connection.execute("SELECT 1 FROM sessions WHERE id = ?", (session,)).fetchone():
+        raise missing(session)
+    if found := hold_of(connection, session):
+        raise SessionHeld(found.place, found.pid, found.since)
+    me, token = this_process(), new_id()
+    connection.execute(
+        "INSERT OR REPLACE INTO holds (session, token, place, machine, pid, started, since)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (session, token, clean_text(place), me.machine, me.pid, me.started, time.time()),
+    )
+    return token
+
+
+def give_back_hold(connection: sqlite3.Connection, token: str) -> None:
+    """End a hold; one that was taken over since stays as it is."""
+    connection.execute("DELETE FROM holds WHERE token = ?", (token,))
+
+
+def hold_of(connection: sqlite3.Connection, session: str) -> Holder | None:
+    """Who has the conversation open for writing; `None` when nobody alive does."""
+    row = connection.execute(
+        "SELECT place, machine, pid, started, since FROM holds WHERE session = ?", (session,)
+    ).fetchone()
+    if row is None or not is_alive(Process(str(row[1]), int(row[2]), str(row[3]))):
+        return None
+    return Holder(str(row[0]), int(row[2]), float(row[4]))
+
 
 TITLE_LENGTH = 80
 EMPTY_KEPT = 7 * 86_400.0
@@ -43,7 +93,7 @@ class SessionInfo(msgspec.Struct, frozen=True):
     """Where it is open for writing, empty when nowhere."""
 
 
-def create(
+def create_session(
     connection: sqlite3.Connection, *, cwd: str, agent: str, provider: str, model: str, title: str, parent: str
 ) -> SessionInfo:
     """A new, empty conversation."""
@@ -60,10 +110,10 @@ def create(
         f" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, {_NEXT_TOUCH})",
         (*values, now, now),
     )
-    return find(connection, values[0])
+    return find_session(connection, values[0])
 
 
-def find(connection: sqlite3.Connection, name: str) -> SessionInfo:
+def find_session(connection: sqlite3.Connection, name: str) -> SessionInfo:
     """The conversation of this id, or the only one whose id begins or ends with it.
 
     Raises:
@@ -88,7 +138,7 @@ def find(connection: sqlite3.Connection, name: str) -> SessionInfo:
     raise StoreError("unknown", f"There is no conversation {name!r}.", hint="`session ls` lists them.")
 
 
-def listed(connection: sqlite3.Connection, *, cwd: str | None, limit: int, empty: bool) -> list[SessionInfo]:
+def list_sessions(connection: sqlite3.Connection, *, cwd: str | None, limit: int, empty: bool) -> list[SessionInfo]:
     """Conversations, the last used first."""
     conditions = ["1"] if empty else ["messages > 0"]
     parameters: list[Any] = []
@@ -102,7 +152,7 @@ def listed(connection: sqlite3.Connection, *, cwd: str | None, limit: int, empty
     return [_info(connection, row) for row in found]
 
 
-def latest(connection: sqlite3.Connection, cwd: str) -> SessionInfo | None:
+def latest_session(connection: sqlite3.Connection, cwd: str) -> SessionInfo | None:
     """The folder's last used conversation, sub-agents' left out."""
     row = connection.execute(
         f"SELECT {_FIELDS} FROM sessions WHERE cwd = ? AND messages > 0 AND parent = '' ORDER BY touched DESC LIMIT 1",
@@ -111,7 +161,7 @@ def latest(connection: sqlite3.Connection, cwd: str) -> SessionInfo | None:
     return _info(connection, row) if row else None
 
 
-def update(connection: sqlite3.Connection, session: str, changes: dict[str, str | None]) -> None:
+def update_session(connection: sqlite3.Connection, session: str, changes: dict[str, str | None]) -> None:
     """Set the fields that are not `None`. Raises `StoreError` (`unknown`)."""
     given = {name: clean_text(value) for name, value in changes.items() if value is not None}
     if "title" in given:
@@ -122,13 +172,13 @@ def update(connection: sqlite3.Connection, session: str, changes: dict[str, str 
         raise missing(session)
 
 
-def delete(connection: sqlite3.Connection, session: str) -> None:
+def delete_session(connection: sqlite3.Connection, session: str) -> None:
     """Forget a conversation: messages, what was sent, outputs and texts that no other one uses, journal.
 
     Raises:
         StoreError: there is none (`unknown`), or it is open for writing somewhere (`held`).
     """
-    if holder := holds.holder(connection, session):
+    if holder := hold_of(connection, session):
         raise SessionHeld(holder.place, holder.pid, holder.since)
     texts.drop_of(connection, session)
     if not connection.execute("DELETE FROM sessions WHERE id = ?", (session,)).rowcount:
@@ -162,6 +212,6 @@ def title_of(text: str) -> str:
 
 def _info(connection: sqlite3.Connection, row: tuple[Any, ...]) -> SessionInfo:
     session, title, cwd, agent, provider, model, parent, created, updated, messages = row
-    holder = holds.holder(connection, session)
+    holder = hold_of(connection, session)
     place = (holder.place or f"process {holder.pid}") if holder else ""
     return SessionInfo(session, title, cwd, agent, provider, model, created, updated, messages, parent, place)

@@ -1,31 +1,188 @@
-"""The part of the record's contract that is about what ran in shells; `Store` is one of these.
+"""The tables of the shell log together: notes between commands, rows by number, and the coroutines that `Store` offers.
 
-Owns the coroutines over the tables `history` and `shell_notes`; refuses nothing itself, see `history`. Used by the
-shell log, its pane, the context's search and the faces.
+Owns the table `shell_notes` and the query for a stretch of rows among a million; the SQL of commands is in `history`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import Collection, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from gshtui.bus.shell import ShellNote, ShellRecord
-from gshtui.bus.shell_rows import Filter, Span
-from gshtui.store import history, history_query, outputs, shell_notes, shell_rows
-from gshtui.store.connection import Database
-from gshtui.store.history_query import EVERYTHING, Wanted
-from gshtui.store.writer import Writer
+from gshtui.bus.shell_data import ShellNote, ShellRecord
+from gshtui.bus.shell_rows import Filter, Row, Span
+from gshtui.store import history, outputs
+from gshtui.store.encoding import clean_text
+from gshtui.store.history import EVERYTHING, HistoryQuery, count_commands, ids_of, sound
+
+if TYPE_CHECKING:
+    from gshtui.store.database import Database
+    from gshtui.store.writer import RecordWriter
+
+NOTE_COLUMNS = "id, kind, text, at, shell, cwd"
+_SHELLS_KEPT = 1_000
 
 
-class ShellHistory:
+def add_note(connection: sqlite3.Connection, note: ShellNote, seq: int = 0) -> ShellNote | None:
+    """Keep a note; it comes back with its id, or as `None` when this line of its shell was kept before.
+
+    Args:
+        seq: the line's number in its shell's life; 0: it is no shell's line.
+    """
+    row = connection.execute(
+        "INSERT INTO shell_notes (kind, text, at, shell, cwd, seq) VALUES (?, ?, ?, ?, ?, ?)"
+        f" ON CONFLICT DO NOTHING RETURNING {NOTE_COLUMNS}",
+        (note.kind, clean_text(note.text), sound(note.at), clean_text(note.shell), clean_text(note.cwd), seq),
+    ).fetchone()
+    return None if row is None else note_of(row)
+
+
+def add_note_once(connection: sqlite3.Connection, note: ShellNote, seconds: float) -> None:
+    """Keep a note, unless the same one of so many seconds ago is kept."""
+    same = connection.execute(
+        "SELECT 1 FROM shell_notes WHERE at >= ? AND kind = ? AND text = ? AND cwd = ?",
+        (sound(note.at) - seconds, note.kind, clean_text(note.text), clean_text(note.cwd)),
+    ).fetchone()
+    if same is None:
+        add_note(connection, note)
+
+
+def list_notes(
+    connection: sqlite3.Connection,
+    *,
+    after: float | None,
+    before: float | None,
+    shell: str,
+    kind: str,
+    limit: int,
+) -> list[ShellNote]:
+    """The newest that fit, newest first."""
+    conditions = {"at >= ?": after, "at < ?": before, "shell = ?": shell or None, "kind = ?": kind or None}
+    given = {text: value for text, value in conditions.items() if value is not None}
+    where = " AND ".join(given) or "1"
+    found = connection.execute(
+        f"SELECT {NOTE_COLUMNS} FROM shell_notes WHERE {where} ORDER BY at DESC, id DESC LIMIT ?",
+        (*given.values(), limit),
+    )
+    return [note_of(row) for row in found.fetchall()]
+
+
+def trim_notes(connection: sqlite3.Connection, most: int) -> None:
+    """Forget the oldest above `most`."""
+    connection.execute(
+        "DELETE FROM shell_notes WHERE id <= (SELECT id FROM shell_notes ORDER BY id DESC LIMIT 1 OFFSET ?)", (most,)
+    )
+
+
+def set_shell(connection: sqlite3.Connection, shell: str, data: str, at: float) -> None:
+    """Remember what a shell said of itself; the oldest are forgotten."""
+    connection.execute(
+        "INSERT INTO shells (shell, data, at) VALUES (?, ?, ?)"
+        " ON CONFLICT (shell) DO UPDATE SET data = excluded.data, at = excluded.at",
+        (clean_text(shell), data, at),
+    )
+    connection.execute(
+        "DELETE FROM shells WHERE at < (SELECT at FROM shells ORDER BY at DESC LIMIT 1 OFFSET ?)"
+        " AND shell NOT IN (SELECT shell FROM history WHERE state = 'running')",
+        (_SHELLS_KEPT,),
+    )
+
+
+def list_shells(connection: sqlite3.Connection) -> dict[str, str]:
+    """What shells said of themselves, JSON, by their ids."""
+    return {str(shell): str(data) for shell, data in connection.execute("SELECT shell, data FROM shells")}
+
+
+def forget_shell(connection: sqlite3.Connection, shell: str) -> None:
+    """It is gone, and all that it ran is closed."""
+    connection.execute("DELETE FROM shells WHERE shell = ?", (shell,))
+
+
+def note_of(row: tuple[Any, ...]) -> ShellNote:
+    """The note of a row that was read as `NOTE_COLUMNS`."""
+    id, kind, text, at, shell, cwd = row
+    return ShellNote(kind=kind, text=str(text), at=float(at), shell=str(shell), cwd=str(cwd), id=int(id))
+
+
+_MOST_VALUES = 500
+
+
+def rows_span(connection: sqlite3.Connection, wanted: Filter, start: int, limit: int) -> Span:
+    """`limit` rows from the number `start` on, oldest first.
+
+    Args:
+        wanted: which rows count.
+        start: below 0: the newest rows, from a multiple of `limit` on, at least `limit` if there are.
+        limit: rows.
+    """
+    commands = HistoryQuery(query=wanted.text, cwd=wanted.cwd, failed=wanted.failed, shell=wanted.shell)
+    notes, values = _notes(wanted)
+    total = count_commands(connection, commands)
+    total += int(connection.execute(f"SELECT count(*) FROM shell_notes WHERE {notes}", values).fetchone()[0])
+    if start < 0:
+        start = max(0, total - limit) // limit * limit
+        limit = total - start
+    limit = min(limit, total - start)
+    if limit <= 0:
+        return Span(start, total)
+    sql, asked = ids_of(commands)
+    query = (
+        f"SELECT 0 AS kind, id AS number, id AS place FROM ({sql})"
+        f" UNION ALL SELECT 1, id, CAST(at * 1000000 AS INTEGER) FROM shell_notes WHERE {notes}"
+    )
+    newest_first = start > total // 2
+    order, skipped = ("DESC", total - start - limit) if newest_first else ("ASC", start)
+    found = connection.execute(
+        f"{query} ORDER BY place {order}, kind {order}, number {order} LIMIT ? OFFSET ?",
+        (*asked, *values, limit, skipped),
+    ).fetchall()
+    places = [(int(kind), int(number)) for kind, number, _ in (found[::-1] if newest_first else found)]
+    rows = _rows(connection, places)
+    return Span(start, total, tuple(rows[place] for place in places))
+
+
+def _notes(wanted: Filter) -> tuple[str, list[Any]]:
+    """The condition on notes, and its values."""
+    if wanted.failed:
+        return "0", []
+    conditions, values = ["1"], list[Any]()
+    for word in clean_text(wanted.text).split():
+        conditions.append("instr(lower(text), ?)")
+        values.append(word.lower())
+    if cwd := clean_text(wanted.cwd).rstrip("/"):
+        conditions.append("(cwd = ? OR (cwd > ? AND cwd < ?))")
+        values += [cwd, f"{cwd}/", f"{cwd}0"]
+    if wanted.shell:
+        conditions.append("shell = ?")
+        values.append(clean_text(wanted.shell))
+    return " AND ".join(conditions), values
+
+
+def _rows(connection: sqlite3.Connection, places: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Row]:
+    """The rows themselves, by kind and id."""
+    rows: dict[tuple[int, int], Row] = {}
+    for kind in (0, 1):
+        ids = [number for of, number in places if of == kind]
+        for at in range(0, len(ids), _MOST_VALUES):
+            some = ids[at : at + _MOST_VALUES]
+            listed = ", ".join("?" * len(some))
+            table, columns = ("shell_notes", NOTE_COLUMNS) if kind else ("history", history.ALL)
+            found = connection.execute(f"SELECT {columns} FROM {table} WHERE id IN ({listed})", some).fetchall()
+            for row in found:
+                made = note_of(row) if kind else history.record_of(row)
+                rows[kind, made.id] = made
+    return rows
+
+
+class ShellTables:
     """Commands on disk, shared by all processes. Every coroutine raises `StoreError`, and returns when committed."""
 
     _database: Database
-    _writer: Writer
+    _writer: RecordWriter
 
     async def keep_record(self, record: ShellRecord) -> ShellRecord:
         """Keep a command, or what is new about it (the same shell and number); the whole of what is known now."""
@@ -45,8 +202,8 @@ class ShellHistory:
         """
 
         def work(connection: Any) -> tuple[list[ShellRecord], list[ShellNote | None]]:
-            kept = history.keep(connection, records)
-            return kept, [shell_notes.add(connection, note, seq) for note, seq in notes]
+            kept = history.keep_records(connection, records)
+            return kept, [add_note(connection, note, seq) for note, seq in notes]
 
         return await self._writer.submit(work)
 
@@ -76,29 +233,31 @@ class ShellHistory:
             agent: ran by the agent of this name; empty text: by a person; `None`: by whomever.
             limit: rows, 10,000 at most.
         """
-        wanted = Wanted(query, cwd, exit, failed, after, before, shell, agent, branch, state, source)
+        wanted = HistoryQuery(query, cwd, exit, failed, after, before, shell, agent, branch, state, source)
         return await self.history_where(wanted, limit=limit)
 
-    async def history_where(self, wanted: Wanted, *, limit: int = 50, oldest: bool = False) -> list[ShellRecord]:
+    async def history_where(self, wanted: HistoryQuery, *, limit: int = 50, oldest: bool = False) -> list[ShellRecord]:
         """As `history`, with the wishes in one piece; with `oldest`, the oldest that fit, oldest first."""
-        return await self._database.run(partial(history_query.find, wanted=wanted, limit=limit, oldest=oldest))
+        return await self._database.run(partial(history.find_commands, wanted=wanted, limit=limit, oldest=oldest))
 
-    async def history_page(self, before_id: int | None, limit: int, wanted: Wanted = EVERYTHING) -> list[ShellRecord]:
+    async def history_page(
+        self, before_id: int | None, limit: int, wanted: HistoryQuery = EVERYTHING
+    ) -> list[ShellRecord]:
         """The newest `limit` commands older than the row `before_id` (`None`: of all), oldest first."""
         wanted = msgspec.structs.replace(wanted, before_id=before_id)
         return (await self.history_where(wanted, limit=limit))[::-1]
 
     async def history_window(self, start: int, limit: int) -> list[ShellRecord]:
         """Commands by their place, counted from 0 at the oldest one, oldest first."""
-        return await self._database.run(partial(history_query.at_place, start=start, limit=limit))
+        return await self._database.run(partial(history.at_place, start=start, limit=limit))
 
-    async def history_count(self, wanted: Wanted = EVERYTHING) -> int:
+    async def history_count(self, wanted: HistoryQuery = EVERYTHING) -> int:
         """How many commands there are (that fit). Without wishes it costs nothing, however many there are."""
-        return await self._database.run(partial(history_query.number_of, wanted=wanted))
+        return await self._database.run(partial(history.count_commands, wanted=wanted))
 
     async def shell_rows(self, wanted: Filter, start: int, limit: int) -> Span:
         """Commands and notes by their numbers among those that fit, oldest first; see `shell_rows.span`."""
-        return await self._database.run(partial(shell_rows.span, wanted=wanted, start=start, limit=limit))
+        return await self._database.run(partial(rows_span, wanted=wanted, start=start, limit=limit))
 
     async def running_records(self) -> list[ShellRecord]:
         """Commands of which no end is known, oldest first."""
@@ -110,7 +269,7 @@ class ShellHistory:
         def work(connection: Any) -> list[ShellRecord]:
             closed = history.close_lost(connection, shells)
             for shell in shells:
-                shell_notes.forget_shell(connection, shell)
+                forget_shell(connection, shell)
             return closed
 
         return await self._writer.submit(work)
@@ -133,19 +292,19 @@ class ShellHistory:
         """One small step towards holding `most` commands and notes; how many commands it removed, 0 at the end."""
 
         def work(connection: Any) -> int:
-            shell_notes.trim(connection, most)
+            trim_notes(connection, most)
             return history.trim(connection, most)
 
         return await self._writer.submit(work)
 
     async def keep_note(self, note: ShellNote) -> ShellNote:
         """Keep a remark, a change of folder or of a file."""
-        kept = await self._writer.submit(lambda connection: shell_notes.add(connection, note))
+        kept = await self._writer.submit(lambda connection: add_note(connection, note))
         return kept or note
 
     async def keep_note_once(self, note: ShellNote, seconds: float) -> None:
         """Keep a note, unless somebody kept the same one in the last seconds."""
-        await self._writer.submit(lambda connection: shell_notes.add_once(connection, note, seconds))
+        await self._writer.submit(lambda connection: add_note_once(connection, note, seconds))
 
     async def notes(
         self,
@@ -157,13 +316,13 @@ class ShellHistory:
         limit: int = 50,
     ) -> list[ShellNote]:
         """The newest notes that fit, newest first. Times in seconds since the epoch."""
-        wanted = partial(shell_notes.listed, after=after, before=before, shell=shell, kind=kind, limit=limit)
+        wanted = partial(list_notes, after=after, before=before, shell=shell, kind=kind, limit=limit)
         return await self._database.run(wanted)
 
     async def keep_shell(self, shell: str, data: str, at: float) -> None:
         """Remember what a running shell said of itself (JSON), for the next hub."""
-        await self._writer.submit(lambda connection: shell_notes.set_shell(connection, shell, data, at))
+        await self._writer.submit(lambda connection: set_shell(connection, shell, data, at))
 
     async def known_shells(self) -> dict[str, str]:
         """What shells that may still run said of themselves, by their ids."""
-        return await self._database.run(shell_notes.shells)
+        return await self._database.run(list_shells)

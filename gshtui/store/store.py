@@ -20,21 +20,20 @@ from pathlib import Path
 
 from gshtui.bus.event import Event
 from gshtui.bus.messages import Message
-from gshtui.store import grants, holds, journal, messages, outputs, prompts, search, sessions
-from gshtui.store.assemblies import Assemblies
-from gshtui.store.check import Checker
-from gshtui.store.connection import Database, Notice
+from gshtui.store import grants, journal, messages, outputs, sessions
+from gshtui.store import prompt_history as prompts
+from gshtui.store.agents import AgentTable
+from gshtui.store.database import Database, Notice, Synchronous
 from gshtui.store.errors import StoreError
 from gshtui.store.grants import Grant
-from gshtui.store.letters import Letters
-from gshtui.store.messages import StoredMessage
-from gshtui.store.opening import Synchronous
-from gshtui.store.roster import Roster
-from gshtui.store.search import Hit
+from gshtui.store.integrity import IntegrityChecker
+from gshtui.store.iterations import IterationTables
+from gshtui.store.mail import MailTable
+from gshtui.store.messages import SearchHit, StoredMessage
 from gshtui.store.sessions import SessionInfo
-from gshtui.store.shells import ShellHistory
-from gshtui.store.spending import Spending
-from gshtui.store.writer import RETRY_EVERY, Writer
+from gshtui.store.shells import ShellTables
+from gshtui.store.usage import UsageTable
+from gshtui.store.writer import RETRY_EVERY, RecordWriter
 
 CLOSE_DEADLINE = 10.0
 """Seconds to write what is queued when the store closes."""
@@ -46,7 +45,7 @@ def _silent(text: str, hint: str) -> None:
     """The default for notices: nobody is told."""
 
 
-class Hold:
+class SessionHold:
     """The right to write to a conversation, until `release`."""
 
     def __init__(self, session: str, token: str, give_back: Callable[[str], Awaitable[None]]) -> None:
@@ -59,16 +58,16 @@ class Hold:
         await self._give_back(self._token)
 
 
-class Store(Roster, Letters, Assemblies, ShellHistory, Spending):
+class Store(AgentTable, MailTable, IterationTables, ShellTables, UsageTable):
     """The record. Made by `open`; always `close` it."""
 
     def __init__(self, database: Database, on_notice: Notice, retry_every: float) -> None:
         self.path = database.path
         self._database = database
         self._on_notice = on_notice
-        self._writer = Writer(database, on_notice, retry_every=retry_every)
-        self._checker = Checker(database, self._writer, on_notice)
-        self._scribe = journal.Scribe()
+        self._writer = RecordWriter(database, on_notice, retry_every=retry_every)
+        self._checker = IntegrityChecker(database, self._writer, on_notice)
+        self._scribe = journal.JournalEncoder()
         self._held: set[str] = set()
         self._chains = {}
 
@@ -121,7 +120,7 @@ class Store(Roster, Letters, Assemblies, ShellHistory, Spending):
     ) -> SessionInfo:
         """A new conversation, empty. It takes its title from its first prompt unless it has one."""
         fields = {"cwd": cwd, "agent": agent, "provider": provider, "model": model, "title": title, "parent": parent}
-        return await self._writer.submit(lambda connection: sessions.create(connection, **fields))
+        return await self._writer.submit(lambda connection: sessions.create_session(connection, **fields))
 
     async def session(self, id_or_prefix: str) -> SessionInfo:
         """The conversation of this id, or the only one whose id begins or ends with this.
@@ -129,30 +128,30 @@ class Store(Roster, Letters, Assemblies, ShellHistory, Spending):
         Raises:
             StoreError: `unknown` or `ambiguous`.
         """
-        return await self._database.run(lambda connection: sessions.find(connection, id_or_prefix))
+        return await self._database.run(lambda connection: sessions.find_session(connection, id_or_prefix))
 
     async def sessions(self, *, cwd: str | None = None, limit: int = 100, empty: bool = False) -> list[SessionInfo]:
         """Conversations (of one folder), last used first; those without a message only when `empty`."""
-        return await self._database.run(partial(sessions.listed, cwd=cwd, limit=limit, empty=empty))
+        return await self._database.run(partial(sessions.list_sessions, cwd=cwd, limit=limit, empty=empty))
 
     async def latest_session(self, cwd: str) -> SessionInfo | None:
         """The folder's last used conversation that is nobody's child; `None` when it has none."""
-        return await self._database.run(lambda connection: sessions.latest(connection, cwd))
+        return await self._database.run(lambda connection: sessions.latest_session(connection, cwd))
 
     async def update_session(
         self, id: str, *, title: str | None = None, provider: str | None = None, model: str | None = None
     ) -> None:
         """Change what is given. Raises `StoreError` (`unknown`)."""
         changes = {"title": title, "provider": provider, "model": model}
-        await self._writer.submit(lambda connection: sessions.update(connection, id, changes))
+        await self._writer.submit(lambda connection: sessions.update_session(connection, id, changes))
 
     async def delete_session(self, id: str) -> None:
         """Remove a conversation and all that belongs to it alone, from the file too.
 
         What was typed stays in the input history. Raises `StoreError` (`unknown`, `held`).
         """
-        await self._writer.submit(lambda connection: sessions.delete(connection, id))
-        await self._writer.submit(search.forget_removed)
+        await self._writer.submit(lambda connection: sessions.delete_session(connection, id))
+        await self._writer.submit(messages.forget_removed)
 
     # The log
 
@@ -162,13 +161,15 @@ class Store(Roster, Letters, Assemblies, ShellHistory, Spending):
         Returns:
             Its place in the log, counted from 1.
         """
-        return await self._writer.submit(lambda connection: messages.append(connection, session, message))
+        return await self._writer.submit(lambda connection: messages.append_message(connection, session, message))
 
     async def messages(
         self, session: str, *, before: int | None = None, limit: int | None = None
     ) -> list[StoredMessage]:
         """The newest `limit` messages whose place is below `before`, oldest first; without limits all of them."""
-        page, unreadable = await self._database.run(partial(messages.page, session=session, before=before, limit=limit))
+        page, unreadable = await self._database.run(
+            partial(messages.page_of, session=session, before=before, limit=limit)
+        )
         if unreadable:
             self._on_notice(
                 f"{unreadable} messages of the conversation {session} could not be read.", "`gsh-tui doctor` says more."
@@ -213,9 +214,9 @@ class Store(Roster, Letters, Assemblies, ShellHistory, Spending):
 
     # Search, journal
 
-    async def search_messages(self, query: str, *, cwd: str | None = None, limit: int = 20) -> list[Hit]:
+    async def search_messages(self, query: str, *, cwd: str | None = None, limit: int = 20) -> list[SearchHit]:
         """Messages that hold all words of the query, the best first. Nothing in it is syntax."""
-        return await self._database.run(partial(search.find, query=query, cwd=cwd, limit=limit))
+        return await self._database.run(partial(messages.find_words, query=query, cwd=cwd, limit=limit))
 
     def record(self, event: Event) -> None:
         """Journal an event; deltas are left out. Returns at once; waits in memory while nothing can be written."""
@@ -228,19 +229,19 @@ class Store(Roster, Letters, Assemblies, ShellHistory, Spending):
 
     # Who writes, what is allowed, what was typed
 
-    async def hold(self, session: str, where: str) -> Hold:
+    async def hold(self, session: str, where: str) -> SessionHold:
         """Take the conversation for writing; `where` says in a person's words where it is open.
 
         Raises:
             SessionHeld: a living process has it.
         """
-        token = await self._writer.submit(lambda connection: holds.take(connection, session, where))
+        token = await self._writer.submit(lambda connection: sessions.take_hold(connection, session, where))
         self._held.add(token)
-        return Hold(session, token, self._give_back)
+        return SessionHold(session, token, self._give_back)
 
     async def _give_back(self, token: str) -> None:
         if token in self._held:
-            await self._writer.submit(lambda connection: holds.give_back(connection, token))
+            await self._writer.submit(lambda connection: sessions.give_back_hold(connection, token))
             self._held.discard(token)
 
     async def grants(self, project: str) -> list[Grant]:

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from gshtui.store import outputs
+from gshtui.store.encoding import clean_text
 from gshtui.store.errors import StoreError, missing
-from gshtui.store.plain import clean_text
 
 UNUSED_KEPT = 86_400.0
 """Seconds after which a text that no conversation has ever used is forgotten."""

@@ -1,7 +1,6 @@
-"""What model requests used: rows of the table `usage`, and their sums by day, agent, model and conversation.
+"""The table `usage`: what model requests used, and sums by day, agent, model and conversation.
 
-Owns the table; refuses the same request twice, so that a relay may tell it again. Every function works inside the
-caller's transaction. Called by `Spending`.
+Owns its SQL, inside the caller's transaction, and the coroutines that `Store` offers for it; refuses nothing.
 """
 
 from __future__ import annotations
@@ -10,11 +9,16 @@ import datetime
 import math
 import sqlite3
 from collections.abc import Sequence
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from gshtui.bus.messages import Usage
-from gshtui.bus.usage import By, UsageRow, UsageSum
-from gshtui.store.plain import clean_text
+from gshtui.bus.usage_data import By, UsageRow, UsageSum
+from gshtui.store.encoding import clean_text
+
+if TYPE_CHECKING:
+    from gshtui.store.database import Database
+    from gshtui.store.writer import RecordWriter
 
 _KEYS: dict[By, str] = {"day": "day", "agent": "agent", "model": "model", "session": "session"}
 _TREE = (
@@ -24,7 +28,7 @@ _TREE = (
 """A conversation and those of every agent that was started from it, and from those."""
 
 
-def add(connection: sqlite3.Connection, rows: Sequence[UsageRow]) -> None:
+def add_usage(connection: sqlite3.Connection, rows: Sequence[UsageRow]) -> None:
     """Keep requests; one that is known already is left as it is. Their conversations name the model last used."""
     connection.executemany(
         "INSERT OR IGNORE INTO usage (session, agent, turn, iteration, at, day, provider, model, purpose, input,"
@@ -111,3 +115,39 @@ def _sum(row: tuple[Any, ...]) -> UsageSum:
         float(seconds),
         float(last),
     )
+
+
+class UsageTable:
+    """Usage on disk, shared by all processes. Every coroutine raises `StoreError`, and returns when committed."""
+
+    _database: Database
+    _writer: RecordWriter
+
+    async def add_usage(self, *rows: UsageRow) -> None:
+        """Keep what requests used; one that is known already is left as it is."""
+        await self._writer.submit(lambda connection: add_usage(connection, rows))
+
+    async def usage(
+        self,
+        by: By,
+        *,
+        after: float | None = None,
+        day: str = "",
+        agent: str = "",
+        model: str = "",
+        sessions: Sequence[str] = (),
+    ) -> list[UsageSum]:
+        """What requests used, summed up.
+
+        Args:
+            by: what is summed up together; days come in their order, all else in the order of last use.
+            after: not before this moment, seconds since the epoch.
+            day: of this local date, YYYY-MM-DD.
+            sessions: of these conversations; empty: of any.
+        """
+        wanted = partial(sums, by=by, after=after, day=day, agent=agent, model=model, sessions=tuple(sessions))
+        return await self._database.run(lambda connection: wanted(connection))
+
+    async def session_tree(self, session: str) -> list[str]:
+        """Ids of a conversation and of those of every agent that was started from it, and from those."""
+        return await self._database.run(lambda connection: tree_of(connection, session))

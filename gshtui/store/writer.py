@@ -15,11 +15,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
-from gshtui.store.connection import Database, Notice, Work
+from gshtui.store.database import Database, Notice, Work
 from gshtui.store.errors import StoreError, from_sqlite, is_busy, spoils_all
-from gshtui.store.journal import Entry, insert
+from gshtui.store.journal import JournalEntry, JournalQueue, insert
 from gshtui.store.migrations import VERSION
-from gshtui.store.spill import Spill
 from gshtui.system.tasks import keep_on
 
 T = TypeVar("T")
@@ -45,7 +44,7 @@ class _Result:
     error: Exception | None = None
 
 
-class Writer:
+class RecordWriter:
     """Group commit. `submit` waits for the commit, `record` does not."""
 
     def __init__(self, database: Database, on_notice: Notice, *, retry_every: float = RETRY_EVERY) -> None:
@@ -53,7 +52,7 @@ class Writer:
         self._on_notice = on_notice
         self._retry_every = retry_every
         self._operations: deque[_Operation] = deque()
-        self._journal = Spill()
+        self._journal = JournalQueue()
         self._wake = asyncio.Event()
         self._closing = False
         self._given_up = False
@@ -79,7 +78,7 @@ class Writer:
         self._wake.set()
         return cast("T", await answer)
 
-    def record(self, entry: Entry) -> None:
+    def record(self, entry: JournalEntry) -> None:
         """Queue a journal entry. While nothing can be written, entries wait in memory."""
         if not (self._closing or self._database.opened.readonly):
             self._journal.add(entry)
@@ -97,7 +96,7 @@ class Writer:
         self._fail_all(_too_late())
         if lost := len(self._journal) + self._journal.lost:
             self._on_notice(f"{lost} events of this window could not be recorded.", "The conversation is not affected.")
-            self._journal = Spill()
+            self._journal = JournalQueue()
 
     async def _ended(self, deadline: float) -> bool:
         try:
@@ -149,14 +148,14 @@ class Writer:
         self._succeeded()
         return True
 
-    def _keep(self, entries: Sequence[Entry], problem: StoreError) -> None:
+    def _keep(self, entries: Sequence[JournalEntry], problem: StoreError) -> None:
         """Entries that were not written wait again; those that no table would ever take do not."""
         if problem.kind == "invalid":
             self._journal.lost += len(entries)
         else:
             self._journal.put_back(entries)
 
-    async def _transact(self, works: Sequence[Work[Any]], entries: Sequence[Entry]) -> list[_Result]:
+    async def _transact(self, works: Sequence[Work[Any]], entries: Sequence[JournalEntry]) -> list[_Result]:
         """Commit, asking again while another process is writing."""
         deadline = time.monotonic() + BUSY_DEADLINE
         while True:
@@ -171,7 +170,7 @@ class Writer:
             await asyncio.sleep(random.uniform(0.002, 0.02))
 
     def _commit(
-        self, connection: sqlite3.Connection, works: Sequence[Work[Any]], entries: Sequence[Entry]
+        self, connection: sqlite3.Connection, works: Sequence[Work[Any]], entries: Sequence[JournalEntry]
     ) -> list[_Result]:
         """One transaction with all of it; an operation that fails by its own fault is undone alone."""
         lasting = self._database.synchronous == "normal" and any(entry.lasting for entry in entries)

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from gshtui.tmux.errors import no_such_pane
-from gshtui.tmux.forked import Question, Reply
-from gshtui.tmux.ladder import Ladder
+from gshtui.tmux.one_shot import Question, Reply
 from gshtui.tmux.panes import PaneInfo, parse
 from gshtui.tmux.quoting import command
+from gshtui.tmux.tmux_connection import TmuxConnection
 
 _ANCHOR = 4
 """Lines above the place that have to be the same."""
@@ -23,11 +23,11 @@ _MOST = 5000
 """Lines that are read back when the place itself is lost."""
 
 
-class Server(Protocol):
+class MarkerServer(Protocol):
     """The part of a `TmuxServer` that is needed."""
 
     @property
-    def ladder(self) -> Ladder: ...
+    def ladder(self) -> TmuxConnection: ...
     async def version(self) -> tuple[int, int]: ...
     async def pane(self, pane: str) -> PaneInfo: ...
     async def capture(
@@ -62,13 +62,13 @@ class Marker:
         return tuple(row.rstrip() for row in above[-_ANCHOR:])
 
 
-async def marker(server: Server, pane: str) -> Marker:
+async def marker(server: MarkerServer, pane: str) -> Marker:
     """The pane now. Raises `TmuxError`."""
     info = await server.pane(pane)
     return await look(server, info)
 
 
-async def look(server: Server, info: PaneInfo) -> Marker:
+async def look(server: MarkerServer, info: PaneInfo) -> Marker:
     """The pane now, when it is known which. Raises `TmuxError` (no_such_pane when it is gone)."""
     await server.version()
     line = command("capture-pane", "-p", "-t", info.pane)
@@ -81,7 +81,7 @@ async def look(server: Server, info: PaneInfo) -> Marker:
     return Marker(now, rows)
 
 
-async def since(server: Server, before: Marker, now: Marker | None = None) -> str:
+async def since(server: MarkerServer, before: Marker, now: Marker | None = None) -> str:
     """What came on the pane after the marker, without styles, without the blank lines at its end. Raises `TmuxError`.
 
     What was typed behind a prompt is part of it. After a clear, or once the marker has scrolled out of what tmux keeps,

@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from gshtui.system.tasks import keep_on
-from gshtui.tmux import sgr
+from gshtui.tmux import frames
 from gshtui.tmux.errors import TmuxError
-from gshtui.tmux.forked import Question
 from gshtui.tmux.frames import Frame as Frame
 from gshtui.tmux.frames import OnFrame, Picture, View
-from gshtui.tmux.ladder import Ladder, OnRung, Rung
+from gshtui.tmux.one_shot import Question
 from gshtui.tmux.panes import BRIEF
 from gshtui.tmux.quoting import quoted, resizing
-from gshtui.tmux.watcher import Change, Watcher
+from gshtui.tmux.tmux_connection import Mode, OnMode, TmuxConnection
+from gshtui.tmux.watcher import PaneChange, Watcher
 
 _BURST = 4096
 """Bytes of output in one frame from which on the rest is held back."""
@@ -36,11 +36,11 @@ _SHARE = 6
 _IDLE_AFTER, _IDLE_EVERY = 2.0, 0.5
 
 
-class Server(Protocol):
+class MirrorServer(Protocol):
     """The part of a `TmuxServer` that the mirror needs."""
 
     @property
-    def ladder(self) -> Ladder: ...
+    def ladder(self) -> TmuxConnection: ...
     @property
     def watcher(self) -> Watcher: ...
     async def version(self) -> tuple[int, int]: ...
@@ -80,7 +80,7 @@ class Watch:
 
     async def history(self, start: int, end: int) -> list[str]:
         """Lines of the past, each standing alone: -1 is the one above the screen. Costly; only for scrolling."""
-        return sgr.rows(await self._mirror.server.capture(self._picture.pane, start=start, end=end))
+        return frames.rows(await self._mirror.server.capture(self._picture.pane, start=start, end=end))
 
     def close(self) -> None:
         """The tab is gone."""
@@ -94,7 +94,7 @@ class Mirror:
         cost_ms: milliseconds that a round of captures took lately.
     """
 
-    def __init__(self, server: Server, *, fps: float = 20) -> None:
+    def __init__(self, server: MirrorServer, *, fps: float = 20) -> None:
         self.server = server
         self.cost_ms = 0.0
         self._period = 1 / fps
@@ -107,11 +107,11 @@ class Mirror:
         self._ends: list[Callable[[], None]] = []
 
     @property
-    def rung(self) -> Rung:
+    def rung(self) -> Mode:
         """How the server is reached."""
         return self.server.ladder.rung
 
-    def on_rung(self, callback: OnRung) -> Callable[[], None]:
+    def on_rung(self, callback: OnMode) -> Callable[[], None]:
         """Call with (rung, why) at every change; gives what ends that."""
         return self.server.ladder.on_rung(callback)
 
@@ -189,7 +189,7 @@ class Mirror:
                 picture.urgent_at = self._now() + _WHOLE
                 self._schedule(picture.urgent_at)
 
-        def on_change(change: Change) -> None:
+        def on_change(change: PaneChange) -> None:
             if "gone" in change.what:
                 picture.show(picture.end())
                 return
@@ -212,7 +212,7 @@ class Mirror:
                 picture.applied = (0, 0)
                 self.mark(picture)
 
-    def _stepped(self, rung: Rung, why: str) -> None:
+    def _stepped(self, rung: Mode, why: str) -> None:
         for picture in self._pictures.values():
             self.mark(picture)
 

@@ -10,11 +10,11 @@ import asyncio
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from gshtui.text.linear import Linear, LinearError, compiled
+from gshtui.text.linear_regex import Linear, LinearError, compile_linear
 from gshtui.tmux import marker as markers
 from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.marker import Marker
-from gshtui.tmux.watcher import Change, Watcher
+from gshtui.tmux.watcher import PaneChange, Watcher
 
 Reason = Literal["pattern", "idle", "timeout", "dead"]
 
@@ -29,7 +29,7 @@ _POLL = 0.2
 _LONGEST_PATTERN = 500
 
 
-class Server(markers.Server, Protocol):
+class ReadinessServer(markers.MarkerServer, Protocol):
     """The part of a `TmuxServer` that is needed."""
 
     @property
@@ -45,7 +45,7 @@ class Ready:
 
 
 async def wait_ready(
-    server: Server,
+    server: ReadinessServer,
     pane: str,
     *,
     pattern: str | None,
@@ -76,7 +76,7 @@ async def wait_ready(
 class _Wait:
     """One wait."""
 
-    def __init__(self, server: Server, first: Marker, expression: Linear | None, since: Marker | None) -> None:
+    def __init__(self, server: ReadinessServer, first: Marker, expression: Linear | None, since: Marker | None) -> None:
         self._server = server
         self._seen = first
         self._expression = expression
@@ -163,7 +163,7 @@ class _Wait:
         if size:
             self._server.ladder.pause(self._seen.info.pane)
 
-    def _on_change(self, change: Change) -> None:
+    def _on_change(self, change: PaneChange) -> None:
         self._gone = self._gone or "gone" in change.what
         if change.what - {"activity", "first"}:
             self._stirred.set()
@@ -175,7 +175,7 @@ def _compiled(pattern: str | None) -> Linear | None:
     if len(pattern) > _LONGEST_PATTERN:
         raise TmuxError("refused", f"That prompt pattern has more than {_LONGEST_PATTERN} characters.")
     try:
-        return compiled(pattern)
+        return compile_linear(pattern)
     except LinearError as error:
         raise TmuxError("refused", f"{pattern[:80]!r} is no regular expression that can be used: {error}.") from error
 

@@ -1,7 +1,6 @@
 """One tmux server of our own and everything that is done to its panes.
 
-Names panes by their ids only and sessions from `[a-z0-9-]`; never retries what may already have been typed. Every call
-has a deadline and raises `TmuxError` alone. Agents, terminal tools and the mirror call it.
+Owns the commands that start a session with exact arguments and environment; refuses a program given as a shell line.
 """
 
 from __future__ import annotations
@@ -15,17 +14,76 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gshtui.tmux import program, spawning
+from gshtui.tmux import tmux_program as program
 from gshtui.tmux.errors import TmuxError, gone, no_such_pane
-from gshtui.tmux.forked import Forked, Question, Reply
-from gshtui.tmux.ladder import Ladder
+from gshtui.tmux.one_shot import OneShotTransport, Question, Reply
+from gshtui.tmux.pane_input import PaneTypist, check
 from gshtui.tmux.panes import FORMAT, PaneInfo, parse, parse_all
-from gshtui.tmux.quoting import command, resizing
-from gshtui.tmux.typist import Typist, check
+from gshtui.tmux.quoting import SESSION, command, resizing, unexpanded
+from gshtui.tmux.tmux_connection import TmuxConnection
 from gshtui.tmux.watcher import Watcher
 
 if TYPE_CHECKING:
-    from gshtui.tmux.lifecycle import Lifecycle
+    from gshtui.tmux.server_lifecycle import ServerLifecycle
+
+MOST = 1000
+"""Columns or rows that a terminal of ours may have."""
+
+# A single argument would be run by a shell; behind this, it never is. A program that is missing is named, and the
+# moment after is for tmux, which may miss the last words of what ends in the same instant.
+_EXACTLY = (
+    "/bin/sh",
+    "-c",
+    'command -v "$0" >/dev/null || { echo "$0: there is no such program."; sleep 0.2; exit 127; }; exec "$0" "$@"',
+)
+
+
+def spawn_script(
+    session: str,
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    width: int,
+    height: int,
+    with_environment: bool,
+    mark: str = "",
+) -> str:
+    """The command line for tmux. Raises `TmuxError` (refused) for what cannot be started."""
+    _check(session, argv, cwd, env, width, height)
+    place = ("-x", str(width), "-y", str(height), "-c", unexpanded(str(cwd)))
+    program = (*_EXACTLY, *argv)
+    # For a server that is not our own, where our configuration does not hold.
+    settings = (
+        command("set-option", "-w", "-t", f"={session}:", "remain-on-exit", "on"),
+        command("set-option", "-t", f"={session}:", "status", "off"),
+        command("set-option", "-w", "-t", f"={session}:", "allow-rename", "off"),
+        command("set-option", "-w", "-t", f"={session}:", "automatic-rename", "off"),
+        *((command("set-option", "-t", f"={session}:", "@gsh-agent", mark),) if mark else ()),
+    )
+    new = ("new-session", "-d", "-E", "-s", session, "-n", session, *place)
+    if with_environment:
+        variables = [part for name, value in env.items() for part in ("-e", f"{name}={value}")]
+        return " ; ".join((command(*new, *variables, "--", *program), *settings))
+    variables = [command("set-environment", "-t", f"={session}", "--", name, value) for name, value in env.items()]
+    started = command("respawn-pane", "-k", "-t", f"={session}:", "-c", unexpanded(str(cwd)), "--", *program)
+    return " ; ".join((command(*new, "--", "cat"), *settings, *variables, started))
+
+
+def _check(session: str, argv: Sequence[str], cwd: Path, env: Mapping[str, str], width: int, height: int) -> None:
+    if not SESSION.match(session):
+        raise TmuxError("refused", f"{session!r} is no name for a session.", "Use a-z, 0-9 and -.")
+    if not argv or not argv[0]:
+        raise TmuxError("refused", "There is no program to start.")
+    if any("\0" in text for text in (*argv, *env, *env.values(), str(cwd))):
+        raise TmuxError("refused", "An argument, a variable or the folder holds a NUL character.")
+    if bad := next((name for name in env if not name or "=" in name), None):
+        raise TmuxError("refused", f"{bad!r} is no name of an environment variable.")
+    if not cwd.is_dir():
+        raise TmuxError("refused", f"The folder {cwd} does not exist.", "Choose another folder to start in.")
+    if not (1 < width <= MOST and 1 < height <= MOST):
+        raise TmuxError("refused", f"A terminal cannot be {width}x{height}.", f"Use 2 to {MOST} columns and rows.")
+
 
 _REAP_EVERY = 0.5
 USERS_OWN = "default"
@@ -44,14 +102,14 @@ class TmuxServer:
         self.socket_name = socket_name
         self.socket_path = socket_path
         self._address = ("-S", str(socket_path)) if socket_path else ("-L", socket_name)
-        self._forked = Forked(self._address)
-        self.ladder = Ladder(self._address, self._forked)
+        self._forked = OneShotTransport(self._address)
+        self.ladder = TmuxConnection(self._address, self._forked)
         """How commands reach the server now; `ladder.rung` and `ladder.cost_ms` are for the status line."""
-        self._typist = Typist(self.ladder, self._forked)
+        self._typist = PaneTypist(self.ladder, self._forked)
         self._watcher: Watcher | None = None
         self._version: tuple[int, int] | None = None
         self._abilities = program.abilities(program.LEAST)
-        self._life: Lifecycle | None = None
+        self._life: ServerLifecycle | None = None
         self._reaped = 0.0
         self._started = False
 
@@ -136,7 +194,7 @@ class TmuxServer:
             mark: kept with the session, and given back as `PaneInfo.mark`: letters, digits, `.` and `-`.
         """
         await self.start()
-        line = spawning.script(
+        line = spawn_script(
             session,
             argv,
             cwd=cwd,
@@ -230,7 +288,7 @@ class TmuxServer:
         info = await self.pane(pane)
         if info.attached or (info.width, info.height) == (width, height):
             return
-        if not (1 < width <= spawning.MOST and 1 < height <= spawning.MOST):
+        if not (1 < width <= MOST and 1 < height <= MOST):
             raise TmuxError("refused", f"A terminal cannot be {width}x{height}.")
         (reply,) = await self._ask([resizing(info.target, width, height)])
         reply.text()
@@ -244,9 +302,9 @@ class TmuxServer:
         Raises:
             TmuxError: no_such_pane; refused when a process could not be ended (it is named).
         """
-        from gshtui.tmux import ending
+        from gshtui.tmux import pane_processes
 
-        await ending.end(self.ladder, await self.pane(pane), grace)
+        await pane_processes.end_pane(self.ladder, await self.pane(pane), grace)
 
     # -- typing ----------------------------------------------------------------------------------------------------
 
@@ -284,15 +342,15 @@ class TmuxServer:
         await self.version()
         return await self.ladder.ask(lines)
 
-    async def _lifecycle(self) -> Lifecycle:
+    async def _lifecycle(self) -> ServerLifecycle:
         if self._life is None:
             self._life = await asyncio.to_thread(self._load)
         return self._life
 
-    def _load(self) -> Lifecycle:
+    def _load(self) -> ServerLifecycle:
         # libtmux takes some 50 ms to load, and nothing needs it before a server is looked for.
         # It asks the standard output for its encoding meanwhile, and a window's (Textual's) has none.
         with contextlib.redirect_stdout(sys.__stdout__):
-            from gshtui.tmux.lifecycle import Lifecycle
+            from gshtui.tmux.server_lifecycle import ServerLifecycle
 
-        return Lifecycle(socket_name=self.socket_name, socket_path=self.socket_path)
+        return ServerLifecycle(socket_name=self.socket_name, socket_path=self.socket_path)

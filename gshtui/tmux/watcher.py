@@ -13,8 +13,8 @@ from typing import Literal, Protocol
 
 from gshtui.system.tasks import keep_on
 from gshtui.tmux.errors import TmuxError
-from gshtui.tmux.ladder import MOVED, STATE, Ladder, Rung
 from gshtui.tmux.panes import PaneInfo, unknown
+from gshtui.tmux.tmux_connection import MOVED, STATE, Mode, TmuxConnection
 
 What = Literal[
     "first", "dead", "gone", "title", "bell", "activity", "command", "alternate", "mouse", "size", "attached", "session"
@@ -37,7 +37,7 @@ _HINTS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PaneChange:
     """What became different on a pane. `info` is how it is now; of a pane that is gone, how it was last, and dead."""
 
     pane: str
@@ -45,22 +45,22 @@ class Change:
     info: PaneInfo
 
 
-class Source(Protocol):
+class ChangeSource(Protocol):
     """The part of a server that a watcher needs."""
 
     @property
-    def ladder(self) -> Ladder: ...
+    def ladder(self) -> TmuxConnection: ...
     async def version(self) -> tuple[int, int]: ...
     async def panes(self) -> list[PaneInfo]: ...
 
 
-OnChange = Callable[[Change], None]
+OnChange = Callable[[PaneChange], None]
 
 
 class Watcher:
     """Watches the panes that somebody asked for."""
 
-    def __init__(self, server: Source) -> None:
+    def __init__(self, server: ChangeSource) -> None:
         self._server = server
         self._watched: dict[str, list[OnChange]] = {}
         self._infos: dict[str, PaneInfo] = {}
@@ -77,7 +77,7 @@ class Watcher:
         self._ends: list[Callable[[], None]] = []
 
     def watch(self, pane: str, callback: OnChange) -> Callable[[], None]:
-        """Call with every `Change` of a pane from now on, first with how it is; gives what ends that."""
+        """Call with every `PaneChange` of a pane from now on, first with how it is; gives what ends that."""
         self._watched.setdefault(pane, []).append(callback)
         self._server.ladder.want(pane)
         self._infos.pop(pane, None)
@@ -134,7 +134,7 @@ class Watcher:
         elif kind in _HINTS:
             self._soon(_SOON)
 
-    def _stepped(self, rung: Rung, why: str) -> None:
+    def _stepped(self, rung: Mode, why: str) -> None:
         self._ringing.clear()
         self._soon(_SOON)
 
@@ -202,7 +202,7 @@ class Watcher:
         return gone
 
     def _tell(self, pane: str, what: frozenset[What], info: PaneInfo) -> None:
-        change = Change(pane, what, info)
+        change = PaneChange(pane, what, info)
         for callback in tuple(self._watched.get(pane, ())):
             try:
                 callback(change)

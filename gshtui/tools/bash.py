@@ -18,15 +18,14 @@ from pathlib import Path
 
 from pydantic import Field
 
-from gshtui.bus.ids import new_id
 from gshtui.commands.declaration import Assessment, CommandError, Invocation, Outcome
-from gshtui.commands.tool_parameters import ToolParameters
+from gshtui.commands.schema import ToolParameters
 from gshtui.guard.catastrophe import catastrophe
-from gshtui.tools import environment, files, paths, processes
-from gshtui.tools.bash_line import assessed
-from gshtui.tools.capture import Capture
-from gshtui.tools.output import shown, text_of
-from gshtui.tools.spool import Spool
+from gshtui.system import environment, processes
+from gshtui.system.ids import new_id
+from gshtui.tools import file_access, paths
+from gshtui.tools.command_output import Capture, Spool, output_text, show_output
+from gshtui.tools.shell_assessment import assess_line
 from gshtui.tools.workspace import ToolConfig, Workspace
 
 DESCRIPTION = """\
@@ -72,7 +71,7 @@ async def assess(workspace: Workspace, invocation: Invocation, parameters: BashP
     """What the line seems to do, for the person who decides; no reading of it is complete."""
     folder = await asyncio.to_thread(_folder, invocation, parameters.working_dir)
     workspace.assessed(invocation, parameters.working_dir or ".", folder.real)
-    return await asyncio.to_thread(assessed, parameters.command, folder, invocation.project)
+    return await asyncio.to_thread(assess_line, parameters.command, folder, invocation.project)
 
 
 async def run(workspace: Workspace, invocation: Invocation, parameters: BashParameters) -> Outcome:
@@ -86,7 +85,7 @@ async def run(workspace: Workspace, invocation: Invocation, parameters: BashPara
     try:
         capture = Capture(spool, invocation.output)
         try:
-            from gshtui.guard.policy.judgement import ENVIRONMENT, judge
+            from gshtui.guard.shell_policy import ENVIRONMENT, judge
 
             judged = await asyncio.to_thread(judge, command, folder.real, invocation.project)
             # What only reads may run without a question, and must not start what the repository brings.
@@ -111,7 +110,7 @@ def _checked(invocation: Invocation, command: str) -> str:
     return command.encode("utf-8", "replace").decode()
 
 
-def _folder(invocation: Invocation, asked: str) -> paths.Place:
+def _folder(invocation: Invocation, asked: str) -> paths.Location:
     place = paths.locate(invocation, asked or ".")
     if place.leaves:
         raise CommandError(f"working_dir leads out of the project, to {place.shown}.", hint="Name it by that path.")
@@ -132,7 +131,7 @@ async def _supervised(
 ) -> _Run:
     """Start the shell and stay until it and all it started are dealt with, also when this task is cancelled."""
     call = new_id()
-    environ = environment.scrubbed(os.environ, config.keep_environment)
+    environ = environment.command_environment(os.environ, config.keep_environment)
     environ |= {**extra, environment.MARK: call, "PWD": str(folder)}
     started = time.monotonic()
     try:
@@ -146,20 +145,20 @@ async def _supervised(
             start_new_session=True,
         )
     except OSError as error:
-        raise files.explained(error, f"{config.bash} cannot be started in {folder}") from error
+        raise file_access.explained(error, f"{config.bash} cannot be started in {folder}") from error
     capture.close_write_end()
     try:
         end = await _end_of(shell, invocation.cancelled, limit)
     except asyncio.CancelledError:
         # Ends even if this task is cancelled once more: the thread goes on without it.
-        await asyncio.shield(asyncio.to_thread(processes.end_family, shell.pid, call))
+        await asyncio.shield(asyncio.to_thread(processes.end_call_processes, shell.pid, call))
         raise
     kept: list[str] = []
     if end is _End.EXIT:
         await capture.ended(0.05)
         ended, kept = await asyncio.shield(asyncio.to_thread(_survivors, shell.pid, call))
     else:
-        ended = await asyncio.shield(asyncio.to_thread(processes.end_family, shell.pid, call))
+        ended = await asyncio.shield(asyncio.to_thread(processes.end_call_processes, shell.pid, call))
     await capture.ended(0.05 if kept else 1.0)
     return _Run(end, await _exit_code(shell), time.monotonic() - started, ended, kept)
 
@@ -188,18 +187,18 @@ async def _exit_code(shell: asyncio.subprocess.Process) -> int:
 
 def _survivors(leader: int, call: str) -> tuple[list[str], list[str]]:
     """After a normal end: background jobs are ended, what is in a session of its own is left. Names of both."""
-    living = processes.family(leader, call)
+    living = processes.call_processes(leader, call)
     jobs = processes.in_session(living, leader)
-    names = [processes.named(job) for job in jobs]
-    processes.end(jobs)
+    names = [processes.process_name(job) for job in jobs]
+    processes.end_processes(jobs)
     apart = [process for process in living if process not in jobs]
-    return names, [processes.named(process) for process in apart]
+    return names, [processes.process_name(process) for process in apart]
 
 
 def _outcome(spool: Spool, done: _Run, limit: float, fault: str, most: int) -> Outcome:
-    full, gap, size = text_of(spool)
+    full, gap, size = output_text(spool)
     notes = "\n".join(_notes(done, limit, fault))
-    seen = shown(full, most, notes, "(no output)", gap)
+    seen = show_output(full, most, notes, "(no output)", gap)
     return Outcome(
         data={
             "exit_code": done.code,

@@ -1,24 +1,143 @@
-"""The `edit` tool: one piece of text in a file replaced by another, exactly.
-
-Everything else in the file stays as it is, byte by byte: line ends, byte order mark, encoding. Refuses when the text
-is not there (and says what is near) or not unique. Run by the registry.
-"""
+"""The `edit` tool: one piece of text in a file replaced by another, exactly; a miss names the nearest text there is."""
 
 from __future__ import annotations
 
 import asyncio
+import difflib
+import heapq
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pydantic import Field
 
 from gshtui.commands.declaration import Assessment, CommandError, Invocation, Outcome
-from gshtui.commands.tool_parameters import ToolParameters
-from gshtui.tools import diff, files, paths
-from gshtui.tools.filetype import FileType, filetype
-from gshtui.tools.near import near_misses
-from gshtui.tools.paths import Place
+from gshtui.commands.schema import ToolParameters
+from gshtui.text import unified_diff
+from gshtui.text.sanitise import literal
+from gshtui.tools import file_access, paths
+from gshtui.tools.file_type import FileType, filetype
+from gshtui.tools.paths import Location
 from gshtui.tools.workspace import Workspace, fingerprint
 from gshtui.tools.write import LIMIT, unchanged_since, writable, writing
+
+_SECONDS = 0.5
+_SHOWN = 3
+_LINES_EACH = 12
+_LONGEST = 240
+_SIMILAR = 0.6
+
+
+def near_misses(text: str, wanted: str) -> str:
+    """A few lines for whoever gave `wanted`: where the text comes nearest, and what exactly is different there."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    asked = wanted.replace("\r\n", "\n").strip("\n").split("\n")
+    if spot := _but_for_blanks(lines, asked):
+        return f"It is there but for blanks:\n{_compared(lines, asked, spot)}"
+    spots = _similar(lines, asked)
+    if not spots:
+        return "Nothing in the file is like it; read the file again."
+    shown = "\n".join(_compared(lines, asked, spot) for spot in spots)
+    return f"The nearest {'place is' if len(spots) == 1 else 'places are'}:\n{shown}"
+
+
+def _but_for_blanks(lines: list[str], asked: list[str]) -> int:
+    """Number of the line (from 1) where the same words stand with other blanks; 0 when they don't."""
+    squeezed = ["".join(line.split()) for line in lines]
+    wanted = ["".join(line.split()) for line in asked]
+    if not any(wanted):
+        return 0
+    first = wanted[0]
+    for at in range(len(squeezed) - len(wanted) + 1):
+        if squeezed[at] == first and squeezed[at : at + len(wanted)] == wanted:
+            return at + 1
+    return 0
+
+
+def _similar(lines: list[str], asked: list[str]) -> list[int]:
+    """Numbers of the lines where a passage like the one asked for would begin, the most alike first."""
+    offset, anchor = max(enumerate(asked), key=lambda pair: len(pair[1].strip()))
+    anchor = anchor.strip()[:_LONGEST]
+    if not anchor:
+        return []
+    best: list[tuple[float, int]] = []
+    for ratio, number in _ratios(lines, anchor):
+        if ratio >= _SIMILAR:
+            heapq.heappush(best, (ratio, -number))
+            if len(best) > _SHOWN:
+                heapq.heappop(best)
+    ranked = sorted(best, reverse=True)
+    # One that is nearly the same makes the others noise.
+    kept = [item for item in ranked if item[0] >= ranked[0][0] - 0.15]
+    return [max(1, -number - offset) for _, number in kept]
+
+
+def _ratios(lines: list[str], anchor: str) -> Iterator[tuple[float, int]]:
+    until = time.monotonic() + _SECONDS
+    matcher = difflib.SequenceMatcher(None, autojunk=False)
+    matcher.set_seq2(anchor)
+    for number, line in enumerate(lines, 1):
+        candidate = line.strip()[:_LONGEST]
+        if not candidate:
+            continue
+        matcher.set_seq1(candidate)
+        if matcher.real_quick_ratio() >= _SIMILAR and matcher.quick_ratio() >= _SIMILAR:
+            yield matcher.ratio(), number
+        if time.monotonic() > until:
+            return
+
+
+def _compared(lines: list[str], asked: list[str], spot: int) -> str:
+    """The file's lines from `spot` on, and under each that differs what was asked for and where they part."""
+    out: list[str] = []
+    for number, wanted in enumerate(asked[:_LINES_EACH], spot):
+        there = lines[number - 1] if number <= len(lines) else ""
+        out.append(f"{number:>6}│{literal(there)[:_LONGEST]}")
+        if there != wanted:
+            out.append(f"  asked│{literal(wanted)[:_LONGEST]}")
+            out.append(f"       └ {_difference(there, wanted)}")
+    if len(asked) > _LINES_EACH:
+        out.append(f"       … and {len(asked) - _LINES_EACH} more lines")
+    return "\n".join(out)
+
+
+def _difference(there: str, wanted: str) -> str:
+    """Where two lines part, in words."""
+    indent_there, indent_wanted = _indent(there), _indent(wanted)
+    if there.strip() == wanted.strip():
+        if indent_there != indent_wanted:
+            return f"indentation: the file has {_blanks(indent_there)}, old_text has {_blanks(indent_wanted)}"
+        return f"at the end of the line: the file has {_tail(there)}, old_text has {_tail(wanted)}"
+    at = next((n for n, (a, b) in enumerate(zip(there, wanted, strict=False)) if a != b), min(len(there), len(wanted)))
+    return f"character {at + 1}: the file has {_character(there, at)}, old_text has {_character(wanted, at)}"
+
+
+def _indent(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]
+
+
+def _tail(line: str) -> str:
+    return _blanks(line[len(line.rstrip()) :])
+
+
+def _blanks(blanks: str) -> str:
+    if not blanks:
+        return "nothing"
+    tabs, spaces = blanks.count("\t"), blanks.count(" ")
+    parts = [
+        f"{count} {name}{'' if count == 1 else 's'}" for count, name in ((tabs, "tab"), (spaces, "space")) if count
+    ]
+    odd = sorted({f"U+{ord(char):04X}" for char in blanks if char not in "\t "})
+    return " and ".join((*parts, *odd))
+
+
+def _character(line: str, at: int) -> str:
+    if at >= len(line):
+        return "the end of the line"
+    character = line[at]
+    code = f"U+{ord(character):04X}"
+    return f"{character!r} ({code})" if character.isprintable() and not character.isspace() else code
+
 
 DESCRIPTION = """\
 Replace old_text by new_text in a file. old_text must be in the file exactly, with its indentation and blanks, and \
@@ -39,7 +158,7 @@ class EditParameters(ToolParameters):
 
 @dataclass(frozen=True, slots=True)
 class _Edited:
-    place: Place
+    place: Location
     before: str
     after: str
     content: bytes
@@ -53,7 +172,7 @@ async def assess(workspace: Workspace, invocation: Invocation, parameters: EditP
     def work() -> Assessment:
         edited = _edited(workspace, invocation, parameters)
         workspace.assessed(invocation, parameters.path, edited.place.real)
-        change = diff.unified(edited.before, edited.after, edited.place.shown)
+        change = unified_diff.make_diff(edited.before, edited.after, edited.place.shown)
         what = (parameters.old_text, parameters.new_text, str(parameters.replace_all))
         return writing(edited.place, "edit", change, *what)
 
@@ -69,14 +188,14 @@ def _edit(workspace: Workspace, invocation: Invocation, parameters: EditParamete
     edited = _edited(workspace, invocation, parameters)
     paths.confirm_unchanged(workspace, invocation, edited.place)
     try:
-        state = files.replace(edited.place.real, edited.content)
+        state = file_access.replace(edited.place.real, edited.content)
     except OSError as error:
-        raise files.explained(error, f"{edited.place.shown} cannot be written") from error
+        raise file_access.explained(error, f"{edited.place.shown} cannot be written") from error
     workspace.saw(invocation, edited.place.real, fingerprint(state.st_mtime_ns, edited.content))
-    change = diff.unified(edited.before, edited.after, edited.place.shown)
+    change = unified_diff.make_diff(edited.before, edited.after, edited.place.shown)
     where = _listed(edited.lines)
     times = "" if edited.times == 1 else f" in {edited.times:,} places"
-    text = f"Edited {edited.place.shown}{times}, at {where} ({diff.counted(change)})"
+    text = f"Edited {edited.place.shown}{times}, at {where} ({unified_diff.count_changes(change)})"
     return Outcome(data={"path": edited.place.shown, "replaced": edited.times}, text=text, diff=change)
 
 
@@ -87,11 +206,11 @@ def _edited(workspace: Workspace, invocation: Invocation, parameters: EditParame
     if parameters.old_text == parameters.new_text:
         raise CommandError("old_text and new_text are the same, so there is nothing to change.")
     try:
-        content, state = files.read_whole(place.real, LIMIT)
+        content, state = file_access.read_whole(place.real, LIMIT)
     except FileNotFoundError as error:
         raise paths.missing(place) from error
     except OSError as error:
-        raise files.explained(error, f"{place.shown} cannot be read") from error
+        raise file_access.explained(error, f"{place.shown} cannot be read") from error
     unchanged_since(workspace, invocation, place, fingerprint(state.st_mtime_ns, content))
     kind = _text_type(place, content)
     before = content.removeprefix(kind.mark).decode(kind.encoding)
@@ -109,7 +228,7 @@ def _edited(workspace: Workspace, invocation: Invocation, parameters: EditParame
     return _Edited(place, before, after, kind.mark + _encoded(after, kind, place), times, lines)
 
 
-def _text_type(place: Place, content: bytes) -> FileType:
+def _text_type(place: Location, content: bytes) -> FileType:
     kind = filetype(content[:65_536], whole=len(content) <= 65_536)
     if not kind.encoding:
         raise CommandError(f"{place.shown} is no text: {kind.description}.", hint="Use bash for it.")
@@ -121,7 +240,7 @@ def _text_type(place: Place, content: bytes) -> FileType:
     return kind
 
 
-def _encoded(text: str, kind: FileType, place: Place) -> bytes:
+def _encoded(text: str, kind: FileType, place: Location) -> bytes:
     try:
         return text.encode(kind.encoding)
     except UnicodeEncodeError as error:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gshtui.commands.declaration import CommandError
-from gshtui.guard.sanitise import plain
-from gshtui.system import child
-from gshtui.tools.environment import scrubbed
+from gshtui.system import processes
+from gshtui.system.environment import command_environment
+from gshtui.text.sanitise import plain
 
 _SAFE = (
     *("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.sshCommand=false"),
@@ -67,7 +67,7 @@ async def _no_filters(folder: Path, timeout: float) -> tuple[str, ...]:
 
 
 async def _git(folder: Path, arguments: tuple[str, ...], timeout: float, index: Path | None = None) -> GitAnswer:
-    environ = scrubbed(os.environ) | {"LC_ALL": "C", "GIT_ASKPASS": "true", "SSH_ASKPASS": "true"}
+    environ = command_environment(os.environ) | {"LC_ALL": "C", "GIT_ASKPASS": "true", "SSH_ASKPASS": "true"}
     if index is not None:
         environ["GIT_INDEX_FILE"] = str(index)
     try:
@@ -92,7 +92,7 @@ async def _git(folder: Path, arguments: tuple[str, ...], timeout: float, index: 
         raise CommandError(f"git did not answer within {timeout:g} s.", hint="Try again.") from error
     finally:
         if process.returncode is None:
-            await child.kill(process)
+            await processes.kill_child(process)
     return GitAnswer(
         process.returncode or 0,
         out[:_MOST].decode("utf-8", "surrogateescape"),

@@ -1,8 +1,4 @@
-"""The `git_worktree` tool: working trees beside the repository, for work on several branches at once.
-
-Says what each call would do; the doing is in `tools/worktrees`. Refuses to remove work that is nowhere else, unless
-told to. Run by the registry.
-"""
+"""The `git_worktree` tool: working trees beside the repository, for work on several branches at once."""
 
 from __future__ import annotations
 
@@ -15,17 +11,93 @@ from typing import Literal
 from pydantic import Field
 
 from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation, Outcome
-from gshtui.commands.schema import PLAIN
-from gshtui.commands.tool_parameters import ToolParameters
-from gshtui.guard.sanitise import literal, one_line
-from gshtui.tools import paths
+from gshtui.commands.schema import PLAIN, ToolParameters
+from gshtui.text.sanitise import literal, one_line
+from gshtui.tools import paths, worktree_changes
 from gshtui.tools.workspace import Workspace
-from gshtui.tools.worktrees import handover, words
-from gshtui.tools.worktrees.changes import changes_of
-from gshtui.tools.worktrees.create import create_worktree, place_for
-from gshtui.tools.worktrees.remove import remove_worktree
-from gshtui.tools.worktrees.state import losses_of, state_of
-from gshtui.tools.worktrees.tree import Worktree, found, worktrees
+from gshtui.tools.worktree import Worktree, count, find_worktree, list_worktrees
+from gshtui.tools.worktree_changes import MergeResult, WorktreeChanges, changes_of
+from gshtui.tools.worktree_create import create_worktree, place_for
+from gshtui.tools.worktree_state import WorktreeState, losses_of, remove_worktree, state_of
+
+
+def _list_outcome(trees: list[Worktree]) -> Outcome:
+    """All of them, a line each."""
+    data = [
+        {
+            "path": tree.shown,
+            "branch": tree.branch,
+            "commit": tree.commit,
+            "main": tree.main,
+            "locked": tree.locked,
+            "gone": tree.gone,
+        }
+        for tree in trees
+    ]
+    rows: list[str] = []
+    for tree in trees:
+        marks = [w for w, on in (("main", tree.main), ("locked", tree.locked), ("folder gone", tree.gone)) if on]
+        kind = f"  ({', '.join(marks)})" if marks else ""
+        rows.append(f"{tree.shown}  {tree.branch or tree.commit[:8]}{kind}")
+    return Outcome(data=data, text="\n".join(rows))
+
+
+def _created_outcome(tree: Worktree) -> Outcome:
+    """A new one."""
+    kind = "the new branch" if tree.new_branch else "the branch"
+    data = {"path": tree.path, "branch": tree.branch, "new_branch": tree.new_branch}
+    text = " ".join((f"Made a worktree at {tree.shown}, on {kind} {tree.branch}.", *tree.notes))
+    return Outcome(data=data | ({"notes": list(tree.notes)} if tree.notes else {}), text=text)
+
+
+def _state_outcome(tree: Worktree, state: WorktreeState) -> Outcome:
+    """How one stands."""
+    data = {
+        "path": tree.shown,
+        "branch": tree.branch,
+        "uncommitted": list(state.uncommitted),
+        "unpushed": state.unpushed,
+        "changed_copies": list(state.changed_copies),
+        "base": state.base,
+        "ahead": state.ahead,
+        "behind": state.behind,
+    }
+    against = (
+        f"{state.ahead} ahead of and {state.behind} behind {state.base}" if state.base else "compared with nothing"
+    )
+    held = " and ".join(state.losses) or "nothing that is not elsewhere too"
+    name = tree.branch or tree.commit[:8]
+    return Outcome(data=data, text=f"{name} at {tree.shown} is {against}. It holds {held}.")
+
+
+def _changes_outcome(changes: WorktreeChanges) -> Outcome:
+    """Its changes, as a unified diff."""
+    if not changes.files:
+        name = changes.tree.branch or changes.tree.shown
+        return Outcome(data=changes.plain(), text=f"{name} holds nothing that {changes.base} does not have.")
+    diff: list[str] = []
+    for file in changes.files:
+        path, before = (one_line(literal(name), limit=1000) for name in (file.path, file.before or file.path))
+        diff.append(f"--- {'/dev/null' if file.status == 'added' else f'a/{before}'}")
+        diff.append(f"+++ {'/dev/null' if file.status == 'deleted' else f'b/{path}'}")
+        diff += ["(binary)"] if file.binary else [literal(line) for line in file.lines]
+    text = "\n".join(diff)
+    return Outcome(data=changes.plain(), text=f"{changes.summary}\n\n```diff\n{text}\n```", diff=text)
+
+
+def _merge_outcome(done: MergeResult) -> Outcome:
+    """A merge that was made."""
+    data = {"branch": done.branch, "base": done.base, "path": done.into, "commits": done.commits, "commit": done.commit}
+    text = f"Merged {count(done.commits, 'commit')} of {done.branch} into {done.base}, now at {done.commit[:8]}."
+    return Outcome(data=data, text=text)
+
+
+def _patch_outcome(tree: Worktree, file: Path, size: int) -> Outcome:
+    """A patch that was written."""
+    shown = one_line(literal(str(file)), limit=4096)
+    text = f"Wrote {size:,} bytes to {shown}. `git apply {shown}` applies it."
+    return Outcome(data={"path": tree.shown, "branch": tree.branch, "file": shown, "bytes": size}, text=text)
+
 
 DESCRIPTION = """\
 Manage git worktrees: separate folders with other branches of this repository, so that several agents work without \
@@ -67,7 +139,9 @@ async def assess(workspace: Workspace, invocation: Invocation, parameters: Workt
         tree = await _found(workspace, invocation, parameters)
         real = Path(tree.path)
         if action == "merge":
-            real = Path((await handover.target_of(tree, parameters.base, workspace.config.git_timeout_s)).path)
+            real = Path(
+                (await worktree_changes.merge_target(tree, parameters.base, workspace.config.git_timeout_s)).path
+            )
         elif action == "patch":
             real = await _patch_file(workspace, invocation, parameters, tree)
         elif action == "remove":
@@ -96,25 +170,25 @@ async def run(workspace: Workspace, invocation: Invocation, parameters: Worktree
     limit = workspace.config.git_timeout_s
     match parameters.action:
         case "list":
-            return words.listed(await worktrees(invocation.cwd, limit))
+            return _list_outcome(await list_worktrees(invocation.cwd, limit))
         case "create":
             return await _create(workspace, invocation, parameters)
         case "status":
             tree = await _found(workspace, invocation, parameters)
-            return words.stated(tree, await state_of(tree, parameters.base, limit))
+            return _state_outcome(tree, await state_of(tree, parameters.base, limit))
         case "diff":
             tree = await _found(workspace, invocation, parameters)
-            return words.changed(await changes_of(tree, parameters.base, limit))
+            return _changes_outcome(await changes_of(tree, parameters.base, limit))
         case "merge":
             tree = await _found(workspace, invocation, parameters)
-            target = await handover.target_of(tree, parameters.base, limit)
+            target = await worktree_changes.merge_target(tree, parameters.base, limit)
             _must_be_told(workspace, invocation, parameters, Path(target.path))
-            return words.merged(await handover.merge(tree, parameters.base, limit))
+            return _merge_outcome(await worktree_changes.merge_worktree(tree, parameters.base, limit))
         case "patch":
             tree = await _found(workspace, invocation, parameters)
             file = await _patch_file(workspace, invocation, parameters, tree)
             _must_be_told(workspace, invocation, parameters, file)
-            return words.patched(tree, file, await handover.write_patch(tree, file, parameters.base, limit))
+            return _patch_outcome(tree, file, await worktree_changes.write_patch(tree, file, parameters.base, limit))
         case "remove":
             if not (parameters.path or parameters.branch):
                 raise CommandError("remove needs a path or a branch.", hint="action=list shows them.")
@@ -140,7 +214,7 @@ async def _create(workspace: Workspace, invocation: Invocation, parameters: Work
         else bool(parameters.setup),
         limit=workspace.config.git_timeout_s,
     )
-    return words.made(tree)
+    return _created_outcome(tree)
 
 
 def _setup(workspace: Workspace, parameters: WorktreeParameters) -> tuple[str, ...]:
@@ -173,11 +247,11 @@ async def _patch_file(
     workspace: Workspace, invocation: Invocation, parameters: WorktreeParameters, tree: Worktree
 ) -> Path:
     at = (await asyncio.to_thread(paths.locate, invocation, parameters.file)).real if parameters.file else None
-    main = (await worktrees(invocation.cwd, workspace.config.git_timeout_s))[0]
-    return await asyncio.to_thread(handover.patch_place, tree, main, at)
+    main = (await list_worktrees(invocation.cwd, workspace.config.git_timeout_s))[0]
+    return await asyncio.to_thread(worktree_changes.patch_place, tree, main, at)
 
 
 async def _found(workspace: Workspace, invocation: Invocation, parameters: WorktreeParameters) -> Worktree:
     path = await asyncio.to_thread(_at, invocation, parameters)
     limit = workspace.config.git_timeout_s
-    return await found(invocation.cwd, path=path, branch="" if path else parameters.branch, limit=limit)
+    return await find_worktree(invocation.cwd, path=path, branch="" if path else parameters.branch, limit=limit)

@@ -1,7 +1,4 @@
-"""The `glob` tool: files by the pattern of their path, newest first.
-
-Passes by what `.gitignore` names. Refuses nothing but patterns that are none. Run by the registry.
-"""
+"""The `glob` tool: files by the pattern of their path, newest first, without what `.gitignore` names."""
 
 from __future__ import annotations
 
@@ -10,19 +7,62 @@ import heapq
 import os
 import threading
 import time
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pydantic import Field
 
 from gshtui.commands.declaration import Assessment, CommandError, Invocation, Outcome
-from gshtui.commands.tool_parameters import ToolParameters
-from gshtui.guard.sanitise import literal, one_line
+from gshtui.commands.schema import ToolParameters
+from gshtui.shell.git_rules import IgnoreRules, ignored, rules_above, rules_in
+from gshtui.text.glob_pattern import PatternError, compile_glob, fixed_part, is_glob
+from gshtui.text.sanitise import literal, one_line
 from gshtui.tools import paths
-from gshtui.tools.pattern import PatternError, compiled, fixed_part, is_pattern
 from gshtui.tools.read import reading
-from gshtui.tools.walk import Walk
 from gshtui.tools.workspace import Workspace
+
+
+@dataclass(slots=True)
+class Walk:
+    """One walk and what came of it."""
+
+    root: str
+    """Real path of the folder."""
+    deadline: float = float("inf")
+    """Of `time.monotonic`, seconds."""
+    stopped: Callable[[], bool] = lambda: False
+    cut: bool = field(default=False, init=False)
+    """The walk was ended by its deadline or flag, and is not complete."""
+
+    def files(self) -> Iterator[os.DirEntry[str]]:
+        """Every file, depth first, in no particular order. The entry's path begins with the root."""
+        yield from self._folder(self.root, rules_above(self.root))
+
+    def _folder(self, path: str, rules: tuple[IgnoreRules, ...]) -> Iterator[os.DirEntry[str]]:
+        if time.monotonic() > self.deadline or self.stopped():
+            self.cut = True
+            return
+        try:
+            with os.scandir(path) as scan:
+                entries = list(scan)
+        except OSError:
+            return
+        rules = (*rules, *rules_in(path, entries))
+        below: list[str] = []
+        for entry in entries:
+            is_folder = entry.is_dir(follow_symlinks=False)
+            if (is_folder and entry.name == ".git") or ignored(entry.path, is_folder, rules):
+                continue
+            if is_folder:
+                below.append(entry.name)
+            else:
+                yield entry
+        for name in below:
+            if self.cut:
+                return
+            yield from self._folder(os.path.join(path, name), rules)  # noqa: PTH118 - hot
+
 
 DESCRIPTION = """\
 Find files by the pattern of their path, such as `src/**/*.ts`, `**/test_*.py` or `*.{md,rst}`; the newest come first. \
@@ -96,7 +136,7 @@ def _glob(workspace: Workspace, invocation: Invocation, parameters: GlobParamete
     return Outcome(data=data, text="\n".join(lines))
 
 
-def _base(invocation: Invocation, parameters: GlobParameters) -> tuple[paths.Place, str]:
+def _base(invocation: Invocation, parameters: GlobParameters) -> tuple[paths.Location, str]:
     """The folder to start from, with the fixed folders of the pattern, and the rest of the pattern."""
     if not parameters.pattern.strip():
         raise CommandError("The pattern is empty.", hint="Give one such as **/*.py.")
@@ -105,14 +145,14 @@ def _base(invocation: Invocation, parameters: GlobParameters) -> tuple[paths.Pla
     if head:
         base = head if head.startswith(("/", "~")) else f"{base.rstrip('/')}/{head}"
     if not rest or rest.endswith("/"):
-        rest += "**" if is_pattern(rest) or not rest else ""
+        rest += "**" if is_glob(rest) or not rest else ""
     return paths.locate(invocation, base), rest.rstrip("/") or "*"
 
 
 def _search(root: Path, pattern: str, seconds: float, stop: threading.Event) -> _Found:
     try:
-        wanted = compiled(pattern)
-        by_name = None if "/" in pattern else compiled(pattern, anywhere=True)
+        wanted = compile_glob(pattern)
+        by_name = None if "/" in pattern else compile_glob(pattern, anywhere=True)
     except PatternError as error:
         raise CommandError(f"{error}.", hint="A pattern is like src/**/*.py.") from error
     walk = Walk(str(root), deadline=time.monotonic() + seconds, stopped=stop.is_set)

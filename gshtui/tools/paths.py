@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gshtui.commands.declaration import CommandError, Invocation
-from gshtui.guard import sensitive
-from gshtui.guard.sanitise import literal, one_line
+from gshtui.guard import sensitive_paths
+from gshtui.text.sanitise import literal, one_line
 from gshtui.tools.workspace import Workspace
 
 _LONGEST = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Location:
     """A path as it was asked for, and what it comes to."""
 
     asked: str
@@ -44,7 +44,7 @@ class Place:
         return "the project's folder" if self.shown == "." else self.shown
 
 
-def locate(invocation: Invocation, asked: str) -> Place:
+def locate(invocation: Invocation, asked: str) -> Location:
     """The place that a path means for this run.
 
     Raises:
@@ -64,8 +64,8 @@ def locate(invocation: Invocation, asked: str) -> Place:
     project = Path(os.path.realpath(invocation.project))
     within = real.is_relative_to(project)
     named_inside = path.is_relative_to(invocation.project) or path.is_relative_to(project)
-    secret = sensitive.secret(real) or sensitive.secret(path)
-    return Place(
+    secret = sensitive_paths.secret(real) or sensitive_paths.secret(path)
+    return Location(
         asked=asked,
         path=path,
         real=real,
@@ -83,7 +83,7 @@ def shown(real: Path, project: Path) -> str:
     return one_line(literal(_encodable(str(real.relative_to(project) if inside else real))), limit=_LONGEST)
 
 
-def confirm_unchanged(workspace: Workspace, invocation: Invocation, place: Place) -> None:
+def confirm_unchanged(workspace: Workspace, invocation: Invocation, place: Location) -> None:
     """Refuse to go on when the path leads elsewhere than the person was told when they approved.
 
     Raises:
@@ -97,7 +97,7 @@ def confirm_unchanged(workspace: Workspace, invocation: Invocation, place: Place
         )
 
 
-def missing(place: Place) -> CommandError:
+def missing(place: Location) -> CommandError:
     """The error for a file that is not there, with the names nearest to it."""
     near = [shown(path, place.project) for path in nearest(place.path)]
     hint = f"Near it: {', '.join(near)}." if near else "Use glob to see what is there."

@@ -15,11 +15,10 @@ from pydantic import Field
 
 from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation, Outcome
 from gshtui.commands.declaration import Command as Declared
-from gshtui.commands.schema import PLAIN
-from gshtui.commands.tool_parameters import ToolParameters
-from gshtui.guard.sanitise import one_line
+from gshtui.commands.schema import PLAIN, ToolParameters
 from gshtui.store.errors import StoreError
-from gshtui.text.shorten import shorten
+from gshtui.text.sanitise import one_line
+from gshtui.text.truncation import shorten
 
 _LINES = 400
 _NOTES = 200

@@ -13,11 +13,12 @@ from pathlib import Path
 from pydantic import Field
 
 from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation, Outcome
-from gshtui.commands.tool_parameters import ToolParameters
-from gshtui.guard import sensitive
-from gshtui.tools import diff, files, paths
-from gshtui.tools.filetype import filetype
-from gshtui.tools.paths import Place
+from gshtui.commands.schema import ToolParameters
+from gshtui.guard import sensitive_paths
+from gshtui.text import unified_diff
+from gshtui.tools import file_access, paths
+from gshtui.tools.file_type import filetype
+from gshtui.tools.paths import Location
 from gshtui.tools.workspace import Fingerprint, Workspace, fingerprint
 
 DESCRIPTION = """\
@@ -46,14 +47,14 @@ async def run(workspace: Workspace, invocation: Invocation, parameters: WritePar
     return await asyncio.to_thread(_write, workspace, invocation, parameters)
 
 
-def writable(invocation: Invocation, asked: str) -> Place:
+def writable(invocation: Invocation, asked: str) -> Location:
     """The place to write to.
 
     Raises:
         CommandError: it is a folder, out of bounds for tools, or a link leads out of the project.
     """
     place = paths.locate(invocation, asked)
-    if why := sensitive.guarded(place.real) or sensitive.guarded(place.path):
+    if why := sensitive_paths.guarded(place.real) or sensitive_paths.guarded(place.path):
         raise CommandError(f"{place.shown} cannot be written by a tool.", hint=why)
     if place.leaves:
         raise CommandError(
@@ -65,9 +66,9 @@ def writable(invocation: Invocation, asked: str) -> Place:
     return place
 
 
-def writing(place: Place, tool: str, change: str, *arguments: str) -> Assessment:
+def writing(place: Location, tool: str, change: str, *arguments: str) -> Assessment:
     """What writing there would do. `always` covers the file's folder; for what programs obey, only the file."""
-    starts = sensitive.starts_things(place.real)
+    starts = sensitive_paths.starts_things(place.real)
     alone = starts or not place.inside or str(place.shown) == place.real.name
     secret = any(warning.startswith("may hold") for warning in place.warnings)
     pattern = f"{tool} {place.real}" if alone else f"{tool} files in {place.real.parent}"
@@ -83,7 +84,7 @@ def writing(place: Place, tool: str, change: str, *arguments: str) -> Assessment
     )
 
 
-def unchanged_since(workspace: Workspace, invocation: Invocation, place: Place, now: Fingerprint) -> None:
+def unchanged_since(workspace: Workspace, invocation: Invocation, place: Location, now: Fingerprint) -> None:
     """Refuse when the file is no longer as the caller last knew it; does nothing when the caller never read it.
 
     Raises:
@@ -102,9 +103,9 @@ def _assess(workspace: Workspace, invocation: Invocation, parameters: WriteParam
     workspace.assessed(invocation, parameters.path, place.real)
     new = not place.real.exists()
     try:
-        before = b"" if new else files.read_whole(place.real, LIMIT)[0]
+        before = b"" if new else file_access.read_whole(place.real, LIMIT)[0]
     except OSError as error:
-        raise files.explained(error, f"{place.shown} cannot be read") from error
+        raise file_access.explained(error, f"{place.shown} cannot be read") from error
     change = _change(place, before, parameters.content, new)
     return writing(place, "write", change, parameters.content)
 
@@ -122,16 +123,16 @@ def _write(workspace: Workspace, invocation: Invocation, parameters: WriteParame
     try:
         before = _before(workspace, invocation, place)
         parents = _missing_parents(place.real)
-        state = files.replace(place.real, content)
+        state = file_access.replace(place.real, content)
     except OSError as error:
-        raise files.explained(error, f"{place.shown} cannot be written") from error
+        raise file_access.explained(error, f"{place.shown} cannot be written") from error
     workspace.saw(invocation, place.real, fingerprint(state.st_mtime_ns, content))
     change = _change(place, before or b"", parameters.content, before is None)
     lines = parameters.content.count("\n") + (not parameters.content.endswith("\n") and bool(parameters.content))
     size = f"{lines:,} line{'' if lines == 1 else 's'}, {len(content):,} bytes"
     text = f"{'Created' if before is None else 'Replaced'} {place.shown}: {size}"
     if before is not None:
-        text += f" ({diff.counted(change)})" if change else " (the same as before)"
+        text += f" ({unified_diff.count_changes(change)})" if change else " (the same as before)"
     if parents:
         text += f"; made the folder {paths.shown(parents, invocation.project)}"
     if before is not None and b"\r\n" in before and b"\r\n" not in content:
@@ -139,11 +140,11 @@ def _write(workspace: Workspace, invocation: Invocation, parameters: WriteParame
     return Outcome(data={"path": place.shown, "bytes": len(content), "created": before is None}, text=text, diff=change)
 
 
-def _before(workspace: Workspace, invocation: Invocation, place: Place) -> bytes | None:
+def _before(workspace: Workspace, invocation: Invocation, place: Location) -> bytes | None:
     """What is there now, which the caller must know; nothing when there is no file."""
     if not os.path.lexists(place.real):
         return None
-    content, state = files.read_whole(place.real, LIMIT)
+    content, state = file_access.read_whole(place.real, LIMIT)
     if content and invocation.caller.is_agent and workspace.seen(invocation, place.real) is None:
         raise CommandError(f"{place.shown} exists and you have not read it.", hint="Read it before you replace it.")
     unchanged_since(workspace, invocation, place, fingerprint(state.st_mtime_ns, content))
@@ -160,11 +161,11 @@ def _missing_parents(real: Path) -> Path | None:
     return missing
 
 
-def _change(place: Place, before: bytes, after: str, new: bool) -> str:
+def _change(place: Location, before: bytes, after: str, new: bool) -> str:
     kind = filetype(before[:8192])
     if before and not kind.encoding:
         return f"--- a/{place.shown}\n+++ b/{place.shown}\n({kind.description}, {len(before):,} bytes, is replaced)\n"
     if len(before) + len(after) > _DIFFED:
         return f"--- a/{place.shown}\n+++ b/{place.shown}\n({len(before):,} bytes before, {len(after):,} after)\n"
     old = before.removeprefix(kind.mark).decode(kind.encoding or "utf-8", "replace")
-    return diff.unified(old, after, place.shown, new=new)
+    return unified_diff.make_diff(old, after, place.shown, new=new)

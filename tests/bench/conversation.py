@@ -9,10 +9,10 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
-from gshtui.bus.ids import new_id
 from gshtui.bus.messages import Message, Text
 from gshtui.settings import paths
 from gshtui.store.store import Store
+from gshtui.system.ids import new_id
 from tests.bench.material import last_turns, turns
 from tests.bench.place import ROOT, Place
 

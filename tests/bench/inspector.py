@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 
-from gshtui.ui.context.inspector import InspectorPane
+from gshtui.ui.context.inspector_pane import InspectorPane
 from tests.bench.figures import Report, median
 from tests.bench.place import Place
 from tests.kit import recorded

@@ -7,7 +7,7 @@ import sqlite3
 import time
 from pathlib import Path
 
-from gshtui.bus.context import Block, Iteration
+from gshtui.bus.context_data import Block, Iteration
 from gshtui.store.store import Store
 from tests.bench.figures import Report, median
 from tests.bench.place import Place

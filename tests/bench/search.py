@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from gshtui.bus.shell import ShellRecord
+from gshtui.bus.shell_data import ShellRecord
 from gshtui.commands.declaration import Caller, Invocation
 from gshtui.commands.language import validate
-from gshtui.context.retrieval.commands import commands
+from gshtui.context.retrieval.search_commands import commands
 from gshtui.guard.redaction import Redactor
 from gshtui.settings import paths
-from gshtui.store.log.reading import Wanted, find
+from gshtui.store.log_reader import LogQuery, find_records
 from gshtui.store.store import Store
 from tests.bench.figures import Report, median, p95
 from tests.bench.place import Place
@@ -128,14 +128,14 @@ def _log(report: Report, folder: Path) -> None:
         for number in range(LOG_LINES):
             file.write(line % (number, ("bash_exec", "tool_call")[number % 2], number, "o" * 120))
     for name, wanted in (
-        ("found at once", Wanted("make", type="bash_exec")),
-        ("found in the middle", Wanted(f"target-{LOG_LINES // 2} ")),
-        ("found nowhere", Wanted("no such words")),
+        ("found at once", LogQuery("make", type="bash_exec")),
+        ("found in the middle", LogQuery(f"target-{LOG_LINES // 2} ")),
+        ("found nowhere", LogQuery("no such words")),
     ):
         took: list[float] = []
         for _ in range(5):
             began = time.perf_counter()
-            find(folder, wanted, 20)
+            find_records(folder, wanted, 20)
             took.append(time.perf_counter() - began)
         report.add(f"log of {LOG_LINES:,} lines, {name}", median(took) * 1000, "ms", limit=1_000.0)
 

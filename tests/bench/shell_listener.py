@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gshtui.bus.bus import Bus
 from gshtui.guard.redaction import Redactor
-from gshtui.shell.log.log import ShellLog, Terms
+from gshtui.shell.log.shell_log import ShellLog, ShellLogOptions
 from gshtui.store.store import Store
 from tests.bench.figures import Report
 from tests.bench.place import Place
@@ -42,7 +42,7 @@ async def _measured(folder: Path, events: int, rate: int) -> tuple[float, float]
     """Lag at the 99th percentile and seconds until everything is kept."""
     folder.mkdir(mode=0o700)
     store, bus = await Store.open(folder / "gsh.db"), Bus()
-    log = ShellLog(bus, store, Terms(folder / "s.sock", folder, folder, 10_000), Redactor(os.environ).redact)
+    log = ShellLog(bus, store, ShellLogOptions(folder / "s.sock", folder, folder, 10_000), Redactor(os.environ).redact)
     await log.start()
     while not log.listens:
         await asyncio.sleep(0.01)

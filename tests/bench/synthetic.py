@@ -28,9 +28,9 @@ from gshtui.bus.events.session import SessionOpened
 from gshtui.bus.messages import Message, Text
 from gshtui.commands.declaration import Outcome
 from gshtui.commands.registry import Registry
-from gshtui.settings.load import load
+from gshtui.settings.loader import load
 from gshtui.store.messages import StoredMessage
-from gshtui.ui.kit.port import Opening
+from gshtui.ui.kit.hub_port import OpenRequest
 from gshtui.ui.window.app import Workbench
 from tests.bench.material import END, START, answer, turns
 from tests.bench.watch import Watch
@@ -100,9 +100,9 @@ class MadeUpHub:
             watch.write(Path(report))
 
 
-async def _make(opening: Opening) -> Any:
+async def _make(opening: OpenRequest) -> Any:
     return MadeUpHub(opening.cwd)
 
 
 if __name__ == "__main__":
-    Workbench(Opening(cwd=Path.cwd(), session="new"), make_hub=_make).run()
+    Workbench(OpenRequest(cwd=Path.cwd(), session="new"), make_hub=_make).run()

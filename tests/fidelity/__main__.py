@@ -13,14 +13,14 @@ import sys
 from dataclasses import replace
 from typing import Any
 
-from gshtui.bus.ids import new_id
 from gshtui.bus.messages import Message, Text
 from gshtui.context.limits import ContextSettings
-from gshtui.context.order import Order
 from gshtui.context.overlays import Pinned
+from gshtui.context.requests import CutRequest
 from gshtui.providers.port import Completed, Provider, ProviderError, Request
-from gshtui.providers.select import choose
+from gshtui.providers.selection import choose_model
 from gshtui.settings.model import Settings
+from gshtui.system.ids import new_id
 from tests.fidelity.planted import FACTS, FILES, PIN, RULES, plant
 from tests.kit.pressed import Pressed, words_of
 
@@ -36,7 +36,7 @@ def main() -> int:
 
 async def _run(wanted: argparse.Namespace) -> int:
     try:
-        choice = await choose(Settings(), os.environ, provider=wanted.provider, model=wanted.model)
+        choice = await choose_model(Settings(), os.environ, provider=wanted.provider, model=wanted.model)
     except ProviderError as error:
         print(f"{error.message} {error.hint}")
         return 2
@@ -49,7 +49,7 @@ async def _run(wanted: argparse.Namespace) -> int:
     draft = replace(here.draft, model=choice.model)
     await here.engine.terms(here.messages, draft)
     await here.engine.cutter.decisions.add(Pinned(block=planted.pinned))
-    receipt = await here.engine.cut(here.messages, draft, "compact", Order("person"))
+    receipt = await here.engine.cut(here.messages, draft, "compact", CutRequest("person"))
     prepared = await here.engine.prepare(here.messages, draft)
     text = words_of(prepared.assembly.request)
     missing = [one for one in (*RULES, PIN, *FILES) if one not in text]

@@ -15,15 +15,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.event import Event
 from gshtui.bus.events.fleet import MessageSubmitted
-from gshtui.bus.fleet import AgentRow, SpawnRequest
-from gshtui.bus.mail import Letter
+from gshtui.bus.letter import Letter
 from gshtui.commands.declaration import Assessment, Caller, Command, CommandError, Invocation, Outcome
 from gshtui.fleet.terminal_tools.commands import commands
-from gshtui.fleet.terminal_tools.reach import Reach
-from gshtui.fleet.terminal_tools.shared import Shells
-from gshtui.fleet.terminals import Terminals
+from gshtui.fleet.terminal_tools.shared_shell import ShellChoice
+from gshtui.fleet.terminal_tools.targets import TerminalTargets
+from gshtui.fleet.terminals import AgentTerminals
 from gshtui.tmux.server import TmuxServer
 from tests.kit import moody
 from tests.kit.mailroom import Mail, mail
@@ -48,12 +48,12 @@ class Doors:
         async def rows() -> list[AgentRow]:
             return self.rows
 
-        self.reach = Reach(
-            Terminals([self.server]),
+        self.reach = TerminalTargets(
+            AgentTerminals([self.server]),
             rows,
             socket=str(self.server.socket_path),
             prefix="gsh",
-            shells=Shells(Path("/bin/bash"), dict(os.environ)),
+            shells=ShellChoice(Path("/bin/bash"), dict(os.environ)),
             patience=0.3,
         )
         self.tools: dict[str, Command[Any]] = {command.name: command for command in commands(self.reach)}

@@ -1,6 +1,6 @@
 """A hub for tests of the window: a real bus, commands that answer what they are told to, nothing behind it.
 
-It keeps the contract of `gshtui.ui.kit.port.HubPort`; `said` holds every intent that the window published.
+It keeps the contract of `gshtui.ui.kit.hub_port.HubPort`; `said` holds every intent that the window published.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub import HubStarted
-from gshtui.ui.kit.port import Opening
+from gshtui.ui.kit.hub_port import OpenRequest
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class FakeRegistry(list[Any]):
 class FakeHub:
     """See the module. `answers`: line → what it comes to, or what it raises."""
 
-    opening: Opening
+    opening: OpenRequest
     answers: dict[str, Answer | Exception] = field(default_factory=dict)
     fails: Exception | None = None
     """What `start` raises."""

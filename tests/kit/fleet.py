@@ -13,12 +13,12 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
-from gshtui.bus.fleet import AgentRow, SpawnRequest
+from gshtui.fleet.agent_command_lines import CommandLines, LaunchTerms
 from gshtui.fleet.fleet import Fleet
-from gshtui.fleet.launch import CommandLines, Terms
-from gshtui.fleet.ports import Place
+from gshtui.fleet.ports import FleetOptions
 from gshtui.store.store import Store
 from gshtui.tmux.server import TmuxServer
 from tests.kit.record import ROOT
@@ -82,10 +82,10 @@ class Yard:
         store = await Store.open(self.home / "data" / "gsh.db")
         bus.subscribe(self.events.extend, name="test")
         data = self.home / "data"
-        place = Place(
+        place = FleetOptions(
             self.home, data, socket=str(self.server.socket_path), prefix="gsh", visiting=visiting, grace=self.grace
         )
-        fleet = Fleet(bus, store, place, CommandLines(data, Terms()), session_of=session_of)
+        fleet = Fleet(bus, store, place, CommandLines(data, LaunchTerms()), session_of=session_of)
         await fleet.start()
         try:
             yield fleet

@@ -50,7 +50,7 @@ def broken(frame: object) -> int:
 def window(frame: object, file: Path) -> int:
     """The real driver and the real input, on a fake hub."""
     from gshtui.ui.kit.textual.driver import WorkbenchDriver, free_alt_digits
-    from gshtui.ui.prompt.input import PromptInput
+    from gshtui.ui.prompt.prompt_input import PromptInput
     from tests.kit.window import Window
 
     class Reporting(Window):

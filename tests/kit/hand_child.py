@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gshtui.hub.hub import Hub
 from gshtui.hub.options import HubOptions
-from gshtui.settings.load import load
+from gshtui.settings.loader import load
 
 
 async def main(line: str) -> None:

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import InterruptRequested
-from gshtui.bus.fleet import AgentRow, SpawnRequest
-from gshtui.bus.mail import Letter
+from gshtui.bus.letter import Letter
 from gshtui.commands.declaration import Assessment, Caller, Command, Invocation, Outcome
 from gshtui.fleet.mail.commands import commands
-from gshtui.fleet.mail.room import MailRoom
-from gshtui.fleet.terminals import Terminals
+from gshtui.fleet.mail.mail_service import MailService
+from gshtui.fleet.terminals import AgentTerminals
 from gshtui.store.store import Store
 from gshtui.tmux.server import TmuxServer
 from tests.kit.office import Office
@@ -32,7 +32,7 @@ class Mail:
 
     office: Office
     store: Store
-    room: MailRoom
+    room: MailService
     linked: set[str] = field(default_factory=set[str])
 
     def __post_init__(self) -> None:
@@ -99,12 +99,12 @@ async def mail(
     store = await Store.open(path)
     office = Office(path.parent, ScriptedProvider(*script))
     linked: set[str] = set()
-    room = MailRoom(
+    room = MailService(
         office.bus,
         store,
         here=lambda name: "s1" if name == "main" else "",
         connected=linked.__contains__,
-        terminals=Terminals([server] if server else []),
+        terminals=AgentTerminals([server] if server else []),
         visiting=visiting,
     )
     if start:

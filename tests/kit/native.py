@@ -15,16 +15,15 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from gshtui.bus import wire
+from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import PromptSubmitted
-from gshtui.bus.fleet import AgentRow, SpawnRequest
-from gshtui.bus.ids import new_id
 from gshtui.fleet.native.relay import Relay
 from gshtui.fleet.native.spec import Spec, make_spec, write_spec
-from gshtui.guard.approval import Gate
-from gshtui.guard.grants import NoGrants
+from gshtui.guard.approval import Gate, NoGrants
 from gshtui.settings import paths
+from gshtui.system.ids import new_id
 from tests.kit.command import environment, started
 
 DEADLINE = 20.0

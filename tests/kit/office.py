@@ -7,21 +7,19 @@ from pathlib import Path
 from typing import Literal
 
 from gshtui.agents.agent import Agent
-from gshtui.agents.conversation import Conversation
-from gshtui.agents.ports import Mind, Record
-from gshtui.agents.record import MemoryRecord
-from gshtui.agents.toolbox import Ground, Toolbox
+from gshtui.agents.conversation import Conversation, MemoryRecord
+from gshtui.agents.ports import ModelHandle, Record
+from gshtui.agents.toolbox import Toolbox, WorkDirs
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent import PromptSubmitted, TurnFinished
-from gshtui.bus.ids import new_id
 from gshtui.commands.declaration import Assessment, Command, CommandError, Effect, Invocation, Outcome, Parameters
 from gshtui.commands.registry import Registry
 from gshtui.context.engine import ContextEngine
 from gshtui.context.limits import ContextSettings
-from gshtui.context.ports import MemoryShelf, Shelf
-from gshtui.context.system import system_source
-from gshtui.guard.approval import Gate
-from gshtui.guard.grants import NoGrants
+from gshtui.context.ports import ContextStore, MemoryContextStore
+from gshtui.context.system_section import system_source
+from gshtui.guard.approval import Gate, NoGrants
+from gshtui.system.ids import new_id
 from tests.kit.scripted import Recorder, ScriptedProvider
 
 
@@ -47,7 +45,7 @@ class Office:
         max_steps: int = 50,
         fresh: bool = True,
         timeout: float | None = None,
-        shelf: Shelf | None = None,
+        shelf: ContextStore | None = None,
         settings: ContextSettings | None = None,
     ) -> None:
         self.bus = Bus()
@@ -61,9 +59,9 @@ class Office:
         self.grants = NoGrants()
         self.gate = Gate(self.bus, self.grants, mode=mode, auto_approve=auto_approve, timeout=timeout)
         toolbox = Toolbox(
-            self.bus, self._tools(), self.gate, "main", Ground(folder, folder), self.record.put_output, 1_000
+            self.bus, self._tools(), self.gate, "main", WorkDirs(folder, folder), self.record.put_output, 1_000
         )
-        self.shelf = shelf or MemoryShelf()
+        self.shelf = shelf or MemoryContextStore()
         self.engine = ContextEngine(
             self.bus,
             "main",
@@ -76,8 +74,8 @@ class Office:
         self.agent.converse(self.conversation)
         self.agent.start()
 
-    async def _choose(self, provider: str, model: str) -> Mind:
-        return Mind(self.provider, model or "scripted-1", "scripted")
+    async def _choose(self, provider: str, model: str) -> ModelHandle:
+        return ModelHandle(self.provider, model or "scripted-1", "scripted")
 
     def _tools(self) -> Registry:
         async def look(invocation: Invocation, parameters: Words) -> Outcome:

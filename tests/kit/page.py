@@ -6,14 +6,12 @@ from collections.abc import Iterable
 
 from textual.color import Color
 
-from gshtui.ui.kit.code import Highlighter
-from gshtui.ui.kit.lines import Line
-from gshtui.ui.kit.page import Page
-from gshtui.ui.kit.palette import palette
+from gshtui.ui.kit.highlighter import Highlighter
+from gshtui.ui.kit.page import Page, make_palette
+from gshtui.ui.kit.styled_lines import StyledLine
 from gshtui.ui.kit.themes import GSH_DARK
-from gshtui.ui.kit.transcript.chunk import Chunk
-from gshtui.ui.kit.transcript.markdown import chunk_lines
-from gshtui.ui.kit.transcript.splitter import Splitter
+from gshtui.ui.kit.transcript.markdown_renderer import chunk_lines
+from gshtui.ui.kit.transcript.markdown_splitter import MarkdownChunk, MarkdownSplitter
 
 
 def page(width: int = 60, *languages: str) -> Page:
@@ -21,20 +19,20 @@ def page(width: int = 60, *languages: str) -> Page:
     code = Highlighter()
     for language in languages:
         code.load(language)
-    return Page(width, palette(GSH_DARK.to_color_system().generate(), Color.parse("#0e1516")), code)
+    return Page(width, make_palette(GSH_DARK.to_color_system().generate(), Color.parse("#0e1516")), code)
 
 
-def chunks(text: str) -> list[Chunk]:
+def chunks(text: str) -> list[MarkdownChunk]:
     """The chunks of a text that is given at once."""
-    splitter = Splitter()
+    splitter = MarkdownSplitter()
     return splitter.feed(text) + splitter.finish()
 
 
-def drawn(made: Iterable[Chunk], on: Page) -> list[Line]:
+def drawn(made: Iterable[MarkdownChunk], on: Page) -> list[StyledLine]:
     """The lines of chunks, with the empty ones between them."""
-    lines: list[Line] = []
+    lines: list[StyledLine] = []
     for chunk in made:
-        lines += [Line(())] * chunk.gap + chunk_lines(chunk, on)
+        lines += [StyledLine(())] * chunk.gap + chunk_lines(chunk, on)
     return lines
 
 

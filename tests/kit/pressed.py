@@ -10,13 +10,13 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from gshtui.bus.bus import Bus
-from gshtui.bus.context import Receipt
+from gshtui.bus.context_data import Receipt
 from gshtui.bus.events.context import ContextCut, CutFailed
 from gshtui.bus.messages import Block, Message, Text, ToolCall, ToolResult, Usage
-from gshtui.context.engine import ContextEngine, Draft, Prepared
+from gshtui.context.engine import ContextDraft, ContextEngine, Prepared
 from gshtui.context.limits import ContextSettings
-from gshtui.context.ports import Along, Contribution, MemoryShelf, Shelf
-from gshtui.context.system import system_source
+from gshtui.context.ports import ContextStore, Contribution, MemoryContextStore, SideText
+from gshtui.context.system_section import system_source
 from gshtui.providers.port import Capabilities, Completed, Delta, ProviderError, Request, ToolSpec
 from tests.kit.scripted import Recorder
 
@@ -89,17 +89,17 @@ class Pressed:
         model: SummingModel,
         *,
         settings: ContextSettings | None = None,
-        shelf: Shelf | None = None,
+        shelf: ContextStore | None = None,
         session: str = "s1",
         system: str = "You are a test.",
         tools: tuple[ToolSpec, ...] = (),
-        along: tuple[Along, ...] = (),
+        along: tuple[SideText, ...] = (),
         messages: Sequence[Message] = (),
     ) -> None:
         self.bus = Bus()
         self.recorder = Recorder(self.bus)
         self.model = model
-        self.shelf = shelf or MemoryShelf()
+        self.shelf = shelf or MemoryContextStore()
         self.tools = tools
         self.messages: list[Message] = list(messages)
         self.turns = 0
@@ -141,9 +141,9 @@ class Pressed:
         return f"{answer.id}/0", f"{answer.id}-results/0"
 
     @property
-    def draft(self) -> Draft:
+    def draft(self) -> ContextDraft:
         """The request that is about to be made."""
-        return Draft(self.model, "small-1", self.tools, f"t{self.turns}", self.iteration)
+        return ContextDraft(self.model, "small-1", self.tools, f"t{self.turns}", self.iteration)
 
     async def prepare(self) -> Prepared:
         """Everything that comes before the next request."""

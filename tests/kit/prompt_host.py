@@ -12,12 +12,12 @@ from textual.widgets import Log
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.approval import ApprovalRequested
-from gshtui.ui.kit.bindings import bind
-from gshtui.ui.kit.consumer import EventConsumer
-from gshtui.ui.kit.messages import CommandLine, Intent
-from gshtui.ui.kit.textual.terminal_input import ReadingDriver
+from gshtui.ui.kit.bridge import EventConsumer
+from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.textual.driver import ReadingDriver
 from gshtui.ui.kit.themes import OURS
-from gshtui.ui.window.prompt_area import PromptArea
+from gshtui.ui.kit.widget_messages import CommandLine, Intent
+from gshtui.ui.window.main_area import PromptArea
 
 STYLES = Path(__file__).parents[2] / "styles"
 

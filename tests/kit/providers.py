@@ -7,12 +7,9 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gshtui.bus.ids import new_id
 from gshtui.bus.messages import Block, Message, Role, Text
 from gshtui.providers.anthropic import Anthropic
 from gshtui.providers.catalog import Catalog
-from gshtui.providers.connection import Place
-from gshtui.providers.deadlines import Deadlines
 from gshtui.providers.gemini import Gemini
 from gshtui.providers.ollama import Ollama
 from gshtui.providers.openai_chat import OpenAIChat
@@ -29,6 +26,8 @@ from gshtui.providers.port import (
     ToolSpec,
 )
 from gshtui.providers.retry import Backoff
+from gshtui.providers.sdk_connection import Deadlines, Endpoint
+from gshtui.system.ids import new_id
 from tests.kit.loopback.apis import base_url, loopback
 from tests.kit.loopback.script import Answer
 from tests.kit.loopback.server import Loopback
@@ -68,7 +67,7 @@ def make(
     api: str, url: str, *, key: str = "secret", waits: Waits | None = None, deadlines: Deadlines | None = None
 ) -> Provider:
     """A provider of this API at this URL."""
-    place = Place(
+    place = Endpoint(
         name=api.removesuffix("-chat"),
         key=key,
         base_url=base_url(api, url),

@@ -22,9 +22,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gshtui.programs import hooks, launch, spool
+from gshtui.programs import hook_reports, hooks, launch
 from gshtui.programs.profile import load
-from gshtui.programs.screen import plain
+from gshtui.programs.screen_reading import without_styles
 from gshtui.tmux.server import TmuxServer
 from tests.kit.loopback.apis import loopback
 from tests.kit.real_programs import FOLDER, PROGRAMS
@@ -61,7 +61,7 @@ class Recording:
         loop = asyncio.get_running_loop()
         ends, last, since = loop.time() + PATIENCE, "", loop.time()
         while loop.time() < ends:
-            text = "\n".join(plain(line) for line in await self.server.capture(self.pane))
+            text = "\n".join(without_styles(line) for line in await self.server.capture(self.pane))
             if text != last:
                 last, since = text, loop.time()
             if re.search(pattern, text) and loop.time() - since >= steady:
@@ -101,7 +101,7 @@ class Recording:
         )
         print(f"  {'ok ' if good else 'NOT'} {name:28} {step.status or 'ended':9} {info.title!r}")
         if not good:
-            print("\n".join(plain(line) for line in lines[-25:]))
+            print("\n".join(without_styles(line) for line in lines[-25:]))
 
 
 async def version_of(program: str, env: dict[str, str]) -> str:
@@ -144,7 +144,7 @@ async def record(recipe: Recipe, options: argparse.Namespace) -> bool:
             await recording.start(begun, base, "rec-1", (width, height))
             for index, step in enumerate(recipe.steps, 1):
                 await recording.take(step, index)
-            reported = spool.spool_path(place, "0001").read_text("utf-8")
+            reported = hook_reports.spool_path(place, "0001").read_text("utf-8")
             (out / "hooks.jsonl").write_text(reported, "utf-8")
             bound = begun.external_id or identity(reported)
             once_more = await launch.again(

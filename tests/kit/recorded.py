@@ -32,7 +32,7 @@ from gshtui.bus.events.shell import (
     ShellRecorded,
 )
 from gshtui.bus.messages import Message, Text, ToolCall, ToolResult, Usage
-from gshtui.bus.shell import ShellRecord
+from gshtui.bus.shell_data import ShellRecord
 
 NOW = 1_800_000_000.0
 S = "0sessi0n000001"

@@ -1,7 +1,7 @@
 """A context service as recorded: requests, their blocks and texts, cuts with receipts; it notes what is done.
 
-It keeps the contract of `gshtui.ui.context.context_port.Contexts` in memory, with a pinned clock; `done` holds every
-act.
+It keeps the contract of `gshtui.ui.context.context_port.ContextService` in memory, with a pinned clock; `done` holds
+every act.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from gshtui.bus.context import (
+from gshtui.bus.context_data import (
     SECTIONS,
     Block,
     BlockKind,
@@ -26,7 +26,7 @@ from gshtui.bus.context import (
     SectionName,
 )
 from gshtui.bus.messages import Usage
-from gshtui.context.difference import differences
+from gshtui.context.block_diff import differences
 from gshtui.context.views import Carry, ContextError, ContextView, Forecast, RequestText, WhatIf
 from tests.kit.recorded import NOW, S
 

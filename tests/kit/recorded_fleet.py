@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
+from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.event import Event
 from gshtui.bus.events.fleet import AgentChanged, AgentKilled, MessageQueued
-from gshtui.bus.fleet import AgentRow
 from tests.kit.recorded import NOW
 
 HOME = "/src/aurora"

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.shell import FileChange, FilesChanged, ShellFolderChanged, ShellNoted, ShellRecorded
-from gshtui.bus.shell import ShellNote, ShellRecord
+from gshtui.bus.shell_data import ShellNote, ShellRecord
 from gshtui.bus.shell_rows import Filter, Row, Span, place
 from tests.kit.recorded import NOW
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from gshtui.bus import wire
 from gshtui.bus.event import Event
-from gshtui.shell.table import KINDS, SHELL
+from gshtui.shell.event_table import KINDS, SHELL
 
 WITHIN = 15.0
 

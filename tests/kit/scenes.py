@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from textual.events import Paste
 from textual.pilot import Pilot
 
-from gshtui.bus.context import Task
+from gshtui.bus.context_data import Task
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import PromptQueued, TextDelta, TurnStarted
 from gshtui.bus.events.context import SummaryProposed, TasksChanged
-from gshtui.ui.kit.messages import OpenTerminal
 from gshtui.ui.kit.transcript.transcript import Transcript
-from gshtui.ui.prompt.completion import Candidate
-from gshtui.ui.prompt.popup import CompletionPopup
+from gshtui.ui.kit.widget_messages import OpenTerminal
+from gshtui.ui.prompt.prompt_completion import CompletionItem, CompletionPopup
 from tests.kit import recorded, recorded_shell
 from tests.kit.fake_hub import Answer
 from tests.kit.recorded_contexts import COMPACTED, RecordedContexts
@@ -84,7 +83,7 @@ async def _terminal(app: Window, pilot: Pilot[int]) -> None:
 async def _completing(app: Window, pilot: Pilot[int]) -> None:
     popup = app.bench.query_one(CompletionPopup)
     files = [f"src/aurora/module{number}/parser.py" for number in range(9)]
-    popup.show([Candidate(f"@{name}", 8, name, "", "file", (19, 20, 21)) for name in files])
+    popup.show([CompletionItem(f"@{name}", 8, name, "", "file", (19, 20, 21)) for name in files])
 
 
 async def _pasted(app: Window, pilot: Pilot[int]) -> None:

@@ -16,7 +16,7 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.shell import ShellRecorded
 from gshtui.settings import paths
-from gshtui.shell.log.log import ShellLog, Terms
+from gshtui.shell.log.shell_log import ShellLog, ShellLogOptions
 from gshtui.store.store import Store
 
 EVERY = 500
@@ -36,7 +36,7 @@ async def main() -> None:
         if len(done) // EVERY > before // EVERY:
             _say(str(len(done)))
 
-    terms = Terms(paths.runtime_dir() / "gsh.sock", paths.data_dir(), Path("/p"), 0)
+    terms = ShellLogOptions(paths.runtime_dir() / "gsh.sock", paths.data_dir(), Path("/p"), 0)
     log = ShellLog(bus, store, terms, str)
     bus.subscribe(hear, ShellRecorded, name="counts")
     await log.start()

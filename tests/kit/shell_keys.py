@@ -6,8 +6,8 @@ import os
 import shutil
 from pathlib import Path
 
-from gshtui.settings.load import load
-from gshtui.shell import options
+from gshtui.settings.loader import load
+from gshtui.shell import plugin_files
 from tests.kit.home import Home
 from tests.kit.shells import Shell
 
@@ -36,7 +36,7 @@ def bind(home: Home, text: str) -> None:
     file = home.config / "gsh" / "config.toml"
     file.parent.mkdir(parents=True)
     file.write_text(f"[keybindings]\n{text}")
-    options.write(load(home.path).settings)
+    plugin_files.write_options(load(home.path).settings)
 
 
 def program_that_echoes(home: Home) -> Path:

@@ -10,10 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gshtui.bus.fleet import AgentRow
+from gshtui.bus.agent_data import AgentRow
 from gshtui.tmux.frames import Frame
 from gshtui.tmux.panes import PaneInfo
-from gshtui.ui.terminal.terminals import Terminal, Terminals, Watching
+from gshtui.ui.terminal.terminals import Terminal, TerminalRegistry, TerminalWatch
 from tests.kit.window import NOW, Window
 
 WORKING = (
@@ -109,7 +109,7 @@ class Reel:
 
     # What a `Terminal` does
 
-    def watch(self, on_frame: Callable[[Frame], None], width: int, height: int) -> Watching:
+    def watch(self, on_frame: Callable[[Frame], None], width: int, height: int) -> TerminalWatch:
         self._on_frame = on_frame
         self.sizes.append((width, height))
         return self
@@ -130,7 +130,7 @@ class Reel:
         self.typed.append("visit")
         return ""
 
-    # What a `Watching` does
+    # What a `TerminalWatch` does
 
     def resize(self, width: int, height: int) -> None:
         self.sizes.append((width, height))
@@ -154,7 +154,7 @@ async def _no_hub() -> Any:
     raise AssertionError("there is no hub behind reels")
 
 
-class ReelTerminals(Terminals):
+class ReelTerminals(TerminalRegistry):
     """Hands out reels."""
 
     def __init__(self, reels: dict[str, Reel], rows: dict[str, AgentRow]) -> None:

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from gshtui.bus.fleet import AgentRow
+from gshtui.bus.agent_data import AgentRow
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.server import TmuxServer
-from gshtui.ui.kit.messages import OpenTerminal
-from gshtui.ui.terminal.terminal import TerminalPane
-from gshtui.ui.terminal.view import TerminalView
+from gshtui.ui.kit.widget_messages import OpenTerminal
+from gshtui.ui.terminal.terminal_pane import TerminalPane
+from gshtui.ui.terminal.terminal_view import TerminalView
 from tests.kit.tmux import DEADLINE
 from tests.kit.window import NOW, Window
 

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gshtui.bus.fleet import AgentRow
+from gshtui.bus.agent_data import AgentRow
 from gshtui.commands.declaration import Assessment, Caller, Command, Invocation, Outcome
 from gshtui.fleet.terminal_tools.commands import commands
-from gshtui.fleet.terminal_tools.reach import Reach
-from gshtui.fleet.terminal_tools.shared import Shells
-from gshtui.fleet.terminals import Terminals
-from gshtui.programs.front import front
+from gshtui.fleet.terminal_tools.shared_shell import ShellChoice
+from gshtui.fleet.terminal_tools.targets import TerminalTargets
+from gshtui.fleet.terminals import AgentTerminals
+from gshtui.programs.foreground import front
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.server import TmuxServer
 from tests.kit.tmux import eventually, screen
@@ -49,9 +49,9 @@ class Desk:
         async def known() -> list[AgentRow]:
             return self.rows
 
-        shells = Shells(Path(self.shell), dict(os.environ))
-        self.reach = Reach(
-            Terminals([self.server]),
+        shells = ShellChoice(Path(self.shell), dict(os.environ))
+        self.reach = TerminalTargets(
+            AgentTerminals([self.server]),
             known,
             socket=str(self.server.socket_path),
             prefix="gsh",

@@ -26,7 +26,7 @@ import pytest
 
 from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.mirror import Frame
-from gshtui.tmux.processes import living
+from gshtui.tmux.pane_processes import living_processes
 from gshtui.tmux.server import TmuxServer
 
 PREFIX = "gsht"
@@ -91,7 +91,7 @@ def _end(theirs: Callable[[psutil.Process], bool]) -> None:
         with contextlib.suppress(psutil.Error):
             process.send_signal(signal.SIGKILL)
     until = time.monotonic() + 3
-    while living(found) and time.monotonic() < until:  # where nobody reaps, a zombie is as good as gone
+    while living_processes(found) and time.monotonic() < until:  # where nobody reaps, a zombie is as good as gone
         psutil.wait_procs(found, timeout=0.02)
 
 

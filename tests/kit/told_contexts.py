@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from gshtui.bus.context import Block, CutKind, Difference, Item, Iteration, Receipt
+from gshtui.bus.context_data import Block, CutKind, Difference, Item, Iteration, Receipt
 from gshtui.bus.messages import Usage
-from gshtui.context.difference import differences
+from gshtui.context.block_diff import differences
 from gshtui.context.limits import ContextSettings
 from gshtui.context.views import Carry, ContextError, ContextView, Forecast, RequestText, WhatIf
 

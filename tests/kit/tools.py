@@ -9,8 +9,8 @@ from typing import Any
 
 import psutil
 
-from gshtui.bus.ids import new_id
 from gshtui.commands.declaration import Assessment, Caller, Command, Invocation, Outcome
+from gshtui.system.ids import new_id
 from gshtui.tools.commands import commands
 from gshtui.tools.workspace import ToolConfig
 

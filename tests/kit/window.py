@@ -12,11 +12,10 @@ from typing import Any
 from textual.widget import Widget
 
 from gshtui.bus.event import Event
-from gshtui.ui.conversation.conversation import ConversationPane
-from gshtui.ui.kit.port import HubPort, Opening
+from gshtui.ui.conversation.conversation_pane import ConversationPane
+from gshtui.ui.kit.hub_port import HubPort, OpenRequest
 from gshtui.ui.window.app import Workbench
-from gshtui.ui.window.parts import Centre
-from gshtui.ui.window.prompt_area import PromptArea
+from gshtui.ui.window.main_area import MainArea, PromptArea
 from tests.kit.fake_hub import Answer, FakeHub
 
 NOW = 1_800_000_000.0
@@ -37,19 +36,19 @@ class Window(Workbench):
     ) -> None:
         self.hub: FakeHub | None = None
 
-        async def make(opening: Opening) -> HubPort:
+        async def make(opening: OpenRequest) -> HubPort:
             self.hub = FakeHub(opening, answers=dict(answers or {}), **hub)
             return self.hub
 
-        super().__init__(Opening(cwd, session), make, branch=branch)
+        super().__init__(OpenRequest(cwd, session), make, branch=branch)
 
-    def make_centre(self) -> Centre:
+    def make_centre(self) -> MainArea:
         area = PromptArea(self.front, project=self.bridge.opening.cwd, keep_drafts=False)
 
         def chat() -> Widget:
             return ConversationPane(self.bridge.messages, agent=self.front)
 
-        return Centre(chat, [area], area.input, typed=lambda: area.input.text)
+        return MainArea(chat, [area], area.input, typed=lambda: area.input.text)
 
     def clock(self) -> float:
         return NOW

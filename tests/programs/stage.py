@@ -16,16 +16,15 @@ from typing import Any, TypeVar
 
 import pytest
 
-from gshtui.bus.fleet import AgentRow, SpawnRequest
+from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.commands.declaration import Caller, CommandError, Outcome
-from gshtui.commands.execute import run_parsed
+from gshtui.commands.execution import run_parsed
 from gshtui.fleet.fleet import Fleet
 from gshtui.hub.hub import Hub
 from gshtui.hub.options import HubOptions
 from gshtui.programs import profile as profiles
-from gshtui.programs.reading import read
-from gshtui.programs.screen import plain
-from gshtui.settings.load import load
+from gshtui.programs.screen_reading import read_screen, without_styles
+from gshtui.settings.loader import load
 from gshtui.tmux.server import TmuxServer
 from tests.kit.configuration import made_project
 from tests.kit.home import Home
@@ -81,7 +80,7 @@ class Stage:
 
     async def screen(self) -> str:
         """Its terminal's text."""
-        return "\n".join(plain(line) for line in await self.server.capture(self.row.pane))
+        return "\n".join(without_styles(line) for line in await self.server.capture(self.row.pane))
 
     async def shows(self, pattern: str) -> str:
         """Wait until its screen matches; gives the screen."""
@@ -114,7 +113,7 @@ class Stage:
             await self.until(self.screen, lambda text, before=before: text != before)
             seen = await self.still()
             info = await self.server.pane(self.row.pane)
-            if read(profile, seen, info.title, (info.cursor_x, info.cursor_y)).status != "waiting":
+            if read_screen(profile, seen, info.title, (info.cursor_x, info.cursor_y)).status != "waiting":
                 break
         await self.status("idle")
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from gshtui.bus.events.agent import PromptSubmitted, TurnFinished
 from gshtui.bus.events.context import CutRequested
-from gshtui.bus.ids import new_id
 from gshtui.hub.hub import Hub
 from gshtui.hub.options import HubOptions
-from gshtui.settings.load import load
+from gshtui.settings.loader import load
 from gshtui.store.store import Store
+from gshtui.system.ids import new_id
 
 
 class Stopping:

@@ -10,10 +10,10 @@ from pathlib import Path
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import AgentStatusChanged, MessageAppended, PromptSubmitted
 from gshtui.bus.events.session import SessionOpened
-from gshtui.bus.ids import new_id
 from gshtui.hub.hub import Hub
 from gshtui.hub.options import HubOptions
-from gshtui.settings.load import load
+from gshtui.settings.loader import load
+from gshtui.system.ids import new_id
 
 
 def tell(batch: Sequence[Event]) -> None:

@@ -10,7 +10,7 @@ from gshtui.commands.declaration import Assessment, Caller, CommandError, Effect
 from gshtui.guard.approval import Call
 from gshtui.hub.hub import Hub
 from gshtui.hub.options import HubOptions
-from gshtui.settings.load import load
+from gshtui.settings.loader import load
 from tests.kit.home import Home
 
 

@@ -9,17 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.agents.usage.budgets import Budgets
-from gshtui.agents.usage.limits import Limit, limits_of, told
+from gshtui.agents.usage.budgets import BudgetLimit, BudgetWatch, budget_text, limits_of
 from gshtui.bus.bus import Bus
-from gshtui.bus.context import Budget
+from gshtui.bus.context_data import Budget
 from gshtui.bus.event import Event
 from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested, Decision
 from gshtui.bus.events.context import BudgetReached
 from gshtui.bus.messages import Usage
-from gshtui.bus.usage import UsageRow
-from gshtui.guard.approval import Gate, Mode
-from gshtui.guard.grants import NoGrants
+from gshtui.bus.usage_data import UsageRow
+from gshtui.guard.approval import Gate, Mode, NoGrants
 from gshtui.settings.tables import Budgets as Table
 from gshtui.store.store import Store
 from tests.kit.record import opened
@@ -36,9 +34,9 @@ class Office:
         self._spent = 0
         self.bus.subscribe(self._look, BudgetReached, ApprovalRequested, name="person")
 
-    def budgets(self, *limits: Limit, mode: Mode = "ask", warn_at: float = 0.8) -> Budgets:
+    def budgets(self, *limits: BudgetLimit, mode: Mode = "ask", warn_at: float = 0.8) -> BudgetWatch:
         gate = Gate(self.bus, NoGrants(), mode=mode, auto_approve=frozenset({"budget"}))
-        return Budgets(self.bus, "main", limits, warn_at, self.store, gate, self._settled)
+        return BudgetWatch(self.bus, "main", limits, warn_at, self.store, gate, self._settled)
 
     async def spend(self, tokens: int = 0, dollars: float = 0.0, seconds: float = 0.0, session: str = "") -> None:
         self._spent += 1
@@ -68,7 +66,7 @@ async def office(tmp_path: Path) -> AsyncGenerator[Office]:
 
 
 async def test_it_warns_once_then_pauses_and_asks(office: Office) -> None:
-    budgets = office.budgets(Limit("agent", "tokens", 1_000))
+    budgets = office.budgets(BudgetLimit("agent", "tokens", 1_000))
     await office.spend(790)
     assert await budgets.stop(office.session) == "" and not office.reached
     await office.spend(10)
@@ -83,7 +81,7 @@ async def test_it_warns_once_then_pauses_and_asks(office: Office) -> None:
 
 
 async def test_a_yes_allows_as_much_again_and_then_it_asks_again(office: Office) -> None:
-    budgets = office.budgets(Limit("agent", "dollars", 1.0))
+    budgets = office.budgets(BudgetLimit("agent", "dollars", 1.0))
     office.answer = "session"
     await office.spend(dollars=2.5)
     assert await budgets.stop(office.session) == ""
@@ -99,7 +97,7 @@ async def test_a_yes_allows_as_much_again_and_then_it_asks_again(office: Office)
 @pytest.mark.parametrize("mode", ["policy", "refuse"])
 async def test_with_nobody_there_it_ends(office: Office, mode: Mode) -> None:
     await office.spend(5_000)
-    assert "used up" in await office.budgets(Limit("day", "tokens", 1_000), mode=mode).stop(office.session)
+    assert "used up" in await office.budgets(BudgetLimit("day", "tokens", 1_000), mode=mode).stop(office.session)
 
 
 async def test_what_children_spend_counts_for_the_tree_and_the_day_alone(office: Office) -> None:
@@ -114,14 +112,14 @@ async def test_what_children_spend_counts_for_the_tree_and_the_day_alone(office:
     assert await budgets.children_cost(office.session) == pytest.approx(0.9)
     for scope, tokens, minutes in (("agent", 100, 1), ("tree", 1_000, 3), ("day", 1_900, 4)):
         for unit, used in (("tokens", tokens), ("dollars", tokens / 1_000), ("minutes", minutes)):
-            enough = office.budgets(Limit(scope, unit, used * 1.5), warn_at=1.0)  # type: ignore[arg-type]
+            enough = office.budgets(BudgetLimit(scope, unit, used * 1.5), warn_at=1.0)  # type: ignore[arg-type]
             assert await enough.stop(office.session) == ""
-            short = office.budgets(Limit(scope, unit, used), warn_at=1.0)  # type: ignore[arg-type]
+            short = office.budgets(BudgetLimit(scope, unit, used), warn_at=1.0)  # type: ignore[arg-type]
             assert await short.stop(office.session)
 
 
 async def test_a_record_that_cannot_be_read_is_a_reason_to_stop(office: Office) -> None:
-    budgets = office.budgets(Limit("agent", "tokens", 1))
+    budgets = office.budgets(BudgetLimit("agent", "tokens", 1))
     await office.store.close()
     assert (await budgets.stop(office.session)).startswith("Its budget cannot be looked at:")
 
@@ -129,7 +127,7 @@ async def test_a_record_that_cannot_be_read_is_a_reason_to_stop(office: Office) 
 def test_limits_of_the_settings() -> None:
     assert limits_of(Table()) == ()
     assert limits_of(Table(agent_minutes=5, day_dollars=2.5)) == (
-        Limit("agent", "minutes", 5.0),
-        Limit("day", "dollars", 2.5),
+        BudgetLimit("agent", "minutes", 5.0),
+        BudgetLimit("day", "dollars", 2.5),
     )
-    assert told(Budget("day", "dollars", 1.25, 2.5)) == "$1.25 of the $2.50 of today"
+    assert budget_text(Budget("day", "dollars", 1.25, 2.5)) == "$1.25 of the $2.50 of today"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gshtui.bus.fleet import AgentRow, SpawnRequest
+from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.store.store import Store
 from tests.kit.command import gsh, started
 from tests.kit.configuration import made_project

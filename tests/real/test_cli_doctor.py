@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.headless.doctor import packages
+from gshtui.headless import doctor_programs
 from tests.kit.command import Ran, gsh
 from tests.kit.configuration import user_file
 from tests.kit.home import Home
@@ -136,13 +136,18 @@ def test_problems_of_the_configuration_and_the_terminal(home: Home, tmp_path: Pa
 def test_the_command_fits_the_system(tmp_path: Path, release: str, command: str) -> None:
     file = tmp_path / "os-release"
     file.write_text(release, encoding="utf-8")
-    assert packages.install(["tmux"], packages.manager(file, "linux"), root=False) == command
+    assert (
+        doctor_programs.install_command(["tmux"], doctor_programs.package_manager(file, "linux"), root=False) == command
+    )
 
 
 def test_on_a_mac_and_for_root(tmp_path: Path) -> None:
     assert (
-        packages.install(["tmux", "zsh"], packages.manager(tmp_path, "darwin"), root=False) == "brew install tmux zsh"
+        doctor_programs.install_command(
+            ["tmux", "zsh"], doctor_programs.package_manager(tmp_path, "darwin"), root=False
+        )
+        == "brew install tmux zsh"
     )
-    assert packages.install(["tmux"], "apt", root=True) == "apt-get install -y tmux"
-    assert packages.install([], "apt") == ""
+    assert doctor_programs.install_command(["tmux"], "apt", root=True) == "apt-get install -y tmux"
+    assert doctor_programs.install_command([], "apt") == ""
     assert os.geteuid() >= 0

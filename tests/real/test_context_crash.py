@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from gshtui.bus.events.agent import PromptSubmitted, TurnFinished
-from gshtui.bus.ids import new_id
 from gshtui.hub.hub import Hub
 from gshtui.hub.options import HubOptions
-from gshtui.settings.load import load
+from gshtui.settings.loader import load
+from gshtui.system.ids import new_id
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Answer, Say
 from tests.kit.pressed import SUMMARY

@@ -12,13 +12,13 @@ import pytest
 
 from gshtui.bus.events.agent import PromptSubmitted, TurnFinished
 from gshtui.bus.events.context import ContextCut, CutUndone, OutputTruncated, SummaryAnswered, SummaryProposed
-from gshtui.bus.ids import new_id
-from gshtui.context.commands.everywhere import Everywhere
+from gshtui.context.commands.context_router import ContextRouter
 from gshtui.context.views import ContextError
 from gshtui.hub.hub import Hub
 from gshtui.hub.options import HubOptions
 from gshtui.providers.openai_responses import OpenAIResponses
-from gshtui.settings.load import load
+from gshtui.settings.loader import load
+from gshtui.system.ids import new_id
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Answer, Call, Fault, Say, Spent
 from tests.kit.pressed import SUMMARY
@@ -36,7 +36,7 @@ class Here:
         self.recorder = Recorder(hub.bus)
 
     @property
-    def contexts(self) -> Everywhere:
+    def contexts(self) -> ContextRouter:
         assert self.hub.contexts is not None
         return self.hub.contexts
 
@@ -61,7 +61,7 @@ async def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterat
         for name, value in variables(api, url).items():
             monkeypatch.setenv(name, value)
         if api == "openai":  # by its address alone a server is taken for one that speaks the older API
-            monkeypatch.setattr("gshtui.providers.places._openai", OpenAIResponses)
+            monkeypatch.setattr("gshtui.providers.candidates._openai", OpenAIResponses)
         cwd = tmp_path / "project"
         cwd.mkdir(exist_ok=True)
         given: dict[str, Any] = {"provider": api.removesuffix("-chat"), "approvals": "policy", "parts": PARTS} | options

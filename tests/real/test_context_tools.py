@@ -13,13 +13,13 @@ import pytest
 from gshtui.bus.events.agent import PromptSubmitted, ToolFinished, TurnFinished
 from gshtui.bus.events.approval import ApprovalRequested
 from gshtui.bus.events.context import BlockPinned, ContextCut
-from gshtui.bus.ids import new_id
 from gshtui.bus.messages import ToolResult
 from gshtui.hub.hub import Hub
 from gshtui.hub.options import HubOptions
 from gshtui.providers.port import Request
-from gshtui.providers.select import Choice
-from gshtui.settings.load import load
+from gshtui.providers.selection import ModelChoice
+from gshtui.settings.loader import load
+from gshtui.system.ids import new_id
 from tests.kit.scripted import Recorder, ScriptedProvider, call
 
 LONG = "a line of a long file that is read and then not needed any more\n" * 300
@@ -57,10 +57,10 @@ async def window(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterat
     (folder / "long.txt").write_text(LONG)
     provider = ScriptedProvider()
 
-    async def chosen(*_: Any, **__: Any) -> Choice:
-        return Choice(provider, "m", "Scripted", "as asked")  # type: ignore[arg-type]
+    async def chosen(*_: Any, **__: Any) -> ModelChoice:
+        return ModelChoice(provider, "m", "Scripted", "as asked")  # type: ignore[arg-type]
 
-    monkeypatch.setattr("gshtui.agents.minds.choose", chosen)
+    monkeypatch.setattr("gshtui.agents.model_pool.choose", chosen)
     made = Window(folder, provider)
     await made.hub.start()
     await made.looking.start()

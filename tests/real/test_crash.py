@@ -15,11 +15,11 @@ import pytest
 
 from gshtui.bus.events.agent import MessageAppended, PromptSubmitted, TurnFinished
 from gshtui.bus.events.session import SessionOpened
-from gshtui.bus.ids import new_id
-from gshtui.context.pairing import missing_results, paired
+from gshtui.context.call_pairing import missing_results, paired
 from gshtui.hub.hub import Hub
 from gshtui.hub.options import HubOptions
-from gshtui.settings.load import load
+from gshtui.settings.loader import load
+from gshtui.system.ids import new_id
 from tests.kit.scripted import Recorder
 
 SCRIPT = Path(__file__).with_name("crash_script.py")

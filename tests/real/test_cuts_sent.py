@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from gshtui.context.offered import TOOLS
-from gshtui.text.shorten import least
+from gshtui.context.tool_budget import TOOLS
+from gshtui.text.truncation import least
 from tests.kit.command import Ran, gsh
 from tests.kit.configuration import made_project
 from tests.kit.home import Home

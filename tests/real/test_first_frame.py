@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from gshtui.settings.paths import state_dir
-from gshtui.ui.kit.layout import Layout
-from gshtui.ui.window import first_frame, frames, remembered, simple_frame
-from gshtui.ui.window.remembered import Remembered
+from gshtui.ui.kit.pane_layout import PaneLayout
+from gshtui.ui.window import first_frame, frame_snapshots, simple_frame, ui_state
+from gshtui.ui.window.ui_state import UiState
 from tests.kit.pty_child import ROOT, PtyChild, frame_child
 
 ENTER, LEAVE = b"\x1b[?1049h", b"\x1b[?1049l"
@@ -157,16 +157,16 @@ def test_it_knows_the_state_folder_as_the_rest_does(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_snapshot_of_another_size_folder_or_format_is_none() -> None:
-    frames.save("/src/a", (80, 24), first_frame.FORMAT + b"80x24\nframe")
+    frame_snapshots.save_frame("/src/a", (80, 24), first_frame.FORMAT + b"80x24\nframe")
     assert first_frame.snapshot("/src/a", 80, 24) == b"frame"
     assert first_frame.snapshot("/src/b", 80, 24) == b""
     assert first_frame.snapshot("/src/a", 81, 24) == b""
-    frames.save("/src/a", (80, 24), b"something else\nframe")
+    frame_snapshots.save_frame("/src/a", (80, 24), b"something else\nframe")
     assert first_frame.snapshot("/src/a", 80, 24) == b""
 
 
 def test_a_snapshot_that_is_a_link_is_none(tmp_path: Path) -> None:
-    frames.save("/src/a", (80, 24), first_frame.FORMAT + b"80x24\nframe")
+    frame_snapshots.save_frame("/src/a", (80, 24), first_frame.FORMAT + b"80x24\nframe")
     kept = next((state_dir() / "frames").iterdir())
     target = tmp_path / "elsewhere"
     kept.rename(target)
@@ -175,16 +175,16 @@ def test_a_snapshot_that_is_a_link_is_none(tmp_path: Path) -> None:
 
 
 def test_only_so_many_snapshots_are_kept() -> None:
-    for number in range(frames.KEPT + 5):
-        frames.save(f"/src/{number}", (80, 24), b"x")
-    assert len(list((state_dir() / "frames").iterdir())) == frames.KEPT
-    frames.forget()
+    for number in range(frame_snapshots.KEPT + 5):
+        frame_snapshots.save_frame(f"/src/{number}", (80, 24), b"x")
+    assert len(list((state_dir() / "frames").iterdir())) == frame_snapshots.KEPT
+    frame_snapshots.forget_frames()
     assert list((state_dir() / "frames").iterdir()) == []
 
 
 @pytest.mark.parametrize("size", [(1, 1), (20, 5), (80, 24), (200, 50)])
 def test_the_simple_frame_fills_the_terminal_exactly(size: tuple[int, int]) -> None:
-    remembered.save(Remembered(Layout(left=30), theme="gsh-light"))
+    ui_state.save_ui_state(UiState(PaneLayout(left=30), theme="gsh-light"))
     drawn = simple_frame.draw("/src/au\x1brora", *size, first_frame.state_folder()).decode()
     import re
 
@@ -195,5 +195,5 @@ def test_the_simple_frame_fills_the_terminal_exactly(size: tuple[int, int]) -> N
 
 
 def test_the_simple_frame_survives_a_broken_memory() -> None:
-    (state_dir() / remembered.NAME).write_text('{"layout": {"hidden": 3}}')
+    (state_dir() / ui_state.NAME).write_text('{"layout": {"hidden": 3}}')
     assert simple_frame.draw("/src/x", 120, 40, first_frame.state_folder())

@@ -12,16 +12,16 @@ from pathlib import Path
 import psutil
 import pytest
 
+from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.events.agent import PromptSubmitted
 from gshtui.bus.events.fleet import AgentEnded, AgentKilled, AgentRestored, AgentSpawned, AgentSpawnFailed
 from gshtui.bus.events.hub import Noticed
-from gshtui.bus.fleet import AgentRow, SpawnRequest
-from gshtui.fleet import process
+from gshtui.fleet import process_tree
 from gshtui.fleet.ports import FleetError
 from gshtui.programs import hooks
 from gshtui.programs.profile import load
 from gshtui.store.store import Store
-from gshtui.tmux.ladder import Ladder
+from gshtui.tmux.tmux_connection import TmuxConnection
 from tests.kit.fleet import Yard, cli, echo, shows, status
 from tests.kit.home import Home
 from tests.kit.record import ROOT
@@ -40,7 +40,7 @@ async def test_a_program_is_started_spoken_to_and_ends_with_its_report(yard: Yar
         assert (row.id, row.name, row.kind, row.tmux_session) == ("0001", "repeater", "cli", "gsh-agent-0001")
         assert row.owner == os.getpid()
         await shows(yard, row, "ready")
-        assert row.pid_started == process.started(row.pid) != 0
+        assert row.pid_started == process_tree.start_time(row.pid) != 0
         message = await fleet.send("1", "hello\nwith $(date) `x` ; #{pane_id}", defer_if_busy=False)
         assert message
         await shows(yard, row, "got:with $(date) `x` ; #{pane_id}")
@@ -233,7 +233,7 @@ async def test_recovering_all_stops_when_several_in_a_row_fail(yard: Yard, home:
         assert [row.failures for row in fleet.rows()] == [1, 1, 1, 0, 0]
 
 
-async def rung_of(ladder: Ladder) -> str:
+async def rung_of(ladder: TmuxConnection) -> str:
     return ladder.rung
 
 
@@ -319,8 +319,8 @@ async def test_a_killed_agent_ends_with_all_it_started_when_its_while_is_over(ya
         await fleet.kill(row.id)
         ended = await status(fleet, row.id, "done")
         assert (ended.killed, ended.doing) == (True, "killed")
-        assert process.started(worker.pid) == 0
-        assert not process.runs(row.pid, row.pid_started)
+        assert process_tree.start_time(worker.pid) == 0
+        assert not process_tree.runs(row.pid, row.pid_started)
         with pytest.raises(FleetError, match="has ended already"):
             await fleet.undo_kill(row.id)
 
@@ -332,7 +332,7 @@ async def test_a_program_that_ignores_the_hang_up_is_ended_too(yard: Yard) -> No
         await shows(yard, row, "ready")
         ended = await fleet.kill(row.id, now=True)
         assert ended.status == "done"
-        assert not process.runs(row.pid, row.pid_started)
+        assert not process_tree.runs(row.pid, row.pid_started)
 
 
 async def test_an_agent_may_not_nest_deeper_than_three_nor_start_too_many(yard: Yard) -> None:

@@ -6,7 +6,7 @@ import asyncio
 
 import psutil
 
-from gshtui.fleet import process
+from gshtui.fleet import process_tree
 from tests.kit.tmux import eventually
 
 
@@ -19,7 +19,7 @@ async def test_what_nobody_reaps_has_ended() -> None:
             return [child for child in psutil.Process(parent.pid).children() if "1000" in child.cmdline()]
 
         (child,) = await eventually(children)
-        assert await asyncio.to_thread(process.end, child.pid, process.started(child.pid), 5.0)
+        assert await asyncio.to_thread(process_tree.end, child.pid, process_tree.start_time(child.pid), 5.0)
         assert child.status() == psutil.STATUS_ZOMBIE
     finally:
         parent.kill()

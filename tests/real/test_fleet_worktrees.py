@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from gshtui.bus.agent_data import SpawnRequest
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested
-from gshtui.bus.fleet import SpawnRequest
 from gshtui.fleet.ports import FleetError
-from gshtui.guard.approval import Gate
-from gshtui.guard.grants import NoGrants
-from gshtui.tools.worktrees.consent import by_gate
+from gshtui.guard.approval import Gate, NoGrants
+from gshtui.tools.worktree_setup import consent_by_gate
 from tests.kit.fleet import Yard, echo, shows
 from tests.kit.tmux import private_server
 from tests.real.test_worktrees import project
@@ -65,7 +64,7 @@ async def test_consent_is_a_question_with_the_very_command(tmp_path: Path) -> No
 
     bus.subscribe(answer, ApprovalRequested, name="test")
     gate = Gate(bus, NoGrants(), mode="ask", auto_approve=frozenset({"worktree_setup"}))
-    consent = by_gate(gate, "0001")
+    consent = consent_by_gate(gate, "0001")
     assert not await consent(("npm", "ci", "--x y"), tmp_path)
     assert await consent(("npm", "ci"), tmp_path)
     assert await consent(("npm", "ci"), tmp_path)
@@ -74,5 +73,5 @@ async def test_consent_is_a_question_with_the_very_command(tmp_path: Path) -> No
         "npm ci",
     ]
     await bus.close()
-    silent = by_gate(Gate(Bus(), NoGrants(), mode="ask", auto_approve=frozenset()), "0001", wait=0.01)
+    silent = consent_by_gate(Gate(Bus(), NoGrants(), mode="ask", auto_approve=frozenset()), "0001", wait=0.01)
     assert not await silent(("npm", "ci"), tmp_path)

@@ -9,8 +9,7 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.hub import Noticed
 from gshtui.commands.declaration import Assessment, Effect
-from gshtui.guard.approval import Call, Gate
-from gshtui.guard.grants import NoGrants
+from gshtui.guard.approval import Call, Gate, NoGrants
 from tests.kit.native import Heard
 
 

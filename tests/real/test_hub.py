@@ -15,11 +15,11 @@ from gshtui.bus.events.agent import MessageAppended, ModelChanged, PromptSubmitt
 from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested
 from gshtui.bus.events.hub import HubStarted, Noticed, PartFailed, PartStarted
 from gshtui.bus.events.session import SessionChangeRequested, SessionFollowed, SessionOpened
-from gshtui.bus.ids import new_id
 from gshtui.commands.declaration import Caller, CommandError, UsageError
 from gshtui.hub.hub import Hub
 from gshtui.hub.options import HubOptions
-from gshtui.settings.load import load
+from gshtui.settings.loader import load
+from gshtui.system.ids import new_id
 from tests.kit.scripted import Recorder
 
 

@@ -17,17 +17,17 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent import PromptSubmitted, TurnFinished
 from gshtui.bus.events.hub import FaultReported, HubStarted, HubStopped, PartFailed, PartStarted, SubscriberFailed
 from gshtui.bus.events.shell import ShellCommandStarted, ShellRecorded
-from gshtui.bus.ids import new_id
-from gshtui.bus.mail import Letter
+from gshtui.bus.letter import Letter
 from gshtui.bus.wire import EVENT_TYPES
-from gshtui.fleet.mail.carriers import Carriers
+from gshtui.fleet.mail.transports import MailTransports
 from gshtui.hub import agents_part, fleet_part, shell_part
 from gshtui.hub.hub import Hub
 from gshtui.hub.options import HubOptions
-from gshtui.settings.load import load
-from gshtui.shell.connection import Connection
-from gshtui.shell.log.hosts import Shells
+from gshtui.settings.loader import load
+from gshtui.shell.hub_listener import HubConnection
+from gshtui.shell.log.connection_hosts import ShellConnections
 from gshtui.system import tasks
+from gshtui.system.ids import new_id
 from tests.kit.home import Home
 from tests.kit.samples import sample
 from tests.kit.scripted import Recorder
@@ -201,7 +201,7 @@ async def test_steps_between_the_parts_may_fail(opened: Open, monkeypatch: pytes
     def broken(*_: Any) -> None:
         raise Fault("between")
 
-    monkeypatch.setattr("gshtui.agents.branch.BranchWatch.look", broken)
+    monkeypatch.setattr("gshtui.hub.hub.BranchWatch.look", broken)
     here = await opened()
     assert here.hub.failed.keys() == {"git branch"}
     assert await here.answers()
@@ -237,15 +237,15 @@ async def test_a_line_at_which_the_hub_fails_costs_that_line(opened: Open, monke
     """On the shells' socket: the next line of the same connection is taken."""
     here = await opened()
     assert here.hub.shell_log is not None
-    original, taken = Shells.take, list[str]()
+    original, taken = ShellConnections.take, list[str]()
 
-    def take(self: Shells, connection: Connection, event: Event, number: int) -> None:
+    def take(self: ShellConnections, connection: HubConnection, event: Event, number: int) -> None:
         taken.append(type(event).__name__)
         if len(taken) == 1:
             raise Fault("line")
         original(self, connection, event, number)
 
-    monkeypatch.setattr(Shells, "take", take)
+    monkeypatch.setattr(ShellConnections, "take", take)
     async with asyncio.timeout(10):
         while not here.hub.shell_log.listens:  # noqa: ASYNC110  # nothing says so
             await asyncio.sleep(0)
@@ -269,17 +269,17 @@ async def test_a_line_at_which_the_hub_fails_costs_that_line(opened: Open, monke
 async def test_mail_that_cannot_be_delivered_keeps_nobody_elses_from_being(opened: Open) -> None:
     here = await opened()
     assert here.hub.store is not None
-    original = Carriers.route
+    original = MailTransports.route
     failed = asyncio.Event()
 
-    async def route(self: Carriers, letter: Any) -> Any:
+    async def route(self: MailTransports, letter: Any) -> Any:
         if letter.recipient == "nobody":
             failed.set()
             raise Fault("route")
         return await original(self, letter)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Carriers, "route", route)
+        patch.setattr(MailTransports, "route", route)
         session = here.hub.session_of("main")
         told = asyncio.create_task(here.hub.bus.wait_for(TurnFinished, timeout=10))
         await asyncio.sleep(0)

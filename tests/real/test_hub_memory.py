@@ -9,11 +9,11 @@ import pytest
 
 from gshtui.bus.events.agent import PromptSubmitted, TurnFinished
 from gshtui.bus.events.context import TasksChanged
-from gshtui.bus.shell import ShellRecord
+from gshtui.bus.shell_data import ShellRecord
 from gshtui.commands.declaration import Caller
 from gshtui.hub.hub import Hub
 from gshtui.hub.options import HubOptions
-from gshtui.settings.load import load
+from gshtui.settings.loader import load
 from tests.kit.configuration import made_project
 
 

@@ -10,10 +10,10 @@ from textual.pilot import Pilot
 
 from gshtui.bus.events.agent import PromptSubmitted, TurnFinished
 from gshtui.bus.events.context import CutUndone
-from gshtui.ui.context.inspector import InspectorPane
-from gshtui.ui.context.receipt import ReceiptScreen
-from gshtui.ui.context.timeline import TimelinePane
-from gshtui.ui.kit.port import HubPort, Opening
+from gshtui.ui.context.inspector_pane import InspectorPane
+from gshtui.ui.context.receipt_screen import ReceiptScreen
+from gshtui.ui.context.timeline_pane import TimelinePane
+from gshtui.ui.kit.hub_port import HubPort, OpenRequest
 from gshtui.ui.window.app import Workbench
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Call, Say, Spent
@@ -80,7 +80,7 @@ async def test_what_was_sent_is_what_is_shown(folder: Path, monkeypatch: pytest.
     async with loopback("anthropic", SCRIPT) as server:
         for name, value in variables("anthropic", server.url).items():
             monkeypatch.setenv(name, value)
-        app = Workbench(Opening(folder))
+        app = Workbench(OpenRequest(folder))
         async with app.run_test(size=SIZE) as pilot:
             await asked(app, pilot)
             await pressed(pilot, "f7", "[", "r")
@@ -98,7 +98,7 @@ async def test_a_cut_is_undone_after_a_restart(folder: Path, monkeypatch: pytest
     async with loopback("anthropic", SCRIPT) as server:
         for name, value in variables("anthropic", server.url).items():
             monkeypatch.setenv(name, value)
-        app = Workbench(Opening(folder))
+        app = Workbench(OpenRequest(folder))
         async with app.run_test(size=SIZE) as pilot:
             await asked(app, pilot)
             await pressed(pilot, "alt+5", "C")
@@ -106,7 +106,7 @@ async def test_a_cut_is_undone_after_a_restart(folder: Path, monkeypatch: pytest
             await pressed(pilot, "ctrl+s")
             await app.bridge.shown()
             assert [cut.sign for cut in timeline(app).state.waiting] == ["X"]
-        again = Workbench(Opening(folder, "latest"))
+        again = Workbench(OpenRequest(folder, "latest"))
         async with again.run_test(size=SIZE) as pilot:
             hub = await up(again, pilot)
             assert len(timeline(again).state.marks) == 2 and timeline(again).state.waiting[0].sign == "X"

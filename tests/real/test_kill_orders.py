@@ -18,7 +18,7 @@ import pytest
 from gshtui.bus.events.agent import TurnFinished, TurnStarted
 from gshtui.hub.hub import Hub
 from gshtui.hub.options import HubOptions
-from gshtui.settings.load import load
+from gshtui.settings.loader import load
 from gshtui.tmux.server import TmuxServer
 from tests.kit.command import ROOT
 from tests.kit.native import DEADLINE, Heard
@@ -29,10 +29,10 @@ pytestmark = pytest.mark.tmux
 WINDOW = """
 import asyncio, json, sys
 from pathlib import Path
-from gshtui.bus.fleet import SpawnRequest
+from gshtui.bus.agent_data import SpawnRequest
 from gshtui.hub.hub import Hub
 from gshtui.hub.options import HubOptions
-from gshtui.settings.load import load
+from gshtui.settings.loader import load
 
 async def main():
     hub = Hub(HubOptions(cwd=Path.cwd(), loaded=load(Path.cwd())))

@@ -40,7 +40,7 @@ async def test_the_process_prints_where_it_is_and_answers_by_its_script(tmp_path
 async def test_no_sdk_is_loaded_before_the_first_request() -> None:
     code = (
         "import sys, asyncio\n"
-        "from gshtui.providers.select import choose\n"
+        "from gshtui.providers.selection import choose\n"
         "from gshtui.settings.model import Settings\n"
         "keys = {'ANTHROPIC_API_KEY': 'k', 'OPENAI_API_KEY': 'k', 'GEMINI_API_KEY': 'k'}\n"
         "for name in ('anthropic', 'openai', 'gemini', ''):\n"

@@ -11,10 +11,10 @@ import pytest
 
 from gshtui.bus.events.agent import PromptSubmitted, TurnStarted
 from gshtui.bus.events.fleet import MessageEditRequested, MessageHoldRequested
-from gshtui.bus.ids import new_id
-from gshtui.bus.mail import Letter
+from gshtui.bus.letter import Letter
 from gshtui.commands.declaration import CommandError
-from gshtui.fleet.mail import limits
+from gshtui.fleet.mail import outbox
+from gshtui.system.ids import new_id
 from tests.kit.home import Home
 from tests.kit.mailroom import mail
 from tests.kit.scripted import Hang
@@ -167,7 +167,7 @@ async def test_chains_of_answers_end(path: Path) -> None:
         hang = Hang()
         m.office.provider.answers.insert(0, [hang])
         deep = await m.store.add_letter(
-            Letter(id=new_id(), sender="0001", recipient="main", session="s1", text="x", depth=limits.DEEPEST)
+            Letter(id=new_id(), sender="0001", recipient="main", session="s1", text="x", depth=outbox.DEEPEST)
         )
         m.room.delivery.poke()
         await hang.reached.wait()
@@ -187,7 +187,7 @@ async def test_chains_of_answers_end(path: Path) -> None:
 async def test_agents_can_not_flood_each_other(path: Path) -> None:
     async with mail(path, start=False) as m:
         one, other = await m.agent("one"), await m.agent("other")
-        for n in range(limits.MOST_TO_ONE):
+        for n in range(outbox.MOST_TO_ONE):
             await m.say(other.id, f"{n}", sender=one.id)
         with pytest.raises(CommandError, match="6 messages to other within a minute"):
             await m.say(other.id, "more", sender=one.id)

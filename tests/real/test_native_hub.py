@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
+from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.events.agent import AgentAdded, MessageAppended, PromptSubmitted, TurnFinished, TurnStarted
 from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested
 from gshtui.bus.events.fleet import AgentEnded, AgentSpawned, AgentSpawnFailed, AgentSpawnRequested
 from gshtui.bus.events.hub import PartStarted
 from gshtui.bus.events.session import SessionOpened
-from gshtui.bus.fleet import AgentRow
 from gshtui.hub.hub import Hub
 from gshtui.hub.options import HubOptions
-from gshtui.settings.load import load
+from gshtui.settings.loader import load
 from tests.kit.native import AGENT, Heard, ended, running, spec_of, window
 
 PARTS = frozenset({"store", "guard", "socket", "providers", "agents"})

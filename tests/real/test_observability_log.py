@@ -15,20 +15,18 @@ import msgspec
 import pytest
 
 from gshtui.bus.bus import Bus
-from gshtui.bus.context import Budget, Item, Receipt
+from gshtui.bus.context_data import Budget, Item, Receipt
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import ToolFinished, ToolStarted, TurnFinished, TurnStarted, UsageReported
 from gshtui.bus.events.context import BudgetReached, ContextCut, CutFailed, OutputTruncated
 from gshtui.bus.events.hub import Noticed, PartFailed
 from gshtui.bus.messages import Usage
 from gshtui.guard.redaction import Redactor
-from gshtui.store.log import writing
-from gshtui.store.log.following import Follower
-from gshtui.store.log.keeper import LogKeeper
-from gshtui.store.log.reading import Wanted, find
-from gshtui.store.log.records import TYPES, Recorder
-from gshtui.store.log.writing import LogFile, tidy
-from gshtui.text.shorten import shorten
+from gshtui.store import log_writer
+from gshtui.store.log_reader import LogFollower, LogQuery, find_records
+from gshtui.store.log_records import TYPES, Recorder
+from gshtui.store.log_writer import LogFile, LogKeeper, tidy
+from gshtui.text.truncation import shorten
 from tests.kit.markers import cut_of
 
 NOW = 1_795_262_400.0
@@ -128,7 +126,7 @@ async def test_what_happens_is_written_redacted_and_for_its_owner_alone(tmp_path
 
 
 def test_a_file_for_each_day_and_part_and_the_oldest_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writing, "FILE_MOST", 40_000)
+    monkeypatch.setattr(log_writer, "FILE_MOST", 40_000)
     file = LogFile(tmp_path, str)
     for number in range(1_200):
         file.add({"at": NOW + 86_400 * (number // 600), "type": "prompt", "text": "x" * 100})
@@ -138,7 +136,7 @@ def test_a_file_for_each_day_and_part_and_the_oldest_go(tmp_path: Path, monkeypa
     assert len(lines(tmp_path)) == 1_200
     for age, path in enumerate(sorted(tmp_path.iterdir())):
         os.utime(path, (NOW - age * 7_200, NOW - age * 7_200))
-    monkeypatch.setattr(writing, "FOLDER_MOST", 100_000)
+    monkeypatch.setattr(log_writer, "FOLDER_MOST", 100_000)
     tidy(tmp_path, now=NOW)
     left = list(tmp_path.iterdir())
     assert names[0] in {path.name for path in left}, "the newest stays"
@@ -151,9 +149,9 @@ def test_a_clock_that_goes_backwards_costs_no_record(tmp_path: Path) -> None:
         file.add({"at": NOW - number * 40_000, "type": "prompt", "text": f"number {number}"})
     assert file.write()
     assert len(lines(tmp_path)) == 10
-    assert len(find(tmp_path, Wanted("number"), 50)) == 10
+    assert len(find_records(tmp_path, LogQuery("number"), 50)) == 10
     # Of one file, what was written last is the newest, whatever the clock said.
-    assert [r["text"] for r in find(tmp_path, Wanted(after=NOW - 50_000), 50)] == ["number 1", "number 0"]
+    assert [r["text"] for r in find_records(tmp_path, LogQuery(after=NOW - 50_000), 50)] == ["number 1", "number 0"]
 
 
 def test_a_full_disk_loses_nothing_that_fits_into_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,11 +176,11 @@ def test_a_full_disk_loses_nothing_that_fits_into_memory(tmp_path: Path, monkeyp
         assert not file.write()
         assert file.waiting == 1
     assert file.write()
-    assert sorted(r["text"] for r in find(tmp_path, Wanted(), 9)) == ["before", "while it was full"]
+    assert sorted(r["text"] for r in find_records(tmp_path, LogQuery(), 9)) == ["before", "while it was full"]
 
 
 def test_what_does_not_fit_is_counted_and_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writing, "KEPT_BACK", 5)
+    monkeypatch.setattr(log_writer, "KEPT_BACK", 5)
     blocked = tmp_path / "logs"
     blocked.write_text("a file stands where the folder should be")
     file = LogFile(blocked, str)
@@ -191,7 +189,7 @@ def test_what_does_not_fit_is_counted_and_said(tmp_path: Path, monkeypatch: pyte
     assert not file.write() and file.waiting == 5
     blocked.unlink()
     assert file.write()
-    found = find(blocked, Wanted(), 9)
+    found = find_records(blocked, LogQuery(), 9)
     assert {r["text"] for r in found if "text" in r} == {f"number {n}" for n in range(3, 8)}
     assert [r["message"] for r in found if r["type"] == "error"] == [
         "3 records were lost while the log could not be written."
@@ -205,8 +203,8 @@ def test_torn_and_foreign_lines_are_passed_over(tmp_path: Path) -> None:
         file.write(b'\n\n{"at": 1, "type": "prompt", "te\n[]\n\xff\xfe\x00\n{"type": 5, "at": 1}\n{"type": "x"}\n')
         file.write(b'{"at": %d, "type": "prompt", "text": "also sound"}\n{"at": 2, "type": "pro' % (NOW + 5))
     (tmp_path / "other.jsonl").write_bytes(b"")
-    assert [r["text"] for r in find(tmp_path, Wanted(), 9)] == ["also sound", "sound"]
-    assert find(tmp_path / "missing", Wanted(), 9) == []
+    assert [r["text"] for r in find_records(tmp_path, LogQuery(), 9)] == ["also sound", "sound"]
+    assert find_records(tmp_path / "missing", LogQuery(), 9) == []
 
 
 HOSTILE = [
@@ -232,7 +230,7 @@ HOSTILE = [
 @pytest.mark.parametrize("query", HOSTILE)
 def test_queries_are_plain_text(tmp_path: Path, query: str) -> None:
     written(tmp_path, {"type": "bash_exec", "command": f"echo <{query}> x"}, {"type": "prompt", "text": "x"})
-    assert [r["command"] for r in find(tmp_path, Wanted(query), 9)] == [f"echo <{query}> x"]
+    assert [r["command"] for r in find_records(tmp_path, LogQuery(query), 9)] == [f"echo <{query}> x"]
 
 
 def test_what_fits(tmp_path: Path) -> None:
@@ -244,7 +242,7 @@ def test_what_fits(tmp_path: Path) -> None:
     )
 
     def found(**wanted: Any) -> list[float]:
-        return [r["at"] - NOW for r in find(tmp_path, Wanted(**wanted), 9)]
+        return [r["at"] - NOW for r in find_records(tmp_path, LogQuery(**wanted), 9)]
 
     assert found() == [2, 1, 0]
     assert found(query="BUILD") == [1, 0]
@@ -253,7 +251,7 @@ def test_what_fits(tmp_path: Path) -> None:
     assert found(query="bash_exec nosuch") == []
     assert found(type="bash_exec", agent="main") == [0]
     assert found(after=NOW + 1, before=NOW + 2) == [1]
-    assert find(tmp_path, Wanted(), 1)[0]["at"] == NOW + 2
+    assert find_records(tmp_path, LogQuery(), 1)[0]["at"] == NOW + 2
 
 
 def test_files_of_many_processes_are_one_log(tmp_path: Path) -> None:
@@ -261,7 +259,7 @@ def test_files_of_many_processes_are_one_log(tmp_path: Path) -> None:
     for number in range(50):
         files[number % 5].add({"at": NOW + number, "type": "prompt", "text": f"{number}"})
     assert all(file.write() for file in files)
-    assert [r["text"] for r in find(tmp_path, Wanted(), 50)] == [f"{n}" for n in range(49, -1, -1)]
+    assert [r["text"] for r in find_records(tmp_path, LogQuery(), 50)] == [f"{n}" for n in range(49, -1, -1)]
 
 
 def test_half_a_million_lines_stay_quick(tmp_path: Path) -> None:
@@ -271,12 +269,12 @@ def test_half_a_million_lines_stay_quick(tmp_path: Path) -> None:
             kinds = (b"bash_exec", b"tool_call")
             file.write(b"".join(line % (NOW + n, kinds[n % 2], n, b"o" * 80) for n in range(start, start + 10_000)))
 
-    def seconds(wanted: Wanted, count: int) -> float:
+    def seconds(wanted: LogQuery, count: int) -> float:
         started = time.process_time()
-        assert len(find(tmp_path, wanted, 20)) == count
+        assert len(find_records(tmp_path, wanted, 20)) == count
         return time.process_time() - started
 
-    everything = max(seconds(Wanted("nothing has this"), 0), 0.01)
+    everything = max(seconds(LogQuery("nothing has this"), 0), 0.01)
     # Decoding each line takes some seconds; looking through the bytes is far from that, and the newest come at once.
     began = time.process_time()
     for path in tmp_path.iterdir():
@@ -287,13 +285,13 @@ def test_half_a_million_lines_stay_quick(tmp_path: Path) -> None:
                     break
     decoding = (time.process_time() - began) * 10
     assert everything < decoding / 2
-    assert seconds(Wanted("make", type="bash_exec"), 20) < everything
-    assert seconds(Wanted("target-250001"), 1) < decoding / 2
+    assert seconds(LogQuery("make", type="bash_exec"), 20) < everything
+    assert seconds(LogQuery("target-250001"), 1) < decoding / 2
 
 
 async def test_following_gives_what_comes_whole_and_in_order(tmp_path: Path) -> None:
     file = written(tmp_path, {"type": "prompt", "text": "before"})
-    follower = await asyncio.to_thread(Follower, tmp_path)
+    follower = await asyncio.to_thread(LogFollower, tmp_path)
     assert follower.added() == []
     file.add({"at": NOW + 9, "type": "prompt", "text": "second"})
     other = written(tmp_path, {"type": "prompt", "text": "first"})

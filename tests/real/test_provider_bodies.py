@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from gshtui.bus.messages import Document, Image, Message, Text, Thinking, ToolCall, ToolResult
-from gshtui.context.system import system_sections
+from gshtui.context.system_section import system_sections
 from gshtui.providers.offline import OfflineProvider
 from gshtui.providers.ollama import Ollama
 from gshtui.providers.port import Request
-from gshtui.providers.sent import encodings, hash_of, text_of, was_sent
+from gshtui.providers.request_hash import encodings, hash_of, text_of, was_sent
 from tests.kit.loopback.script import Call, Fault, Say, Think
 from tests.kit.loopback.speech import sign
 from tests.kit.providers import APIS, GREP, READ, asking, conversation, hear, said

@@ -7,9 +7,9 @@ import asyncio
 import pytest
 
 from gshtui.bus.messages import Thinking, ToolResult
-from gshtui.providers.deadlines import Deadlines
-from gshtui.providers.places import warm
+from gshtui.providers.candidates import warm
 from gshtui.providers.port import Completed, ProviderError, TextPart
+from gshtui.providers.sdk_connection import Deadlines
 from tests.kit.loopback.apis import loopback
 from tests.kit.loopback.script import Call, Fault, Say, Step, Think
 from tests.kit.providers import APIS, MODELS, Waits, asking, conversation, hear, make, said

@@ -17,7 +17,7 @@ from gshtui.commands.declaration import CommandError, UsageError
 from gshtui.commands.language import parse
 from gshtui.hub.hub import Hub
 from gshtui.hub.options import HubOptions
-from gshtui.settings.load import load
+from gshtui.settings.loader import load
 from tests.kit.command import ROOT
 from tests.kit.configuration import made_project
 from tests.kit.home import Home

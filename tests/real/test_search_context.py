@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from gshtui.bus.messages import user_message
-from gshtui.bus.shell import ShellNote, ShellRecord
+from gshtui.bus.shell_data import ShellNote, ShellRecord
 from gshtui.commands.declaration import Caller, CommandError, Invocation, Outcome, UsageError
 from gshtui.commands.language import validate
-from gshtui.context.retrieval.commands import commands
-from gshtui.store.log.writing import LogFile
+from gshtui.context.retrieval.search_commands import commands
+from gshtui.store.log_writer import LogFile
 from gshtui.store.store import Store
 from gshtui.tools import stored_output
 from tests.kit.record import opened

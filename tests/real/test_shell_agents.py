@@ -12,10 +12,10 @@ from gshtui.bus.events.agent import ToolFinished, ToolOutput, ToolStarted
 from gshtui.bus.events.approval import ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.shell import ShellRecorded
 from gshtui.bus.messages import ResultStatus
-from gshtui.bus.shell import ShellRecord
+from gshtui.bus.shell_data import ShellRecord
 from gshtui.settings import paths
-from gshtui.shell.log.log import ShellLog, Terms
-from gshtui.shell.log.own_shells import OwnShells
+from gshtui.shell.log.shell_log import ShellLog, ShellLogOptions
+from gshtui.shell.log.virtual_shells import VirtualShells
 from gshtui.store.store import Store
 from tests.kit.tmux import eventually
 
@@ -58,7 +58,7 @@ class Agents:
 @contextlib.asynccontextmanager
 async def agents() -> AsyncGenerator[Agents]:
     store, bus = await Store.open(paths.data_dir() / "gsh.db"), Bus()
-    terms = Terms(paths.runtime_dir() / "gsh.sock", paths.data_dir(), Path("/p"), 0, visiting=True)
+    terms = ShellLogOptions(paths.runtime_dir() / "gsh.sock", paths.data_dir(), Path("/p"), 0, visiting=True)
     log = ShellLog(bus, store, terms, lambda text: text.replace("s3cret", "[redacted]"))
     await log.start()
     try:
@@ -75,14 +75,14 @@ async def test_a_call_is_one_row_with_its_exit_and_output() -> None:
         here.bus.publish(ToolOutput(agent="main", session="s", call="c1", text="building"))
         (running,) = await here.records(1)
         assert (running.state, running.command, running.cwd) == ("running", "make [redacted]", "/p/sub")
-        assert await OwnShells(here.store, lambda _: None).dead() == set(), "its hub lives"
+        assert await VirtualShells(here.store, lambda _: None).dead() == set(), "its hub lives"
         here.ends("c1", "built s3cret\n[exit code: 2]", "error")
         done = (await here.records(3))[-1]
         assert (done.state, done.exit, done.duration, done.agent, done.id) == ("done", 2, 2.0, "main", running.id)
         assert await here.store.output(done.output) == "built [redacted]\n"
         # The window reads the same events again from the record of a conversation.
         here.begins("c1", "make s3cret")
-        assert await OwnShells(here.store, lambda _: None).dead() == set(), "its hub lives"
+        assert await VirtualShells(here.store, lambda _: None).dead() == set(), "its hub lives"
         here.ends("c1", "built s3cret\n[exit code: 2]", "error")
         await here.records(4)
         assert await here.store.history_count() == 1

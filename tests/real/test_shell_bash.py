@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from gshtui.settings.load import load
-from gshtui.shell import options
+from gshtui.settings.loader import load
+from gshtui.shell import plugin_files
 from tests.kit.home import Home
 from tests.kit.reporting_hub import spooled
 from tests.kit.shells import Shell
@@ -79,12 +79,12 @@ def test_private_commands(home: Home) -> None:
     file = home.config / "gsh" / "config.toml"
     file.parent.mkdir(parents=True)
     file.write_text('[shell]\nignore = ["pass *"]\n')
-    options.write(load(home.path).settings)
+    plugin_files.write_options(load(home.path).settings)
     shell = Shell(program="bash", before="HISTCONTROL=ignoreboth")
     try:
         for line in ("true first", " echo secret", "pass secret", "true first", "true last"):
             shell.run(line)
-        options.pause()
+        plugin_files.pause_recording()
         shell.run("echo secret")
     finally:
         shell.close()

@@ -23,13 +23,13 @@ import pytest
 from gshtui.bus.events.agent import PromptSubmitted, TurnFinished
 from gshtui.bus.events.session import SessionChangeRequested, SessionOpened
 from gshtui.bus.events.shell import InputCommandFinished, InputCommandPrinted, InputCommandStarted
-from gshtui.bus.ids import new_id
-from gshtui.bus.shell import ShellRecord
+from gshtui.bus.shell_data import ShellRecord
 from gshtui.commands.declaration import Caller, CommandError
 from gshtui.hub.hub import Hub
 from gshtui.hub.options import HubOptions
-from gshtui.settings.load import load
-from gshtui.shell import options
+from gshtui.settings.loader import load
+from gshtui.shell import plugin_files
+from gshtui.system.ids import new_id
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Answer, Say
 from tests.kit.scripted import Recorder
@@ -146,9 +146,9 @@ async def test_what_is_private_leaves_nothing_behind(tmp_path: Path, monkeypatch
     async with hub_in(tmp_path) as hub:
         assert hub.store is not None and hub.shell_log is not None
         await hub.run("bash command='pass show bank || true'")
-        options.pause()
+        plugin_files.pause_recording()
         await hub.run("bash command='echo paused'")
-        options.resume()
+        plugin_files.resume_recording()
         await hub.run("bash command='echo seen'")
         assert [record.command for record in await hub.store.history()] == ["echo seen"]
         for _ in range(2):  # being asked is not being heard

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from gshtui.bus.fleet import AgentRow, SpawnRequest
+from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.messages import Message, Text
 from gshtui.settings import paths
 from gshtui.store.store import Store

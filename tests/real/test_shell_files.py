@@ -14,10 +14,9 @@ import pytest
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.shell import FileChange, FilesChanged
-from gshtui.shell import files
-from gshtui.shell.files import NAMED, FileWatch, refusal, sifted
-from gshtui.shell.folders import look
-from gshtui.shell.log.files import ProjectFiles
+from gshtui.shell import file_watch
+from gshtui.shell.file_watch import NAMED, FileWatch, find_folders, refusal, sifted
+from gshtui.shell.log.project_files import ProjectFiles
 from gshtui.store.store import Store
 from tests.kit.home import Home
 
@@ -125,7 +124,7 @@ async def test_rules_that_change_hold_from_then_on(project: Path) -> None:
 
 
 async def test_a_project_that_goes_and_comes_back(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "LOOK_AGAIN", 0.02)
+    monkeypatch.setattr(file_watch, "LOOK_AGAIN", 0.02)
     async with watching(project) as (told, watch):
         shutil.rmtree(project)
         await told.has(("src/a.py", "deleted"))
@@ -136,7 +135,7 @@ async def test_a_project_that_goes_and_comes_back(project: Path, monkeypatch: py
 
 
 async def test_a_project_that_is_not_there_yet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "LOOK_AGAIN", 0.02)
+    monkeypatch.setattr(file_watch, "LOOK_AGAIN", 0.02)
     async with watching(tmp_path / "later") as (told, watch):
         (tmp_path / "later").mkdir()
         await watch.watched.wait()
@@ -150,7 +149,7 @@ def limited(most: int) -> Any:
     async def watch(*paths: str, **options: Any) -> AsyncIterator[set[Any]]:
         if len(paths) > most:
             raise OSError('OS file watch limit reached. about ["/x"]')
-        async for changes in files._native()(*paths, **options):  # pyright: ignore[reportPrivateUsage]
+        async for changes in file_watch._native()(*paths, **options):  # pyright: ignore[reportPrivateUsage]
             yield changes
 
     return watch
@@ -187,15 +186,15 @@ async def test_a_home_folder_is_refused(home: Home) -> None:
 def test_folders_are_bounded_and_the_nearest_come_first(project: Path) -> None:
     for number in range(30):
         (project / f"f{number:02}" / "deep").mkdir(parents=True)
-    found = look(project, 20)
+    found = find_folders(project, 20)
     assert found.cut and len(found.rules) == 20
     assert not any(path.endswith("deep") for path in found.rules)
     (project / "link").symlink_to(project)
-    assert str(project / "link") not in look(project).rules
+    assert str(project / "link") not in find_folders(project).rules
 
 
 def test_a_flood_is_sifted_and_named_in_part(project: Path) -> None:
-    folders = look(project)
+    folders = find_folders(project)
     changes = [(1, str(project / "src" / f"{number}.py")) for number in range(5_000)]
     for _, path in changes[:3_000]:
         Path(path).touch()
@@ -211,7 +210,7 @@ def test_a_name_that_is_no_text(project: Path) -> None:
     path = os.fsdecode(os.fsencode(project) + b"/src/caf\xe9.py")
     Path(path).touch()
     told: list[FilesChanged] = []
-    folders = look(project)
+    folders = find_folders(project)
     FileWatch(project, told.append, Told().notice)._publish(folders, [FileChange(path, "added")])  # pyright: ignore[reportPrivateUsage]
     assert told[0].changes[0].path == "src/caf?.py"
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from gshtui.settings import paths
-from gshtui.store.history_query import Wanted
+from gshtui.store.history import HistoryQuery
 from gshtui.store.store import Store
 from tests.kit.command import ROOT
 from tests.kit.tmux import eventually
@@ -57,7 +57,7 @@ async def test_a_hundred_thousand_commands_survive_twenty_hubs() -> None:
         await eventually(open_still, until=lambda count: count == 0, within=150)
         await eventually(lambda: asyncio.to_thread(_left, spool), until=lambda left: not left)
         for number in range(SHELLS):
-            rows = await store.history_where(Wanted(shell=f"shell-{number}"), limit=COMMANDS + 1)
+            rows = await store.history_where(HistoryQuery(shell=f"shell-{number}"), limit=COMMANDS + 1)
             expected = [(n, f"make part-{n} | tee log", n % 3, "done") for n in range(COMMANDS, 0, -1)]
             assert [(row.number, row.command, row.exit, row.state) for row in rows] == expected
         assert await store.history_count() == SHELLS * COMMANDS

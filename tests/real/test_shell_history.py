@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gshtui.bus.shell import ShellNote, ShellRecord
+from gshtui.bus.shell_data import ShellNote, ShellRecord
 from gshtui.store import history
-from gshtui.store.history_query import Wanted, find
+from gshtui.store.history import HistoryQuery, find_commands
 from gshtui.store.migrations import MIGRATIONS
 from gshtui.store.store import Store
 
@@ -105,7 +105,7 @@ async def test_folder_time_and_shell_narrow_it_down(store: Store) -> None:
     assert await found(query="else", cwd="/p") == ["elsewhere"]
     assert await found(shell="s2") == ["elsewhere"]
     assert await found(after=AT + 2, before=AT + 4) == ["c3", "c2"]
-    assert await store.history_count(Wanted(cwd="/p")) == 4
+    assert await store.history_count(HistoryQuery(cwd="/p")) == 4
     many = [started(n, f"m{n}", cwd=f"/q/{n}", shell="s3") for n in range(1, 101)]
     await store.keep_records(many)
     assert await found(cwd="/q", limit=2) == ["m100", "m99"]
@@ -208,14 +208,14 @@ def test_search_is_what_looking_at_every_row_gives(
 ) -> None:
     memory.execute("DELETE FROM history")
     rows = [started(n, command) for n, command in enumerate(commands, 1)]
-    history.keep(memory, rows)
-    history.keep(memory, [ended(row.number, exits[row.number - 1]) for row in rows])
-    wanted = Wanted(query=query, failed=True)
+    history.keep_records(memory, rows)
+    history.keep_records(memory, [ended(row.number, exits[row.number - 1]) for row in rows])
+    wanted = HistoryQuery(query=query, failed=True)
     words = query.replace("\0", " ").casefold().split()
     expected = [
         row.number
         for row in reversed(rows)
         if exits[row.number - 1] and all(word in row.command.casefold() for word in words)
     ]
-    assert [row.number for row in find(memory, wanted, 100)] == expected
-    assert history.count(memory) == len(rows)
+    assert [row.number for row in find_commands(memory, wanted, 100)] == expected
+    assert history.count_all(memory) == len(rows)

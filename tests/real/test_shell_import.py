@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.shell.imports import json_lines, plain_files
+from gshtui.shell import history_import
 from tests.kit.command import gsh
 from tests.kit.home import Home
 
@@ -144,6 +144,6 @@ def test_a_file_that_is_not_there_is_one_sentence(home: Home) -> None:
 
 @given(st.binary(max_size=200))
 def test_any_bytes_are_read_without_an_error(raw: bytes) -> None:
-    for read in (plain_files.zsh, plain_files.bash):
+    for read in (history_import.read_zsh, history_import.read_bash):
         assert [row.number for row in read(raw)] == [row.number for row in read(raw)]
-    list(json_lines.read(raw.split(b"\n")))
+    list(history_import.read_json_lines(raw.split(b"\n")))

@@ -18,11 +18,10 @@ from gshtui.bus.events.approval import ApprovalAnswered
 from gshtui.bus.events.hub import SettingChanged
 from gshtui.bus.events.session import SessionOpened
 from gshtui.settings import paths
-from gshtui.shell import link as link_room
-from gshtui.shell.link import Identity, Link
-from gshtui.shell.outbox import Outbox
-from gshtui.shell.table import AGENT as KIND
-from gshtui.shell.table import TO_AGENT
+from gshtui.shell import hub_link as link_room
+from gshtui.shell.event_table import AGENT as KIND
+from gshtui.shell.event_table import TO_AGENT
+from gshtui.shell.hub_link import HubLink, LineOutbox, LinkIdentity
 from tests.kit.native import AGENT, DEADLINE, spec_of, window
 
 OPENED = SessionOpened(session="s1", agent=AGENT)
@@ -50,11 +49,11 @@ class Taken:
 @contextlib.asynccontextmanager
 async def linked(
     secret: str, find: Callable[[], Sequence[Path]], *, in_memory: int = 1_000_000
-) -> AsyncIterator[tuple[Link, Taken]]:
+) -> AsyncIterator[tuple[HubLink, Taken]]:
     """A link, and what it heard."""
     heard = Taken()
-    outbox = Outbox(paths.state_dir() / "waiting", in_memory=in_memory)
-    link = Link(Identity(KIND, AGENT, secret), outbox, find, heard, takes=TO_AGENT, greet=lambda _: [OPENED])
+    outbox = LineOutbox(paths.state_dir() / "waiting", in_memory=in_memory)
+    link = HubLink(LinkIdentity(KIND, AGENT, secret), outbox, find, heard, takes=TO_AGENT, greet=lambda _: [OPENED])
     link.start()
     try:
         yield link, heard

@@ -20,15 +20,14 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub import Noticed
 from gshtui.bus.events.shell import ShellFolderChanged, ShellNoted, ShellRecorded
-from gshtui.bus.shell import ShellRecord
+from gshtui.bus.shell_data import ShellRecord
 from gshtui.settings import paths
-from gshtui.settings.load import load
-from gshtui.shell import listener as listener_module
-from gshtui.shell import options
-from gshtui.shell.log.assembly import make_shell_log
-from gshtui.shell.log.log import ShellLog, Terms
+from gshtui.settings.loader import load
+from gshtui.shell import hub_listener as listener_module
+from gshtui.shell import plugin_files
+from gshtui.shell.hub_registry import shells_socket_path
+from gshtui.shell.log.shell_log import ShellLog, ShellLogOptions, make_shell_log
 from gshtui.shell.peer import Peer
-from gshtui.shell.place import shells_socket
 from gshtui.store.store import Store
 from tests.kit.command import ROOT
 from tests.kit.home import Home
@@ -48,7 +47,7 @@ class Window:
         self.bus.subscribe(self.told.extend, name="test")
         self.socket = paths.runtime_dir() / "gsh.sock"
         self.data = paths.data_dir()
-        terms = Terms(self.socket, self.data, Path("/p"), keep, ignore)
+        terms = ShellLogOptions(self.socket, self.data, Path("/p"), keep, ignore)
         self.log = ShellLog(self.bus, store, terms, lambda text: text.replace("s3cret", "[redacted]"))
 
     @property
@@ -316,7 +315,7 @@ async def test_what_is_in_the_sockets_place_is_left_alone_and_told(store: Store,
     else:
         other.mkdir()
         other.chmod(0o755)
-        hub.log = ShellLog(hub.bus, store, Terms(other / "s.sock", hub.data, Path("/p"), 0), str)
+        hub.log = ShellLog(hub.bus, store, ShellLogOptions(other / "s.sock", hub.data, Path("/p"), 0), str)
     await hub.log.start()
     await until(lambda: any(isinstance(event, Noticed) for event in hub.told))
     assert not hub.log.listens
@@ -372,8 +371,8 @@ async def test_a_socket_in_a_folder_of_everybodys_is_not_used_and_shells_report_
     loaded = load(home.path)
     assert [str(problem) for problem in loaded.problems] == []
     private = paths.runtime_dir() / "gsh.sock"
-    assert shells_socket(loaded.settings.general.socket_path) == private
-    assert not [line for line in options.lines(loaded.settings) if line.startswith("socket=")]
+    assert shells_socket_path(loaded.settings.general.socket_path) == private
+    assert not [line for line in plugin_files.option_lines(loaded.settings) if line.startswith("socket=")]
     bus = Bus()
     log = make_shell_log(bus, store, loaded.settings, home.path, visiting=False, redact=str)
     await log.start()

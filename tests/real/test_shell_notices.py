@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.settings.load import load
-from gshtui.shell import notices, options
+from gshtui.settings.loader import load
+from gshtui.shell import plugin_files
 from tests.kit.command import ROOT
 from tests.kit.home import Home
 from tests.kit.shells import Shell
 from tests.kit.tmux import eventually, short_folder
 
-SAID = notices.ended("gsh-agent-0012", "0012", True)
+SAID = plugin_files.announce_end("gsh-agent-0012", "0012", True)
 
 
 @pytest.fixture(params=["zsh", "bash"])
@@ -29,15 +29,15 @@ def shell(home: Home, request: pytest.FixtureRequest) -> Generator[Shell]:
 
 def file_of(shell: Shell) -> Path:
     """The file in which a shell looks."""
-    found = notices.file_of(shell.ran("echo $GSH_SHELL_ID"))
+    found = plugin_files.notice_file(shell.ran("echo $GSH_SHELL_ID"))
     assert found is not None
     return found
 
 
 def test_it_is_said_once_before_a_prompt_and_changes_no_status(shell: Shell) -> None:
     file = file_of(shell)
-    notices.leave(file, SAID)
-    notices.leave(file, notices.ended("helper", "0013", False))
+    plugin_files.leave_notice(file, SAID)
+    plugin_files.leave_notice(file, plugin_files.announce_end("helper", "0013", False))
     assert shell.run("(exit 3)") == 3
     assert shell.output.count(b"[gsh] Agent gsh-agent-0012 completed: gsh show 12") == 1
     assert shell.output.count(b"[gsh] Agent helper failed: gsh show 13") == 1
@@ -50,7 +50,7 @@ def test_it_is_not_said_in_the_middle_of_a_command(shell: Shell) -> None:
     file = file_of(shell)
     shell.type("printf 'ask''ed\\n'; read -r answer; printf 'got''ten\\n'\n")
     shell.until(b"asked")
-    notices.leave(file, SAID)
+    plugin_files.leave_notice(file, SAID)
     shell.type("yes\n")
     shell.wait()
     said = shell.output
@@ -60,23 +60,23 @@ def test_it_is_not_said_in_the_middle_of_a_command(shell: Shell) -> None:
 def test_it_can_be_switched_off(home: Home, shell: Shell) -> None:
     file = file_of(shell)
     os.environ["GSH_SHELL__NOTICES"] = "false"
-    options.write(load(home.path).settings)
+    plugin_files.write_options(load(home.path).settings)
     quiet = Shell(program="zsh")
     quiet.run("true")
     for each in (file, file_of(quiet)):
-        notices.leave(each, SAID)
+        plugin_files.leave_notice(each, SAID)
     quiet.run("true")
     assert b"[gsh] Agent" not in quiet.output
     quiet.close()
 
 
 def test_what_is_no_shell_gets_no_file_and_a_full_one_stays_as_it_is(home: Home) -> None:
-    assert notices.file_of("") is None
-    assert notices.file_of("../options") is None
-    file = notices.file_of("1-2-3")
+    assert plugin_files.notice_file("") is None
+    assert plugin_files.notice_file("../options") is None
+    file = plugin_files.notice_file("1-2-3")
     assert file is not None
     for _ in range(300):
-        notices.leave(file, "x\x1b[2J" * 20)
+        plugin_files.leave_notice(file, "x\x1b[2J" * 20)
     assert file.stat().st_size < 9_000
     assert b"\x1b" not in file.read_bytes()
     assert file.stat().st_mode & 0o777 == 0o600

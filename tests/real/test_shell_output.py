@@ -13,10 +13,10 @@ import pytest
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.shell import ShellRecorded
-from gshtui.bus.shell import ShellRecord
+from gshtui.bus.shell_data import ShellRecord
 from gshtui.settings import paths
-from gshtui.shell.log.log import ShellLog, Terms
-from gshtui.shell.printed import Habit, printed
+from gshtui.shell.log.pane_output import PromptHabit, printed
+from gshtui.shell.log.shell_log import ShellLog, ShellLogOptions
 from gshtui.store.store import Store
 from gshtui.tmux.server import TmuxServer
 from tests.kit.home import Home
@@ -61,7 +61,7 @@ async def terminal(home: Home, *, prompt: str = "here %% ", lines: int = 20) -> 
     store = await Store.open(paths.data_dir() / "gsh.db")
     bus, told = Bus(), list[Event]()
     bus.subscribe(told.extend, name="test")
-    terms = Terms(paths.runtime_dir() / "gsh.sock", paths.data_dir(), home.path, 0, output_lines=lines)
+    terms = ShellLogOptions(paths.runtime_dir() / "gsh.sock", paths.data_dir(), home.path, 0, output_lines=lines)
     log = ShellLog(bus, store, terms, lambda text: text.replace("s3cret", "[redacted]"))
     await log.start()
     environ = {name: os.environ[name] for name in NAMES if name in os.environ}
@@ -133,5 +133,5 @@ async def test_none_is_looked_for_where_none_is_wanted(home: Home) -> None:
     ],
 )
 def test_where_it_begins_and_ends(screen: list[str], command: str, expected: tuple[str, ...] | None) -> None:
-    found = printed(screen, command, Habit(), scrolled=False)
+    found = printed(screen, command, PromptHabit(), scrolled=False)
     assert (None if found is None else found.lines) == expected

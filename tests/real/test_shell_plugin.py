@@ -24,8 +24,8 @@ from gshtui.bus.events.shell import (
     ShellStarted,
 )
 from gshtui.settings import paths
-from gshtui.settings.load import load
-from gshtui.shell import options
+from gshtui.settings.loader import load
+from gshtui.shell import plugin_files
 from tests.kit.home import Home
 from tests.kit.reporting_hub import ReportingHub, spooled
 from tests.kit.shells import Shell, zsh
@@ -206,12 +206,12 @@ def test_patterns_and_pause(hub: ReportingHub, home: Home, shell: Shell) -> None
     file.parent.mkdir(parents=True)
     file.write_text('[shell]\nignore = ["pass *", "*--token=*", "true [ab]", "true (x|y)#"]\n')
     shell.run("true before")
-    options.write(load(home.path).settings)
+    plugin_files.write_options(load(home.path).settings)
     for line in ("pass show mail", "true --token=abc", "true a", "true (x|y)#", "true c", "true x"):
         shell.run(line)
-    options.pause()
+    plugin_files.pause_recording()
     shell.run("true paused")
-    options.resume()
+    plugin_files.resume_recording()
     shell.run("true after")
     hub.wait_for(lambda: "true after" in commands(hub))
     assert commands(hub) == ["true before", "true c", "true x", "true after"]
@@ -250,7 +250,7 @@ def test_a_pattern_means_the_same_in_zsh_as_in_the_hub(pairs: list[tuple[str, st
     pairs = [*pairs, *((pattern, pattern) for pattern, _ in pairs)]
     script = "setopt extended_glob no_multibyte\n"
     script += "while IFS= read -r p && IFS= read -r s; do [[ $s == ${~p} ]]; print $?\ndone"
-    told = "".join(f"{options.zsh_pattern(pattern)}\n{command}\n" for pattern, command in pairs)
+    told = "".join(f"{plugin_files.zsh_pattern(pattern)}\n{command}\n" for pattern, command in pairs)
     ran = subprocess.run(
         [zsh(), "-f", "-c", script], input=told, capture_output=True, text=True, timeout=20, check=True
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.bus.shell import ShellNote, ShellRecord
+from gshtui.bus.shell_data import ShellNote, ShellRecord
 from gshtui.bus.shell_rows import Filter, Row
 from gshtui.store.store import Store
 

@@ -22,8 +22,8 @@ from gshtui.bus.events.agent import AgentAdded, AgentStatusChanged, PromptSubmit
 from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested
 from gshtui.bus.events.session import SessionOpened
 from gshtui.settings import paths
-from gshtui.shell import connection, place, proof
-from gshtui.shell.place import HubEntry, InUse, PlaceError
+from gshtui.shell import hub_listener, hub_registry, peer
+from gshtui.shell.hub_registry import HubEntry, HubRegistryError, SocketInUse
 from tests.kit.command import ROOT
 from tests.kit.home import Home
 from tests.kit.native import AGENT, Window, spec_of, window
@@ -69,8 +69,8 @@ async def as_agent(caller: Caller, token: str, *, agent: str = AGENT, run: str =
     answer = await caller.hear()
     if "challenge" not in answer:
         return answer
-    assert proof.holds(token, "hub", "n", answer["proof"])
-    await caller.say({"proof": proof.proof(token, "client", answer["challenge"])})
+    assert peer.holds(token, "hub", "n", answer["proof"])
+    await caller.say({"proof": peer.proof(token, "client", answer["challenge"])})
     return await caller.hear()
 
 
@@ -89,15 +89,15 @@ async def test_the_folder_and_the_socket_are_private(tmp_path: Path, home: Home)
         assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
         assert stat.S_IMODE(path.lstat().st_mode) == 0o600
         assert stat.S_IMODE(path.with_suffix(".json").stat().st_mode) == 0o600
-        (entry,) = place.hubs(path.parent)
+        (entry,) = hub_registry.hubs(path.parent)
         assert (entry.pid, entry.socket, entry.cwd, entry.answers) == (os.getpid(), str(path), str(tmp_path), True)
     assert not path.exists()
-    assert place.hubs(path.parent) == []
+    assert hub_registry.hubs(path.parent) == []
 
 
 async def test_a_folder_that_is_a_link_or_a_strangers_is_refused(tmp_path: Path, home: Home) -> None:
     (home.runtime / "gsh").symlink_to(tmp_path)
-    with pytest.raises(PlaceError, match="is a link or a file"):
+    with pytest.raises(HubRegistryError, match="is a link or a file"):
         async with window(tmp_path):
             pass
     assert list(tmp_path.iterdir()) == []
@@ -105,7 +105,7 @@ async def test_a_folder_that_is_a_link_or_a_strangers_is_refused(tmp_path: Path,
 
 @pytest.mark.parametrize("what", ["file", "link", "dangling link", "folder"])
 def test_what_is_no_socket_is_left_alone(home: Home, tmp_path: Path, what: str) -> None:
-    path, target = place.folder() / "hub-1.sock", tmp_path / "target"
+    path, target = hub_registry.folder() / "hub-1.sock", tmp_path / "target"
     if what == "file":
         path.write_text("mine")
     elif what == "folder":
@@ -114,31 +114,31 @@ def test_what_is_no_socket_is_left_alone(home: Home, tmp_path: Path, what: str) 
         if what == "link":
             target.write_text("mine")
         path.symlink_to(target)
-    with pytest.raises(PlaceError, match="not a socket"):
-        place.claim(path)
+    with pytest.raises(HubRegistryError, match="not a socket"):
+        hub_registry.claim(path)
     assert path.is_symlink() or path.read_text() == "mine" if what != "folder" else path.is_dir()
     assert target.exists() == (what == "link")
 
 
 def test_a_socket_of_another_user_is_left_alone(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = place.folder() / "hub-1.sock"
-    place.claim(path).close()
+    path = hub_registry.folder() / "hub-1.sock"
+    hub_registry.claim(path).close()
     me = os.getuid()
     monkeypatch.setattr(os, "getuid", lambda: me + 1)
-    with pytest.raises(PlaceError, match="belongs to user"):
-        place._make_room(path)
+    with pytest.raises(HubRegistryError, match="belongs to user"):
+        hub_registry._make_room(path)
     assert path.exists()
 
 
 def test_a_live_socket_is_not_stolen_and_a_stale_one_is_replaced(home: Home) -> None:
-    path = place.folder() / "hub-1.sock"
-    with place.claim(path) as living:
-        before = place.identity(path)
-        with pytest.raises(InUse):
-            place.claim(path)
-        assert place.identity(path) == before
+    path = hub_registry.folder() / "hub-1.sock"
+    with hub_registry.claim(path) as living:
+        before = hub_registry.identity(path)
+        with pytest.raises(SocketInUse):
+            hub_registry.claim(path)
+        assert hub_registry.identity(path) == before
         living.close()
-    with place.claim(path) as again:
+    with hub_registry.claim(path) as again:
         assert again.getsockname() == str(path)
         # One whose queue is full is only busy.
         clients: list[socket.socket] = []
@@ -149,29 +149,29 @@ def test_a_live_socket_is_not_stolen_and_a_stale_one_is_replaced(home: Home) -> 
             with contextlib.suppress(BlockingIOError):
                 client.connect(str(path))
             clients.append(client)
-        assert place.is_live(path)
+        assert hub_registry.is_live(path)
         for client in clients:
             client.close()
 
 
 def test_a_path_that_is_too_long_says_so(tmp_path: Path) -> None:
-    with pytest.raises(PlaceError, match="too long") as caught:
-        place.claim(tmp_path / ("x" * 120))
+    with pytest.raises(HubRegistryError, match="too long") as caught:
+        hub_registry.claim(tmp_path / ("x" * 120))
     assert "XDG_RUNTIME_DIR" in caught.value.hint
 
 
 async def test_two_hubs_of_one_process_have_a_socket_each_and_dead_ones_are_swept(tmp_path: Path, home: Home) -> None:
-    dead = place.folder() / "hub-999999.sock"
-    place.claim(dead).close()
-    place.announce(HubEntry(999999, str(dead), str(tmp_path)))
+    dead = hub_registry.folder() / "hub-999999.sock"
+    hub_registry.claim(dead).close()
+    hub_registry.announce(HubEntry(999999, str(dead), str(tmp_path)))
     async with window(tmp_path) as one, window(tmp_path) as other:
         assert one.relay.socket != other.relay.socket
         assert not dead.exists()
-        assert {entry.socket for entry in place.hubs(dead.parent)} == {one.relay.socket, other.relay.socket}
+        assert {entry.socket for entry in hub_registry.hubs(dead.parent)} == {one.relay.socket, other.relay.socket}
 
 
 def test_the_socket_of_a_killed_process_is_stale(home: Home) -> None:
-    path = place.folder() / "hub-7.sock"
+    path = hub_registry.folder() / "hub-7.sock"
     code = f"""
 import os, pathlib, signal
 from gshtui.shell import place
@@ -180,8 +180,8 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False, timeout=30)
     assert path.exists()
-    assert not place.is_live(path)
-    assert place.sweep(path.parent) == 1
+    assert not hub_registry.is_live(path)
+    assert hub_registry.sweep(path.parent) == 1
     assert not path.exists()
 
 
@@ -283,7 +283,7 @@ async def test_too_many_bad_lines_end_the_connection(tmp_path: Path) -> None:
         errors = 0
         while line := await caller.hear():
             errors += "error" in line
-        assert errors == connection.BAD_LINES + 1
+        assert errors == hub_listener.BAD_LINES + 1
 
 
 async def test_a_line_without_end_costs_no_memory(tmp_path: Path) -> None:
@@ -300,8 +300,8 @@ async def test_a_line_without_end_costs_no_memory(tmp_path: Path) -> None:
 
 
 async def test_who_is_too_slow_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "HELLO_WITHIN", 0.2)
-    monkeypatch.setattr(connection, "LINE_WITHIN", 0.2)
+    monkeypatch.setattr(hub_listener, "HELLO_WITHIN", 0.2)
+    monkeypatch.setattr(hub_listener, "LINE_WITHIN", 0.2)
     async with window(tmp_path) as hub, calling(hub.relay.socket) as silent, calling(hub.relay.socket) as drip:
         await drip.say({"hello": "face", "pid": os.getpid()}, b'{"type": "Prompt')
         assert "too slow" in await silent.hear_of("error")

@@ -9,9 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any, cast
 
-from gshtui.shell.log.intake import Intake
-from gshtui.shell.log.spooling import Spooling
-from gshtui.shell.pairing import Said
+from gshtui.shell.log.intake import LineIntake, SpoolIntake
+from gshtui.shell.pairing import ShellLine
 
 _TRY = """
 import fcntl, sys
@@ -28,11 +27,11 @@ class SlowIntake:
     """Keeps the first file's lines only when it is told to, what comes behind at once."""
 
     def __init__(self) -> None:
-        self.offered: list[Said] = []
+        self.offered: list[ShellLine] = []
         self.asked = asyncio.Event()
         self.go = asyncio.Event()
 
-    def offer(self, said: Said, done: Any = None) -> None:
+    def offer(self, said: ShellLine, done: Any = None) -> None:
         self.offered.append(said)
 
     async def pace(self) -> None:
@@ -48,7 +47,7 @@ async def test_two_looks_at_once_take_a_file_once_and_keep_its_lock(tmp_path: Pa
     file = tmp_path / "s.jsonl"
     file.write_text(json.dumps({"v": 1, "type": "ShellNoted", "shell": "s", "text": "# x", "seq": 1}) + "\n")
     intake = SlowIntake()
-    spooling = Spooling(tmp_path, cast("Intake", intake))
+    spooling = SpoolIntake(tmp_path, cast("LineIntake", intake))
     first = asyncio.create_task(spooling.once())
     await intake.asked.wait()
     others = [asyncio.create_task(spooling.once()), asyncio.create_task(spooling.forget({"s", "../s"}))]
@@ -69,7 +68,7 @@ async def test_a_line_that_bash_appends_meanwhile_is_taken_too(tmp_path: Path) -
     file = tmp_path / "s.jsonl"
     file.write_text(line(1))
     intake = SlowIntake()
-    spooling = Spooling(tmp_path, cast("Intake", intake))
+    spooling = SpoolIntake(tmp_path, cast("LineIntake", intake))
     first = asyncio.create_task(spooling.once())
     await intake.asked.wait()
     with file.open("a") as shell:

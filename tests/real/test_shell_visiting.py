@@ -9,9 +9,9 @@ import pytest
 from gshtui.hub.hub import Hub
 from gshtui.hub.options import HubOptions
 from gshtui.settings import paths
-from gshtui.settings.load import load
-from gshtui.shell import place
-from gshtui.shell.log.log import LOOK_EVERY
+from gshtui.settings.loader import load
+from gshtui.shell import hub_registry
+from gshtui.shell.log.shell_log import LOOK_EVERY
 from tests.kit.tmux import eventually
 
 
@@ -28,7 +28,7 @@ async def test_only_a_window_takes_the_socket_and_answers(tmp_path: Path, visiti
                 return log.listens
 
             await eventually(listens, until=bool, within=5 * LOOK_EVERY)
-        (entry,) = place.hubs(paths.runtime_dir())
+        (entry,) = hub_registry.hubs(paths.runtime_dir())
         assert entry.answers is not visiting
         assert (paths.runtime_dir() / "gsh.sock").exists() is not visiting
         assert log.listens is not visiting

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.bus.fleet import AgentRow, SpawnRequest
+from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.store.errors import StoreError
 from tests.kit.home import Home
 from tests.kit.record import ROOT, opened
@@ -19,7 +19,7 @@ from tests.kit.record import ROOT, opened
 OTHER_PROCESS = """
 import asyncio, json, sys
 from pathlib import Path
-from gshtui.bus.fleet import AgentRow, SpawnRequest
+from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.store.store import Store
 
 async def main():

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gshtui.bus.context import Block, Iteration
+from gshtui.bus.context_data import Block, Iteration
 from gshtui.bus.messages import Usage
 from gshtui.store import iterations, texts
 from gshtui.store.errors import StoreError
@@ -211,7 +211,7 @@ def test_chains_are_short() -> None:
 WRITER = """
 import asyncio, sys
 from pathlib import Path
-from gshtui.bus.context import Block, Iteration
+from gshtui.bus.context_data import Block, Iteration
 from gshtui.store import texts
 from gshtui.store.store import Store
 

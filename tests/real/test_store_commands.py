@@ -11,15 +11,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from gshtui.bus.context import Block, Iteration
+from gshtui.bus.context_data import Block, Iteration
 from gshtui.bus.events.session import SessionChangeRequested
 from gshtui.bus.messages import Document, Image, Message, Text, Thinking, ToolCall, ToolResult, Usage
 from gshtui.commands.declaration import Caller, CommandError, Effect, Invocation, Outcome, UsageError
-from gshtui.commands.execute import run_line
+from gshtui.commands.execution import run_line
 from gshtui.commands.language import parse
 from gshtui.commands.registry import Registry
-from gshtui.store import export
-from gshtui.store.commands import commands
+from gshtui.store import session_export
+from gshtui.store.session_commands import commands
 from gshtui.store.store import Store
 from tests.kit.home import Home
 from tests.kit.record import opened, said
@@ -77,7 +77,7 @@ async def test_an_export_as_json_lines_loses_nothing(shell: Shell) -> None:
     session = await _conversation(shell)
     key = await shell.store.put_output(session, "c", "the whole output\n" * 100)
     await shell.store.save_partial(session, Message("x", "assistant", (Text("cut"),)))
-    lines = [json.loads(line) async for line in export.lines(shell.store, session, "jsonl")]
+    lines = [json.loads(line) async for line in session_export.lines(shell.store, session, "jsonl")]
     assert [line["type"] for line in lines] == ["session", *["message"] * 4, "partial", "output"]
     assert (lines[0]["v"], lines[0]["id"], lines[0]["model"]) == (1, session, "m1")
     back = [msgspec.convert(line["message"], Message) for line in lines[1:6]]
@@ -95,7 +95,7 @@ async def test_an_export_holds_what_was_sent_and_each_request_can_be_put_togethe
         mark = Iteration(f"i{number}", "main", session, "t", 1, 1.0)
         await shell.store.add_iteration(mark, blocks, {f"{number:032x}": f"text {number}"})
     await shell.store.add_overlay(session, "o", "pinned", 1.0, '{"kind": "pinned", "block": "m1/0"}')
-    lines = [json.loads(line) async for line in export.lines(shell.store, session, "jsonl")]
+    lines = [json.loads(line) async for line in session_export.lines(shell.store, session, "jsonl")]
     (overlay,) = [line for line in lines if line["type"] == "overlay"]
     assert overlay["overlay"]["block"] == "m1/0"
     words = {line["hash"]: line["text"] for line in lines if line["type"] == "text"}
@@ -118,12 +118,12 @@ async def test_a_long_conversation_is_exported_page_by_page_whole(shell: Shell) 
     info = await shell.store.create_session(cwd="/p", agent="main")
     for number in range(450):
         await shell.store.append(info.id, said(number))
-    lines = [json.loads(line) async for line in export.lines(shell.store, info.id, "jsonl")]
+    lines = [json.loads(line) async for line in session_export.lines(shell.store, info.id, "jsonl")]
     assert [line["seq"] for line in lines[1:]] == list(range(1, 451))
 
 
 async def test_markdown_shows_everything_and_drives_no_terminal(shell: Shell) -> None:
-    text = "".join([line async for line in export.lines(shell.store, await _conversation(shell), "markdown")])
+    text = "".join([line async for line in session_export.lines(shell.store, await _conversation(shell), "markdown")])
     assert text.startswith("# why?")
     for shown in (
         "why?\\x1b]0;owned\\x07",

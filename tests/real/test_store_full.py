@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from gshtui.store.errors import StoreError
-from gshtui.store.journal import Entry
-from gshtui.store.spill import Spill
+from gshtui.store.journal import JournalEntry, JournalQueue
 from gshtui.store.store import Store
 from tests.kit.home import Home
 from tests.kit.record import Notices, child, line, opened, said
@@ -128,19 +127,19 @@ async def test_closing_with_a_full_disk_ends_and_says_what_is_lost(home: Home) -
 
 
 def test_what_waits_in_memory_has_a_limit_and_counts_what_it_gives_up() -> None:
-    spill = Spill(limit=100)
+    spill = JournalQueue(limit=100)
     for number in range(10):
-        spill.add(Entry("s", "T", float(number), b"x" * 30))
+        spill.add(JournalEntry("s", "T", float(number), b"x" * 30))
     assert (spill.take_lost(), spill.take_lost()) == (7, 0)
     taken = spill.take(2)
     assert [entry.at for entry in taken] == [7.0, 8.0]
     for number in (10.0, 11.0):  # while those two are being written
-        spill.add(Entry("s", "T", number, b"x" * 30))
+        spill.add(JournalEntry("s", "T", number, b"x" * 30))
     spill.put_back(taken)
     assert spill.take_lost() == 2
     assert [entry.at for entry in spill.take(9)] == [9.0, 10.0, 11.0]
     for number in (12.0, 13.0):
-        spill.add(Entry("s", "T", number, b"x" * 500))
+        spill.add(JournalEntry("s", "T", number, b"x" * 500))
     assert [entry.at for entry in spill.take(9)] == [13.0]  # even one that is larger than the limit waits
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.bus.ids import new_id
-from gshtui.bus.mail import Letter
+from gshtui.bus.letter import Letter
 from gshtui.store import mail
 from gshtui.store.errors import StoreError
+from gshtui.system.ids import new_id
 from tests.kit.home import Home
 from tests.kit.record import child, line, opened
 

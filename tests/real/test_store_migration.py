@@ -22,9 +22,9 @@ def _made_by(path: Path, steps: Sequence[str]) -> str:
     raw = sqlite3.connect(path, isolation_level=None)
     raw.execute("PRAGMA journal_mode = WAL")
     migrate(raw, path, steps)
-    info = sessions.create(raw, cwd="/p", agent="main", provider="", model="", title="", parent="")
+    info = sessions.create_session(raw, cwd="/p", agent="main", provider="", model="", title="", parent="")
     for number in (1, 2):
-        messages.append(raw, info.id, said(number, f"haystack {number} needle"))
+        messages.append_message(raw, info.id, said(number, f"haystack {number} needle"))
     raw.close()
     return info.id
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gshtui.store import process
+from gshtui.store import process_identity
 from gshtui.store.errors import SessionHeld
-from gshtui.store.process import Process, is_alive, this_process
+from gshtui.store.process_identity import Process, is_alive, this_process
 from tests.kit.home import Home
 from tests.kit.record import child, line, opened, said
 
@@ -191,7 +191,7 @@ async def test_closing_the_store_gives_back_what_it_holds(home: Home) -> None:
 
 def test_a_process_that_ended_is_not_alive_before_its_parent_took_note() -> None:
     with subprocess.Popen(["sleep", "1000"]) as ended:
-        started = process.start_of(ended.pid)
+        started = process_identity.start_of(ended.pid)
         other = Process(this_process().machine, ended.pid, started or "")
         assert is_alive(other)
         ended.kill()
@@ -209,8 +209,8 @@ def test_a_process_of_another_container_is_not_known_to_be_dead() -> None:
 def test_where_there_is_no_proc_the_start_time_still_tells_processes_apart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(process, "_PROC", tmp_path)
-    process._machine.cache_clear()  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(process_identity, "_PROC", tmp_path)
+    process_identity._machine.cache_clear()  # pyright: ignore[reportPrivateUsage]
     try:
         me = this_process()
         assert me.machine == "/"
@@ -218,7 +218,7 @@ def test_where_there_is_no_proc_the_start_time_still_tells_processes_apart(
         assert not is_alive(Process(me.machine, me.pid, "1.00"))
         assert not is_alive(Process(me.machine, 999_999_999, me.started))
     finally:
-        process._machine.cache_clear()  # pyright: ignore[reportPrivateUsage]
+        process_identity._machine.cache_clear()  # pyright: ignore[reportPrivateUsage]
 
 
 async def test_a_writer_waits_for_another_ones_transaction_while_reading_goes_on(home: Home) -> None:

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.bus.context import Block, Iteration
+from gshtui.bus.context_data import Block, Iteration
 from gshtui.bus.messages import Message, Text
-from gshtui.store import check, opening, recovery
+from gshtui.store import database, integrity, recovery
 from gshtui.store.errors import StoreError
 from gshtui.store.store import Store
 from tests.kit.home import Home
@@ -244,9 +244,9 @@ async def test_a_conversation_whose_own_row_is_lost_is_found_by_its_messages(pat
 async def test_a_large_file_is_checked_behind_the_scenes_and_recovered_at_the_next_start(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(opening, "CHECK_AT_OPEN", 0)
-    monkeypatch.setattr(check, "CHECK_AT_OPEN", 0)
-    monkeypatch.setattr(check, "BEGIN_AFTER", 0)
+    monkeypatch.setattr(database, "CHECK_AT_OPEN", 0)
+    monkeypatch.setattr(integrity, "CHECK_AT_OPEN", 0)
+    monkeypatch.setattr(integrity, "BEGIN_AFTER", 0)
     async with opened(path) as store:
         await until(lambda: path.with_name("gsh.db.checked").exists(), store)
     path.with_name("gsh.db.checked").unlink()

@@ -8,11 +8,11 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from gshtui.store import journal, prompts
-from gshtui.store.connection import Database
+from gshtui.store import journal, prompt_history
+from gshtui.store.database import Database
 from gshtui.store.errors import StoreError
-from gshtui.store.journal import Entry
-from gshtui.store.writer import BATCH, Writer
+from gshtui.store.journal import JournalEntry
+from gshtui.store.writer import BATCH, RecordWriter
 from tests.kit.home import Home
 from tests.kit.record import Notices
 
@@ -26,20 +26,20 @@ async def database(home: Home) -> AsyncGenerator[Database]:
 
 
 def _typed(connection: sqlite3.Connection) -> list[str]:
-    return prompts.listed(connection, None, 10_000)
+    return prompt_history.listed(connection, None, 10_000)
 
 
 async def test_what_an_operation_did_before_it_failed_is_undone_and_its_neighbours_stand(database: Database) -> None:
-    writer = Writer(database, Notices())
+    writer = RecordWriter(database, Notices())
 
     def fails(connection: sqlite3.Connection) -> None:
-        prompts.add(connection, "/p", "half of it")
+        prompt_history.add(connection, "/p", "half of it")
         raise ValueError("by its own fault")
 
     results = await asyncio.gather(
-        writer.submit(lambda connection: prompts.add(connection, "/p", "before")),
+        writer.submit(lambda connection: prompt_history.add(connection, "/p", "before")),
         writer.submit(fails),
-        writer.submit(lambda connection: prompts.add(connection, "/p", "after")),
+        writer.submit(lambda connection: prompt_history.add(connection, "/p", "after")),
         return_exceptions=True,
     )
     await writer.close(5)
@@ -50,7 +50,7 @@ async def test_what_an_operation_did_before_it_failed_is_undone_and_its_neighbou
 
 
 async def test_operations_that_wait_together_share_a_transaction(database: Database) -> None:
-    writer = Writer(database, Notices())
+    writer = RecordWriter(database, Notices())
     commits = 0
 
     def count(statement: str) -> None:
@@ -59,7 +59,7 @@ async def test_operations_that_wait_together_share_a_transaction(database: Datab
 
     await database.run(lambda connection: connection.set_trace_callback(count))
     await asyncio.gather(
-        *(writer.submit(lambda c, n=number: prompts.add(c, "/p", f"text {n}")) for number in range(2 * BATCH))
+        *(writer.submit(lambda c, n=number: prompt_history.add(c, "/p", f"text {n}")) for number in range(2 * BATCH))
     )
     await writer.close(5)
     assert commits == 2
@@ -68,13 +68,13 @@ async def test_operations_that_wait_together_share_a_transaction(database: Datab
 
 @pytest.mark.parametrize("lasting", [True, False])
 async def test_a_finished_turn_is_made_safe_from_a_power_cut(database: Database, lasting: bool) -> None:
-    writer = Writer(database, Notices())
+    writer = RecordWriter(database, Notices())
     levels: list[int] = []
 
     def look(connection: sqlite3.Connection) -> None:
         levels.append(connection.execute("PRAGMA synchronous").fetchone()[0])
 
-    writer.record(Entry("s", "T", 1.0, b"{}", lasting=lasting))
+    writer.record(JournalEntry("s", "T", 1.0, b"{}", lasting=lasting))
     await writer.submit(look)
     await writer.submit(look)
     await writer.close(5)
@@ -82,19 +82,19 @@ async def test_a_finished_turn_is_made_safe_from_a_power_cut(database: Database,
 
 
 async def test_an_answer_comes_after_the_commit(database: Database) -> None:
-    writer = Writer(database, Notices())
+    writer = RecordWriter(database, Notices())
     other = sqlite3.connect(database.path)
     for number in range(20):
-        await writer.submit(lambda connection, n=number: prompts.add(connection, "/p", f"text {n}"))
+        await writer.submit(lambda connection, n=number: prompt_history.add(connection, "/p", f"text {n}"))
         assert len(_typed(other)) == number + 1
     other.close()
     await writer.close(5)
 
 
 async def test_what_is_queued_when_the_writer_closes_is_written(database: Database) -> None:
-    writer = Writer(database, Notices())
+    writer = RecordWriter(database, Notices())
     waiting = [
-        asyncio.ensure_future(writer.submit(lambda c, n=number: prompts.add(c, "/p", f"text {n}")))
+        asyncio.ensure_future(writer.submit(lambda c, n=number: prompt_history.add(c, "/p", f"text {n}")))
         for number in range(10)
     ]
     await asyncio.sleep(0)
@@ -107,20 +107,20 @@ async def test_what_is_queued_when_the_writer_closes_is_written(database: Databa
 
 async def test_an_entry_that_no_table_takes_is_given_up_and_the_others_are_written(database: Database) -> None:
     notices = Notices()
-    writer = Writer(database, notices, retry_every=0.01)
-    writer.record(Entry("s", "T", float("nan"), b"{}"))
+    writer = RecordWriter(database, notices, retry_every=0.01)
+    writer.record(JournalEntry("s", "T", float("nan"), b"{}"))
     await notices.told("refused")
-    writer.record(Entry("s", "T", 1.0, b'{"type":"T"}'))
+    writer.record(JournalEntry("s", "T", 1.0, b'{"type":"T"}'))
     assert "1 events were lost" in (await notices.told("goes on"))[0]
     assert len(await database.run(lambda connection: journal.read(connection, "s", 0, 9))) == 1
     await writer.close(5)
 
 
 async def test_closing_does_not_wait_for_ever_for_another_process(database: Database) -> None:
-    writer = Writer(database, Notices())
+    writer = RecordWriter(database, Notices())
     other = sqlite3.connect(database.path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    waiting = asyncio.ensure_future(writer.submit(lambda c: prompts.add(c, "/p", "never")))
+    waiting = asyncio.ensure_future(writer.submit(lambda c: prompt_history.add(c, "/p", "never")))
     await asyncio.sleep(0)
     await writer.close(0.05)
     with pytest.raises(StoreError) as error:

@@ -10,14 +10,13 @@ from typing import Any
 import pytest
 
 from gshtui.bus.bus import Bus
-from gshtui.bus.context import Task
+from gshtui.bus.context_data import Task
 from gshtui.bus.events.context import TasksChanged
 from gshtui.bus.events.session import SessionOpened
 from gshtui.commands.declaration import Caller, CommandError, Invocation, Outcome, UsageError
 from gshtui.commands.language import validate
-from gshtui.context.tasks import lists
-from gshtui.context.tasks.commands import commands
-from gshtui.context.tasks.shelf import TaskShelf
+from gshtui.context import task_list
+from gshtui.context.task_list import TaskStore, task_commands
 from gshtui.store.store import Store
 from tests.kit.record import opened
 
@@ -27,7 +26,7 @@ class Desk:
 
     def __init__(self, store: Store, session: str) -> None:
         self.bus, self.session = Bus(), session
-        self.shelf = TaskShelf(self.bus, store)
+        self.shelf = TaskStore(self.bus, store)
         self.told: list[TasksChanged] = []
         self.bus.subscribe(self.told.extend, TasksChanged, name="test")  # type: ignore[arg-type]
 
@@ -35,7 +34,7 @@ class Desk:
         async def session_of(agent: str) -> str:
             return {"main": self.session}.get(agent, "")
 
-        [command] = commands(self.shelf, session_of)
+        [command] = task_commands(self.shelf, session_of)
         who = Caller() if caller == "person" else Caller(caller, is_agent=True)
         front = "main" if caller == "person" else caller
         invocation = Invocation(who, Path("/p"), Path("/p"), agent=front)
@@ -76,9 +75,9 @@ async def test_two_processes_change_one_list(tmp_path: Path) -> None:
 async def test_many_changes_at_once_lose_nothing(tmp_path: Path) -> None:
     async with opened(tmp_path / "gsh.db") as store:
         session = (await store.create_session(cwd="/p", agent="main")).id
-        shelf = TaskShelf(Bus(), store)
+        shelf = TaskStore(Bus(), store)
         await asyncio.gather(
-            *(shelf.change("main", session, "main", partial(lists.added, text=f"task {n}")) for n in range(30))
+            *(shelf.change("main", session, "main", partial(task_list.added, text=f"task {n}")) for n in range(30))
         )
         tasks = await shelf.tasks(session)
         assert len(tasks) == 30 and [task.id for task in tasks] == [str(n) for n in range(1, 31)]

@@ -11,9 +11,9 @@ from textual.geometry import Offset
 from textual.pilot import Pilot
 
 from gshtui.tmux.server import TmuxServer
-from gshtui.ui.kit.messages import OpenTerminal
-from gshtui.ui.terminal.terminal import TerminalPane
-from gshtui.ui.terminal.view import TerminalView
+from gshtui.ui.kit.widget_messages import OpenTerminal
+from gshtui.ui.terminal.terminal_pane import TerminalPane
+from gshtui.ui.terminal.terminal_view import TerminalView
 from tests.kit.terminal_window import TerminalWindow, Yard, shows, until
 from tests.kit.tmux import end_server, tmux
 

@@ -13,13 +13,13 @@ import msgspec
 import psutil
 import pytest
 
-from gshtui.bus.fleet import AgentRow
+from gshtui.bus.agent_data import AgentRow
 from gshtui.programs import profile as profiles
-from gshtui.programs.session import CliSession, SessionError
-from gshtui.programs.spool import VARIABLE, Feed, open_spool
-from gshtui.programs.status import Known
-from gshtui.programs.watch import CliStatus
-from gshtui.tmux.processes import living
+from gshtui.programs.cli_session import CliSession, SessionError
+from gshtui.programs.hook_reports import VARIABLE, HookFeed, open_spool
+from gshtui.programs.status import KnownStatus
+from gshtui.programs.status_watcher import CliStatus
+from gshtui.tmux.pane_processes import living_processes
 from gshtui.tmux.server import TmuxServer
 from tests.kit.tmux import screen, shows, tmux
 
@@ -148,7 +148,7 @@ async def test_a_stubborn_program_is_gone_when_it_is_killed(tmux: TmuxServer) ->
     await CliSession(tmux, row, QUICK).start()
     process = psutil.Process(row.pid)
     await tmux.kill_pane(row.pane, grace=0.3)
-    assert living([process]) == []
+    assert living_processes([process]) == []
 
 
 async def test_two_texts_at_once_are_sent_one_after_the_other(tmux: TmuxServer) -> None:
@@ -177,14 +177,14 @@ class Statuses:
     """Takes what a watcher says."""
 
     def __init__(self) -> None:
-        self.all: list[Known] = []
+        self.all: list[KnownStatus] = []
         self._came = asyncio.Event()
 
-    def __call__(self, known: Known) -> None:
+    def __call__(self, known: KnownStatus) -> None:
         self.all.append(known)
         self._came.set()
 
-    async def until(self, right: Callable[[Known], bool]) -> Known:
+    async def until(self, right: Callable[[KnownStatus], bool]) -> KnownStatus:
         """The first status that is right."""
         async with asyncio.timeout(9):
             while True:
@@ -200,7 +200,7 @@ class Statuses:
 
 
 async def followed(
-    tmux: TmuxServer, row: AgentRow, taken: Statuses, feed: Feed | None = None, **more: Callable[..., None]
+    tmux: TmuxServer, row: AgentRow, taken: Statuses, feed: HookFeed | None = None, **more: Callable[..., None]
 ) -> tuple[CliStatus, Callable[[], Awaitable[None]]]:
     status = CliStatus(tmux, row, QUICK, taken, feed=feed, **more)
     await status.start()
@@ -212,7 +212,7 @@ async def test_status_comes_from_hooks_first(tmux: TmuxServer, tmp_path: Path) -
     row = await started(tmux, "--session-id", "abcdef-123456", "--work", "0.3", spool=str(spool))
     bound: list[str] = []
     acted: list[float] = []
-    taken, feed = Statuses(), Feed(tmp_path)
+    taken, feed = Statuses(), HookFeed(tmp_path)
     _, stop = await followed(tmux, row, taken, feed, bound=bound.append, acted=acted.append)
     try:
         await taken.until(lambda known: (known.status, known.source) == ("idle", "hook"))
@@ -234,7 +234,7 @@ async def test_status_comes_from_hooks_first(tmux: TmuxServer, tmp_path: Path) -
 async def test_an_interrupt_that_no_hook_tells_is_seen(tmux: TmuxServer, tmp_path: Path) -> None:
     spool = open_spool(tmp_path, "0001")
     row = await started(tmux, "--work", "60", spool=str(spool))
-    taken, feed = Statuses(), Feed(tmp_path)
+    taken, feed = Statuses(), HookFeed(tmp_path)
     _, stop = await followed(tmux, row, taken, feed)
     try:
         session = CliSession(tmux, row, QUICK)
@@ -293,7 +293,7 @@ async def test_a_question_that_is_gone_is_not_told_of_the_next_one(tmux: TmuxSer
     spool = open_spool(tmp_path, "0001")
     row = await started(tmux)
     taken = Statuses()
-    _, stop = await followed(tmux, row, taken, Feed(tmp_path))
+    _, stop = await followed(tmux, row, taken, HookFeed(tmp_path))
     try:
         await taken.until(lambda known: known.status == "idle")
         with spool.open("a") as file:
@@ -316,7 +316,7 @@ async def test_a_question_of_long_ago_is_nobodys_news(tmux: TmuxServer, tmp_path
     row = await started(tmux)
     await CliSession(tmux, row, QUICK).start()
     taken = Statuses()
-    _, stop = await followed(tmux, row, taken, Feed(tmp_path))
+    _, stop = await followed(tmux, row, taken, HookFeed(tmp_path))
     try:
         await taken.until(lambda known: known.status == "idle")
         assert [known.status for known in taken.all if known.status == "waiting"] == []

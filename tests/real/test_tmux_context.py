@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from gshtui.bus.agent_data import SpawnRequest
 from gshtui.bus.events.agent import PromptSubmitted, TurnFinished
 from gshtui.bus.events.context import ContextCut, CutFailed, CutRequested, SummaryAnswered, SummaryProposed
 from gshtui.bus.events.fleet import AgentSpawned, AgentSpawnRequested
-from gshtui.bus.fleet import SpawnRequest
-from gshtui.bus.ids import new_id
 from gshtui.hub.hub import Hub
 from gshtui.hub.options import HubOptions
-from gshtui.settings.load import load
+from gshtui.settings.loader import load
+from gshtui.system.ids import new_id
 from gshtui.tmux.server import TmuxServer
 from tests.kit.command import ROOT
 from tests.kit.loopback.apis import loopback, variables

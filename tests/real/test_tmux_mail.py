@@ -11,7 +11,7 @@ import pytest
 from gshtui.bus.events.agent import AgentStatusChanged, TurnStarted
 from gshtui.bus.events.fleet import AgentEnded
 from gshtui.fleet.ports import FleetError
-from gshtui.fleet.post import TerminalPost
+from gshtui.fleet.transport import TerminalTransport
 from gshtui.tmux.server import TmuxServer
 from tests.kit.home import Home
 from tests.kit.mailroom import mail
@@ -109,7 +109,7 @@ async def test_the_fleets_post_keeps_the_familys_words_as_they_stand(path: Path,
     async with mail(path, server=tmux) as m:
         row = await m.agent("helper", server=tmux, argv=PROGRAM, kind="cli", profile="repl", parent="main")
         await m.agent("stranger")
-        post = m.room.post(TerminalPost(m.office.bus, m.room.terminals, m.room.programs))
+        post = m.room.post(TerminalTransport(m.office.bus, m.room.terminals, m.room.programs))
         await post.send(row, "the task", sender="main", defer_if_busy=True)
         await shows(tmux, row.pane, "answer to the task")
         await post.send(row, "a wish", sender="0002", defer_if_busy=True)

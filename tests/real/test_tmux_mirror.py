@@ -13,13 +13,13 @@ from pathlib import Path
 import psutil
 import pytest
 
-from gshtui.tmux.control import Control
+from gshtui.tmux.control_client import ControlClient
 from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.mirror import Frame, Mirror
+from gshtui.tmux.pane_processes import living_processes
 from gshtui.tmux.panes import PaneInfo
-from gshtui.tmux.processes import living
 from gshtui.tmux.server import TmuxServer
-from gshtui.tmux.watcher import Change
+from gshtui.tmux.watcher import PaneChange
 from tests.kit.tmux import DEADLINE, Frames, clients, eventually, person, plain, shows, tmux
 
 __all__ = ["tmux"]
@@ -276,14 +276,14 @@ async def test_a_program_is_never_slowed_down_by_nobody_looking(
 
 async def test_what_changes_is_told(tmux: TmuxServer) -> None:
     pane = await tmux.spawn("gsh-agent-0001", ["sh"], cwd=Path("/tmp"), env=ENV)
-    seen: list[Change] = []
+    seen: list[PaneChange] = []
     told = asyncio.Event()
 
-    def on_change(change: Change) -> None:
+    def on_change(change: PaneChange) -> None:
         seen.append(change)
         told.set()
 
-    async def until(what: str) -> Change:
+    async def until(what: str) -> PaneChange:
         async with asyncio.timeout(DEADLINE):
             while not (found := [change for change in seen if what in change.what]):
                 told.clear()
@@ -476,7 +476,7 @@ async def test_a_hub_that_is_killed_leaves_nothing_for_long(tmux: TmuxServer) ->
         return (await tmux.ladder.ask(["list-sessions -F '#{session_name}'"]))[0].text()
 
     async def left() -> list[psutil.Process]:
-        return living(below)
+        return living_processes(below)
 
     assert await eventually(left, until=lambda left: not left) == []
     assert not (await tmux.pane(pane.pane)).dead
@@ -504,7 +504,7 @@ async def test_a_session_that_a_person_ends_is_ended_although_we_look(tmux: Tmux
 
     async def ended() -> bool:
         await asyncio.sleep(0)
-        return not living([process])
+        return not living_processes([process])
 
     await eventually(ended)
 
@@ -543,7 +543,7 @@ async def test_the_server_survives_hubs_that_come_while_sessions_come_and_go(tmu
 
     async def hubs() -> None:
         for _ in range(12):
-            control = await Control.connect(("-S", str(tmux.socket_path)), lambda note: None)
+            control = await ControlClient.connect(("-S", str(tmux.socket_path)), lambda note: None)
             await control.close()
 
     await asyncio.gather(agents(100), agents(200), hubs(), hubs())

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from gshtui.bus.agent_data import SpawnRequest
 from gshtui.bus.events.agent import AgentStatusChanged, PromptSubmitted, TurnFinished, TurnStarted
 from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested
 from gshtui.bus.events.fleet import AgentEnded, AgentSpawned, AgentSpawnRequested
 from gshtui.bus.events.session import SessionOpened
-from gshtui.bus.fleet import SpawnRequest
-from gshtui.bus.ids import new_id
-from gshtui.bus.mail import Letter
+from gshtui.bus.letter import Letter
 from gshtui.hub.hub import Hub
 from gshtui.hub.options import ALL_PARTS, HubOptions
-from gshtui.settings.load import load
+from gshtui.settings.loader import load
+from gshtui.system.ids import new_id
 from gshtui.tmux.server import TmuxServer
 from tests.kit.command import ROOT
 from tests.kit.fleet import echo

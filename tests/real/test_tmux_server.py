@@ -16,9 +16,9 @@ import psutil
 import pytest
 
 from gshtui.tmux.errors import TmuxError
-from gshtui.tmux.processes import living
+from gshtui.tmux.pane_processes import living_processes
 from gshtui.tmux.server import TmuxServer
-from gshtui.tmux.watcher import Change
+from gshtui.tmux.watcher import PaneChange
 from tests.kit.tmux import clients, eventually, no_pane, private_server, screen, short_folder, shows, tmux
 
 __all__ = ["tmux"]
@@ -171,7 +171,7 @@ async def test_kill_ends_what_ignores_signals_and_daemons_and_nothing_else(tmux:
     processes = [psutil.Process(pid) for pid in pids]
     await tmux.kill_pane(pane.pane, grace=0.6)
     assert await no_pane(tmux, pane.pane)
-    assert living(processes) == []
+    assert living_processes(processes) == []
     assert not (await tmux.pane(other.pane)).dead
 
 
@@ -271,7 +271,7 @@ async def test_a_stopped_server_costs_a_deadline_not_the_program(tmux: TmuxServe
 async def test_a_look_is_the_pane_and_its_screen_wherever_the_pane_is(tmux: TmuxServer) -> None:
     one = await tmux.spawn("gsh-agent-0001", ["sh", "-c", "printf 'one\\n'; exec cat"], cwd=Path("/tmp"), env=ENV)
     two = await tmux.spawn("gsh-agent-0002", ["sh", "-c", "printf 'two\\n'; exec cat"], cwd=Path("/tmp"), env=ENV)
-    seen: list[Change] = []
+    seen: list[PaneChange] = []
     tmux.watcher.watch(one.pane, seen.append)
 
     async def known() -> object:
@@ -339,4 +339,4 @@ def test_a_server_left_by_a_crash_is_reaped(tmp_path: Path) -> None:
     left = psutil.Process(int(ran.stdout))
     with short_folder():
         pass
-    assert living([left]) == []
+    assert living_processes([left]) == []

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gshtui.commands.declaration import CommandError
-from gshtui.fleet.terminal_tools.shared import Shells
+from gshtui.fleet.terminal_tools.shared_shell import ShellChoice
 from gshtui.tmux.server import TmuxServer
 from tests.kit.home import Home
 from tests.kit.terminals import Desk
@@ -209,7 +209,9 @@ async def test_a_shell_that_is_not_where_the_settings_say(tmux: TmuxServer, tmp_
     (installed / "zsh").symlink_to("/bin/bash")
     own = {"PATH": str(installed), "SHELL": "/bin/bash"}
     expected = {"zsh": installed / "zsh", "fish": Path("/bin/bash"), "tcsh": Path("/bin/bash")}[shell]
-    assert Shells(nowhere / shell, own).choose() == expected
-    assert Shells(nowhere / "fish", {"PATH": str(nowhere), "SHELL": str(nowhere / "zsh")}).choose() == Path("/bin/sh")
+    assert ShellChoice(nowhere / shell, own).choose() == expected
+    assert ShellChoice(nowhere / "fish", {"PATH": str(nowhere), "SHELL": str(nowhere / "zsh")}).choose() == Path(
+        "/bin/sh"
+    )
     ran = await Desk(tmux, tmp_path, shell=str(nowhere / shell)).run("terminal", command="echo here")
     assert ran.data["output"] == "here"

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from gshtui.bus.agent_data import SpawnRequest
 from gshtui.bus.events.agent import ToolFinished, TurnFinished, TurnStarted
 from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested
 from gshtui.bus.events.fleet import MessageActed
-from gshtui.bus.fleet import SpawnRequest
 from gshtui.commands.declaration import CommandError
 from gshtui.hub.hub import Hub
 from gshtui.hub.options import HubOptions
-from gshtui.settings.load import load
+from gshtui.settings.loader import load
 from gshtui.tmux.server import TmuxServer
 from tests.kit.command import ROOT
 from tests.kit.loopback.apis import loopback

@@ -11,18 +11,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gshtui.agents.toolbox import Ground, Toolbox
+from gshtui.agents.toolbox import Toolbox, WorkDirs
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested
 from gshtui.bus.events.context import OutputTruncated
-from gshtui.bus.ids import new_id
 from gshtui.bus.messages import ToolCall, ToolResult
 from gshtui.commands.registry import Registry
-from gshtui.guard.approval import Gate
-from gshtui.guard.grants import NoGrants
+from gshtui.guard.approval import Gate, NoGrants
 from gshtui.store.errors import StoreError
-from gshtui.text.shorten import least
+from gshtui.system.ids import new_id
+from gshtui.text.truncation import least
 from gshtui.tools import stored_output
 from gshtui.tools.commands import commands
 from gshtui.tools.workspace import ToolConfig
@@ -49,7 +48,7 @@ class Bench:
         self.bus.subscribe(self._allow, ApprovalRequested, name="person")
         output = stored_output.command(self._output, self._folders, setting)
         registry = Registry([*commands(ToolConfig(max_output_bytes=setting)), output])
-        self.toolbox = Toolbox(self.bus, registry, self.gate, "main", Ground(folder, folder), self._keep, setting)
+        self.toolbox = Toolbox(self.bus, registry, self.gate, "main", WorkDirs(folder, folder), self._keep, setting)
 
     async def _allow(self, batch: Sequence[Event]) -> None:
         for event in batch:

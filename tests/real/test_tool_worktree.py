@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from gshtui.commands.declaration import CommandError, Effect
+from gshtui.settings.git_info import find_project
 from gshtui.tools.git import git
-from gshtui.tools.project import find_project
 from tests.kit.home import Home
 from tests.kit.tools import Tools
 

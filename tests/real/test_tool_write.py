@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gshtui.commands.declaration import CommandError, Effect
-from gshtui.tools import files
+from gshtui.tools import file_access
 from tests.kit.tools import Tools
 
 
@@ -106,12 +106,12 @@ def test_a_folder_swapped_for_a_link_at_the_last_moment(tmp_path: Path) -> None:
     (tmp_path / "outside").mkdir()
     (tmp_path / "d").symlink_to(tmp_path / "outside")
     with pytest.raises(CommandError, match="put in the way"):
-        files.replace(tmp_path / "d" / "x", b"evil")
+        file_access.replace(tmp_path / "d" / "x", b"evil")
     (tmp_path / "f").symlink_to(tmp_path / "outside" / "y")
     with pytest.raises(CommandError, match="put in the way"):
-        files.replace(tmp_path / "f", b"evil")
+        file_access.replace(tmp_path / "f", b"evil")
     with pytest.raises(CommandError, match="put in the way"):
-        files.open_regular(tmp_path / "f")
+        file_access.open_regular(tmp_path / "f")
     assert list((tmp_path / "outside").iterdir()) == []
 
 

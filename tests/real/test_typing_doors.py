@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.bus.fleet import AgentRow
+from gshtui.bus.agent_data import AgentRow
 from gshtui.programs.pane_view import Trouble
 from gshtui.tmux.server import TmuxServer
 from tests.kit.doors import MAIL, Doors, doors

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent import AgentStatusChanged
-from gshtui.bus.fleet import AgentRow, SpawnRequest
+from gshtui.fleet.agent_command_lines import CommandLines, LaunchTerms
 from gshtui.fleet.fleet import Fleet
-from gshtui.fleet.launch import CommandLines, Terms
-from gshtui.fleet.ports import Place
-from gshtui.fleet.post import TerminalPost
+from gshtui.fleet.ports import FleetOptions
+from gshtui.fleet.transport import TerminalTransport
 from gshtui.tmux.server import TmuxServer
 from tests.kit.mailroom import Mail, mail
 from tests.kit.tmux import shows, tmux
@@ -37,9 +37,9 @@ async def office(folder: Path, server: TmuxServer) -> AsyncGenerator[tuple[Mail,
         fleet = Fleet(
             bus,
             m.store,
-            Place(folder, data, socket=str(server.socket_path), prefix="gsh"),
-            CommandLines(data, Terms()),
-            post=lambda: room.post(TerminalPost(bus, room.terminals, room.programs)),
+            FleetOptions(folder, data, socket=str(server.socket_path), prefix="gsh"),
+            CommandLines(data, LaunchTerms()),
+            post=lambda: room.post(TerminalTransport(bus, room.terminals, room.programs)),
             terminals=room.terminals,
             programs=room.programs,
         )

@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 from gshtui.commands.declaration import CommandError
-from gshtui.fleet.programs import Programs
-from gshtui.programs.profile import Text
-from gshtui.programs.session import CliSession, SessionError
+from gshtui.fleet.agent_programs import Programs
+from gshtui.programs.cli_session import CliSession, SessionError
+from gshtui.programs.profile import TextRules
 from gshtui.tmux.server import TmuxServer
 from tests.kit.doors import Doors, doors
 from tests.kit.tmux import eventually, screen, shows, tmux
@@ -70,7 +70,7 @@ async def test_a_text_that_is_not_taken_is_taken_out_again_and_blocks_no_later_o
     async with doors(tmp_path, tmux) as d:
         row = await d.moody()
         profile = await Programs().profile(row)
-        session = CliSession(tmux, row, msgspec.structs.replace(profile, text=Text()))
+        session = CliSession(tmux, row, msgspec.structs.replace(profile, text=TextRules()))
         for text in ("path C:\\", "!ls", "one\ntwo\\"):
             with pytest.raises(SessionError) as refused:
                 await session.send(text)

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from gshtui.agents.usage.recorder import UsageRecorder
-from gshtui.agents.usage.report import bar, plain, table
+from gshtui.agents.usage.usage_report import bar, plain, table
 from gshtui.bus.bus import Bus
-from gshtui.bus.context import Receipt
+from gshtui.bus.context_data import Receipt
 from gshtui.bus.events.agent import ContextAssembled, ModelChanged, TurnStarted, UsageReported
 from gshtui.bus.events.approval import ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.context import ContextCut
 from gshtui.bus.messages import Usage
-from gshtui.bus.usage import UsageRow
+from gshtui.bus.usage_data import UsageRow
 from gshtui.store.errors import StoreError
 from gshtui.store.store import Store
 from tests.kit.record import opened

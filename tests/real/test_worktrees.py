@@ -10,8 +10,8 @@ import pytest
 
 from gshtui.commands.declaration import CommandError, Effect
 from gshtui.tools.workspace import ToolConfig
-from gshtui.tools.worktrees.create import create_worktree
-from gshtui.tools.worktrees.state import unsaved
+from gshtui.tools.worktree_create import create_worktree
+from gshtui.tools.worktree_state import unsaved_work
 from tests.kit.home import Home
 from tests.kit.tools import Tools
 
@@ -81,9 +81,11 @@ async def test_the_include_file_names_what_is_copied(project: Path, tmp_path: Pa
     assert tree.notes[0] == "2 files of .worktreeinclude copied."
     assert "linked was not copied: it is a link" in tree.notes[1]
     # What was copied and is as it was is no work to lose.
-    assert await unsaved(place) == []
+    assert await unsaved_work(place) == []
     (place / ".env").write_text("WORD=2\n")
-    assert await unsaved(place) == ["Its worktree feat/x holds 1 copied file that differs from the main tree's (.env)."]
+    assert await unsaved_work(place) == [
+        "Its worktree feat/x holds 1 copied file that differs from the main tree's (.env)."
+    ]
 
 
 async def test_a_copy_never_leaves_the_worktree(project: Path, tmp_path: Path) -> None:
@@ -168,7 +170,7 @@ async def test_the_state_of_a_worktree(project: Path, tools: Tools) -> None:
     assert state.data["uncommitted"] == ["new file"]
     assert (state.data["unpushed"], state.data["base"], state.data["ahead"], state.data["behind"]) == (1, "main", 1, 2)
     assert "1 file not committed (new file) and 1 commit that is in no other branch" in state.text
-    assert await unsaved(place) == [
+    assert await unsaved_work(place) == [
         "Its worktree x holds 1 file not committed (new file).",
         "Its worktree x holds 1 commit that is in no other branch and on no remote.",
     ]
@@ -192,9 +194,9 @@ async def test_pushed_work_is_safe(project: Path, tmp_path: Path) -> None:
     run_git(project, "remote", "add", "origin", str(tmp_path / "remote"))
     place = Path((await create_worktree(project, "x")).path)
     commit(place, "b.txt", "b\n")
-    assert len(await unsaved(place)) == 1
+    assert len(await unsaved_work(place)) == 1
     run_git(place, "push", "-q", "origin", "x")
-    assert await unsaved(place) == []
+    assert await unsaved_work(place) == []
 
 
 async def test_a_diff_shows_all_that_was_done(project: Path, tools: Tools) -> None:
@@ -245,7 +247,7 @@ async def test_a_merge(project: Path, tools: Tools) -> None:
     merged = await tools.run("git_worktree", action="merge", branch="x")
     assert (merged.data["commits"], merged.data["base"]) == (2, "main")
     assert (project / "b.txt").read_text() == "changed\n"
-    assert await unsaved(place) == []
+    assert await unsaved_work(place) == []
 
 
 async def test_a_conflict_is_said_and_nothing_changed(project: Path, tools: Tools) -> None:
@@ -357,5 +359,5 @@ async def test_what_cannot_be_told_is_not_taken_for_nothing(project: Path) -> No
     place = Path((await create_worktree(project, "x")).path)
     (place / ".git").unlink()
     with pytest.raises(CommandError):
-        await unsaved(place)
-    assert await unsaved(project / "not there") == []
+        await unsaved_work(place)
+    assert await unsaved_work(project / "not there") == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gshtui.ui.window.palette import Listed
+from gshtui.ui.window.palette import ListProvider
 from tests.kit.fake_hub import Answer
 from tests.ui.test_agents_pane import Listening, settled
 
@@ -32,7 +32,7 @@ async def test_the_palette_opens_the_terminal_of_every_agent_that_has_one() -> N
     app = Listening(answers={"agent ls": Answer(AGENTS)})
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
-        listed = Listed(app.screen)
+        listed = ListProvider(app.screen)
         await listed.startup()
         found = {name: run for name, _, run in listed.entries() if name.startswith("Open terminal")}
         assert len(found) == 1

@@ -9,11 +9,9 @@ from textual.widgets import OptionList
 
 from gshtui.bus.events.agent import InterruptRequested, TurnStarted
 from gshtui.commands.declaration import CommandError
-from gshtui.ui.agents.agents import AgentsPane
-from gshtui.ui.kit.confirm import ConfirmScreen
-from gshtui.ui.kit.messages import OpenTerminal
-from gshtui.ui.kit.picker import Picker
-from gshtui.ui.kit.words import WordsScreen
+from gshtui.ui.agents.agents_pane import AgentsPane
+from gshtui.ui.kit.dialogs import ConfirmScreen, InputScreen, Picker
+from gshtui.ui.kit.widget_messages import OpenTerminal
 from tests.kit import recorded
 from tests.kit.fake_hub import Answer
 from tests.kit.keyboard import Keyboard
@@ -173,9 +171,9 @@ async def test_a_message_and_a_name_arrive_as_they_were_written() -> None:
         await begun(app, pilot, *FEW)
         await pilot.press("m")
         await settled(pilot)
-        assert isinstance(app.screen, WordsScreen)
+        assert isinstance(app.screen, InputScreen)
         await pilot.press("ctrl+s")  # nothing is written yet
-        assert isinstance(app.screen, WordsScreen)
+        assert isinstance(app.screen, InputScreen)
         await pilot.press("d", "o", "n", "apostrophe", "t", "enter", "equals_sign", "1", "ctrl+s")
         await settled(pilot)
         assert ran(app) == ['agent send 0002 text="don\'t\n=1"']

@@ -15,10 +15,8 @@ from textual.widgets import Static
 from gshtui.bus.events.agent import PromptSubmitted
 from gshtui.bus.events.approval import ApprovalAnswered, ApprovalSettled
 from gshtui.guard.answer_keys import HAND, PAUSE, READ
-from gshtui.ui.approvals.answers import Answers
-from gshtui.ui.approvals.approvals import ApprovalsPane
-from gshtui.ui.approvals.question_view import QuestionView
-from gshtui.ui.approvals.reason import ReasonInput
+from gshtui.ui.approvals.approvals_pane import ApprovalsPane, ReasonInput
+from gshtui.ui.approvals.question_view import Answers, QuestionView
 from tests.kit.keyboard import LONG, Keyboard
 from tests.kit.prompt_host import PromptHost, question
 

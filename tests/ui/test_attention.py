@@ -10,7 +10,7 @@ from gshtui.bus.events.agent import TurnFinished
 from gshtui.bus.events.approval import ApprovalRequested
 from gshtui.bus.events.context import SummaryProposed
 from gshtui.bus.events.fleet import AgentEnded, AgentKilled
-from gshtui.ui.window.attention import Attention
+from gshtui.ui.window.notifications import Attention
 from tests.kit.recorded_contexts import COMPACTED
 from tests.kit.recorded_fleet import CLAUDE, SEARCH, changed
 from tests.kit.window import Window

@@ -13,7 +13,7 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent import PromptSubmitted, TextDelta
 from gshtui.bus.events.hub import HubStarted, Noticed, PartFailed, SubscriberFailed
 from gshtui.ui.kit.bridge import Bridge, NotReady
-from gshtui.ui.kit.port import HubPort, Opening
+from gshtui.ui.kit.hub_port import HubPort, OpenRequest
 from tests.kit.fake_hub import Answer, FakeHub
 from tests.kit.window import Window
 
@@ -44,10 +44,10 @@ class Broken(Listener):
 
 
 def bridge_of(tmp_path: object, *listeners: Listener, **hub: object) -> Bridge:
-    async def make(opening: Opening) -> HubPort:
+    async def make(opening: OpenRequest) -> HubPort:
         return FakeHub(opening, **hub)  # type: ignore[arg-type]
 
-    return Bridge(Opening(cwd=tmp_path), make, lambda: listeners)  # type: ignore[arg-type]
+    return Bridge(OpenRequest(cwd=tmp_path), make, lambda: listeners)  # type: ignore[arg-type]
 
 
 def hub_of(bridge: Bridge) -> FakeHub:
@@ -87,10 +87,10 @@ async def test_a_hub_that_fails_is_said_and_nothing_raises(tmp_path: object) -> 
 
 
 async def test_a_hub_that_cannot_even_be_made(tmp_path: object) -> None:
-    async def make(_: Opening) -> HubPort:
+    async def make(_: OpenRequest) -> HubPort:
         raise ImportError("no module named anything")
 
-    bridge = Bridge(Opening(cwd=tmp_path), make, lambda: ())  # type: ignore[arg-type]
+    bridge = Bridge(OpenRequest(cwd=tmp_path), make, lambda: ())  # type: ignore[arg-type]
     await bridge.start()
     assert "no module named anything" in bridge.failed
     assert not bridge.publish(delta("x"))

@@ -11,7 +11,7 @@ from textual.widgets import Input, TextArea
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import ContextAssembled, SectionSize, TurnFinished
 from gshtui.bus.events.context import ContextCut, CutFailed, CutUndone, OutputTruncated, SummaryProposed
-from gshtui.ui.prompt.input import PromptInput
+from gshtui.ui.prompt.prompt_input import PromptInput
 from tests.kit import recorded
 from tests.kit.fake_hub import Answer
 from tests.kit.keyboard import Keyboard

@@ -16,9 +16,9 @@ from gshtui.bus.events.agent import MessageAppended, TextDelta, TurnFinished, Tu
 from gshtui.bus.events.session import SessionOpened
 from gshtui.bus.events.shell import InputCommandFinished, InputCommandPrinted, InputCommandStarted
 from gshtui.bus.messages import Message, Text, ToolCall, ToolResult
-from gshtui.bus.shell import Ran, ShellRecord
-from gshtui.ui.conversation.conversation import PAGE, ConversationPane
-from gshtui.ui.kit.consumer import EventConsumer
+from gshtui.bus.shell_data import Ran, ShellRecord
+from gshtui.ui.conversation.conversation_pane import PAGE, ConversationPane
+from gshtui.ui.kit.bridge import EventConsumer
 from gshtui.ui.kit.themes import OURS
 from tests.kit.transcript_host import STYLES, rows, settled
 

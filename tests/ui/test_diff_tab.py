@@ -7,10 +7,9 @@ from typing import Any
 from textual.widgets import OptionList, Select
 
 from gshtui.commands.declaration import CommandError
-from gshtui.ui.agents.spawn import SpawnScreen
-from gshtui.ui.changes.diff import DiffPane
-from gshtui.ui.changes.worktrees import WorktreesScreen
-from gshtui.ui.kit.confirm import ConfirmScreen
+from gshtui.ui.agents.spawn_dialog import SpawnScreen
+from gshtui.ui.changes.diff_pane import DiffPane, WorktreesScreen
+from gshtui.ui.kit.dialogs import ConfirmScreen
 from tests.kit import recorded
 from tests.kit.fake_hub import Answer
 from tests.kit.keyboard import Keyboard

@@ -26,23 +26,23 @@ DRAWING = ("render", "render_line", "render_lines", "row_strip")
 LAYOUT = ("get_content_width", "get_content_height", "arrange", "_size_updated", "_get_box_model")
 NAMED = {scene.name: scene for scene in SCENES}
 SHOWN_IN = {
-    "Bar": "found",
-    "Body": "agents",
-    "Canvas": "chat",
     "ChangesView": "changes",
     "CompletionPopup": "completion",
+    "FastScrollBar": "found",
     "HeaderBar": "chat",
     "KeptLines": "terminal",
     "KeyBar": "chat",
     "OutlineView": "inspector",
+    "PaneBody": "agents",
     "QuestionView": "asked",
     "QueuePane": "queue",
     "ShellLogView": "shell",
     "Splitter": "chat",
     "SummariesPane": "summary",
-    "Surface": "terminal",
+    "TerminalSurface": "terminal",
     "TabBar": "chat",
     "TasksStrip": "tasks",
+    "TranscriptCanvas": "chat",
 }
 """Where each class that draws can be seen."""
 

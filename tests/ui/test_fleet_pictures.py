@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from textual.widgets import Input, TextArea
 
-from gshtui.ui.prompt.input import PromptInput
+from gshtui.ui.prompt.prompt_input import PromptInput
 from tests.kit import recorded
 from tests.kit.fake_hub import Answer
 from tests.kit.recorded_fleet import DIFF, FEW, MANY, PERSONAS, PROFILES

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from gshtui.ui.kit import garbage
-from gshtui.ui.kit.garbage import Garbage
+from gshtui.ui.kit import garbage_collector
+from gshtui.ui.kit.garbage_collector import GarbageCollector
 
 
 class Cycle:
@@ -27,7 +27,7 @@ def found_as_left() -> Iterator[None]:
     gc.unfreeze()
 
 
-def look(one: Garbage) -> None:
+def look(one: GarbageCollector) -> None:
     """What happens when the time has come."""
     assert one._timer is not None
     one._timer.cancel()
@@ -35,19 +35,19 @@ def look(one: Garbage) -> None:
 
 
 async def test_what_is_there_at_the_beginning_is_not_walked_through() -> None:
-    one = Garbage()
+    one = GarbageCollector()
     gc.disable()
     one.begin()
     try:
         assert gc.isenabled() and gc.get_freeze_count() > 1_000
-        assert gc.get_threshold() == garbage.YOUNG
+        assert gc.get_threshold() == garbage_collector.YOUNG
     finally:
         one.end()
 
 
 async def test_a_rest_collects_what_came_and_then_lets_it_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(garbage, "REST", 0.0)
-    one = Garbage()
+    monkeypatch.setattr(garbage_collector, "REST", 0.0)
+    one = GarbageCollector()
     one.begin()
     try:
         gone, kept = weakref.ref(Cycle()), [Cycle() for _ in range(10)]
@@ -68,14 +68,14 @@ async def test_a_rest_collects_what_came_and_then_lets_it_be(monkeypatch: pytest
 
 
 async def test_while_work_goes_on_it_waits_but_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    one = Garbage()
+    one = GarbageCollector()
     one.begin()
     try:
         gone = weakref.ref(Cycle())
         one.worked()
         look(one)
         assert gone() is not None
-        monkeypatch.setattr(garbage, "LATEST", 0.0)
+        monkeypatch.setattr(garbage_collector, "LATEST", 0.0)
         look(one)
         assert gone() is None
     finally:

@@ -16,7 +16,7 @@ PROGRAM = """
 import asyncio, json, sys
 from pathlib import Path
 from gshtui.ui.window.app import Workbench
-from gshtui.ui.kit.port import Opening
+from gshtui.ui.kit.hub_port import OpenRequest
 
 loaded = []
 
@@ -26,7 +26,7 @@ class Looking(Workbench):
         self.exit(0)
 
 async def main():
-    async with Looking(Opening(Path.cwd())).run_test(size=(120, 40)) as pilot:
+    async with Looking(OpenRequest(Path.cwd())).run_test(size=(120, 40)) as pilot:
         await pilot.pause()
 
 asyncio.run(main())

@@ -10,10 +10,10 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent import TextDelta
 from gshtui.bus.events.context import BlockPinned
 from gshtui.context.views import ContextError
-from gshtui.ui.context.inspector import InspectorPane
-from gshtui.ui.context.receipt import ReceiptScreen
-from gshtui.ui.context.tune import TuneScreen
-from gshtui.ui.kit.picker import Picker
+from gshtui.ui.context.inspector_pane import InspectorPane
+from gshtui.ui.context.receipt_screen import ReceiptScreen
+from gshtui.ui.context.tune_dialog import TuneScreen
+from gshtui.ui.kit.dialogs import Picker
 from gshtui.ui.kit.transcript.text_screen import TextScreen
 from tests.kit import recorded
 from tests.kit.fake_hub import Answer

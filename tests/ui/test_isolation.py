@@ -21,8 +21,8 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.hub import FaultReported, Noticed, SubscriberFailed
 from gshtui.bus.wire import EVENT_TYPES
 from gshtui.system.faults import Fault
-from gshtui.ui.kit.steady import SteadyApp
 from gshtui.ui.kit.textual import isolation
+from gshtui.ui.kit.textual.app_base import AppBase
 from tests.kit import faulty, recorded
 from tests.kit.home import Home
 from tests.kit.samples import sample
@@ -261,7 +261,7 @@ async def test_a_fault_of_the_hub_is_shown_once_and_counted() -> None:
 # What else runs in a window
 
 
-class Small(SteadyApp):
+class Small(AppBase):
     """A standing app of one widget."""
 
     def __init__(self) -> None:

@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.selection import SELECT_ALL
 from textual.widgets import Static
 
-from gshtui.ui.kit.body import Body
+from gshtui.ui.kit.textual.pane_body import PaneBody
 
 STYLES = ("", "$primary", "bold $warning", "on $primary 18%", "underline")
 WORDS = ("agent", "日本語", "● thinking", "", "a much longer line that is cut by whoever draws it", "x")
@@ -18,10 +18,10 @@ WORDS = ("agent", "日本語", "● thinking", "", "a much longer line that is c
 class Both(App[None]):
     """The same lines in a body and, as one text, in a `Static`."""
 
-    CSS = "Body, Static { width: 100%; height: auto; }"
+    CSS = "PaneBody, Static { width: 100%; height: auto; }"
 
     def compose(self) -> ComposeResult:
-        self.body = Body(Content(), classes="")
+        self.body = PaneBody(Content(), classes="")
         self.static = Static(markup=False)
         yield self.body
         yield self.static

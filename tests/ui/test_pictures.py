@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub import PartFailed
 from gshtui.ui.kit.transcript.transcript import Transcript
-from gshtui.ui.shell.shell import ShellPane
+from gshtui.ui.shell.shell_pane import ShellPane
 from tests.kit import recorded, recorded_shell
 from tests.kit.fake_hub import Answer
 from tests.kit.recorded_shell import FakeRecord

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from gshtui.ui.prompt.files import FileIndex, FileSource
-from gshtui.ui.prompt.sources import AgentSource, CommandSource
+from gshtui.ui.prompt.completion_sources import AgentSource, CommandSource, FileIndex, FileSource
 from tests.kit.prompt_host import PromptHost
 
 

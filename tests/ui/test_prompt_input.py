@@ -9,7 +9,7 @@ from textual import events
 from textual.pilot import Pilot
 
 from gshtui.bus.events.agent import PromptSubmitted
-from gshtui.ui.prompt.fold_screen import FoldScreen
+from gshtui.ui.kit.dialogs import FoldScreen
 from tests.kit.home import Home
 from tests.kit.prompt_host import PromptHost
 

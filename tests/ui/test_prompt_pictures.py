@@ -6,7 +6,7 @@ import pytest
 from textual import events
 
 from gshtui.bus.events.agent import AgentStatusChanged, PromptQueued, TurnStarted
-from gshtui.ui.prompt.completion import Candidate
+from gshtui.ui.prompt.prompt_completion import CompletionItem
 from tests.kit.prompt_host import PromptHost, question
 from tests.kit.snapshots import Snap, snap
 
@@ -109,8 +109,8 @@ async def test_completions(snap: Snap, theme: str, size: tuple[int, int]) -> Non
         await pilot.press(*"look at @par")
         files = [f"src/aurora/module{n}/parser.py" for n in range(9)]
         app.area.popup.show(
-            [Candidate("@parser", 8, "@parser", "reads what others wrote", "agent", (1, 2, 3))]
-            + [Candidate(f"@{name}", 8, name, "", "file", (19, 20, 21)) for name in files]
+            [CompletionItem("@parser", 8, "@parser", "reads what others wrote", "agent", (1, 2, 3))]
+            + [CompletionItem(f"@{name}", 8, name, "", "file", (19, 20, 21)) for name in files]
         )
         await pilot.press("down")
         await pilot.pause()

@@ -35,31 +35,27 @@ from gshtui.bus.events.fleet import AgentKilled
 from gshtui.bus.events.session import SessionChangeRequested
 from gshtui.bus.events.shell import InputCommandFinished, InputCommandPrinted
 from gshtui.bus.messages import Text
-from gshtui.ui.agents.agents import AgentsPane
-from gshtui.ui.agents.spawn import SpawnScreen
-from gshtui.ui.changes.diff import DiffPane
-from gshtui.ui.changes.worktrees import WorktreesScreen
-from gshtui.ui.context.inspector import InspectorPane
-from gshtui.ui.context.receipt import ReceiptScreen
-from gshtui.ui.context.summary import SummaryScreen
-from gshtui.ui.context.timeline import TimelinePane
-from gshtui.ui.context.tune import TuneScreen
-from gshtui.ui.kit.area import FoldingArea
-from gshtui.ui.kit.bindings import KEYS
-from gshtui.ui.kit.confirm import ConfirmScreen
-from gshtui.ui.kit.picker import Picker
-from gshtui.ui.kit.port import Opening
+from gshtui.ui.agents.agents_pane import AgentsPane
+from gshtui.ui.agents.spawn_dialog import SpawnScreen
+from gshtui.ui.changes.diff_pane import DiffPane, WorktreesScreen
+from gshtui.ui.context.inspector_pane import InspectorPane
+from gshtui.ui.context.receipt_screen import ReceiptScreen
+from gshtui.ui.context.summaries import SummaryScreen
+from gshtui.ui.context.timeline_pane import TimelinePane
+from gshtui.ui.context.tune_dialog import TuneScreen
+from gshtui.ui.kit.dialogs import ConfirmScreen, InputScreen, Picker
+from gshtui.ui.kit.folding_area import FoldingArea
+from gshtui.ui.kit.hub_port import OpenRequest
+from gshtui.ui.kit.key_table import KEYS
 from gshtui.ui.kit.transcript.text_screen import TextScreen
-from gshtui.ui.kit.words import WordsScreen
-from gshtui.ui.shell.shell import ShellPane
+from gshtui.ui.shell.shell_pane import ShellPane
 from gshtui.ui.shell.shell_record import RecordScreen
-from gshtui.ui.terminal.terminal import TerminalPane
-from gshtui.ui.terminal.view import TerminalView
+from gshtui.ui.terminal.terminal_pane import TerminalPane
+from gshtui.ui.terminal.terminal_view import TerminalView
 from gshtui.ui.window.app import Workbench
 from gshtui.ui.window.help import HelpScreen
-from gshtui.ui.window.models import ModelsScreen
-from gshtui.ui.window.prompt_area import PromptArea
-from gshtui.ui.window.sessions import SessionsScreen
+from gshtui.ui.window.main_area import PromptArea
+from gshtui.ui.window.pickers import ModelsScreen, SessionsScreen
 from tests.kit import recorded, recorded_shell
 from tests.kit.command import command
 from tests.kit.configuration import made_project
@@ -279,7 +275,7 @@ async def real_hub() -> AsyncGenerator[Real]:
         os.environ["TMUX_TMPDIR"] = str(folder)
         project = made_project(folder / "project")
         (project / "README.md").write_text("A project about login.\n")
-        app = Workbench(Opening(project))
+        app = Workbench(OpenRequest(project))
         try:
             async with app.run_test(size=SIZE) as pilot:
                 here = Real(app, pilot)
@@ -546,7 +542,7 @@ async def noted(here: Recorded) -> None:
     assert here.app.hub is not None
     notes = here.app.hub.shell_log = Notes()
     await here.press("alt+3", "n")
-    assert isinstance(here.app.screen, WordsScreen)
+    assert isinstance(here.app.screen, InputScreen)
     await here.type("slow")
     await here.press("enter", "alt+1")
     await here.type("# new")
@@ -866,7 +862,7 @@ async def done_to_an_agent(here: Recorded) -> None:
     await here.press("alt+2", "a")
     assert here.app.reel.typed[-1] == "visit"
     await here.press("alt+2", "m")
-    assert isinstance(here.app.screen, WordsScreen)
+    assert isinstance(here.app.screen, InputScreen)
     await here.type("hello")
     await here.press("ctrl+s")
     assert here.ran[-1] == "agent send 0002 text=hello"

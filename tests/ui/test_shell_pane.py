@@ -13,13 +13,12 @@ from textual.widgets import Static
 from gshtui.bus.events.agent import MessageAppended, PromptSubmitted
 from gshtui.bus.events.shell import ShellRecorded
 from gshtui.bus.messages import Message, Text
-from gshtui.bus.shell import ShellRecord
+from gshtui.bus.shell_data import ShellRecord
 from gshtui.bus.shell_rows import Filter, Row, Span
 from gshtui.store.errors import StoreError
-from gshtui.ui.kit.area import FoldingArea
-from gshtui.ui.kit.picker import Picker
-from gshtui.ui.kit.words import WordsScreen
-from gshtui.ui.shell.shell import ShellPane
+from gshtui.ui.kit.dialogs import InputScreen, Picker
+from gshtui.ui.kit.folding_area import FoldingArea
+from gshtui.ui.shell.shell_pane import ShellPane
 from gshtui.ui.shell.shell_record import RecordScreen
 from tests.kit import recorded, recorded_shell
 from tests.kit.recorded_contexts import RecordedContexts
@@ -304,7 +303,7 @@ async def test_notes_go_into_the_log() -> None:
         assert app.hub is not None
         notes = app.hub.shell_log = Notes()
         await press(pilot, "n")
-        assert isinstance(app.screen, WordsScreen)
+        assert isinstance(app.screen, InputScreen)
         await press(pilot, *"slow", "enter", "alt+1")
         assert isinstance(app.bench.input, FoldingArea)
         app.bench.input.put("# the lexer is new")
@@ -367,7 +366,7 @@ async def test_the_wheel_scrolls_and_the_end_follows_again() -> None:
 
 @pytest.mark.parametrize("width", [26, 60, 96, 200])
 async def test_rows_fit_their_width(width: int) -> None:
-    from gshtui.ui.shell.rows import Place, heading, row_segments
+    from gshtui.ui.shell.shell_lines import RowContext, heading, row_segments
 
     async with opened(FakeRecord(), size=(200, 50)) as (pilot, app, pane):
         app.feed(*recorded_shell.SHELLS)
@@ -375,6 +374,6 @@ async def test_rows_fit_their_width(width: int) -> None:
         view = pane.rows_view
         assert view is not None and view.look is not None
         for at in range(pane.state.total):
-            made = row_segments(pane.state.row(at), view.look, Place(width, "/src/aurora", NOW))
+            made = row_segments(pane.state.row(at), view.look, RowContext(width, "/src/aurora", NOW))
             assert sum(segment.cell_length for segment in made) <= width
         assert heading(width) == "" or len(heading(width)) == width

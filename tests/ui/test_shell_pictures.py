@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from gshtui.ui.shell.shell import ShellPane
+from gshtui.ui.shell.shell_pane import ShellPane
 from tests.kit import recorded, recorded_shell
 from tests.kit.recorded_shell import FakeRecord
 from tests.kit.snapshots import Snap, snap

@@ -21,7 +21,7 @@ def test_the_sheets_are_found_in_an_installed_wheel(tmp_path: Path, monkeypatch:
     (installed / "ui").mkdir(parents=True)
     (installed / "styles").mkdir()
     (installed / "styles" / "workbench.tcss").touch()
-    monkeypatch.setattr(stylesheets, "__file__", str(installed / "ui" / "stylesheets.py"))
+    monkeypatch.setattr(stylesheets, "__file__", str(installed / "ui" / "kit" / "stylesheets.py"))
     assert stylesheets.style_paths() == [installed / "styles" / "workbench.tcss"]
 
 

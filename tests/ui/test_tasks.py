@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from gshtui.bus.context import Task
+from gshtui.bus.context_data import Task
 from gshtui.bus.events.context import TasksChanged
 from gshtui.bus.events.session import SessionOpened
-from gshtui.ui.prompt.tasks_state import TasksState, reduce
+from gshtui.ui.prompt.task_strip import TasksState, reduce_tasks
 from tests.kit.prompt_host import PromptHost
 from tests.kit.snapshots import Snap, snap
 
@@ -89,16 +89,16 @@ async def test_a_tiny_window_keeps_its_lines_for_more_important_things() -> None
 
 
 def test_other_agents_lists_and_the_same_list_change_nothing() -> None:
-    state = reduce(TasksState("main"), changed(*TASKS))
-    assert reduce(state, changed(Task("9", "x"), agent="0001")) is state
-    assert reduce(state, changed(*TASKS)) is state
+    state = reduce_tasks(TasksState("main"), changed(*TASKS))
+    assert reduce_tasks(state, changed(Task("9", "x"), agent="0001")) is state
+    assert reduce_tasks(state, changed(*TASKS)) is state
 
 
 def test_another_conversation_has_its_own_list() -> None:
-    state = reduce(TasksState("main"), changed(*TASKS))
-    state = reduce(state, SessionOpened(session="other", agent="main"))
+    state = reduce_tasks(TasksState("main"), changed(*TASKS))
+    state = reduce_tasks(state, SessionOpened(session="other", agent="main"))
     assert not state.unfinished and state.current is None
-    assert reduce(state, changed(Task("1", "x"), session="other")).current == Task("1", "x")
+    assert reduce_tasks(state, changed(Task("1", "x"), session="other")).current == Task("1", "x")
 
 
 @SIZES

@@ -8,8 +8,8 @@ from __future__ import annotations
 import pytest
 from textual.pilot import Pilot
 
-from gshtui.ui.kit.messages import OpenTerminal
-from gshtui.ui.terminal.view import TerminalView
+from gshtui.ui.kit.widget_messages import OpenTerminal
+from gshtui.ui.terminal.terminal_view import TerminalView
 from tests.kit.snapshots import Snap, snap
 from tests.kit.terminal_frames import SHELL, WORKING, ReelWindow
 from tests.kit.terminal_window import until

@@ -12,9 +12,9 @@ from textual.pilot import Pilot
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import AgentStatusChanged
 from gshtui.bus.events.fleet import AgentChanged, AgentKilled
-from gshtui.ui.kit.messages import OpenTerminal
-from gshtui.ui.terminal.terminal import TerminalPane
-from gshtui.ui.terminal.view import TerminalView
+from gshtui.ui.kit.widget_messages import OpenTerminal
+from gshtui.ui.terminal.terminal_pane import TerminalPane
+from gshtui.ui.terminal.terminal_view import TerminalView
 from tests.kit.terminal_frames import SHELL, Reel, ReelWindow, agent
 from tests.kit.terminal_window import until
 from tests.kit.window import Window

@@ -8,12 +8,11 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent import ContextAssembled
 from gshtui.bus.events.context import ContextCut, SummaryAnswered, SummaryProposed
 from gshtui.bus.events.session import SessionOpened
-from gshtui.ui.agents.agents import AgentsPane
-from gshtui.ui.context.context import ContextPane
-from gshtui.ui.context.receipt import ReceiptScreen
-from gshtui.ui.context.summaries import SummariesPane
-from gshtui.ui.context.summary import SummaryScreen
-from gshtui.ui.context.timeline import TimelinePane
+from gshtui.ui.agents.agents_pane import AgentsPane
+from gshtui.ui.context.context_pane import ContextPane
+from gshtui.ui.context.receipt_screen import ReceiptScreen
+from gshtui.ui.context.summaries import SummariesPane, SummaryScreen
+from gshtui.ui.context.timeline_pane import TimelinePane
 from tests.kit import recorded
 from tests.kit.keyboard import Keyboard
 from tests.kit.recorded_contexts import COMPACTED, PRUNED, RecordedContexts

@@ -9,28 +9,31 @@ from textual.geometry import Offset, Region
 from textual.selection import SELECT_ALL
 from textual.widgets import Static
 
-from gshtui.ui.kit.lines import Line
-from gshtui.ui.kit.transcript.bar import Bar
-from gshtui.ui.kit.transcript.cache import LINES
-from gshtui.ui.kit.transcript.entries import Answer, Entry, Notice, Prompt, Thought, Tool
+from gshtui.ui.kit.styled_lines import StyledLine
+from gshtui.ui.kit.textual.kept_lines import FastScrollBar
+from gshtui.ui.kit.transcript.entries import AnswerEntry, Entry, NoticeEntry, PromptEntry, ThoughtEntry, ToolEntry
+from gshtui.ui.kit.transcript.entry_blocks import CACHED_LINES
 from tests.kit.transcript_host import TranscriptHost, rows, settled
 
 DIFF = "--- a/x.py\n+++ b/x.py\n@@ -1,2 +1,2 @@\n same\n-old\n+new\n"
-TOOL = Tool("tool", "edit", "x.py", {"path": "x.py"}, "ok", "edited", DIFF, 0.4)
-FAILED = Tool("failed", "bash", "make", {"command": "make"}, "error", "no rule\nmore", duration=2.0)
-THOUGHT = Thought("thought", "First line of it.\n\nSecond part.", seconds=4.0)
+TOOL = ToolEntry("tool", "edit", "x.py", {"path": "x.py"}, "ok", "edited", DIFF, 0.4)
+FAILED = ToolEntry("failed", "bash", "make", {"command": "make"}, "error", "no rule\nmore", duration=2.0)
+THOUGHT = ThoughtEntry("thought", "First line of it.\n\nSecond part.", seconds=4.0)
 
 
 def talk(count: int) -> list[Entry]:
     """Prompts and answers, numbered."""
     entries: list[Entry] = []
     for n in range(count):
-        entries += [Prompt(f"p{n}", f"question {n}"), Answer(f"a{n}", f"answer {n}\n\n- one\n- two\n\nend {n}")]
+        entries += [
+            PromptEntry(f"p{n}", f"question {n}"),
+            AnswerEntry(f"a{n}", f"answer {n}\n\n- one\n- two\n\nend {n}"),
+        ]
     return entries
 
 
 async def test_it_follows_the_end() -> None:
-    app = TranscriptHost([*talk(20), Answer("live", "", live=True)])
+    app = TranscriptHost([*talk(20), AnswerEntry("live", "", live=True)])
     async with app.run_test(size=(60, 12)) as pilot:
         view = app.transcript
         for n in range(60):
@@ -49,14 +52,14 @@ async def test_it_follows_the_end_while_what_is_below_it_comes_and_goes() -> Non
         for n in range(12):
             question.display = bool(n % 2)
             for _ in range(6):
-                view.put(Answer(f"more{n}.{_}", f"more {n}.{_}"))
+                view.put(AnswerEntry(f"more{n}.{_}", f"more {n}.{_}"))
                 await asyncio.sleep(0)
             await settled(pilot, view)
             assert view.viewport.following and rows(view)[-1] == f"more {n}.5"
 
 
 async def test_nothing_moves_under_a_reader_who_has_scrolled_up() -> None:
-    app = TranscriptHost([*talk(20), Answer("live", "", live=True)])
+    app = TranscriptHost([*talk(20), AnswerEntry("live", "", live=True)])
     async with app.run_test(size=(60, 12)) as pilot:
         view = app.transcript
         await settled(pilot, view)
@@ -64,8 +67,8 @@ async def test_nothing_moves_under_a_reader_who_has_scrolled_up() -> None:
         before = rows(view)
         for n in range(100):
             view.stream("live", f"line {n}\n\n")
-        view.put(Answer("live", "".join(f"line {n}\n\n" for n in range(100))))
-        view.put(Notice("n", "info", "done"))
+        view.put(AnswerEntry("live", "".join(f"line {n}\n\n" for n in range(100))))
+        view.put(NoticeEntry("n", "info", "done"))
         await settled(pilot, view)
         assert rows(view)[:-1] == before[:-1]
         assert "↓ 2 new below" in rows(view)[-1]
@@ -81,7 +84,7 @@ async def test_older_entries_come_in_above_without_moving_anything() -> None:
         await settled(pilot, view)
         await pilot.press("home")
         before = rows(view)
-        view.prepend([Prompt(f"old{n}", f"old {n} " + "word " * 50) for n in range(200)])
+        view.prepend([PromptEntry(f"old{n}", f"old {n} " + "word " * 50) for n in range(200)])
         await settled(pilot, view)
         assert rows(view) == before
         await pilot.press("pageup")
@@ -92,7 +95,7 @@ async def test_older_entries_come_in_above_without_moving_anything() -> None:
 
 
 async def test_scrolling_by_the_wheel_moves_by_exact_rows_over_what_was_never_drawn() -> None:
-    app = TranscriptHost([Answer(f"a{n}", "word " * (n % 40) + "\n\n" + "x\n" * (n % 7)) for n in range(300)])
+    app = TranscriptHost([AnswerEntry(f"a{n}", "word " * (n % 40) + "\n\n" + "x\n" * (n % 7)) for n in range(300)])
     async with app.run_test(size=(40, 10)) as pilot:
         view = app.transcript
         await settled(pilot, view)
@@ -124,7 +127,7 @@ async def test_the_bar_goes_to_any_place_and_back_to_the_end() -> None:
 
 
 async def test_the_bar_is_drawn_as_textual_draws_it() -> None:
-    app = TranscriptHost([Answer(f"a{n}", f"Words {n}.") for n in range(200)])
+    app = TranscriptHost([AnswerEntry(f"a{n}", f"Words {n}.") for n in range(200)])
     async with app.run_test(size=(60, 17)) as pilot:
         await settled(pilot, app.transcript)
         bar = app.transcript.vertical_scrollbar
@@ -134,7 +137,7 @@ async def test_the_bar_is_drawn_as_textual_draws_it() -> None:
             for hover in (False, True):
                 bar.position, bar.mouse_over = position, hover
                 await pilot.pause()
-                drawn, textuals = bar.render_lines(whole), super(Bar, bar).render_lines(whole)
+                drawn, textuals = bar.render_lines(whole), super(FastScrollBar, bar).render_lines(whole)
                 assert [list(strip) for strip in drawn] == [list(strip) for strip in textuals], position
                 assert bar.render_lines(Region(0, 3, 1, 5)) == drawn[3:8]
                 seen.add(tuple(strip.text for strip in drawn))
@@ -181,7 +184,7 @@ async def test_thoughts_are_folded_and_open() -> None:
 
 
 async def test_a_live_thought_shows_its_last_line() -> None:
-    app = TranscriptHost([Thought("t", "", live=True)])
+    app = TranscriptHost([ThoughtEntry("t", "", live=True)])
     async with app.run_test(size=(60, 12)) as pilot:
         view = app.transcript
         view.stream("t", "one thing\n")
@@ -206,7 +209,7 @@ async def test_all_open_and_all_fold_and_what_comes_is_open_too() -> None:
 
 async def test_the_cursor_moves_over_blocks_and_through_large_ones() -> None:
     code = "```\n" + "\n".join(f"row {n}" for n in range(40)) + "\n```"
-    app = TranscriptHost([Prompt("p", "first"), Answer("a", f"second\n\n{code}\n\nlast")])
+    app = TranscriptHost([PromptEntry("p", "first"), AnswerEntry("a", f"second\n\n{code}\n\nlast")])
     async with app.run_test(size=(40, 10)) as pilot:
         view = app.transcript
         await settled(pilot, view)
@@ -224,7 +227,7 @@ async def test_the_cursor_moves_over_blocks_and_through_large_ones() -> None:
 
 
 async def test_copying_a_block_copies_its_source() -> None:
-    app = TranscriptHost([Answer("a", "**bold** words\n\n```python\nif x:\n\treturn 1\n```")])
+    app = TranscriptHost([AnswerEntry("a", "**bold** words\n\n```python\nif x:\n\treturn 1\n```")])
     async with app.run_test(size=(40, 12)) as pilot:
         await settled(pilot, app.transcript)
         await pilot.press("y")
@@ -235,7 +238,7 @@ async def test_copying_a_block_copies_its_source() -> None:
 
 async def test_copying_a_long_code_block_copies_all_of_it() -> None:
     code = "\n".join(f"line {n}" for n in range(300))
-    app = TranscriptHost([Answer("a", f"```\n{code}\n```")])
+    app = TranscriptHost([AnswerEntry("a", f"```\n{code}\n```")])
     async with app.run_test(size=(40, 12)) as pilot:
         await settled(pilot, app.transcript)
         await pilot.press("y")
@@ -244,7 +247,7 @@ async def test_copying_a_long_code_block_copies_all_of_it() -> None:
 
 async def test_selecting_with_the_mouse_copies_words_without_decoration() -> None:
     words = "one two three four five six seven eight nine ten"
-    app = TranscriptHost([Answer("a", f"{words}\n\n> quoted text\n\nend")])
+    app = TranscriptHost([AnswerEntry("a", f"{words}\n\n> quoted text\n\nend")])
     async with app.run_test(size=(24, 12)) as pilot:
         view = app.transcript
         await settled(pilot, view)
@@ -268,7 +271,7 @@ async def test_a_selection_stays_on_its_words_when_something_comes_in_above() ->
         await pilot.mouse_up(view, offset=(12, at))
         chosen = app.screen.get_selected_text()
         assert chosen and chosen.startswith("answer")
-        view.prepend([Prompt(f"old{n}", f"old {n}") for n in range(50)])
+        view.prepend([PromptEntry(f"old{n}", f"old {n}") for n in range(50)])
         await settled(pilot, view)
         assert app.screen.get_selected_text() == chosen
 
@@ -282,7 +285,7 @@ async def test_selecting_everything_copies_the_source_of_everything() -> None:
 
 
 async def test_the_place_is_kept_when_the_window_changes_its_size() -> None:
-    app = TranscriptHost([Answer(f"a{n}", f"number {n}. " + "word " * 60) for n in range(50)])
+    app = TranscriptHost([AnswerEntry(f"a{n}", f"number {n}. " + "word " * 60) for n in range(50)])
     async with app.run_test(size=(100, 20)) as pilot:
         view = app.transcript
         await settled(pilot, view)
@@ -305,7 +308,7 @@ async def test_the_place_is_kept_when_the_window_changes_its_size() -> None:
 async def test_any_size_works(size: tuple[int, int]) -> None:
     table = "| a | b | c | d | e | f |\n|---|---|---|---|---|---|\n| 1 | 2 | 3 | 4 | 5 | 6 |"
     app = TranscriptHost(
-        [*talk(3), THOUGHT, TOOL, FAILED, Answer("t", f"# Title\n\n> - deep\n\n{table}\n\n日本語 👩‍👩‍👧")]
+        [*talk(3), THOUGHT, TOOL, FAILED, AnswerEntry("t", f"# Title\n\n> - deep\n\n{table}\n\n日本語 👩‍👩‍👧")]
     )
     async with app.run_test(size=size) as pilot:
         view = app.transcript
@@ -319,7 +322,7 @@ async def test_any_size_works(size: tuple[int, int]) -> None:
 
 
 async def test_a_line_of_a_million_characters_is_shown_and_reached() -> None:
-    app = TranscriptHost([Prompt("p", "go"), Answer("a", "x" * 999_990 + " the end")])
+    app = TranscriptHost([PromptEntry("p", "go"), AnswerEntry("a", "x" * 999_990 + " the end")])
     async with app.run_test(size=(80, 24)) as pilot:
         view = app.transcript
         await settled(pilot, view)
@@ -329,23 +332,23 @@ async def test_a_line_of_a_million_characters_is_shown_and_reached() -> None:
 
 
 async def test_what_is_kept_is_bounded_and_there_is_no_widget_for_a_message() -> None:
-    app = TranscriptHost([Answer(f"a{n}", "word\n\n" * 50) for n in range(200)])
+    app = TranscriptHost([AnswerEntry(f"a{n}", "word\n\n" * 50) for n in range(200)])
     async with app.run_test(size=(80, 50)) as pilot:
         view = app.transcript
         await settled(pilot, view)
         for _ in range(100):
             await pilot.press("pageup")
-        assert view.document.cache.lines <= LINES
+        assert view.document.cache.lines <= CACHED_LINES
         assert len(view.children) == 0
 
 
 async def test_what_cannot_be_drawn_is_shown_plain(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: object) -> list[Line]:
+    def broken(*_: object) -> list[StyledLine]:
         raise ValueError("lexer")
 
-    app = TranscriptHost([Answer("a", "before\n\n```python\nx = [1\n```\n\nafter")])
+    app = TranscriptHost([AnswerEntry("a", "before\n\n```python\nx = [1\n```\n\nafter")])
     async with app.run_test(size=(60, 10)) as pilot:
-        monkeypatch.setattr("gshtui.ui.kit.code.Highlighter.lines", broken)
+        monkeypatch.setattr("gshtui.ui.kit.highlighter.Highlighter.lines", broken)
         await settled(pilot, app.transcript)
         assert [row for row in rows(app.transcript) if row] == [
             "before",
@@ -356,7 +359,7 @@ async def test_what_cannot_be_drawn_is_shown_plain(monkeypatch: pytest.MonkeyPat
 
 
 async def test_a_stream_below_the_reader_is_marked() -> None:
-    app = TranscriptHost([*talk(10), Answer("live", "", live=True)])
+    app = TranscriptHost([*talk(10), AnswerEntry("live", "", live=True)])
     async with app.run_test(size=(60, 8)) as pilot:
         view = app.transcript
         await settled(pilot, view)
@@ -371,7 +374,7 @@ async def test_a_stream_below_the_reader_is_marked() -> None:
 
 
 async def test_a_double_click_selects_the_block() -> None:
-    app = TranscriptHost([Answer("a", "first words\n\nsecond words here")])
+    app = TranscriptHost([AnswerEntry("a", "first words\n\nsecond words here")])
     async with app.run_test(size=(40, 8)) as pilot:
         await settled(pilot, app.transcript)
         await pilot.double_click(app.transcript, offset=(5, 2))
@@ -379,7 +382,7 @@ async def test_a_double_click_selects_the_block() -> None:
 
 
 async def test_a_theme_is_taken_over_at_once() -> None:
-    app = TranscriptHost([Answer("a", "words")])
+    app = TranscriptHost([AnswerEntry("a", "words")])
     async with app.run_test(size=(40, 5)) as pilot:
         await settled(pilot, app.transcript)
         dark = app.transcript.document.page.palette
@@ -404,7 +407,7 @@ async def test_an_empty_transcript_says_what_will_be_there() -> None:
     async with app.run_test(size=(40, 9)) as pilot:
         await settled(pilot, app.transcript)
         assert [row.strip() for row in rows(app.transcript) if row] == ["Nothing yet.", "Type a prompt."]
-        app.transcript.put(Prompt("p", "x"))
+        app.transcript.put(PromptEntry("p", "x"))
         await settled(pilot, app.transcript)
         drawn = [strip.text.strip() for strip in app.screen._compositor.render_strips()]  # what the terminal got
         assert drawn == ["▌❯ x", *[""] * 8]
@@ -421,13 +424,15 @@ HOSTILE = (
 
 async def test_hostile_text_is_only_text_everywhere() -> None:
     entries: list[Entry] = [
-        Prompt("p", HOSTILE, (HOSTILE,)),
-        Answer("a", f"# {HOSTILE}\n\n{HOSTILE}\n\n```{HOSTILE}\n{HOSTILE}\n```\n\n| {HOSTILE} |\n|---|\n| {HOSTILE} |"),
-        Thought("t", HOSTILE),
-        Tool(
+        PromptEntry("p", HOSTILE, (HOSTILE,)),
+        AnswerEntry(
+            "a", f"# {HOSTILE}\n\n{HOSTILE}\n\n```{HOSTILE}\n{HOSTILE}\n```\n\n| {HOSTILE} |\n|---|\n| {HOSTILE} |"
+        ),
+        ThoughtEntry("t", HOSTILE),
+        ToolEntry(
             "c", HOSTILE, HOSTILE, {HOSTILE: HOSTILE, "n": 3}, "error", HOSTILE, f"@@ -1 +1 @@\n-{HOSTILE}\n+{HOSTILE}"
         ),
-        Notice("n", "error", HOSTILE, HOSTILE),
+        NoticeEntry("n", "error", HOSTILE, HOSTILE),
     ]
     app = TranscriptHost(entries)
     async with app.run_test(size=(60, 60)) as pilot:

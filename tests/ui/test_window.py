@@ -22,12 +22,11 @@ from gshtui.bus.events.hub import Noticed, PartFailed, QuitRequested
 from gshtui.bus.events.session import SessionChangeRequested, SessionOpened, SessionTitled
 from gshtui.bus.events.shell import InputCommandStarted
 from gshtui.commands.declaration import CommandError, UsageError
-from gshtui.ui.kit.layout import CHAT
+from gshtui.ui.kit.pane_layout import CHAT
 from gshtui.ui.kit.transcript.text_screen import TextScreen
 from gshtui.ui.window.help import HelpScreen
-from gshtui.ui.window.models import ModelsScreen
-from gshtui.ui.window.offer import Offer
-from gshtui.ui.window.sessions import SessionsScreen
+from gshtui.ui.window.main_area import SessionOffer
+from gshtui.ui.window.pickers import ModelsScreen, SessionsScreen
 from tests.kit.fake_hub import Answer, FakeHub
 from tests.kit.window import NOW, Window
 
@@ -210,7 +209,7 @@ async def test_the_last_conversation_is_offered_and_continued_by_key() -> None:
     app = Window(answers={"session ls": Answer(SESSIONS)})
     async with app.run_test(size=SIZE) as pilot:
         hub = await settled(pilot)
-        offer = app.bench.query_one(Offer)
+        offer = app.bench.query_one(SessionOffer)
         assert offer.display and app.focused is app.bench.input
         assert f"“Second {NASTY}”" in str(offer.visual) and "2 h" in str(offer.visual)
         await pilot.press("alt+c")
@@ -225,7 +224,7 @@ async def test_the_offer_goes_when_a_prompt_is_sent() -> None:
     async with app.run_test(size=SIZE) as pilot:
         await settled(pilot)
         app.feed(SessionOpened(session="new", agent="main"), *STARTED)
-        assert not app.bench.query_one(Offer).display
+        assert not app.bench.query_one(SessionOffer).display
 
 
 async def test_the_offer_stays_while_other_agents_work() -> None:
@@ -236,7 +235,7 @@ async def test_the_offer_stays_while_other_agents_work() -> None:
             SessionOpened(session="theirs", agent="0001", resumed=True),
             TurnStarted(agent="0001", session="theirs", turn="t", prompt="p"),
         )
-        assert app.bench.query_one(Offer).display
+        assert app.bench.query_one(SessionOffer).display
         await pilot.press("alt+c")
         await settled(pilot)
         assert [event.session for event in hub.said if isinstance(event, SessionChangeRequested)] == ["s2"]
@@ -259,14 +258,14 @@ async def test_nothing_is_offered_where_there_is_nothing(answer: Answer | Except
     app = Window(answers={"session ls": answer})
     async with app.run_test(size=SIZE) as pilot:
         await settled(pilot)
-        assert not app.bench.query_one(Offer).display
+        assert not app.bench.query_one(SessionOffer).display
 
 
 async def test_nothing_is_offered_to_who_asked_for_a_conversation() -> None:
     app = Window(answers={"session ls": Answer(SESSIONS)}, session="latest")
     async with app.run_test(size=SIZE) as pilot:
         await settled(pilot)
-        assert not app.bench.query_one(Offer).display
+        assert not app.bench.query_one(SessionOffer).display
 
 
 async def test_a_conversation_is_picked_from_the_list() -> None:
@@ -501,7 +500,7 @@ async def test_keys_are_remapped_and_mistakes_are_said() -> None:
 
 
 async def test_sleep_is_refused_where_no_shell_could_wake_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gshtui.ui.kit.handoff.has_job_control", lambda: False)
+    monkeypatch.setattr("gshtui.ui.kit.terminal_handoff.has_job_control", lambda: False)
     app = Window()
     async with app.run_test(size=SIZE) as pilot:
         await settled(pilot)

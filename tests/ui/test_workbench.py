@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from textual.pilot import Pilot
 
-from gshtui.ui.kit.layout import Layout
-from gshtui.ui.window.remembered import Remembered, load, save
+from gshtui.ui.kit.pane_layout import PaneLayout
+from gshtui.ui.window.ui_state import UiState, load_ui_state, save_ui_state
 from tests.kit.home import Home
 from tests.kit.window import Window
 
@@ -183,7 +183,7 @@ async def test_the_layout_is_remembered(home: Home) -> None:
         await pilot.press("alt+3", "x", "alt+2", "greater_than_sign")
         await pilot.press("ctrl+q")
         await pilot.pause()
-    kept = load().layout
+    kept = load_ui_state().layout
     assert kept.hidden == {"shell"} and kept.left == 32
     assert home.state.joinpath("gsh", "workbench.json").is_file()
     again = Window()
@@ -194,7 +194,7 @@ async def test_the_layout_is_remembered(home: Home) -> None:
 
 
 async def test_a_layout_of_nonsense_is_fitted() -> None:
-    save(Remembered(Layout(left=900, right=900)))
+    save_ui_state(UiState(PaneLayout(left=900, right=900)))
     app = Window()
     async with app.run_test(size=WIDE) as pilot:
         await settled(pilot)

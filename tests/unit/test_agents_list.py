@@ -18,10 +18,9 @@ from gshtui.bus.events.fleet import (
 )
 from gshtui.bus.events.hub import HubStarted
 from gshtui.bus.messages import Usage
-from gshtui.ui.agents.agents_lines import draw
-from gshtui.ui.agents.agents_menu import applicable
+from gshtui.ui.agents.agents_list import ENDED_SHOWN, draw_agents, list_agents
+from gshtui.ui.agents.agents_pane import agent_actions
 from gshtui.ui.agents.agents_state import AgentsState, AgentView, reduce
-from gshtui.ui.agents.agents_tree import ENDED_SHOWN, listing
 from tests.kit import recorded
 from tests.kit.recorded_fleet import CLAUDE, DONE, HOME, LOST, MANY, SEARCH, SHELL, TESTS, changed, row
 
@@ -75,35 +74,35 @@ def test_messages_that_wait_are_counted_once_each() -> None:
 
 def test_who_waits_for_the_person_is_on_top_and_children_stand_behind_their_parents() -> None:
     state = after(HubStarted(cwd=HOME), AgentAdded(agent="main", name="main"), *MANY)
-    order = [(placed.agent.id, placed.depth) for placed in listing(state).placed]
+    order = [(placed.agent.id, placed.depth) for placed in list_agents(state).placed]
     assert order == [
         ("0002", 0), ("main", 0), ("0001", 1), ("0003", 2), ("0007", 0), ("0004", 0), ("0005", 0), ("0006", 0),
     ]  # fmt: skip
     asks = msgspec.structs.replace(TESTS, needs_you=True)
     calm = msgspec.structs.replace(CLAUDE, needs_you=False, status="idle")
-    order = [placed.agent.id for placed in listing(reduce(reduce(state, *changed(asks)), *changed(calm))).placed]
+    order = [placed.agent.id for placed in list_agents(reduce(reduce(state, *changed(asks)), *changed(calm))).placed]
     assert order[:4] == ["main", "0001", "0003", "0002"]
 
 
 def test_agents_of_other_folders_and_old_ones_are_counted_not_listed() -> None:
     old = [row(f"00{n}", f"old{n}", status="done", status_at=NOW - n, ended=NOW - n) for n in range(10, 20)]
     state = after(AgentAdded(agent="main", name="main"), *changed(row("0001", "x", home="/else"), *old, DONE))
-    short = listing(state)
+    short = list_agents(state)
     assert (len(short.placed), short.ended, short.elsewhere) == (2 + ENDED_SHOWN, 10 - ENDED_SHOWN, 1)
     assert {"0004", "0010"} <= {placed.agent.id for placed in short.placed}  # unread, and the newest
-    assert len(listing(state, everything=True).placed) == 13
-    assert "6 more ended · 1 elsewhere · e shows all" in words(draw(short, 60, NOW)[0])
+    assert len(list_agents(state, everything=True).placed) == 13
+    assert "6 more ended · 1 elsewhere · e shows all" in words(draw_agents(short, 60, NOW)[0])
 
 
 def test_parents_that_are_each_others_children_are_listed_all_the_same() -> None:
     circle = changed(row("0001", "a", parent="0002"), row("0002", "b", parent="0001"), row("0003", "c", parent="0003"))
-    assert {placed.agent.id for placed in listing(after(*circle)).placed} == {"0001", "0002", "0003"}
+    assert {placed.agent.id for placed in list_agents(after(*circle)).placed} == {"0001", "0002", "0003"}
 
 
 @pytest.mark.parametrize("width", [18, 26, 80])
 def test_no_line_is_wider_than_the_pane_and_each_has_its_agent(width: int) -> None:
     strange = row("0009", "名前がとても長いエージェント" * 3, doing="x" * 300 + "\x1b[2J", needs_you=True, unread=12)
-    lines, owners = draw(listing(after(*MANY, *changed(strange))), width, NOW, "0009")
+    lines, owners = draw_agents(list_agents(after(*MANY, *changed(strange))), width, NOW, "0009")
     assert len(lines) == len(owners)
     assert max(line.cell_length for line in lines) <= width
     assert all("\x1b" not in line.plain for line in lines)
@@ -112,7 +111,7 @@ def test_no_line_is_wider_than_the_pane_and_each_has_its_agent(width: int) -> No
 
 
 def test_what_is_said_of_one_agent() -> None:
-    lines = words(draw(listing(after(*changed(SEARCH))), 40, NOW)[0])
+    lines = words(draw_agents(list_agents(after(*changed(SEARCH))), 40, NOW)[0])
     assert lines == [
         f"● look-around{' ' * 24}4 s",
         "  thinking · by event",
@@ -120,27 +119,27 @@ def test_what_is_said_of_one_agent() -> None:
         "  explore · claude-sonnet-4-5",
         "  ━──── 42.0k/200k · $0.12",
     ]
-    claude = words(draw(listing(after(*changed(CLAUDE))), 40, NOW)[0])
+    claude = words(draw_agents(list_agents(after(*changed(CLAUDE))), 40, NOW)[0])
     assert "  needs you · by hook" in claude
     assert claude[-1] == "  cost unknown"
-    ended = words(draw(listing(after(*changed(DONE))), 40, NOW)[0])
+    ended = words(draw_agents(list_agents(after(*changed(DONE))), 40, NOW)[0])
     assert ended == [f"✓ docs{' ' * 20}done 1 new 2 h"]
 
 
 def test_a_killed_one_says_how_long_it_can_come_back() -> None:
     state = after(*changed(SHELL), AgentKilled(agent="0007", until=NOW + 42))
-    assert "  killed · u undoes it · 42 s" in words(draw(listing(state), 40, NOW)[0])
+    assert "  killed · u undoes it · 42 s" in words(draw_agents(list_agents(state), 40, NOW)[0])
 
 
 def test_what_can_be_done_depends_on_how_it_is() -> None:
     agents = after(AgentAdded(agent="main", name="main"), *MANY).agents
-    assert applicable(msgspec.structs.replace(agents["main"], status="idle")) == ["open", "message", "context"]
-    assert {"kill", "attach", "message", "changes"} <= set(applicable(agents["0002"]))
-    assert "changes" not in applicable(agents["0001"])
-    assert {"undo"} == set(applicable(agents["0007"])) - {"open", "report", "rename", "attach", "copy", "context"}
-    lost = set(applicable(agents["0005"]))
+    assert agent_actions(msgspec.structs.replace(agents["main"], status="idle")) == ["open", "message", "context"]
+    assert {"kill", "attach", "message", "changes"} <= set(agent_actions(agents["0002"]))
+    assert "changes" not in agent_actions(agents["0001"])
+    assert {"undo"} == set(agent_actions(agents["0007"])) - {"open", "report", "rename", "attach", "copy", "context"}
+    lost = set(agent_actions(agents["0005"]))
     assert {"recover", "remove"} <= lost and not lost & {"attach", "kill", "message"}
-    assert "restart" in applicable(agents["0004"]) and "kill" not in applicable(agents["0004"])
+    assert "restart" in agent_actions(agents["0004"]) and "kill" not in agent_actions(agents["0004"])
 
 
 def test_an_ended_local_agent_is_no_such_thing() -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gshtui.bus.shell import ShellNote, ShellRecord
-from gshtui.context.retrieval.ambient import ambient
+from gshtui.bus.shell_data import ShellNote, ShellRecord
+from gshtui.context.retrieval.shell_summary import shell_summary
 from gshtui.settings.tables import Context
 from gshtui.store.errors import StoreError
 
@@ -44,7 +44,7 @@ HISTORY = (ran("git diff"), ran("cargo test", 1, output="k"), ran("ls", agent="m
 
 
 async def said(kept: Kept, new: bool = True, **settings: object) -> list[str]:
-    found = await ambient(kept, Context.model_validate(settings))(new)
+    found = await shell_summary(kept, Context.model_validate(settings))(new)
     assert all(along.once and along.source == "shell activity" for along in found.along)
     return [along.text for along in found.along]
 

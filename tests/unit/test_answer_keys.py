@@ -30,8 +30,8 @@ from gshtui.guard.answer_keys import (
     line_of,
     offers,
 )
-from gshtui.headless.agent_pane.pane import Pane
-from gshtui.headless.asking import KeyReader
+from gshtui.headless.agent_pane.agent_pane import AgentPane
+from gshtui.headless.approval_prompt import KeyReader
 from tests.kit.native import spec_of
 from tests.kit.purpose import Story, typing
 
@@ -249,7 +249,7 @@ class Clock:
         return self.now
 
 
-class WatchedPane(Pane):
+class WatchedPane(AgentPane):
     """A pane that says when it has drawn; `story` is told what can be seen then."""
 
     story: Story

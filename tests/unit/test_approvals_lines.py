@@ -6,16 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from gshtui.ui.approvals.approvals_lines import Line, lines, title, wrapped
+from gshtui.ui.approvals.question_view import QuestionLine, question_lines, question_title, wrapped_question
 from tests.kit.prompt_host import question
 
 
 def shown(**fields: object) -> str:
-    return "\n".join(line.text for line in lines(question(1, **fields)))
+    return "\n".join(line.text for line in question_lines(question(1, **fields)))
 
 
 def test_what_matters_comes_first() -> None:
-    found = lines(
+    found = question_lines(
         question(1, warnings=("deletes",), detail="rm -r a\nrm -r b", diff="--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n z")
     )
     assert [line.kind for line in found if line.text] == [
@@ -45,18 +45,18 @@ def test_hidden_characters_are_seen() -> None:
 
 
 def test_the_title_says_who_and_which() -> None:
-    assert title(question(1), 1, 1) == "main asks to execute · bash"
-    assert title(question(1, effect="write", tool="edit"), 2, 3) == "main asks to write · edit · 2 of 3"
-    assert "\x1b" not in title(question(1, agent="ma\x1b[2Jin", tool="\x07bash"), 1, 1)
+    assert question_title(question(1), 1, 1) == "main asks to execute · bash"
+    assert question_title(question(1, effect="write", tool="edit"), 2, 3) == "main asks to write · edit · 2 of 3"
+    assert "\x1b" not in question_title(question(1, agent="ma\x1b[2Jin", tool="\x07bash"), 1, 1)
 
 
 @given(st.lists(st.text(alphabet="ab 字é\t", max_size=60), max_size=6), st.integers(8, 40))
 def test_wrapping_loses_nothing(texts: list[str], width: int) -> None:
-    given_lines = [Line("detail", text) for text in texts]
-    found = wrapped(given_lines, width)
+    given_lines = [QuestionLine("detail", text) for text in texts]
+    found = wrapped_question(given_lines, width)
     assert "".join(line.text for line in found) == "".join(text.expandtabs(4) for text in texts)
     assert all(cell_len(line.text) <= width for line in found)
 
 
 def test_a_budget_that_is_used_up_is_a_question_about_going_on() -> None:
-    assert title(question(1, tool="budget"), 1, 1) == "main asks to go on · budget"
+    assert question_title(question(1, tool="budget"), 1, 1) == "main asks to go on · budget"

@@ -6,11 +6,11 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.events.approval import ApprovalSettled
 from gshtui.bus.events.fleet import AgentChanged
-from gshtui.bus.fleet import AgentRow
-from gshtui.ui.approvals.approvals_lines import title
-from gshtui.ui.approvals.approvals_state import ApprovalsState, reduce, turned, without
+from gshtui.ui.approvals.approvals_state import ApprovalsState, reduce_approvals, turned_to, without_question
+from gshtui.ui.approvals.question_view import question_title
 from tests.kit.prompt_host import question
 
 
@@ -21,35 +21,35 @@ def settled(number: int) -> ApprovalSettled:
 def asked(*numbers: int) -> ApprovalsState:
     state = ApprovalsState()
     for number in numbers:
-        state = reduce(state, question(number))
+        state = reduce_approvals(state, question(number))
     return state
 
 
 def test_the_first_one_stays_in_front() -> None:
     state = asked(1, 2, 3)
     assert (state.front, state.place, len(state.waiting)) == ("a1", 1, 3)
-    assert reduce(state, settled(3)).front == "a1"
-    assert reduce(state, settled(1)).front == "a2"
+    assert reduce_approvals(state, settled(3)).front == "a1"
+    assert reduce_approvals(state, settled(1)).front == "a2"
 
 
 def test_the_last_one_goes_back_to_the_one_before() -> None:
-    state = turned(asked(1, 2), 1)
+    state = turned_to(asked(1, 2), 1)
     assert state.front == "a2"
-    assert reduce(state, settled(2)).front == "a1"
-    assert reduce(reduce(state, settled(2)), settled(1)).shown is None
+    assert reduce_approvals(state, settled(2)).front == "a1"
+    assert reduce_approvals(reduce_approvals(state, settled(2)), settled(1)).shown is None
 
 
 def test_turning_goes_round() -> None:
     state = asked(1, 2, 3)
-    assert [turned(state, by).front for by in (1, 2, 3, -1)] == ["a2", "a3", "a1", "a3"]
-    assert turned(asked(1), 1).front == "a1"
+    assert [turned_to(state, by).front for by in (1, 2, 3, -1)] == ["a2", "a3", "a1", "a3"]
+    assert turned_to(asked(1), 1).front == "a1"
 
 
 def test_an_answered_question_does_not_come_back() -> None:
-    state = without(asked(1), "a1")
-    assert reduce(state, question(1)).shown is None
-    settled_first = reduce(ApprovalsState(), settled(5))
-    assert reduce(settled_first, question(5)).shown is None
+    state = without_question(asked(1), "a1")
+    assert reduce_approvals(state, question(1)).shown is None
+    settled_first = reduce_approvals(ApprovalsState(), settled(5))
+    assert reduce_approvals(settled_first, question(5)).shown is None
 
 
 @given(st.lists(st.tuples(st.sampled_from(["ask", "settle", "turn"]), st.integers(1, 6))))
@@ -61,13 +61,13 @@ def test_something_is_in_front_while_something_waits(steps: list[tuple[str, int]
         name = f"a{number}"
         if what == "ask":
             waiting |= {name} - closed
-            state = reduce(state, question(number))
+            state = reduce_approvals(state, question(number))
         elif what == "settle":
             waiting.discard(name)
             closed.add(name)
-            state = reduce(state, settled(number))
+            state = reduce_approvals(state, settled(number))
         else:
-            state = turned(state, number)
+            state = turned_to(state, number)
         assert {request.approval for request in state.waiting} == waiting
         assert (state.shown is not None) == bool(waiting)
         assert len(state.waiting) == len(waiting)
@@ -75,11 +75,13 @@ def test_something_is_in_front_while_something_waits(steps: list[tuple[str, int]
 
 def test_an_agent_in_a_terminal_is_called_by_its_name() -> None:
     request = msgspec.structs.replace(question(1), agent="0002")
-    state = reduce(reduce(ApprovalsState(), request), settled(7))
-    assert title(request, 1, 1, state.names.get("0002", "")).startswith("0002 asks to")
+    state = reduce_approvals(reduce_approvals(ApprovalsState(), request), settled(7))
+    assert question_title(request, 1, 1, state.names.get("0002", "")).startswith("0002 asks to")
     row = AgentRow(id="0002", name="lexer\x1b[1m")
-    state = reduce(state, AgentChanged(agent="0002", row=row))
-    assert reduce(state, AgentChanged(agent="0002", row=row)) is state, "nothing is drawn again for what is known"
-    named = title(request, 1, 1, state.names["0002"])
+    state = reduce_approvals(state, AgentChanged(agent="0002", row=row))
+    assert reduce_approvals(state, AgentChanged(agent="0002", row=row)) is state, (
+        "nothing is drawn again for what is known"
+    )
+    named = question_title(request, 1, 1, state.names["0002"])
     assert named.startswith("lexer") and " (0002) asks to" in named and named.isprintable()
-    assert without(state, "a1").names == state.names
+    assert without_question(state, "a1").names == state.names

@@ -11,10 +11,10 @@ import pytest
 from gshtui.bus.events.approval import ApprovalRequested
 from gshtui.cli.at_prompt import command_of
 from gshtui.guard.answer_keys import Chosen
-from gshtui.headless import asking
-from gshtui.headless.pty_run import HEAD, TAIL, Printed
-from gshtui.headless.shell_log import moment
-from gshtui.headless.talks import Talk
+from gshtui.headless import approval_prompt
+from gshtui.headless.gsh_prompt import PromptSession
+from gshtui.headless.recorded_run import HEAD, TAIL, Printed
+from gshtui.headless.shell_history import day_or_time
 from gshtui.shell import plugin
 
 COMMANDS = {
@@ -67,7 +67,7 @@ def request(**more: object) -> ApprovalRequested:
 
 def answered(request: ApprovalRequested, *pieces: str, gap: float = 1.0) -> Chosen | None:
     """What pieces of input mean, a gap between them, the first a gap after the answers were shown."""
-    reader = asking.KeyReader(request, lambda _: None)
+    reader = approval_prompt.KeyReader(request, lambda _: None)
     reader.show(0.0)
     found = (reader.feed(piece, gap * number) for number, piece in enumerate(pieces, 1))
     return next((chosen for chosen in found if chosen is not None), None)
@@ -78,8 +78,10 @@ def test_a_key_means_what_is_offered() -> None:
     said = [answered(plain, key) for key in ("1", "2", "3", "4", "\x1b", *"ysnaqYN", "\r", " ", "11", "1\r", "\x1b[A")]
     assert [chosen.choice if chosen else "" for chosen in said] == ["once", "session", "", "deny", "deny", *[""] * 12]
     assert answered(with_pattern, "3") == Chosen("a", "always")
-    assert "always" not in asking.keys(plain) and "make …" not in asking.question(plain)
-    assert "always" in asking.keys(with_pattern) and "3 would always allow: make …" in asking.question(with_pattern)
+    assert "always" not in approval_prompt.key_hints(plain) and "make …" not in approval_prompt.question_text(plain)
+    assert "always" in approval_prompt.key_hints(
+        with_pattern
+    ) and "3 would always allow: make …" in approval_prompt.question_text(with_pattern)
 
 
 @pytest.mark.parametrize("gap", [0.0, 0.05, 1.0])
@@ -95,7 +97,9 @@ def test_words_are_no_answer_and_a_digit_in_them_is_none() -> None:
 
 
 def test_a_question_is_bounded_and_complete() -> None:
-    text = asking.question(request(diff="\n".join(f"+{n}" for n in range(500)), warnings=("reaches out",)))
+    text = approval_prompt.question_text(
+        request(diff="\n".join(f"+{n}" for n in range(500)), warnings=("reaches out",))
+    )
     assert "+59" in text
     assert "+60" not in text
     assert "440 more lines" in text
@@ -104,18 +108,18 @@ def test_a_question_is_bounded_and_complete() -> None:
 
 def test_a_conversation_goes_on_by_shell_and_project(tmp_path: Path) -> None:
     os.environ["GSH_SHELL_ID"] = "one"
-    talk = Talk(tmp_path)
+    talk = PromptSession(tmp_path)
     assert talk.session() == ""
     talk.keep("1m7y41sg2y3abf")
-    assert Talk(tmp_path).session() == "1m7y41sg2y3abf"
+    assert PromptSession(tmp_path).session() == "1m7y41sg2y3abf"
     (tmp_path / "other" / ".git").mkdir(parents=True)
-    assert Talk(tmp_path / "other").session() == ""
+    assert PromptSession(tmp_path / "other").session() == ""
     os.environ["GSH_SHELL_ID"] = "two"
-    assert Talk(tmp_path).session() == ""
+    assert PromptSession(tmp_path).session() == ""
 
 
 def test_an_old_conversation_or_rubbish_does_not_go_on(tmp_path: Path) -> None:
-    talk = Talk(tmp_path)
+    talk = PromptSession(tmp_path)
     talk.keep("1m7y41sg2y3abf")
     (file,) = talk._file.parent.iterdir()
     os.utime(file, (time.time() - 9 * 86_400,) * 2)
@@ -144,11 +148,11 @@ def test_a_full_screen_program_prints_nothing_to_keep() -> None:
 
 
 def test_times() -> None:
-    assert moment("") is None
-    assert abs(time.time() - 7_200 - (moment("2h") or 0)) < 5
-    assert moment("2026-11-20") == moment("2026-11-20T00:00")
+    assert day_or_time("") is None
+    assert abs(time.time() - 7_200 - (day_or_time("2h") or 0)) < 5
+    assert day_or_time("2026-11-20") == day_or_time("2026-11-20T00:00")
     with pytest.raises(ValueError, match="30m"):
-        moment("yesterday")
+        day_or_time("yesterday")
 
 
 def test_the_line_reads_the_same_in_any_folder(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,14 +8,14 @@ import pytest
 
 from gshtui.commands.language import parse
 from gshtui.commands.registry import Registry
-from gshtui.ui.agents.spawn_form import ANY, Wish, line_of, offers, wrong
-from gshtui.ui.changes.diff_state import MOST_ROWS, document
-from gshtui.ui.changes.worktrees import listed
+from gshtui.ui.agents.spawn_dialog import ANY, SpawnForm, form_problem, spawn_line, spawn_options
+from gshtui.ui.changes.diff_document import MOST_ROWS, parse_diff
+from gshtui.ui.changes.diff_pane import listed_worktrees
 from tests.kit.recorded_fleet import DIFF, PERSONAS, PROFILES
 
 
 def test_the_rows_of_a_diff_have_their_numbers_and_places() -> None:
-    found = document(DIFF)
+    found = parse_diff(DIFF)
     assert [(file.path, file.row) for file in found.files][:2] == [("src/lexer.py", 0), ("tests/test_lexer.py", 16)]
     assert [found.file_at(row) for row in (0, 14, 16, 17)] == [0, 0, 1, 1]
     assert [(row.kind, row.number) for row in found.rows[1:7]] == [
@@ -31,20 +31,20 @@ def test_the_rows_of_a_diff_have_their_numbers_and_places() -> None:
 
 def test_lines_that_look_like_headers_are_lines() -> None:
     text = "@@ -1,2 +1,2 @@\n--- a/x\n+++ b/x\n@@ no hunk\n\\ No newline at end of file"
-    rows = document({"files": [{"path": "x", "text": text}]}).rows
+    rows = parse_diff({"files": [{"path": "x", "text": text}]}).rows
     assert [row.kind for row in rows] == ["file", "hunk", "removed", "added", "same", "note"]
     assert rows[2].text == "-- a/x"
 
 
 @pytest.mark.parametrize("data", [None, [], "x", {}, {"files": None}])
 def test_data_that_is_none_is_an_empty_document(data: Any) -> None:
-    found = document(data)
+    found = parse_diff(data)
     assert (found.files, found.rows, found.hunk_at(0), found.file_at(0)) == ((), (), -1, -1)
 
 
 def test_a_document_has_an_end() -> None:
     text = "@@ -1 +1 @@\n" + "\n".join(["+x"] * (MOST_ROWS + 5))
-    found = document({"files": [{"path": "a", "text": text}, {"path": "b", "text": "@@ -1 +1 @@\n+y"}]})
+    found = parse_diff({"files": [{"path": "a", "text": text}, {"path": "b", "text": "@@ -1 +1 @@\n+y"}]})
     assert len(found.rows) == MOST_ROWS + 1
     assert "more than can be shown" in found.rows[-1].text
 
@@ -55,16 +55,19 @@ def test_worktrees_whose_folder_is_gone_are_not_offered() -> None:
         {"path": "/b", "branch": "", "commit": "0123456789"},
         {"path": "/c", "branch": "c", "gone": True},
     ]
-    assert [(choice.id, choice.name) for choice in listed(rows)] == [("/b", "01234567"), ("/a", "main (main tree)")]
-    assert listed(None) == []
+    assert [(choice.id, choice.name) for choice in listed_worktrees(rows)] == [
+        ("/b", "01234567"),
+        ("/a", "main (main tree)"),
+    ]
+    assert listed_worktrees(None) == []
 
 
 def test_the_offers_come_from_the_commands_data() -> None:
-    found = offers(PERSONAS, PROFILES, [{"provider": "p", "model": "m"}, {"provider": "q", "usable": False}])
+    found = spawn_options(PERSONAS, PROFILES, [{"provider": "p", "model": "m"}, {"provider": "q", "usable": False}])
     assert [kind for kind, _ in found.kinds] == ["native", "claude", "codex", "command"]
     assert [persona for persona, _ in found.personas] == ["explore", "test", "build"]
     assert (found.models, found.programs["codex"]) == (("p/m",), "codex")
-    assert offers(None, {"profiles": 3}, "x").kinds == offers(None, None, None).kinds
+    assert spawn_options(None, {"profiles": 3}, "x").kinds == spawn_options(None, None, None).kinds
 
 
 def test_the_line_says_what_was_filled_in() -> None:
@@ -74,25 +77,27 @@ def test_the_line_says_what_was_filled_in() -> None:
     registry = Registry()
     registry.register(spawn_command(None))  # pyright: ignore[reportArgumentType]  # only its declaration is used
     prompt = 'Don\'t "stop"\nbefore C:\\x is = done'
-    line = line_of(Wish(prompt, persona="test", model="p/m/large", worktree="feat/x", background=True), {})
+    line = spawn_line(SpawnForm(prompt, persona="test", model="p/m/large", worktree="feat/x", background=True), {})
     read = parse(registry, line).parameters
     assert isinstance(read, SpawnParameters)
     assert (read.prompt, read.persona, read.provider, read.model) == (prompt, "test", "p", "m/large")
     assert (read.worktree, read.background, read.cli) == ("feat/x", True, "")
-    program = parse(registry, line_of(Wish("go", kind="claude", persona="test", model="m"), {"claude": "claude"}))
+    program = parse(
+        registry, spawn_line(SpawnForm("go", kind="claude", persona="test", model="m"), {"claude": "claude"})
+    )
     assert isinstance(program.parameters, SpawnParameters)
     assert (program.parameters.cli, program.parameters.profile) == ("claude", "claude")
     assert (program.parameters.persona, program.parameters.model) == ("", "")
-    assert "provider" not in line_of(Wish(model="large"), {})
-    own = parse(registry, line_of(Wish(kind=ANY, command="aider --no-git 'a b'", name="x"), {})).parameters
+    assert "provider" not in spawn_line(SpawnForm(model="large"), {})
+    own = parse(registry, spawn_line(SpawnForm(kind=ANY, command="aider --no-git 'a b'", name="x"), {})).parameters
     assert isinstance(own, SpawnParameters)
     assert (own.cli, own.name, own.prompt) == ("aider --no-git 'a b'", "x", "")
 
 
 def test_what_is_missing_is_said() -> None:
-    assert wrong(Wish(kind=ANY)) == (
+    assert form_problem(SpawnForm(kind=ANY)) == (
         "command",
         "Which program is it to be? Give its command line, such as `aider --no-git`.",
     )
-    assert wrong(Wish(background=True))[0] == "task"
-    assert wrong(Wish()) == ("", "")
+    assert form_problem(SpawnForm(background=True))[0] == "task"
+    assert form_problem(SpawnForm()) == ("", "")

@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 
-from gshtui.system import child
+from gshtui.system import processes
 
 
 async def started(script: str) -> asyncio.subprocess.Process:
@@ -19,7 +19,7 @@ async def test_a_child_whose_output_nobody_reads_any_more_is_killed() -> None:
     assert process.stdout is not None
     await process.stdout.readexactly(1 << 18)  # there is always more: the reader's buffer is full, and it has stopped
     async with asyncio.timeout(5):
-        await child.kill(process)
+        await processes.kill_child(process)
     assert process.returncode == -9
 
 
@@ -27,7 +27,7 @@ async def test_one_that_has_ended_is_left_to_itself() -> None:
     process = await started("echo done; exit 3")
     await process.communicate()
     async with asyncio.timeout(5):
-        await child.kill(process)
+        await processes.kill_child(process)
     assert process.returncode == 3
 
 
@@ -36,8 +36,8 @@ async def test_a_pipe_that_a_grandchild_holds_is_waited_for_no_longer_than_said(
     assert process.stdout is not None
     grandchild = int(await process.stdout.readline())
     before = asyncio.get_running_loop().time()
-    await child.kill(process, within=0.2)
+    await processes.kill_child(process, within=0.2)
     assert asyncio.get_running_loop().time() - before < 5
     assert process.returncode == -9
     os.kill(grandchild, signal.SIGKILL)
-    await child.kill(process)
+    await processes.kill_child(process)

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from gshtui.programs.answer import added
+from gshtui.programs.cli_session import added_lines
 
 
 def test_only_what_came_is_given_without_the_echo() -> None:
     before = ["Welcome", "", "❯ one", "", "● First."]
     after = [*before, "", "❯ two", "", "● Second.", "  more"]
-    assert added(before, after, "two") == "● Second.\n  more"
+    assert added_lines(before, after, "two") == "● Second.\n  more"
 
 
 def test_the_same_answer_twice_is_read_as_the_second_one() -> None:
     before = ["❯ go", "● Done."]
-    assert added(before, ["❯ go", "● Done.", "", "❯ go", "● Done.", "", "● And done."], "go") == "● And done."
+    assert added_lines(before, ["❯ go", "● Done.", "", "❯ go", "● Done.", "", "● And done."], "go") == "● And done."
 
 
 def test_what_scrolled_away_is_found_again_by_what_is_left() -> None:
     before = [f"line {number}" for number in range(30)]
-    assert added(before, [*before[20:], "new", "newer"]) == "new\nnewer"
+    assert added_lines(before, [*before[20:], "new", "newer"]) == "new\nnewer"
 
 
 def test_without_anything_in_common_only_new_lines_count() -> None:
-    assert added(["a", "b", "c"], ["x", "a", "y"]) == "x\ny"
-    assert added([], ["x"]) == "x"
+    assert added_lines(["a", "b", "c"], ["x", "a", "y"]) == "x\ny"
+    assert added_lines([], ["x"]) == "x"

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from gshtui.commands.declaration import Access, Caller, CommandError, Invocation, Outcome, UsageError
-from gshtui.commands.execute import run_line
+from gshtui.commands.execution import run_line
 from gshtui.commands.registry import Registry
 from gshtui.programs import commands as cli_commands
-from gshtui.programs import hooks, recipes, spool
+from gshtui.programs import hook_reports, hooks
 from gshtui.programs import profile as profiles
 from gshtui.programs.status import HookEvent
 from tests.kit.home import Home
@@ -70,14 +70,14 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
 
 def run_hook(path: str, given: bytes) -> subprocess.CompletedProcess[bytes]:
     """The hook as the program runs it: through a shell."""
-    environment = {spool.VARIABLE: path} if path else {}
+    environment = {hook_reports.VARIABLE: path} if path else {}
     return subprocess.run(
-        ["/bin/sh", "-c", recipes.command(CLAUDE)], input=given, env=environment, capture_output=True, timeout=20
+        ["/bin/sh", "-c", hooks.hook_command(CLAUDE)], input=given, env=environment, capture_output=True, timeout=20
     )
 
 
 def test_a_hook_writes_one_short_line_and_says_nothing(tmp_path: Path) -> None:
-    path = spool.open_spool(tmp_path, "0001")
+    path = hook_reports.open_spool(tmp_path, "0001")
     huge = {"hook_event_name": "PostToolUse", "session_id": "s" * 8, "tool_name": "Bash"}
     huge |= {"tool_input": {"command": "x" * 100_000}, "tool_response": {"stdout": "y" * 1_000_000}}
     ran = run_hook(str(path), json.dumps(huge).encode())
@@ -85,14 +85,14 @@ def test_a_hook_writes_one_short_line_and_says_nothing(tmp_path: Path) -> None:
     written = path.read_bytes()
     assert written.count(b"\n") == 1
     assert len(written) < 2_000
-    event = spool.parse(written, CLAUDE)
+    event = hook_reports.parse_report(written, CLAUDE)
     assert event is not None
     assert (event.status, event.conversation) == ("thinking", "s" * 8)
 
 
 @pytest.mark.parametrize("given", [b"", b"not json", b"[1]", b'"x"', b"\xff\xfe", b'{"hook_event_name": 7}'])
 def test_a_hook_never_fails(tmp_path: Path, given: bytes) -> None:
-    path = spool.open_spool(tmp_path, "0001")
+    path = hook_reports.open_spool(tmp_path, "0001")
     ran = run_hook(str(path), given)
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")
 
@@ -112,19 +112,19 @@ def test_a_hook_without_a_hub_or_with_a_link_writes_nothing(tmp_path: Path) -> N
     "line", [b"", b"x", b"[]", b"{}", b'{"at": "now", "event": "Stop"}', b'{"at": 1, "event": 2}', b"[" * 100_000]
 )
 def test_what_is_no_report_is_passed_over(line: bytes) -> None:
-    assert spool.parse(line, CLAUDE) is None
+    assert hook_reports.parse_report(line, CLAUDE) is None
 
 
 def test_a_report_cannot_bring_control_characters_to_the_sidebar() -> None:
     line = json.dumps({"at": 1, "event": "PreToolUse", "tool": "Bash", "subject": "a\x1b]52;c;x\x07\nb"}).encode()
-    event = spool.parse(line, CLAUDE)
+    event = hook_reports.parse_report(line, CLAUDE)
     assert event is not None
     assert "\x1b" not in event.doing
     assert "\n" not in event.doing
 
 
 async def test_a_feed_tells_of_what_was_and_what_comes(tmp_path: Path) -> None:
-    path = spool.open_spool(tmp_path, "0001")
+    path = hook_reports.open_spool(tmp_path, "0001")
     with path.open("ab") as file:
         file.write(b'{"at": 1, "event": "SessionStart"}\n{"at": 2, "event": "Us')
     seen: list[HookEvent] = []
@@ -134,7 +134,7 @@ async def test_a_feed_tells_of_what_was_and_what_comes(tmp_path: Path) -> None:
         seen.append(event)
         more.set()
 
-    feed = spool.Feed(tmp_path)
+    feed = hook_reports.HookFeed(tmp_path)
     try:
         await feed.subscribe("0001", CLAUDE, take)
         assert [event.event for event in seen] == ["SessionStart"], "half a line is none yet"
@@ -198,4 +198,4 @@ async def test_profiles_are_listed_and_shown(home: Home) -> None:
 
 
 def test_the_hooks_command_survives_a_folder_with_blanks() -> None:
-    assert shlex.split(recipes.command(CLAUDE))[-1] == "claude"
+    assert shlex.split(hooks.hook_command(CLAUDE))[-1] == "claude"

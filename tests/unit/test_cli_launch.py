@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gshtui.bus.fleet import AgentRow
-from gshtui.programs import hooks, launch, spool
+from gshtui.bus.agent_data import AgentRow
+from gshtui.programs import hook_reports, hooks, launch
 from gshtui.programs import profile as profiles
 
 LOADED = profiles.load(Path("/nonexistent"))
@@ -93,7 +93,7 @@ async def test_words_of_the_programs_own_are_nobodys(tmp_path: Path) -> None:
 
 async def test_what_cannot_be_looked_up_is_gone_on_with(tmp_path: Path) -> None:
     """A profile of the person's own may mint ids for a program whose transcripts are not known here."""
-    own = msgspec.structs.replace(CLAUDE, name="mine", hooks=profiles.Hooks())
+    own = msgspec.structs.replace(CLAUDE, name="mine", hooks=profiles.HookRules())
     environ = {"HOME": str(tmp_path)}
     made = await launch.again(own, ["mine"], ID, agent="0001", data=tmp_path, environ=environ, folder=tmp_path)
     assert made.argv == ("mine", "--resume", ID)
@@ -133,7 +133,7 @@ async def test_hooks_are_given_to_the_start_and_nowhere_else(tmp_path: Path) -> 
         install(profile, own)
     claude = await launch.first(CLAUDE, ["claude"], agent="0001", data=data, environ={}, folder=own)
     assert claude.argv[-2:] == ("--settings", str(own / "claude.json"))
-    file = Path(claude.env[spool.VARIABLE])
+    file = Path(claude.env[hook_reports.VARIABLE])
     assert file == data / "hooks" / "0001.jsonl"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     codex = await launch.first(CODEX, ["codex"], agent="0002", data=data, environ={}, folder=own)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
-from gshtui.programs.pace import Pace
+from gshtui.programs.status_watcher import Pacer
 
 
 async def test_the_first_goes_on_at_once_and_the_others_one_by_one_in_their_order() -> None:
-    pace, went = Pace(), list[int]()
+    pace, went = Pacer(), list[int]()
     loop = asyncio.get_running_loop()
 
     async def look(number: int) -> float:

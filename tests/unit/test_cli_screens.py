@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from gshtui.programs import profile as profiles
-from gshtui.programs.reading import read
-from gshtui.programs.screen import plain, undimmed
-from gshtui.programs.spool import parse
-from gshtui.programs.status import WORKING, Facts, decide
+from gshtui.programs.hook_reports import parse_report
+from gshtui.programs.screen_reading import read_screen, undimmed, without_styles
+from gshtui.programs.status import WORKING, StatusFacts, decide
 
 SCREENS = Path(__file__).parents[1] / "fixtures" / "screens"
 LOADED = profiles.load(Path("/nonexistent"))
@@ -47,8 +46,8 @@ def test_every_program_is_recorded_in_every_state() -> None:
 def test_a_screen_says_what_the_program_does(program: str, file: Path, shot: dict[str, Any]) -> None:
     profile = LOADED.get(program)
     lines = file.read_text("utf-8").split("\n")
-    reading = read(profile, lines, shot["title"], (shot["cursor"][0], shot["cursor"][1]))
-    facts = Facts(
+    reading = read_screen(profile, lines, shot["title"], (shot["cursor"][0], shot["cursor"][1]))
+    facts = StatusFacts(
         dead=shot["dead"],
         exit_status=shot["exit_status"],
         title=shot["title"],
@@ -78,7 +77,9 @@ def test_the_hooks_of_a_program_tell_its_turns(program: str) -> None:
     """The recorded reports: every one is understood, and a turn goes from idle over work to idle."""
     (recorded,) = SCREENS.glob(f"{program}/*/hooks.jsonl")
     profile = LOADED.get(program)
-    events = [event for line in recorded.read_bytes().split(b"\n") if (event := parse(line, profile)) is not None]
+    events = [
+        event for line in recorded.read_bytes().split(b"\n") if (event := parse_report(line, profile)) is not None
+    ]
     assert all(event.status for event in events), [event for event in events if not event.status]
     statuses = [event.status for event in events]
     assert {"idle", "thinking", "tool", "waiting"} <= set(statuses)
@@ -90,12 +91,12 @@ def test_the_hooks_of_a_program_tell_its_turns(program: str) -> None:
 def test_the_approved_command_is_what_the_agent_is_doing() -> None:
     (recorded,) = SCREENS.glob("claude/*/hooks.jsonl")
     profile = LOADED.get("claude")
-    doing = [event.doing for line in recorded.read_bytes().split(b"\n") if (event := parse(line, profile))]
+    doing = [event.doing for line in recorded.read_bytes().split(b"\n") if (event := parse_report(line, profile))]
     assert "Bash touch made.txt" in doing
 
 
 def test_styles_are_taken_out_and_dim_text_is_a_hint() -> None:
-    assert plain("\x1b[38;5;2mgreen\x1b[0m \x1b]8;;x\x07link") == "green link"
+    assert without_styles("\x1b[38;5;2mgreen\x1b[0m \x1b]8;;x\x07link") == "green link"
     assert undimmed(["\x1b[1m›\x1b[0m \x1b[2mhint\x1b[0m typed"]) == ["›      typed"]
     assert undimmed(["\x1b[2mone", "two\x1b[22mthree"]) == ["", "   three"], "attributes go on over lines"
     assert undimmed(["\x1b[38;5;2mgreen", "\x1b[38;2;2;2;2mdark"]) == ["green", "dark"], "a colour's number is no style"
@@ -114,19 +115,19 @@ def test_a_numbered_list_in_an_answer_is_no_question() -> None:
         rule,
         "  ? for shortcuts",
     ]
-    assert read(LOADED.get("claude"), screen).status == "idle"
+    assert read_screen(LOADED.get("claude"), screen).status == "idle"
 
 
 def test_words_about_interrupting_in_an_answer_are_no_work() -> None:
     rule = "─" * 60
     screen = ["● Press it:", "  esc to interrupt", "✻ Baked for 2s", "", rule, "❯ ", rule, "  ? for shortcuts"]
-    assert read(LOADED.get("claude"), screen).status == "idle"
+    assert read_screen(LOADED.get("claude"), screen).status == "idle"
 
 
 def test_a_draft_of_several_lines_is_seen_whole() -> None:
     rule = "─" * 60
     screen = [rule, "❯ first", "  second", rule, "  ? for shortcuts"]
-    assert read(LOADED.get("claude"), screen).draft == "first\nsecond"
+    assert read_screen(LOADED.get("claude"), screen).draft == "first\nsecond"
 
 
 @pytest.mark.parametrize(
@@ -144,16 +145,16 @@ def test_a_draft_of_several_lines_is_seen_whole() -> None:
     ],
 )
 def test_prompts_of_other_programs(line: str, status: str, draft: str) -> None:
-    reading = read(LOADED.get("repl"), ["some output", line], "", (len(line), 1))
+    reading = read_screen(LOADED.get("repl"), ["some output", line], "", (len(line), 1))
     assert (reading.status, reading.draft) == (status, draft)
 
 
 def test_a_footer_that_is_broken_by_a_long_folder_is_still_one() -> None:
     (file,) = SCREENS.glob("opencode/*/dialogs-200x50/07-answered.txt")
     lines = [line for line in file.read_text("utf-8").split("\n") if line.strip()]
-    footer = next(number for number, line in enumerate(lines) if "ctrl+p commands" in plain(line))
+    footer = next(number for number, line in enumerate(lines) if "ctrl+p commands" in without_styles(line))
     broken = [*lines[:footer], "   /a/folder/with/a/rather/long/name/          15 ctrl+p", "   project      commands"]
-    assert read(LOADED.get("opencode"), broken).status == "idle"
+    assert read_screen(LOADED.get("opencode"), broken).status == "idle"
 
 
 def test_a_column_beside_the_input_is_no_part_of_it() -> None:
@@ -163,34 +164,34 @@ def test_a_column_beside_the_input_is_no_part_of_it() -> None:
     beside = ["/tmp/a/long", "folder/with", "many/parts", "/project"]
     screen = [f"  {line:150}{more}" for line, more in zip(box, beside, strict=True)]
     screen = ["  ┃  Good day", "", *screen, f"  ╹{'▀' * 140}", f"{'15  ctrl+p commands':>140}    • OpenCode 1.18.33"]
-    reading = read(opencode, screen, "OC | Small talk", (5, 3))
+    reading = read_screen(opencode, screen, "OC | Small talk", (5, 3))
     assert (reading.status, reading.draft) == ("idle", "")
     screen[3] = f"  {'┃  half a thought':150}folder/with"
-    assert read(opencode, screen, "OC | Small talk", (19, 3)).draft == "half a thought"
+    assert read_screen(opencode, screen, "OC | Small talk", (19, 3)).draft == "half a thought"
 
 
 def test_a_question_that_is_longer_than_a_line_is_still_one() -> None:
     aider = LOADED.get("aider")
     asked = ["> /add x.py", "No files matched 'x.py'. Do you want to create /a/b/x.py? (Y)es/(N)o [Yes]", ":"]
-    assert read(aider, asked, "", (1, 2)).status == "waiting"
-    assert read(aider, [*asked[:2], ": n", "─" * 60, "> "], "", (2, 4)).status == "idle"
+    assert read_screen(aider, asked, "", (1, 2)).status == "waiting"
+    assert read_screen(aider, [*asked[:2], ": n", "─" * 60, "> "], "", (2, 4)).status == "idle"
 
 
 def test_a_logo_that_moves_is_no_work() -> None:
     """Vibe's is drawn anew for as long as it is to be seen; only the title and the screen's words tell of work."""
     (file,) = SCREENS.glob("vibe/*/dialogs-80x24/02-idle.txt")
     vibe = LOADED.get("vibe")
-    reading = read(vibe, file.read_text("utf-8").split("\n"), "Vibe")
+    reading = read_screen(vibe, file.read_text("utf-8").split("\n"), "Vibe")
     known = decide(
-        vibe, None, Facts(title="Vibe", started=1.0, moved=999.9, since=1.0, reading=reading, ready=True), 1000
+        vibe, None, StatusFacts(title="Vibe", started=1.0, moved=999.9, since=1.0, reading=reading, ready=True), 1000
     )
     assert (known.status, known.sure) == ("idle", True)
 
 
 def test_a_blank_screen_is_not_at_rest() -> None:
     opencode = LOADED.get("opencode")
-    reading = read(opencode, ["", ""], "OpenCode", (80, 23))
-    known = decide(opencode, None, Facts(title="OpenCode", started=1.0, moved=1.0, reading=reading), 30.0)
+    reading = read_screen(opencode, ["", ""], "OpenCode", (80, 23))
+    known = decide(opencode, None, StatusFacts(title="OpenCode", started=1.0, moved=1.0, reading=reading), 30.0)
     assert known.status == "starting"
 
 
@@ -198,16 +199,16 @@ def test_the_cursor_tells_an_input_from_what_lies_behind_a_dialog() -> None:
     """What looks like the input is none while the cursor is elsewhere; a text with empty lines is in it as a whole."""
     codex = LOADED.get("codex")
     screen = ["• Done.", "", "› first", "", "  fourth", "", "  gpt-5 default · ~/project"]
-    assert read(codex, screen, "", (8, 4)).input
-    assert read(codex, screen, "", (8, 2)).draft == "first"
-    assert not read(codex, screen, "", (3, 0)).input
-    assert read(codex, screen).input, "where the cursor is not known, only the text tells"
+    assert read_screen(codex, screen, "", (8, 4)).input
+    assert read_screen(codex, screen, "", (8, 2)).draft == "first"
+    assert not read_screen(codex, screen, "", (3, 0)).input
+    assert read_screen(codex, screen).input, "where the cursor is not known, only the text tells"
 
 
 def test_a_shell_mode_of_the_input_is_no_place_for_a_message() -> None:
     rule = "─" * 60
     screen = ["● Done.", "", rule, "! ls", rule, "  ! for shell mode"]
-    reading = read(LOADED.get("claude"), screen)
+    reading = read_screen(LOADED.get("claude"), screen)
     assert (reading.status, reading.dialog, reading.draft) == ("waiting", True, "ls")
     said = ["● Type it so:", "  ! for shell mode", "", rule, "❯ ", rule, "  ? for shortcuts"]
-    assert read(LOADED.get("claude"), said).status == "idle"
+    assert read_screen(LOADED.get("claude"), said).status == "idle"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from gshtui.programs import profile as profiles
-from gshtui.programs.reading import Reading
-from gshtui.programs.status import Facts, HookEvent, decide
+from gshtui.programs.screen_reading import ScreenReading
+from gshtui.programs.status import HookEvent, StatusFacts, decide
 
 LOADED = profiles.load(Path("/nonexistent"))
 CLAUDE, CODEX, REPL = LOADED.get("claude"), LOADED.get("codex"), LOADED.get("repl")
@@ -17,13 +17,15 @@ def hook(status: str, age: float, doing: str = "") -> HookEvent:
     return HookEvent(NOW - age, "X", status, doing)
 
 
-def facts(status: str = "", since: float = 100.0, moved: float = 100.0, title: str = "", draft: str = "") -> Facts:
+def facts(
+    status: str = "", since: float = 100.0, moved: float = 100.0, title: str = "", draft: str = ""
+) -> StatusFacts:
     """A pane whose screen has said `status` for `since` seconds and last changed `moved` seconds ago."""
-    return Facts(
+    return StatusFacts(
         title=title,
         started=NOW - 5000,
         moved=NOW - moved,
-        reading=Reading(status, "", draft, True),
+        reading=ScreenReading(status, "", draft, True),
         since=NOW - since,
         ready=True,
     )
@@ -36,11 +38,11 @@ def test_a_hook_is_believed_and_dated() -> None:
 
 
 def test_a_dead_pane_is_never_ready() -> None:
-    dead = Facts(dead=True, exit_status=0, reading=Reading("idle", input=True), since=NOW - 1)
+    dead = StatusFacts(dead=True, exit_status=0, reading=ScreenReading("idle", input=True), since=NOW - 1)
     assert decide(CLAUDE, hook("idle", 1), dead, NOW).status == "done"
-    failed = decide(CLAUDE, hook("thinking", 1), Facts(dead=True, exit_status=137), NOW)
+    failed = decide(CLAUDE, hook("thinking", 1), StatusFacts(dead=True, exit_status=137), NOW)
     assert (failed.status, failed.source, failed.doing) == ("failed", "process", "ended by signal 9")
-    assert decide(CLAUDE, None, Facts(gone=True), NOW).status == "lost"
+    assert decide(CLAUDE, None, StatusFacts(gone=True), NOW).status == "lost"
 
 
 def test_an_interrupt_that_no_hook_tells_is_seen_on_the_screen() -> None:
@@ -103,7 +105,7 @@ def test_a_program_that_nothing_is_known_of_is_idle_when_still_for_long_enough()
 
 
 def test_a_program_that_was_just_started_is_starting() -> None:
-    begun = Facts(started=NOW - 3, moved=NOW - 3)
+    begun = StatusFacts(started=NOW - 3, moved=NOW - 3)
     assert decide(CLAUDE, None, begun, NOW).status == "starting"
 
 

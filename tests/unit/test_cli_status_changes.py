@@ -9,13 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
-from gshtui.bus.fleet import AgentRow
+from gshtui.bus.agent_data import AgentRow
 from gshtui.programs import profile as profiles
-from gshtui.programs.status import Known
-from gshtui.programs.watch import CliStatus
+from gshtui.programs.status import KnownStatus
+from gshtui.programs.status_watcher import CliStatus
 from gshtui.tmux.panes import PaneInfo, unknown
 from gshtui.tmux.server import TmuxServer
-from gshtui.tmux.watcher import Change
+from gshtui.tmux.watcher import PaneChange
 
 SCREENS = next((Path(__file__).parents[1] / "fixtures" / "screens" / "claude").iterdir())
 IDLE, QUESTION = (
@@ -31,8 +31,8 @@ class SilentServer:
         self.looks = 0
         self.shown = IDLE
 
-    def watch(self, pane: str, callback: Callable[[Change], None]) -> Callable[[], None]:
-        callback(Change(pane, frozenset({"first"}), self._info()))
+    def watch(self, pane: str, callback: Callable[[PaneChange], None]) -> Callable[[], None]:
+        callback(PaneChange(pane, frozenset({"first"}), self._info()))
         return lambda: None
 
     async def look(self, pane: str) -> tuple[PaneInfo, tuple[str, ...]]:
@@ -50,7 +50,7 @@ async def test_what_changes_in_the_second_of_the_last_look_is_seen() -> None:
     row = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=1.0)
     asked = asyncio.Event()
 
-    def changed(known: Known) -> None:
+    def changed(known: KnownStatus) -> None:
         if (known.status, known.source) == ("waiting", "screen"):
             asked.set()
 

@@ -16,13 +16,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gshtui.bus.fleet import AgentRow
+from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.messages import Usage
-from gshtui.context.difference import differences
+from gshtui.context.block_diff import differences
 from gshtui.context.views import ContextError
-from gshtui.programs.transcripts import claude, codex, gemini, lines, opencode
-from gshtui.programs.transcripts.reconstruct import Transcripts
-from gshtui.programs.transcripts.transcript import Transcript, Wanted
+from gshtui.programs.transcripts import claude, codex, gemini, opencode, transcript
+from gshtui.programs.transcripts.reconstruction import Transcripts
+from gshtui.programs.transcripts.transcript import Transcript, TranscriptQuery
 from gshtui.providers.port import Capabilities
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "transcripts"
@@ -209,7 +209,7 @@ def files(home: Path) -> Path:
 @pytest.mark.parametrize("id", ["ses_1", ""])
 def test_opencode_in_both_of_its_formats(tmp_path: Path, kept: Any, id: str) -> None:
     kept(tmp_path)
-    place = opencode.find(Wanted("opencode", id, CWD, 1_700_000_000.0), {}, tmp_path)
+    place = opencode.find(TranscriptQuery("opencode", id, CWD, 1_700_000_000.0), {}, tmp_path)
     assert place is not None
     found = opencode.read(place)
     assert sent(found) == SENT_BY_OPENCODE
@@ -223,7 +223,7 @@ def test_opencode_in_both_of_its_formats(tmp_path: Path, kept: Any, id: str) -> 
 def test_opencodes_database_is_not_touched(tmp_path: Path) -> None:
     path = database(tmp_path)
     before = (path.read_bytes(), sorted(path.parent.iterdir()))
-    place = opencode.find(Wanted("opencode", "ses_1", CWD, 0.0), {}, tmp_path)
+    place = opencode.find(TranscriptQuery("opencode", "ses_1", CWD, 0.0), {}, tmp_path)
     assert place is not None
     opencode.read(place)
     assert (path.read_bytes(), sorted(path.parent.iterdir())) == before
@@ -236,49 +236,55 @@ def test_opencodes_database_is_read_while_it_is_written(tmp_path: Path) -> None:
         writer.execute("INSERT INTO message VALUES ('msg_6', 'ses_1', 1795000006000, ?)", (json.dumps(MESSAGES[4][0]),))
         writer.execute("INSERT INTO part VALUES ('p6', 'msg_6', 'ses_1', 0, ?)", (json.dumps(MESSAGES[4][1][0]),))
         writer.commit()
-        place = opencode.find(Wanted("opencode", "ses_1", CWD, 0.0), {}, tmp_path)
+        place = opencode.find(TranscriptQuery("opencode", "ses_1", CWD, 0.0), {}, tmp_path)
         assert place is not None
         assert opencode.read(place).entries[-1].text == "Go on"
 
 
 def test_where_claude_keeps_them(tmp_path: Path) -> None:
     kept = placed(FIXTURES / "claude.jsonl", tmp_path / ".claude/projects/-home-ada-shop" / f"{CLAUDE_ID}.jsonl")
-    assert claude.find(Wanted("claude", CLAUDE_ID, CWD, 0.0), {}, tmp_path) == kept
-    assert claude.find(Wanted("claude", "", CWD, 0.0), {}, tmp_path) == kept
-    assert claude.find(Wanted("claude", CLAUDE_ID, "/elsewhere", 0.0), {}, tmp_path) == kept
-    assert claude.find(Wanted("claude", "", "/elsewhere", 0.0), {}, tmp_path) is None
-    assert claude.find(Wanted("claude", "", CWD, kept.stat().st_mtime + 60), {}, tmp_path) is None
+    assert claude.find(TranscriptQuery("claude", CLAUDE_ID, CWD, 0.0), {}, tmp_path) == kept
+    assert claude.find(TranscriptQuery("claude", "", CWD, 0.0), {}, tmp_path) == kept
+    assert claude.find(TranscriptQuery("claude", CLAUDE_ID, "/elsewhere", 0.0), {}, tmp_path) == kept
+    assert claude.find(TranscriptQuery("claude", "", "/elsewhere", 0.0), {}, tmp_path) is None
+    assert claude.find(TranscriptQuery("claude", "", CWD, kept.stat().st_mtime + 60), {}, tmp_path) is None
     other = placed(kept, tmp_path / "conf/projects/-home-ada-shop" / f"{CLAUDE_ID}.jsonl")
-    assert claude.find(Wanted("claude", "", CWD, 0.0), {"CLAUDE_CONFIG_DIR": str(tmp_path / "conf")}, tmp_path) == other
+    assert (
+        claude.find(TranscriptQuery("claude", "", CWD, 0.0), {"CLAUDE_CONFIG_DIR": str(tmp_path / "conf")}, tmp_path)
+        == other
+    )
 
 
 def test_where_codex_keeps_them(tmp_path: Path) -> None:
     name = f"rollout-2026-11-20T12-00-00-{CODEX_ID}.jsonl"
     kept = placed(FIXTURES / "codex.jsonl", tmp_path / ".codex/sessions/2026/11/20" / name)
-    assert codex.find(Wanted("codex", CODEX_ID, CWD, 0.0), {}, tmp_path) == kept
-    assert codex.find(Wanted("codex", "", CWD, 0.0), {}, tmp_path) == kept
-    assert codex.find(Wanted("codex", "", "/elsewhere", 0.0), {}, tmp_path) is None
+    assert codex.find(TranscriptQuery("codex", CODEX_ID, CWD, 0.0), {}, tmp_path) == kept
+    assert codex.find(TranscriptQuery("codex", "", CWD, 0.0), {}, tmp_path) == kept
+    assert codex.find(TranscriptQuery("codex", "", "/elsewhere", 0.0), {}, tmp_path) is None
     archived = placed(kept, tmp_path / "home/archived_sessions" / name)
-    assert codex.find(Wanted("codex", CODEX_ID, CWD, 0.0), {"CODEX_HOME": str(tmp_path / "home")}, tmp_path) == archived
+    assert (
+        codex.find(TranscriptQuery("codex", CODEX_ID, CWD, 0.0), {"CODEX_HOME": str(tmp_path / "home")}, tmp_path)
+        == archived
+    )
 
 
 def test_where_gemini_keeps_them(tmp_path: Path) -> None:
     name = f"session-2026-11-20T13-00-{GEMINI_ID[:8]}.json"
     folder = hashlib.sha256(CWD.encode()).hexdigest()
     kept = placed(FIXTURES / "gemini.json", tmp_path / ".gemini/tmp" / folder / "chats" / name)
-    assert gemini.find(Wanted("gemini", GEMINI_ID, CWD, 0.0), {}, tmp_path) == kept
-    assert gemini.find(Wanted("gemini", "", CWD, 0.0), {}, tmp_path) == kept
-    assert gemini.find(Wanted("gemini", GEMINI_ID[:8] + "-other", CWD, 0.0), {}, tmp_path) is None
+    assert gemini.find(TranscriptQuery("gemini", GEMINI_ID, CWD, 0.0), {}, tmp_path) == kept
+    assert gemini.find(TranscriptQuery("gemini", "", CWD, 0.0), {}, tmp_path) == kept
+    assert gemini.find(TranscriptQuery("gemini", GEMINI_ID[:8] + "-other", CWD, 0.0), {}, tmp_path) is None
     newer = placed(FIXTURES / "gemini.jsonl", tmp_path / ".gemini/tmp/shop/chats" / f"{name}l")
     (tmp_path / ".gemini/projects.json").write_text(json.dumps({"projects": {CWD: "shop"}}))
     os.utime(kept, (1, 1))
-    assert gemini.find(Wanted("gemini", GEMINI_ID, CWD, 0.0), {}, tmp_path) == newer
-    assert gemini.find(Wanted("gemini", "", CWD, 0.0), {}, tmp_path) == newer
+    assert gemini.find(TranscriptQuery("gemini", GEMINI_ID, CWD, 0.0), {}, tmp_path) == newer
+    assert gemini.find(TranscriptQuery("gemini", "", CWD, 0.0), {}, tmp_path) == newer
 
 
 @pytest.mark.parametrize("id", ["../../etc/passwd", "*", "a/b", "..", "", "-rf", "a" * 200, "ses_1\n"])
 def test_an_id_cannot_lead_out_of_the_folder(id: str) -> None:
-    assert lines.safe(id) == ""
+    assert transcript.safe_name(id) == ""
 
 
 def row(**more: Any) -> AgentRow:
@@ -368,7 +374,7 @@ def test_whatever_is_in_the_file_is_survived(tmp_path: Path, reader: Any, cut: i
 
 
 def test_a_long_transcript_is_read_from_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "MOST_BYTES", 4_000)
+    monkeypatch.setattr(transcript, "MOST_BYTES", 4_000)
     path = placed(FIXTURES / "codex.jsonl", tmp_path / "codex.jsonl")
     found = codex.read(path)
     assert sent(found)[-1] == ("text", "They say so now.")

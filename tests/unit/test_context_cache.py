@@ -6,10 +6,10 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.bus.context import Block, BlockKind, Iteration, SectionName
+from gshtui.bus.context_data import Block, BlockKind, Iteration, SectionName
 from gshtui.bus.messages import Usage
-from gshtui.context.cache import Entry, as_read, broken_by, entry, foreseen, in_common, ledger, marked
-from gshtui.context.commands.timeline import timeline
+from gshtui.context.commands.tables import timeline
+from gshtui.context.prompt_cache import CacheEntry, as_read, broken_by, cache_entry, foreseen, in_common, ledger, marked
 from gshtui.context.views import Forecast
 
 
@@ -92,9 +92,9 @@ def test_the_ledger_says_hit_or_miss_and_why() -> None:
     assert "memory/AGENTS.md" in entries[3].why
     assert "16 minutes" in entries[4].why
     assert entries[6].why == "The model before was m."
-    assert entries[1] == Entry("2", "hit", 2_000, 300, 10)
+    assert entries[1] == CacheEntry("2", "hit", 2_000, 300, 10)
     assert round(entries[1].share, 2) == 0.87
-    assert entry(None, mark("0")).share == 0.0
+    assert cache_entry(None, mark("0")).share == 0.0
 
 
 def test_the_timeline_tells_it() -> None:
@@ -112,10 +112,10 @@ def test_the_timeline_tells_it() -> None:
 
 def test_a_cache_that_is_not_used_although_it_could_be_is_a_miss() -> None:
     before = mark("1", usage=Usage(cache_write=5_000))
-    missed = entry(before, mark("2", 5, usage=Usage(input=6_000)))
+    missed = cache_entry(before, mark("2", 5, usage=Usage(input=6_000)))
     assert missed.verdict == "miss"
     assert "did not use its cache" in missed.why
-    small = entry(mark("1", usage=Usage(cache_write=900)), mark("2", 5, usage=Usage(input=950)))
+    small = cache_entry(mark("1", usage=Usage(cache_write=900)), mark("2", 5, usage=Usage(input=950)))
     assert "1,024" in small.why
 
 

@@ -9,14 +9,14 @@ from typing import Any, cast
 import pytest
 
 from gshtui.agents.toolbox import assess
-from gshtui.bus.fleet import AgentRow
+from gshtui.bus.agent_data import AgentRow
 from gshtui.commands.completion import complete
 from gshtui.commands.declaration import Assessment, Caller, CommandError, Effect, Invocation, Outcome, UsageError
-from gshtui.commands.execute import run_line
+from gshtui.commands.execution import run_line
 from gshtui.commands.language import parse
 from gshtui.commands.registry import Registry
 from gshtui.commands.schema import lean_schema, tool_description
-from gshtui.context.commands.commands import commands
+from gshtui.context.commands.context_commands import commands
 from gshtui.store.errors import StoreError
 from tests.kit.told_contexts import TEXTS, ToldContexts
 

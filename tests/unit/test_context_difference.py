@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.bus.context import SECTIONS, Block, Difference, SectionName
-from gshtui.context.difference import differences
+from gshtui.bus.context_data import SECTIONS, Block, Difference, SectionName
+from gshtui.context.block_diff import differences
 
 
 def block(id: str, text: str = "", section: SectionName = "history", tokens: int = 10) -> Block:

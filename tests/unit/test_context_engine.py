@@ -6,13 +6,13 @@ import asyncio
 
 import pytest
 
-from gshtui.bus.context import Task
+from gshtui.bus.context_data import Task
 from gshtui.bus.events.agent import ContextAssembled
 from gshtui.bus.messages import ToolCall
 from gshtui.context.limits import ContextSettings
-from gshtui.context.order import Order
 from gshtui.context.overlays import Pinned, Restored, Tasks, Undone
-from gshtui.context.ports import Along, MemoryShelf
+from gshtui.context.ports import MemoryContextStore, SideText
+from gshtui.context.requests import CutRequest
 from gshtui.context.views import ContextError
 from gshtui.providers.port import Capabilities, ProviderError, ToolSpec
 from tests.kit.pressed import SUMMARY, TOO_LONG, Pressed, SummingModel, words_of
@@ -201,7 +201,7 @@ async def test_two_compactions_without_progress_stop_with_a_sentence() -> None:
 
 
 async def test_undo_after_ten_more_turns_and_after_a_restart() -> None:
-    shelf = MemoryShelf()
+    shelf = MemoryContextStore()
     here = pressed(20_000, shelf=shelf)
     here.turn("first words")
     for n in range(46):
@@ -302,7 +302,7 @@ async def test_pins_larger_than_the_budget_are_one_sentence() -> None:
 
 
 async def test_a_crash_between_summary_and_pointer_leaves_all_sound() -> None:
-    class Crashing(MemoryShelf):
+    class Crashing(MemoryContextStore):
         async def add_overlay(self, session: str, overlay_id: str, kind: str, at: float, data: str) -> int:
             raise asyncio.CancelledError
 
@@ -324,7 +324,7 @@ async def test_one_dropped_call_comes_back_with_its_result() -> None:
     here = pressed(10_000)
     here.turn("the words")
     ids = [here.work(f"output {n} " + "x" * 400) for n in range(6)]
-    assert await here.engine.cut(here.messages, here.draft, "drop", Order())
+    assert await here.engine.cut(here.messages, here.draft, "drop", CutRequest())
     dropped = set(here.engine.cutter.plan.dropped)
     assert "output 0 " not in await here.sent()
     await here.engine.cutter.decisions.add(Restored(block=ids[0][1]))
@@ -370,13 +370,13 @@ async def test_strategies_keep_the_last_messages_or_a_budget() -> None:
 async def test_a_cut_that_is_asked_for_and_one_that_cannot_be() -> None:
     here = pressed(200_000)
     here.turn("hello")
-    here.engine.wish("compact", Order("person", request="r1"))
+    here.engine.wish("compact", CutRequest("person", request="r1"))
     await here.prepare()
     (failed,) = await here.failures()
     assert failed.request == "r1" and "nothing to compact" in failed.why
     for n in range(10):
         here.say(f"{n} " + "thoughts " * 100)
-    receipt = await here.engine.cut(here.messages, here.draft, "compact", Order("person", focus="the port"))
+    receipt = await here.engine.cut(here.messages, here.draft, "compact", CutRequest("person", focus="the port"))
     assert "Dwell on this, as the person asked: the port" in words_of(here.model.requests[-1])
     assert receipt.id in {cut.id for cut in await here.cuts("compact")}
     here.turn("on")
@@ -388,20 +388,20 @@ async def test_a_preview_does_nothing() -> None:
     here.turn("hello")
     for n in range(10):
         here.say(f"{n} " + "thoughts " * 100)
-    receipt = await here.engine.cut(here.messages, here.draft, "clear", Order(dry=True))
+    receipt = await here.engine.cut(here.messages, here.draft, "clear", CutRequest(dry=True))
     assert receipt.id == "" and receipt.tokens_after < receipt.tokens_before
     assert here.model.requests == [] and await here.cuts() == [] and await here.shelf.overlays("s1") == []
 
 
 async def test_facts_go_along_with_a_prompt_and_only_when_they_changed() -> None:
-    shelf = MemoryShelf()
-    here = pressed(200_000, shelf=shelf, along=(Along("environment", "branch: main"),))
+    shelf = MemoryContextStore()
+    here = pressed(200_000, shelf=shelf, along=(SideText("environment", "branch: main"),))
     here.turn("one")
     assert (await here.sent()).startswith("branch: main\none")
     here.say("yes")
     here.turn("two")
     assert (await here.sent()).count("branch: main") == 1
-    moved = Pressed(here.model, shelf=shelf, messages=here.messages, along=(Along("environment", "branch: other"),))
+    moved = Pressed(here.model, shelf=shelf, messages=here.messages, along=(SideText("environment", "branch: other"),))
     moved.turns = here.turns
     moved.say("so")
     moved.turn("three")

@@ -9,14 +9,14 @@ from typing import Any, cast
 
 import pytest
 
-from gshtui.bus.fleet import AgentRow
+from gshtui.bus.agent_data import AgentRow
 from gshtui.commands.declaration import Caller, CommandError, Invocation
-from gshtui.commands.execute import run_line
+from gshtui.commands.execution import run_line
 from gshtui.commands.registry import Registry
-from gshtui.context.commands.commands import commands
-from gshtui.context.commands.everywhere import Everywhere
+from gshtui.context.commands.context_commands import commands
+from gshtui.context.commands.context_router import ContextRouter
 from gshtui.context.views import ContextError
-from gshtui.programs.transcripts.reconstruct import Transcripts
+from gshtui.programs.transcripts.reconstruction import Transcripts
 from gshtui.providers.port import Capabilities
 from gshtui.store.errors import StoreError
 from tests.kit.told_contexts import ToldContexts
@@ -41,15 +41,15 @@ def ours() -> ToldContexts:
 
 
 @pytest.fixture
-def everywhere(tmp_path: Path, ours: ToldContexts) -> Everywhere:
+def everywhere(tmp_path: Path, ours: ToldContexts) -> ContextRouter:
     folder = tmp_path / ".claude" / "projects" / "-home-ada-shop"
     folder.mkdir(parents=True)
     shutil.copy(FIXTURE, folder / f"{ID}.jsonl")
     known = lambda _model: PRICED  # noqa: E731
-    return Everywhere(cast("Any", ours), row, lambda: Transcripts(known, {}, tmp_path), known)
+    return ContextRouter(cast("Any", ours), row, lambda: Transcripts(known, {}, tmp_path), known)
 
 
-async def test_another_program_is_read_from_its_transcript(everywhere: Everywhere) -> None:
+async def test_another_program_is_read_from_its_transcript(everywhere: ContextRouter) -> None:
     view = await everywhere.view("helper")
     assert "Reconstructed" in view.note
     assert [await everywhere.text(block.hash) for block in view.blocks][-1] == "They say so now."
@@ -61,7 +61,7 @@ async def test_another_program_is_read_from_its_transcript(everywhere: Everywher
     assert (await everywhere.forecast("0012")).turns is None
 
 
-async def test_what_it_costs_to_carry(everywhere: Everywhere) -> None:
+async def test_what_it_costs_to_carry(everywhere: ContextRouter) -> None:
     found = {carry.source: carry for carry in await everywhere.carry("0012")}
     assert found["Bash npm test"].times == 2
     assert all(carry.cost is not None and carry.cost > 0 for carry in found.values())
@@ -70,7 +70,7 @@ async def test_what_it_costs_to_carry(everywhere: Everywhere) -> None:
 
 
 @pytest.mark.parametrize("line", ["compact agent=helper", "prune helper", "forget helper", "tune helper threshold=0.5"])
-async def test_it_is_not_cut_from_here(everywhere: Everywhere, ours: ToldContexts, line: str) -> None:
+async def test_it_is_not_cut_from_here(everywhere: ContextRouter, ours: ToldContexts, line: str) -> None:
     registry = Registry(commands(cast("Any", everywhere), row))
     invocation = Invocation(Caller(), Path("/"), Path("/"), agent="main")
     with pytest.raises(CommandError, match="decides itself"):
@@ -78,7 +78,7 @@ async def test_it_is_not_cut_from_here(everywhere: Everywhere, ours: ToldContext
     assert ours.asked == []
 
 
-async def test_a_view_and_a_timeline_through_the_commands(everywhere: Everywhere) -> None:
+async def test_a_view_and_a_timeline_through_the_commands(everywhere: ContextRouter) -> None:
     registry = Registry(commands(cast("Any", everywhere), row))
     invocation = Invocation(Caller(), Path("/"), Path("/"), agent="main")
     assert "Reconstructed from its transcript" in (await run_line(registry, "context helper", invocation)).text
@@ -88,7 +88,7 @@ async def test_a_view_and_a_timeline_through_the_commands(everywhere: Everywhere
     assert "Bash npm test" in (await run_line(registry, "carry helper", invocation)).text
 
 
-async def test_ours_are_handed_on(everywhere: Everywhere, ours: ToldContexts) -> None:
+async def test_ours_are_handed_on(everywhere: ContextRouter, ours: ToldContexts) -> None:
     assert (await everywhere.view("main")).tokens == 4_500
     assert await everywhere.text("h0") == "You are an agent."
     await everywhere.cut("0007", "prune", by="person")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from gshtui.bus.context import CutKind
+from gshtui.bus.context_data import CutKind
 from gshtui.context.limits import ContextSettings
-from gshtui.context.order import Order
 from gshtui.context.overlays import Pinned
+from gshtui.context.requests import CutRequest
 from gshtui.providers.port import ProviderError
 from tests.fidelity.planted import FILES, PIN, RULES, plant
 from tests.kit.pressed import SUMMARY, Pressed, SummingModel, words_of
@@ -22,7 +22,7 @@ async def test_rules_pins_and_files_survive(kinds: tuple[CutKind, ...], summary:
     await here.engine.terms(here.messages, here.draft)
     await here.engine.cutter.decisions.add(Pinned(block=planted.pinned))
     for kind in kinds:
-        await here.engine.cut(here.messages, here.draft, kind, Order("person"))
+        await here.engine.cut(here.messages, here.draft, kind, CutRequest("person"))
         here.say("noted " * 300)
         here.turn("Go on.")
         here.say("more " * 300)
@@ -38,7 +38,7 @@ async def test_rules_pins_and_files_survive(kinds: tuple[CutKind, ...], summary:
 async def test_the_extract_keeps_what_was_done_and_said_last() -> None:
     here = Pressed(SummingModel(200_000, ProviderError("server", "down")))
     plant(here, 40)
-    receipt = await here.engine.cut(here.messages, here.draft, "compact", Order("person"))
+    receipt = await here.engine.cut(here.messages, here.draft, "compact", CutRequest("person"))
     assert "- bash step 39" in receipt.summary
     assert "Step 39 is done" in receipt.summary
     assert receipt.steps[0] == "The summary failed: down."

@@ -6,11 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.bus.context import Block, Iteration
-from gshtui.context.carry import carried
-from gshtui.context.forecast import forecast, growth
+from gshtui.bus.context_data import Block, Iteration
+from gshtui.context.forecast import WhatIfTarget, carry_costs, forecast, growth, suppose
 from gshtui.context.views import ContextError, ContextView
-from gshtui.context.what_if import Target, suppose
 from gshtui.providers.port import Capabilities
 
 PRICED = Capabilities(
@@ -71,19 +69,19 @@ def test_a_forecast_is_never_in_the_past(sizes: list[int], tokens: int, trigger:
 def test_read_once_and_paid_for_every_time() -> None:
     log = block("1", 900, source="read build.log", kind="tool_result", path="build.log", role="tool")
     sent = [(mark(n, 1_000), [block("0", 100, source="you"), log]) for n in range(31)]
-    first, second = carried(sent, lambda _: 0.01)
+    first, second = carry_costs(sent, lambda _: 0.01)
     assert (first.source, first.tokens, first.times, first.tokens_paid) == ("read build.log", 900, 31, 27_900)
     assert first.cost == pytest.approx(0.279)
     assert second.tokens_paid == 3_100
-    assert [carry.source for carry in carried(sent, lambda _: None, "file")] == ["build.log"]
-    assert [carry.source for carry in carried(sent, lambda _: None, "tool")] == ["read"]
-    assert carried(sent, lambda i: None if i.id == "i3" else 0.01)[0].cost is None
+    assert [carry.source for carry in carry_costs(sent, lambda _: None, "file")] == ["build.log"]
+    assert [carry.source for carry in carry_costs(sent, lambda _: None, "tool")] == ["read"]
+    assert carry_costs(sent, lambda i: None if i.id == "i3" else 0.01)[0].cost is None
 
 
 @given(st.lists(st.lists(st.integers(0, 5_000), min_size=1, max_size=8), max_size=8))
 def test_shares_add_up_to_the_whole(requests: list[list[int]]) -> None:
     sent = [(mark(n, 0), [block(str(k), size) for k, size in enumerate(sizes)]) for n, sizes in enumerate(requests)]
-    told = carried(sent, lambda _: 1.0)
+    told = carry_costs(sent, lambda _: 1.0)
     assert sum(carry.tokens_paid for carry in told) == sum(map(sum, requests))
     assert sum(carry.cost or 0.0 for carry in told) == pytest.approx(sum(1.0 for sizes in requests if sum(sizes)))
 
@@ -102,14 +100,16 @@ SENT = view(
 
 
 def test_another_model_with_a_smaller_window() -> None:
-    told = suppose(SENT, Target("small", "p", Capabilities(window=4_096, known=True), trigger=3_482, prunable=2_000))
+    told = suppose(
+        SENT, WhatIfTarget("small", "p", Capabilities(window=4_096, known=True), trigger=3_482, prunable=2_000)
+    )
     assert (told.tokens, told.fits, told.price) == (10_000, False, None)
     assert len(told.cuts) == 3
     assert "refused" in told.cuts[-1]
 
 
 def test_the_same_model_without_a_group_of_tools() -> None:
-    told = suppose(SENT, Target("m", "p", PRICED, trigger=85_000), without=("git_*",))
+    told = suppose(SENT, WhatIfTarget("m", "p", PRICED, trigger=85_000), without=("git_*",))
     assert (told.tokens, told.fits, told.cuts) == (9_600, True, ())
     assert told.price == pytest.approx(9_600 * 3.0 / 1e6)
     assert told.warm == pytest.approx(9_600 * 0.3 / 1e6)
@@ -117,10 +117,10 @@ def test_the_same_model_without_a_group_of_tools() -> None:
 
 
 def test_another_model_has_nothing_in_its_cache() -> None:
-    assert "first request pays" in suppose(SENT, Target("other", "p", PRICED)).notes[0]
-    assert suppose(SENT, Target("m", "p", PRICED)).notes == ()
+    assert "first request pays" in suppose(SENT, WhatIfTarget("other", "p", PRICED)).notes[0]
+    assert suppose(SENT, WhatIfTarget("m", "p", PRICED)).notes == ()
 
 
 def test_what_is_not_there_cannot_be_left_out() -> None:
     with pytest.raises(ContextError, match="nosuch"):
-        suppose(SENT, Target("m", "p", PRICED), without=("nosuch",))
+        suppose(SENT, WhatIfTarget("m", "p", PRICED), without=("nosuch",))

@@ -13,16 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gshtui.bus.bus import Bus
-from gshtui.bus.context import CutKind
+from gshtui.bus.context_data import CutKind
 from gshtui.bus.messages import Message, Text, ToolCall, ToolResult
 from gshtui.context.assembly import Assembler, Inputs, assemble
+from gshtui.context.call_pairing import missing_results, paired
+from gshtui.context.conversation_log import ConversationLog
 from gshtui.context.limits import ContextSettings
-from gshtui.context.log import Log
-from gshtui.context.order import Order
-from gshtui.context.overlays import Overlay, Pinned, Restored, Undone, Unpinned, decode, encode
-from gshtui.context.pairing import missing_results, paired
-from gshtui.context.plan import fold
-from gshtui.context.ports import MemoryShelf
+from gshtui.context.overlays import Overlay, Pinned, Restored, Undone, Unpinned, decode, encode, fold_overlays
+from gshtui.context.ports import MemoryContextStore
+from gshtui.context.requests import CutRequest
 from gshtui.context.views import ContextError
 from gshtui.providers.port import Request
 from tests.kit.pressed import Pressed, SummingModel, words_of
@@ -46,7 +45,7 @@ STEPS = st.lists(
 class World:
     """A conversation that goes through all of it."""
 
-    shelf: MemoryShelf = field(default_factory=MemoryShelf)
+    shelf: MemoryContextStore = field(default_factory=MemoryContextStore)
     model: SummingModel = field(default_factory=lambda: SummingModel(WINDOW))
     pinned: dict[str, str] = field(default_factory=dict[str, str])
     log: list[bytes] = field(default_factory=list[bytes])
@@ -95,7 +94,7 @@ class World:
 
     async def _cut(self, kind: CutKind) -> None:
         try:
-            await self.here.engine.cut(self.here.messages, self.here.draft, kind, Order())
+            await self.here.engine.cut(self.here.messages, self.here.draft, kind, CutRequest())
         except ContextError as error:
             assert error.message.endswith(".")
 
@@ -233,13 +232,13 @@ def test_the_log_that_grows_pairs_as_the_plain_rule(kinds: list[tuple[str, int]]
             messages.append(Message(f"r{number}", "tool", results))
         else:
             messages.append(Message(f"b{number}", "assistant", ()))
-    log, assembler = Log(), Assembler()
+    log, assembler = ConversationLog(), Assembler()
     for end in range(0, len(messages) + portion, portion):
         log.take(messages[:end])
-        step = assembler.assemble(messages[:end], fold(()), Inputs("m"))
+        step = assembler.assemble(messages[:end], fold_overlays(()), Inputs("m"))
         assert [entry.message for entry in log.entries] == list(paired(messages[:end]))
         assert step.request.messages == paired(messages[:end])
-        assert step.blocks == assemble(messages[:end], fold(()), Inputs("m")).blocks
+        assert step.blocks == assemble(messages[:end], fold_overlays(()), Inputs("m")).blocks
         assert step.tokens == sum(block.tokens for block in step.blocks)
 
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.bus.context import Block, Change, Difference, Item, Iteration, Receipt
+from gshtui.bus.context_data import Block, Change, Difference, Item, Iteration, Receipt
 from gshtui.bus.messages import Usage
 from gshtui.commands.declaration import UsageError
-from gshtui.context.commands import naming, plain, timeline, wording
+from gshtui.context.commands import answers, lookup, tables
 from gshtui.context.views import Carry, ContextView, Forecast, RequestText, WhatIf
 
 HOSTILE = "\x1b]0;owned\x07| a \x9b31m\u202ewide name of a file that goes on and on for a long time.py\nsecond line"
@@ -49,20 +49,20 @@ def fits(text: str) -> None:
 
 
 def test_tables_have_80_columns() -> None:
-    fits(wording.overview(VIEW, Forecast(12, 1_300, 170_000)))
+    fits(tables.overview(VIEW, Forecast(12, 1_300, 170_000)))
     for name in ("system", "history", "input", "memory"):
-        fits(wording.section(VIEW, name, 0))
+        fits(tables.section(VIEW, name, 0))
     found = [
         Difference("rewritten", "b", "history", HOSTILE, 123_456, 12),
         Difference("added", "c", "input", "you", 0, 5),
     ]
-    fits(wording.difference(found, ("main:3", "main:next")))
-    fits(wording.what_if(VIEW, WhatIf(9_000, 4_096, None, False, ("It would be cut.",), None, ("No cache.",)), "haiku"))
-    fits(wording.carry([Carry(HOSTILE, 123_456, 310, 38_271_360, 114.81408), Carry("you", 1, 1, 1, None)], 10))
+    fits(tables.difference(found, ("main:3", "main:next")))
+    fits(tables.what_if(VIEW, WhatIf(9_000, 4_096, None, False, ("It would be cut.",), None, ("No cache.",)), "haiku"))
+    fits(tables.carry([Carry(HOSTILE, 123_456, 310, 38_271_360, 114.81408), Carry("you", 1, 1, 1, None)], 10))
 
 
 def test_the_overview_says_what_is_where() -> None:
-    told = wording.overview(VIEW, Forecast(12, 1_300, 170_000))
+    told = tables.overview(VIEW, Forecast(12, 1_300, 170_000))
     assert "15,000 of 200,000 tokens (8%)" in told
     assert "in about 12 turns (+1,300 tokens a turn)" in told
     assert "60%" in told
@@ -73,14 +73,14 @@ def test_the_overview_says_what_is_where() -> None:
 
 
 def test_a_blocks_text_cannot_end_its_fence() -> None:
-    told = wording.whole_block(VIEW.blocks[1], "before\n````\n# not a heading\n```", 2)
+    told = tables.whole_block(VIEW.blocks[1], "before\n````\n# not a heading\n```", 2)
     assert told.endswith("`````")
     assert told.split("\n").count("`````") == 2
 
 
 @given(st.text(alphabet="`~a\n ", max_size=60))
 def test_no_text_can_end_its_fence(text: str) -> None:
-    first, *body, last = wording.fenced(text).split("\n")
+    first, *body, last = tables.fenced(text).split("\n")
     assert first == last
     assert set(first) == {"`"}
     assert all(not line.strip().startswith(first) for line in body)
@@ -93,7 +93,7 @@ def test_the_timeline_draws_heights_marks_and_the_trigger() -> None:
     ]
     marks = [mark(n, 10_000 * n) for n in range(1, 10)]
     marks += [mark(10, 9_000, cuts=("c1",)), mark(11, 12_000, cuts=("c2",)), mark(12, 13_000, error="overloaded " * 9)]
-    told = timeline.timeline("main", marks, cuts, Forecast(7, 10_000, 80_000), 5)
+    told = tables.timeline("main", marks, cuts, Forecast(7, 10_000, 80_000), 5)
     fits(told)
     rows = told.split("\n")
     chart = rows[rows.index("```") + 1 : rows.index("```", rows.index("```") + 1)]
@@ -101,15 +101,15 @@ def test_the_timeline_draws_heights_marks_and_the_trigger() -> None:
     assert any("80,000 ┤───" in row for row in chart)
     assert [row[11 + 8 : 11 + 9] for row in chart[:8]] == ["█"] * 8
     assert [row[11 + 9 : 11 + 10].strip("─ ") for row in chart[:6]] == [""] * 6
-    assert timeline.marks_of(marks[10], {"c2": cuts[1]}) == "PU"
+    assert tables.marks_of(marks[10], {"c2": cuts[1]}) == "PU"
     assert "12 requests, 1 cut" in told
 
 
 @pytest.mark.parametrize("count", [1, 63, 64, 65, 500, 5_000])
 def test_any_number_of_requests_fits(count: int) -> None:
-    chart = timeline.chart([mark(n, n + 1) for n in range(count)], {}, 2 * count)
+    chart = tables.chart([mark(n, n + 1) for n in range(count)], {}, 2 * count)
     fits(chart)
-    assert chart.count("\n") == timeline.HEIGHT + 1
+    assert chart.count("\n") == tables.HEIGHT + 1
 
 
 def test_a_receipt_item_by_item() -> None:
@@ -120,18 +120,18 @@ def test_a_receipt_item_by_item() -> None:
     of = Receipt("compact", "main", "s", id="c1", at=time.time(), by="person", why="You asked.", tokens_before=9_000,
                  tokens_after=1_000, messages_before=60, messages_after=4, request_before=0.027, request_after=0.003,
                  cost=0.01, seconds=3.2, items=items, summary="## Done\n```\ncode\n```", steps=("Twice.",))  # fmt: skip
-    told = timeline.receipt(of)
+    told = tables.receipt(of)
     fits(told)
     assert "30 kept, 30 dropped" in told
     assert told.count("| dropped |") == 30
     assert "20 more" in told
-    assert "preview" in timeline.receipt(Receipt("prune", "main", "s"))
-    assert "undone by main" in timeline.receipt(Receipt("prune", "main", "s", id="x", undone=True, undone_by="main"))
+    assert "preview" in tables.receipt(Receipt("prune", "main", "s"))
+    assert "undone by main" in tables.receipt(Receipt("prune", "main", "s", id="x", undone=True, undone_by="main"))
 
 
 def test_the_json_of_the_contract() -> None:
     texts = {one.hash: f"text of {one.hash}" for one in VIEW.blocks}
-    data = plain.view(VIEW, texts=texts, request=RequestText('{"model": "m"}', True, "n"))
+    data = answers.view(VIEW, texts=texts, request=RequestText('{"model": "m"}', True, "n"))
     assert (data["agent"], data["model"], data["window"], data["tokens"]) == ("main", "m", 200_000, 15_000)
     assert [section["name"] for section in data["sections"]] == [
         "system",
@@ -149,7 +149,7 @@ def test_the_json_of_the_contract() -> None:
         "changes": [{"kind": "truncated", "before": 9, "after": 1}, {"kind": "restored"}],
     }  # fmt: skip
     assert (data["request"], data["request_exact"]) == ({"model": "m"}, True)
-    assert plain.view(VIEW, section="history", limit=1)["sections"][0]["left_out"] == 1
+    assert answers.view(VIEW, section="history", limit=1)["sections"][0]["left_out"] == 1
 
 
 MARKS = [mark(1, 5), mark(2, 6), mark(3, 7)]
@@ -159,14 +159,14 @@ MARKS = [mark(1, 5), mark(2, 6), mark(3, 7)]
     ("name", "number"), [("", 0), ("next", 0), ("1", 1), ("3", 3), ("-1", 3), ("last", 3), ("-3", 1), ("i2", 2)]
 )
 def test_requests_by_number(name: str, number: int) -> None:
-    which = naming.iteration("main", MARKS, name)
+    which = lookup.iteration("main", MARKS, name)
     assert (which.number, which.id) == (number, f"i{number}" if number else "")
 
 
 @pytest.mark.parametrize("name", ["0", "4", "-4", "x", "1.5", "9" * 40, "²"])
 def test_requests_that_are_not_there(name: str) -> None:
     with pytest.raises(UsageError, match="has no request"):
-        naming.iteration("main", MARKS, name)
+        lookup.iteration("main", MARKS, name)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_requests_that_are_not_there(name: str) -> None:
      ("0012:4", ("0012", "4")), ("main:last", ("main", "last")), ("01hzxk3v9q2b7c", ("", "01hzxk3v9q2b7c"))],
 )  # fmt: skip
 def test_sides_of_a_comparison(word: str, side: tuple[str, str]) -> None:
-    assert naming.side(word) == side
+    assert lookup.side(word) == side
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_sides_of_a_comparison(word: str, side: tuple[str, str]) -> None:
     [("3", 3), ("#3", 3), ("src/2.py", 3), ("read src/2.py", 3), ("0abcdefgh2", 3), ("h2", 3), ("you", 4)],
 )
 def test_blocks_by_what_people_know_of_them(name: str, number: int) -> None:
-    assert naming.block(VIEW, name)[0] == number
+    assert lookup.block(VIEW, name)[0] == number
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_blocks_by_what_people_know_of_them(name: str, number: int) -> None:
 )
 def test_blocks_that_are_not_clear(name: str, why: str) -> None:
     with pytest.raises(UsageError, match=why):
-        naming.block(VIEW, name)
+        lookup.block(VIEW, name)
 
 
 def test_cuts_and_what_they_took_out() -> None:
@@ -199,12 +199,12 @@ def test_cuts_and_what_they_took_out() -> None:
     undone = Receipt("compact", "main", "s", id="01bbb", undone=True, items=(Item("m2/0", "read b.py", "dropped"),))
     kept = Receipt("truncate", "main", "s", id="01ccc", items=(Item("m3/0", "read c.py", "kept"),))
     cuts = [first, undone, kept]
-    assert naming.cut(cuts, "") is first
-    assert naming.cut(cuts, "bbb") is undone
-    assert naming.removed(cuts, "a.py") == naming.removed(cuts, "m1/0") == "m1/0"
-    assert naming.removed(cuts, "b.py") == naming.removed(cuts, "c.py") == ""
+    assert lookup.cut(cuts, "") is first
+    assert lookup.cut(cuts, "bbb") is undone
+    assert lookup.removed(cuts, "a.py") == lookup.removed(cuts, "m1/0") == "m1/0"
+    assert lookup.removed(cuts, "b.py") == lookup.removed(cuts, "c.py") == ""
     for name, why in (("01", "several"), ("zz", "no cut")):
         with pytest.raises(UsageError, match=why):
-            naming.cut(cuts, name)
+            lookup.cut(cuts, name)
     with pytest.raises(UsageError, match="could be undone"):
-        naming.cut([undone], "")
+        lookup.cut([undone], "")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gshtui.bus.context import Receipt
+from gshtui.bus.context_data import Receipt
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import (
     IterationStarted,
@@ -28,22 +28,21 @@ from gshtui.bus.events.hub import Noticed
 from gshtui.bus.events.session import SessionOpened
 from gshtui.bus.events.shell import InputCommandFinished, InputCommandPrinted, InputCommandStarted
 from gshtui.bus.messages import Image, Message, Text, Thinking, ToolCall, ToolResult, Usage
-from gshtui.bus.shell import Ran, ShellRecord
-from gshtui.ui.conversation.conversation_history import older
-from gshtui.ui.conversation.conversation_state import ConversationState
+from gshtui.bus.shell_data import Ran, ShellRecord
+from gshtui.ui.conversation.conversation_state import ConversationState, older_operations
 from gshtui.ui.kit.transcript.entries import (
-    Answer,
+    AnswerEntry,
     Clear,
     Entry,
-    Notice,
+    NoticeEntry,
     Operation,
     Prepend,
-    Prompt,
+    PromptEntry,
     Put,
     Remove,
     Stream,
-    Thought,
-    Tool,
+    ThoughtEntry,
+    ToolEntry,
 )
 
 WHO = {"agent": "main", "session": "s"}
@@ -62,7 +61,7 @@ class Screen:
                     self.entries[entry.id] = entry
                 case Stream(id, text):
                     entry = self.entries[id]
-                    assert isinstance(entry, (Answer, Thought)) and entry.live
+                    assert isinstance(entry, (AnswerEntry, ThoughtEntry)) and entry.live
                     self.entries[id] = type(entry)(id, entry.text + text, live=True)
                 case Remove(id):
                     self.entries.pop(id, None)
@@ -98,36 +97,38 @@ RESULT = ToolResult("c1", "read", "words", duration=1.5, bytes=5)
 STARTED = ToolStarted(message="m", call="c1", tool="read", arguments={"path": "a.py"}, subject="a.py", **WHO)
 FINISHED = ToolFinished(call="c1", tool="read", status="ok", content="words", duration=1.5, bytes=5, **WHO)
 RESULTS = MessageAppended(message=Message("m-results", "tool", (RESULT,)), **WHO)
-DONE = Tool("m/c1", "read", "a.py", {"path": "a.py"}, "ok", "words", duration=1.5, bytes=5)
+DONE = ToolEntry("m/c1", "read", "a.py", {"path": "a.py"}, "ok", "words", duration=1.5, bytes=5)
 
 
 def test_a_prompt_is_shown_once_whatever_tells_of_it() -> None:
     prompt = MessageAppended(message=Message("p", "user", (Text("hello"),)), **WHO)
     started = TurnStarted(turn="t", prompt="p", text="hello", **WHO)
-    assert played(started, prompt) == played(prompt, started) == [Prompt("p", "hello")]
+    assert played(started, prompt) == played(prompt, started) == [PromptEntry("p", "hello")]
 
 
 def test_attachments_are_named() -> None:
     image = Image("image/png", "A" * 40_000, "shot.png")
     (prompt,) = played(MessageAppended(message=Message("p", "user", (Text("see"), image)), **WHO))
-    assert prompt == Prompt("p", "see", ("shot.png (30 kB)",))
+    assert prompt == PromptEntry("p", "see", ("shot.png (30 kB)",))
 
 
 def test_deltas_stream_and_the_message_ends_them() -> None:
-    assert played(text("Hel"), text("lo")) == [Answer("m.0a", "Hello", live=True)]
-    assert played(text("Hel"), text("lo"), whole(Text("Hello"))) == [Answer("m.0a", "Hello")]
-    assert played(whole(Text("Hello"))) == [Answer("m.0a", "Hello")]
+    assert played(text("Hel"), text("lo")) == [AnswerEntry("m.0a", "Hello", live=True)]
+    assert played(text("Hel"), text("lo"), whole(Text("Hello"))) == [AnswerEntry("m.0a", "Hello")]
+    assert played(whole(Text("Hello"))) == [AnswerEntry("m.0a", "Hello")]
 
 
 def test_a_late_or_repeated_word_changes_nothing() -> None:
-    assert played(text("Hello"), whole(Text("Hello")), text("Hello"), whole(Text("Hello"))) == [Answer("m.0a", "Hello")]
+    assert played(text("Hello"), whole(Text("Hello")), text("Hello"), whole(Text("Hello"))) == [
+        AnswerEntry("m.0a", "Hello")
+    ]
 
 
 def test_a_thought_is_followed_by_the_answer_and_says_how_long_it_took() -> None:
     live = played(thinking("hm", at=10.0), thinking(" well", at=11.0), text("So", at=13.0))
-    assert live == [Thought("m.0t", "hm well", seconds=3.0), Answer("m.1a", "So", live=True)]
+    assert live == [ThoughtEntry("m.0t", "hm well", seconds=3.0), AnswerEntry("m.1a", "So", live=True)]
     end = played(thinking("hm", at=10.0), text("So", at=13.0), whole(Thinking("hm"), Text("So"), at=15.0))
-    assert end == [Thought("m.0t", "hm", seconds=3.0), Answer("m.1a", "So")]
+    assert end == [ThoughtEntry("m.0t", "hm", seconds=3.0), AnswerEntry("m.1a", "So")]
 
 
 def test_the_stored_message_wins_over_its_deltas() -> None:
@@ -137,14 +138,14 @@ def test_the_stored_message_wins_over_its_deltas() -> None:
 
 def test_a_call_from_asked_to_done() -> None:
     asked = played(whole(CALL))
-    assert asked == [Tool("m/c1", "read", "a.py", {"path": "a.py"}, "asked")]
+    assert asked == [ToolEntry("m/c1", "read", "a.py", {"path": "a.py"}, "asked")]
     waiting = ApprovalRequested(approval="a", call="c1", tool="read", effect="read", subject="a.py", **WHO)
     settled = ApprovalSettled(approval="a", agent="main", call="c1", decision="once")
     output = ToolOutput(call="c1", text="wor", **WHO)
     statuses = []
     for events in ([STARTED], [STARTED, waiting], [STARTED, waiting, settled], [STARTED, output]):
         (tool,) = played(whole(CALL), *events)
-        assert isinstance(tool, Tool)
+        assert isinstance(tool, ToolEntry)
         statuses.append((tool.status, tool.output))
     assert statuses == [("running", ""), ("asked", ""), ("running", ""), ("running", "wor")]
     for events in (
@@ -157,23 +158,23 @@ def test_a_call_from_asked_to_done() -> None:
 
 def test_the_output_of_a_running_call_is_kept_short() -> None:
     (tool,) = played(whole(CALL), STARTED, *[ToolOutput(call="c1", text="x" * 5_000, **WHO)] * 10)
-    assert isinstance(tool, Tool) and len(tool.output) == 8_000
+    assert isinstance(tool, ToolEntry) and len(tool.output) == 8_000
 
 
 def test_a_broken_call_shows_what_arrived() -> None:
     (tool,) = played(whole(ToolCall("c1", "read", broken='{"pa')))
-    assert isinstance(tool, Tool) and tool.arguments == {"arguments": '{"pa'}
+    assert isinstance(tool, ToolEntry) and tool.arguments == {"arguments": '{"pa'}
 
 
 def test_the_same_call_id_in_two_messages_is_two_calls() -> None:
     shown = played(whole(CALL), FINISHED, whole(CALL, id="n"))
-    assert shown == [DONE, Tool("n/c1", "read", "a.py", {"path": "a.py"}, "asked")]
+    assert shown == [DONE, ToolEntry("n/c1", "read", "a.py", {"path": "a.py"}, "asked")]
 
 
 def test_how_a_turn_ends() -> None:
-    def end(**fields: object) -> Notice:
+    def end(**fields: object) -> NoticeEntry:
         *_, notice = played(TurnFinished(turn="t", **(WHO | {"stop": "end"} | fields)))  # type: ignore[arg-type]
-        assert isinstance(notice, Notice)
+        assert isinstance(notice, NoticeEntry)
         return notice
 
     done = end(duration=3.2, usage=Usage(input=1_500, output=20, cache_read=500), cost=0.0312)
@@ -186,15 +187,15 @@ def test_how_a_turn_ends() -> None:
 
 def test_what_still_runs_at_the_end_of_a_turn_is_closed() -> None:
     tool, answer, _ = played(STARTED, text("half"), TurnFinished(turn="t", stop="interrupted", **WHO))
-    assert isinstance(tool, Tool) and tool.status == "cancelled"
-    assert answer == Answer("m.0a", "half")
+    assert isinstance(tool, ToolEntry) and tool.status == "cancelled"
+    assert answer == AnswerEntry("m.0a", "half")
 
 
 def test_retries_take_one_line() -> None:
     begun = IterationStarted(turn="t", iteration=1, message="m", **WHO)
     retries = [ProviderRetried(agent="main", provider="p", attempt=n, wait=4, why="It is busy.") for n in (1, 2)]
     (notice,) = played(begun, *retries)
-    assert isinstance(notice, Notice)
+    assert isinstance(notice, NoticeEntry)
     assert notice.text == "It is busy. Trying again in 4.0s (attempt 3)."
 
 
@@ -204,7 +205,7 @@ def test_another_model_is_said_only_when_it_changes_in_the_middle() -> None:
 
     assert played(model("One"), model("Two")) == []
     *_, notice = played(model("One"), text("x"), model("One"), model("Two"))
-    assert isinstance(notice, Notice) and notice.text == "From here on: Two"
+    assert isinstance(notice, NoticeEntry) and notice.text == "From here on: Two"
 
 
 def test_only_its_own_agent_and_session_count() -> None:
@@ -241,7 +242,7 @@ def loaded(messages: Sequence[Message], pages: Sequence[int]) -> list[Entry]:
     rest = list(messages)
     for size in [*pages, len(messages)]:
         page, rest = rest[len(rest) - size if size < len(rest) else 0 :], rest[: max(0, len(rest) - size)]
-        screen.apply(older(state, page))
+        screen.apply(older_operations(state, page))
     return list(screen.entries.values())
 
 
@@ -261,16 +262,16 @@ def test_a_message_that_comes_while_its_page_is_loaded_is_shown_once() -> None:
     screen, state = Screen(), ConversationState("main", "s")
     messages = stored(2)
     screen.apply(state.take(MessageAppended(message=messages[-2], **WHO)))
-    screen.apply(older(state, messages))
+    screen.apply(older_operations(state, messages))
     ids = list(screen.entries)
     assert ids == ["p0", "a0.0t", "a0.1a", "a0/c0", "p1", "a1.0t", "a1.1a", "a1/c1"]
-    assert isinstance(tool := screen.entries["a1/c1"], Tool) and tool.output == "result 1"
+    assert isinstance(tool := screen.entries["a1/c1"], ToolEntry) and tool.output == "result 1"
 
 
 def test_a_stored_call_without_a_result_and_a_stored_stop_are_said() -> None:
     *_, tool, notice = loaded([Message("a", "assistant", (CALL,), stop="interrupted")], [])
-    assert isinstance(tool, Tool) and tool.status == "lost"
-    assert isinstance(notice, Notice) and notice.text == "Interrupted here."
+    assert isinstance(tool, ToolEntry) and tool.status == "lost"
+    assert isinstance(notice, NoticeEntry) and notice.text == "Interrupted here."
 
 
 # Commands of the input line
@@ -286,18 +287,18 @@ BEGUN = InputCommandStarted(run="r", command="make test\n  all", **WHO)
 
 def test_a_command_of_the_person_is_shown_as_it_runs() -> None:
     (running,) = played(BEGUN, InputCommandPrinted(run="r", text="one\n", **WHO))
-    assert isinstance(running, Tool) and running.by_person and running.live
+    assert isinstance(running, ToolEntry) and running.by_person and running.live
     assert (running.name, running.subject, running.output) == ("!", "make test", "one\n")
     assert running.arguments == {"command": "make test\n  all"}
     ended = InputCommandFinished(run="r", status="error", text="one\ntwo", exit=2, duration=1.5, **WHO)
     (done,) = played(BEGUN, InputCommandPrinted(run="r", text="one\n", **WHO), ended)
-    assert isinstance(done, Tool) and not done.live
+    assert isinstance(done, ToolEntry) and not done.live
     assert (done.status, done.word, done.output, done.duration) == ("error", "exit 2", "one\ntwo", 1.5)
 
 
 def test_the_end_of_a_turn_does_not_end_a_command_of_the_person() -> None:
     entries = played(BEGUN, TurnFinished(turn="t", stop="interrupted", **WHO))
-    assert [entry.live for entry in entries if isinstance(entry, Tool)] == [True]
+    assert [entry.live for entry in entries if isinstance(entry, ToolEntry)] == [True]
 
 
 def test_commands_of_other_conversations_are_not_shown() -> None:
@@ -308,10 +309,12 @@ def test_commands_of_other_conversations_are_not_shown() -> None:
 def test_stored_commands_stand_where_they_were_run() -> None:
     said = [Message(f"m{n}", "user", (Text(f"p{n}"),), at=n * 10.0) for n in (1, 2)]
     state, screen = ConversationState("main", "s"), Screen()
-    screen.apply(older(state, said, [ran(1, 5.0), ran(2, 15.0, exit=3), ran(3, 25.0, exit=None, state="lost")]))
+    screen.apply(
+        older_operations(state, said, [ran(1, 5.0), ran(2, 15.0, exit=3), ran(3, 25.0, exit=None, state="lost")])
+    )
     entries = list(screen.entries.values())
     assert [entry.id for entry in entries] == ["run/window-s.1", "m1", "run/window-s.2", "m2", "run/window-s.3"]
-    tools = [entry for entry in entries if isinstance(entry, Tool)]
+    tools = [entry for entry in entries if isinstance(entry, ToolEntry)]
     assert [(tool.status, tool.word, tool.output) for tool in tools] == [
         ("ok", "", "made 1"), ("error", "exit 3", "made 2"), ("lost", "", "made 3"),
     ]  # fmt: skip
@@ -319,10 +322,10 @@ def test_stored_commands_stand_where_they_were_run() -> None:
 
 def test_one_that_still_runs_when_its_conversation_is_opened_again_goes_on() -> None:
     state, screen = ConversationState("main", "s"), Screen()
-    screen.apply(older(state, [], [ran(1, 5.0, exit=None, state="running")]))
+    screen.apply(older_operations(state, [], [ran(1, 5.0, exit=None, state="running")]))
     screen.apply(state.take(InputCommandFinished(run="window-s.1", status="ok", text="all", exit=0, **WHO)))
     (tool,) = screen.entries.values()
-    assert isinstance(tool, Tool) and (tool.status, tool.output) == ("ok", "all")
+    assert isinstance(tool, ToolEntry) and (tool.status, tool.output) == ("ok", "all")
 
 
 def test_a_compaction_leaves_a_line_and_its_undoing_takes_it_away() -> None:
@@ -330,7 +333,7 @@ def test_a_compaction_leaves_a_line_and_its_undoing_takes_it_away() -> None:
     receipt = Receipt("compact", "main", "s", id="c1", tokens_before=175_000, tokens_after=2_500)
     screen.apply(state.take(ContextCut(**WHO, receipt=receipt)))
     (line,) = screen.entries.values()
-    assert isinstance(line, Notice)
+    assert isinstance(line, NoticeEntry)
     assert line.text == "[context compacted: 175000 -> 2500 tokens]"
     prune = Receipt("prune", "main", "s", id="p1", tokens_before=9, tokens_after=5)
     assert list(state.take(ContextCut(**WHO, receipt=prune))) == []
@@ -348,4 +351,4 @@ def test_only_an_output_that_was_cut_says_so() -> None:
     for cut in (False, True):
         state.take(InputCommandStarted(**WHO, run="r", command="x", cwd="/"))
         put = list(state.take(InputCommandFinished(**WHO, run="r", status="ok", text="hi", bytes=151, cut=cut)))
-        assert [one.entry.cut for one in put if isinstance(one, Put) and isinstance(one.entry, Tool)] == [cut]
+        assert [one.entry.cut for one in put if isinstance(one, Put) and isinstance(one.entry, ToolEntry)] == [cut]

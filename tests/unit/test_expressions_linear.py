@@ -16,19 +16,18 @@ from tests.kit import attacks, source
 MADE = {
     ("gshtui/fleet/terminal_tools/sentinel.py", "f'^(?:> ?){{0,{left}}}'"): [r"^(?:> ?){0,40}"],
     ("gshtui/context/summary.py", "begins"): [r"(?im)^(?:[#*\d.]|[^\S\n])*+What\ was\ done\b"],
-    ("gshtui/providers/select.py", "pattern"): [r"claude-", r"gpt-|o\d|chatgpt-", r"(models/)?gemini-"],
-    ("gshtui/shell/ignoring.py", "'|'.join((fnmatch.translate(pattern) for pattern in wanted))"): [
+    ("gshtui/providers/selection.py", "pattern"): [r"claude-", r"gpt-|o\d|chatgpt-", r"(models/)?gemini-"],
+    ("gshtui/shell/pairing.py", "'|'.join((fnmatch.translate(pattern) for pattern in wanted))"): [
         fnmatch.translate("*a*a*a*a*b"),
         fnmatch.translate("*[ab]*?*a?b*"),
         "|".join(map(fnmatch.translate, ("git *a*", "*secret*", "*a*"))),
     ],
     (
-        "gshtui/ui/kit/fuzzy.py",
+        "gshtui/ui/prompt/fuzzy.py",
         "''.join((f'(?>.*?{re.escape(letter)})' for letter in query))",
     ): ["(?s)(?>.*?a)(?>.*?a)(?>.*?a)(?>.*?a)(?>.*?b)", "(?s)(?>.*?a)(?>.*?/)(?>.*?a)"],
-    # Their results are held by their modules, where they are found.
-    ("gshtui/guard/secret_names.py", "*"): [],
-    ("gshtui/guard/secret_shapes.py", "*"): [],
+    # Its results are held by its module, where they are found.
+    ("gshtui/guard/redaction.py", "*"): [],
 }
 """Expressions that are made while the program runs, with examples of the worst of them."""
 

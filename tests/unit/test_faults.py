@@ -12,8 +12,8 @@ import pytest
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.hub import FaultReported
-from gshtui.bus.faults import LoopFaults
-from gshtui.store.log.records import Recorder
+from gshtui.bus.loop_faults import LoopFaults
+from gshtui.store.log_records import Recorder
 from gshtui.system import faults, tasks
 from gshtui.system.faults import Breaker, FaultLog
 from tests.kit import scripted
@@ -223,7 +223,7 @@ STARTS_TASKS = {
     "bus/subscription.py": "the bus serves its handlers, and reports what they raise",
     "agents/agent.py": "a turn, which is awaited where it is started",
     "agents/toolbox.py": "a group that is awaited where it is started",
-    "shell/link.py": "a group that is awaited where it is started",
+    "shell/hub_link.py": "a group that is awaited where it is started",
 }
 
 

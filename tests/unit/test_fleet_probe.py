@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gshtui.bus.fleet import AgentRow
-from gshtui.fleet.probe import DRAWN_AFTER, LATE, SETTLED_AFTER, UNBORN_FOR, Seen, changes, verdict
+from gshtui.bus.agent_data import AgentRow
+from gshtui.fleet.terminals import DRAWN_AFTER, LATE, SETTLED_AFTER, UNBORN_FOR, PaneProbe, probed_changes, verdict
 
 NOW = 1_000_000.0
 ROW = AgentRow(id="0001", name="a", status="idle", pane="%3", pid=77, pid_started=5.0, socket="s", created=NOW - 100)
@@ -14,30 +14,30 @@ ROW = AgentRow(id="0001", name="a", status="idle", pane="%3", pid=77, pid_starte
 @pytest.mark.parametrize(
     ("seen", "expected"),
     [
-        (Seen(known=False), "unknown"),
-        (Seen(known=False, runs=True), "unknown"),
-        (Seen(True, True, 77, runs=True), "runs"),
-        (Seen(True, True, 77, dead=True, exit_status=0), "ended"),
-        (Seen(True, True, 77, gone_for=0.1), "unknown"),
-        (Seen(True, True, 77, gone_for=LATE + 1), "ended"),
-        (Seen(True, True, 77, other=True), "lost"),
-        (Seen(True, True, 78, runs=True), "lost"),
-        (Seen(True, False, runs=True), "lost"),
-        (Seen(True, False), "lost"),
+        (PaneProbe(known=False), "unknown"),
+        (PaneProbe(known=False, runs=True), "unknown"),
+        (PaneProbe(True, True, 77, runs=True), "runs"),
+        (PaneProbe(True, True, 77, dead=True, exit_status=0), "ended"),
+        (PaneProbe(True, True, 77, gone_for=0.1), "unknown"),
+        (PaneProbe(True, True, 77, gone_for=LATE + 1), "ended"),
+        (PaneProbe(True, True, 77, other=True), "lost"),
+        (PaneProbe(True, True, 78, runs=True), "lost"),
+        (PaneProbe(True, False, runs=True), "lost"),
+        (PaneProbe(True, False), "lost"),
     ],
 )
-def test_an_agent_is_its_pane_its_process_and_its_start(seen: Seen, expected: str) -> None:
+def test_an_agent_is_its_pane_its_process_and_its_start(seen: PaneProbe, expected: str) -> None:
     assert verdict(ROW, seen, NOW) == expected
     if expected == "unknown":
-        assert changes(ROW, seen, NOW) == {}
+        assert probed_changes(ROW, seen, NOW) == {}
 
 
 def test_one_without_a_pane_is_given_time_to_be_born() -> None:
     import msgspec
 
     unborn = msgspec.structs.replace(ROW, pane="", created=NOW - UNBORN_FOR + 1)
-    assert verdict(unborn, Seen(known=True), NOW) == "unknown"
-    assert verdict(unborn, Seen(known=True), NOW + 2) == "lost"
+    assert verdict(unborn, PaneProbe(known=True), NOW) == "unknown"
+    assert verdict(unborn, PaneProbe(known=True), NOW + 2) == "lost"
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_one_without_a_pane_is_given_time_to_be_born() -> None:
     [(0, "done", ""), (None, "done", ""), (3, "failed", "exit 3"), (137, "failed", "signal 9")],
 )
 def test_an_end_says_how(exit_status: int | None, status: str, doing: str) -> None:
-    said = changes(ROW, Seen(True, True, 77, dead=True, exit_status=exit_status), NOW)
+    said = probed_changes(ROW, PaneProbe(True, True, 77, dead=True, exit_status=exit_status), NOW)
     assert (said["status"], said["doing"], said["exit_status"], said["ended"]) == (status, doing, exit_status, NOW)
 
 
@@ -53,15 +53,18 @@ def test_a_killed_one_is_done_whatever_its_exit() -> None:
     import msgspec
 
     killed = msgspec.structs.replace(ROW, killed=True)
-    assert changes(killed, Seen(True, False), NOW)["status"] == "done"
-    assert changes(killed, Seen(True, True, 77, dead=True, exit_status=137), NOW)["doing"] == "killed"
+    assert probed_changes(killed, PaneProbe(True, False), NOW)["status"] == "done"
+    assert probed_changes(killed, PaneProbe(True, True, 77, dead=True, exit_status=137), NOW)["doing"] == "killed"
 
 
 def test_its_own_words_of_failure_are_kept() -> None:
     import msgspec
 
     said_so = msgspec.structs.replace(ROW, status="failed", status_source="event", doing="the provider is down")
-    assert changes(said_so, Seen(True, True, 77, dead=True, exit_status=3), NOW)["doing"] == "the provider is down"
+    assert (
+        probed_changes(said_so, PaneProbe(True, True, 77, dead=True, exit_status=3), NOW)["doing"]
+        == "the provider is down"
+    )
 
 
 def test_a_known_program_is_not_called_idle_before_its_screen_says_so() -> None:
@@ -71,8 +74,8 @@ def test_a_known_program_is_not_called_idle_before_its_screen_says_so() -> None:
     begun = msgspec.structs.replace(
         ROW, kind="cli", status="starting", status_source="spawn", status_at=NOW - SETTLED_AFTER - 1
     )
-    runs = Seen(True, True, 77, runs=True)
-    assert changes(msgspec.structs.replace(begun, profile="repl"), runs, NOW)["status"] == "idle"
+    runs = PaneProbe(True, True, 77, runs=True)
+    assert probed_changes(msgspec.structs.replace(begun, profile="repl"), runs, NOW)["status"] == "idle"
     known = msgspec.structs.replace(begun, profile="opencode")
-    assert changes(known, runs, NOW) == {}
-    assert changes(known, runs, NOW + DRAWN_AFTER)["status"] == "idle"
+    assert probed_changes(known, runs, NOW) == {}
+    assert probed_changes(known, runs, NOW + DRAWN_AFTER)["status"] == "idle"

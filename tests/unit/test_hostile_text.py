@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from gshtui.system.deadline import DeadlinePassed, deadline
-from gshtui.ui.kit.transcript.chunk import LINE_LIMIT, SIZE_LIMIT
-from gshtui.ui.kit.transcript.markdown import chunk_lines, parser
+from gshtui.ui.kit.transcript.markdown_renderer import chunk_lines, markdown_parser
+from gshtui.ui.kit.transcript.markdown_splitter import LINE_LIMIT, SIZE_LIMIT
 from tests.kit.page import chunks, page
 
 MOST_CALLS = 250_000
@@ -52,7 +52,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_chunk_of_markdown_costs_no_more_than_so_much(name: str) -> None:
-    parser()
+    markdown_parser()
     made = chunks(HOSTILE[name])
     assert all(len(chunk.text) + len(chunk.head) <= SIZE_LIMIT + 2 * LINE_LIMIT for chunk in made)
     for chunk in (*made[:3], *made[-2:]):

@@ -20,10 +20,9 @@ from gshtui.commands.declaration import (
     Parameters,
     UsageError,
 )
-from gshtui.commands.execute import run_call, run_line
+from gshtui.commands.execution import run_call, run_line
 from gshtui.commands.help import commands as help_commands
-from gshtui.commands.language import parse
-from gshtui.commands.lexer import quote, tokens
+from gshtui.commands.language import parse, quote, tokens
 from gshtui.commands.registry import Registry
 from gshtui.commands.schema import lean_schema, tool_schema
 

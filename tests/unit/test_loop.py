@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gshtui.agents.record import MemoryRecord
+from gshtui.agents.conversation import MemoryRecord
 from gshtui.bus.events.agent import (
     AgentStatusChanged,
     ContextAssembled,

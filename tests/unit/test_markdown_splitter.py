@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from gshtui.ui.kit.transcript.chunk import LINE_LIMIT, ROWS, SIZE_LIMIT
-from gshtui.ui.kit.transcript.splitter import Splitter
+from gshtui.ui.kit.transcript.markdown_splitter import LINE_LIMIT, ROWS, SIZE_LIMIT, MarkdownSplitter
 from tests.kit.page import chunks, drawn, page
 
 LINES = st.sampled_from(
@@ -62,7 +61,7 @@ def in_pieces(text: str, cuts: list[int]) -> list[str]:
 @settings(max_examples=300, deadline=None)
 @given(DOCUMENTS | st.text(max_size=400), CUTS)
 def test_a_stream_in_any_pieces_gives_what_the_whole_text_gives(text: str, cuts: list[int]) -> None:
-    splitter = Splitter()
+    splitter = MarkdownSplitter()
     streamed = []
     for piece in in_pieces(text, cuts):
         streamed += splitter.feed(piece)
@@ -74,7 +73,7 @@ def test_a_stream_in_any_pieces_gives_what_the_whole_text_gives(text: str, cuts:
 @settings(max_examples=150, deadline=None)
 @given(DOCUMENTS, CUTS)
 def test_the_lines_of_a_stream_are_those_of_the_whole_text(text: str, cuts: list[int]) -> None:
-    splitter = Splitter()
+    splitter = MarkdownSplitter()
     streamed = [chunk for piece in in_pieces(text, cuts) for chunk in splitter.feed(piece)] + splitter.finish()
     assert [line.segments for line in drawn(streamed, ON)] == [line.segments for line in drawn(chunks(text), ON)]
 
@@ -82,7 +81,7 @@ def test_the_lines_of_a_stream_are_those_of_the_whole_text(text: str, cuts: list
 @settings(max_examples=150, deadline=None)
 @given(DOCUMENTS, CUTS)
 def test_the_tail_is_what_the_text_would_give_if_it_ended_there(text: str, cuts: list[int]) -> None:
-    splitter = Splitter()
+    splitter = MarkdownSplitter()
     done, so_far = [], ""
     for piece in in_pieces(text, cuts):
         done += splitter.feed(piece)
@@ -94,7 +93,7 @@ def test_the_tail_is_what_the_text_would_give_if_it_ended_there(text: str, cuts:
 @given(st.integers(LINE_LIMIT - 3, 3 * LINE_LIMIT), st.sampled_from(["x", "ab ", "日", "- a "]), CUTS)
 def test_a_very_long_line_is_cut_at_the_same_places(length: int, unit: str, cuts: list[int]) -> None:
     text = (unit * length)[:length] + "\nafter"
-    splitter = Splitter()
+    splitter = MarkdownSplitter()
     streamed = [chunk for piece in in_pieces(text, [cut * 100 for cut in cuts]) for chunk in splitter.feed(piece)]
     assert streamed + splitter.finish() == chunks(text)
 

@@ -7,7 +7,7 @@ import datetime
 import pytest
 
 from gshtui.commands.declaration import UsageError
-from gshtui.commands.moment import moment
+from gshtui.commands.timespec import parse_time
 
 NOW = datetime.datetime(2026, 11, 21, 15, 30).timestamp()
 
@@ -35,14 +35,14 @@ def at(text: str) -> float:
     ],
 )
 def test_what_people_write(said: str, meant: float) -> None:
-    assert moment(said, NOW) == pytest.approx(meant)
+    assert parse_time(said, NOW) == pytest.approx(meant)
 
 
 def test_nothing_is_no_moment() -> None:
-    assert moment(" ", NOW) is None
+    assert parse_time(" ", NOW) is None
 
 
 @pytest.mark.parametrize("said", ["soon", "25:99", "2026-13-01", "-3d", "3 fortnights", "9" * 40, "١٢h"])
 def test_what_is_none_is_said(said: str) -> None:
     with pytest.raises(UsageError, match="is no moment"):
-        moment(said, NOW)
+        parse_time(said, NOW)

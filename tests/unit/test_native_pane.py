@@ -10,9 +10,8 @@ from gshtui.bus.events.agent import ToolFinished, TurnStarted
 from gshtui.bus.events.approval import ApprovalRequested
 from gshtui.bus.events.hub import FaultReported
 from gshtui.guard.answer_keys import PAUSE, READ
-from gshtui.headless.agent_pane.pane_input import InputLine, Wish
-from gshtui.headless.agent_pane.pane_lines import lines_of, question_keys, question_lines
-from gshtui.headless.agent_pane.pane_words import Words
+from gshtui.headless.agent_pane.pane_input import InputAction, InputLine
+from gshtui.headless.agent_pane.pane_lines import AnswerLines, lines_of, question_keys, question_lines
 from gshtui.text import cells
 
 
@@ -43,7 +42,7 @@ def test_editing(keys: str, text: str) -> None:
 
 def test_wishes_and_history() -> None:
     line = InputLine()
-    assert line.feed(b"one\rtwo\r") == [Wish("submit", "one"), Wish("submit", "two")]
+    assert line.feed(b"one\rtwo\r") == [InputAction("submit", "one"), InputAction("submit", "two")]
     assert [wish.kind for wish in line.feed(b"\x03\x04\x0c\r  \r")] == ["interrupt", "leave", "redraw"]
     line.feed(b"\x1b[A\x1b[A")
     assert line.text == "one"
@@ -57,7 +56,7 @@ def test_a_paste_is_one_text_and_known_as_one(cut: int) -> None:
     raw = "\x1b[200~line 1\r\nline 2 \x03\x1b[A é\x1b[201~!\r".encode()
     line = InputLine()
     wishes = [wish for start in range(0, len(raw), cut) for wish in line.feed(raw[start : start + cut])]
-    assert wishes == [Wish("submit", "line 1\nline 2 \x03\x1b[A é!", pasted=True)]
+    assert wishes == [InputAction("submit", "line 1\nline 2 \x03\x1b[A é!", pasted=True)]
 
 
 def test_a_line_is_about_the_question_that_could_be_read_when_it_was_begun() -> None:
@@ -73,7 +72,7 @@ def test_a_line_is_about_the_question_that_could_be_read_when_it_was_begun() -> 
 
 
 def test_words_come_as_lines_and_nothing_steers() -> None:
-    words = Words()
+    words = AnswerLines()
     found = words.say("m", "first li") + words.say("m", "ne\nsec\x1b[2Jond\x9b\nthi")
     assert found == ["", "first line", "second"]
     assert words.unfinished(80, 5) == ["thi"]

@@ -9,17 +9,16 @@ import msgspec
 import pytest
 
 from gshtui.agents.personas import load_personas
-from gshtui.agents.ports import Mind
+from gshtui.agents.ports import ModelHandle
+from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.events.agent import UsageReported
-from gshtui.bus.fleet import AgentRow, SpawnRequest
 from gshtui.bus.messages import Usage
 from gshtui.commands.registry import Registry
-from gshtui.fleet.limits import MAX_DEPTH
-from gshtui.fleet.native.budget import Budget
-from gshtui.fleet.native.rights import narrowed
-from gshtui.fleet.native.spawn import assessment
+from gshtui.fleet.native.commands import spawn_assessment
+from gshtui.fleet.native.permissions import SpendingBudget, permitted_registry
+from gshtui.fleet.native.spawn_requests import held_to_rights
 from gshtui.fleet.native.spec import Spec, SpecError, make_spec, read_spec, spec_path, write_spec
-from gshtui.fleet.native.wishes import held
+from gshtui.fleet.starter import MAX_DEPTH
 from gshtui.settings import paths, trust
 from gshtui.tools import commands as tool_commands
 from gshtui.tools.workspace import ToolConfig
@@ -37,7 +36,7 @@ def made(folder: Path, id: str, parent: str = "", *, hub: dict[str, Any] | None 
 
 def tools_of(spec: Spec) -> set[str]:
     registry = Registry(tool_commands.commands(ToolConfig(max_output_bytes=1_000)))
-    return {command.name for command in narrowed(registry, spec.limits).tools()}
+    return {command.name for command in permitted_registry(registry, spec.limits).tools()}
 
 
 ALL = {"read", "glob", "grep", "write", "edit", "bash", "git_worktree"}
@@ -74,7 +73,10 @@ def test_depth_is_counted_from_the_parents_spec_and_has_an_end(tmp_path: Path) -
 
 
 def test_somebodys_program_is_asked_about_every_time() -> None:
-    ours, theirs = assessment(SpawnRequest(prompt="p")), assessment(SpawnRequest(prompt="p", cli=("claude", "-x y")))
+    ours, theirs = (
+        spawn_assessment(SpawnRequest(prompt="p")),
+        spawn_assessment(SpawnRequest(prompt="p", cli=("claude", "-x y"))),
+    )
     assert ours.inside and ours.pattern
     assert not theirs.inside and not theirs.pattern
     assert "claude '-x y'" in theirs.detail
@@ -83,7 +85,7 @@ def test_somebodys_program_is_asked_about_every_time() -> None:
 def test_a_wish_says_nothing_of_itself_that_counts(tmp_path: Path) -> None:
     spec = made(tmp_path, "0001")
     said = SpawnRequest(prompt="p", parent="0099", depth=-5, cwd="/", profile="mine")
-    got = held(spec, said)
+    got = held_to_rights(spec, said)
     assert (got.parent, got.depth, got.cwd, got.profile) == ("0001", 1, str(tmp_path), "")
 
 
@@ -178,8 +180,8 @@ def test_an_unknown_persona_starts_nothing(tmp_path: Path) -> None:
 
 
 def test_a_budget_is_kept() -> None:
-    mind = Mind(ScriptedProvider(), "scripted-1")
-    budget = Budget(0.001, "0001")
+    mind = ModelHandle(ScriptedProvider(), "scripted-1")
+    budget = SpendingBudget(0.001, "0001")
     assert budget.limit(mind) == ""
     usage = UsageReported(
         agent="0001", session="s", turn="t", iteration=1, provider="p", model="m", usage=Usage(100, 10), cost=0.0006
@@ -190,4 +192,4 @@ def test_a_budget_is_kept() -> None:
     budget.note([usage])
     assert "is spent" in budget.limit(mind)
     assert 0 < budget.left < 1e-5, "0 would be no limit"
-    assert Budget(0, "0001").limit(mind) == ""
+    assert SpendingBudget(0, "0001").limit(mind) == ""

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.guard.policy.judgement import Judgement, judge
-from gshtui.guard.policy.programs import TABLE
-from gshtui.guard.policy.shell_line import plain_commands, read
-from gshtui.tools.bash_line import assessed
-from gshtui.tools.paths import Place
+from gshtui.guard.program_table import TABLE
+from gshtui.guard.shell_line import plain_commands, read
+from gshtui.guard.shell_policy import Judgement, judge
+from gshtui.tools.paths import Location
+from gshtui.tools.shell_assessment import assess_line
 from tests.kit.home import made_up_home
 
 CASES: list[tuple[str, str]] = [
@@ -209,7 +209,7 @@ def test_a_bare_repository_below_is_asked_about(tmp_path: Path) -> None:
 
 
 def line_of(command: str, folder: Path) -> str:
-    return assessed(command, Place(".", folder, folder, True, "."), folder).pattern
+    return assess_line(command, Location(".", folder, folder, True, "."), folder).pattern
 
 
 ORDINARY = (

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gshtui.ui.prompt.completion import Candidate, Completer
-from gshtui.ui.prompt.sources import AgentSource, CommandSource
+from gshtui.ui.prompt.completion_sources import AgentSource, CommandSource
+from gshtui.ui.prompt.prompt_completion import Completer, CompletionItem
 
 
 class Slow:
@@ -20,13 +20,13 @@ class Slow:
     def start(self, before: str, row: int) -> int | None:
         return 0 if before else None
 
-    async def candidates(self, before: str, start: int) -> Sequence[Candidate]:
+    async def candidates(self, before: str, start: int) -> Sequence[CompletionItem]:
         try:
             await self.gates.setdefault(before, asyncio.Event()).wait()
         except asyncio.CancelledError:
             self.cancelled.append(before)
             raise
-        return [Candidate(before, start)]
+        return [CompletionItem(before, start)]
 
 
 class Broken:
@@ -35,7 +35,7 @@ class Broken:
     def start(self, before: str, row: int) -> int | None:
         return 0
 
-    async def candidates(self, before: str, start: int) -> Sequence[Candidate]:
+    async def candidates(self, before: str, start: int) -> Sequence[CompletionItem]:
         raise ValueError("no luck")
 
 

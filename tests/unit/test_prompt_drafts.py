@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.ui.prompt.drafts import Draft, DraftFile, DraftKeeper
+from gshtui.ui.prompt.drafts import DraftFile, DraftKeeper, PromptDraft
 from tests.kit.home import Home
 
 PROJECT = Path("/some/project")
@@ -20,7 +20,7 @@ def opened(tmp_path: Path) -> DraftFile:
 
 def test_a_draft_comes_back_as_it_was(tmp_path: Path) -> None:
     file = opened(tmp_path)
-    draft = Draft("two\nlines [pasted #1 · 1 line · 3 B] \ud800 é", {1: "a\u2028b" * 5_000})
+    draft = PromptDraft("two\nlines [pasted #1 · 1 line · 3 B] \ud800 é", {1: "a\u2028b" * 5_000})
     file.write(draft)
     file.close()
     again = opened(tmp_path)
@@ -35,18 +35,18 @@ def test_a_draft_comes_back_as_it_was(tmp_path: Path) -> None:
 
 def test_two_windows_have_two_drafts(tmp_path: Path) -> None:
     first, second = opened(tmp_path), opened(tmp_path)
-    first.write(Draft("first"))
-    second.write(Draft("second"))
-    assert (first.read(), second.read()) == (Draft("first"), Draft("second"))
+    first.write(PromptDraft("first"))
+    second.write(PromptDraft("second"))
+    assert (first.read(), second.read()) == (PromptDraft("first"), PromptDraft("second"))
     first.close()
     third = opened(tmp_path)  # the slot of the window that has gone
-    assert third.read() == Draft("first")
+    assert third.read() == PromptDraft("first")
     second.close()
     third.close()
 
 
 def test_projects_do_not_share(tmp_path: Path) -> None:
-    opened(tmp_path).write(Draft("here"))
+    opened(tmp_path).write(PromptDraft("here"))
     assert DraftFile.open(tmp_path / "drafts", Path("/another")).read() is None
 
 
@@ -54,13 +54,13 @@ def test_a_killed_window_leaves_its_draft(tmp_path: Path) -> None:
     program = f"""
 import os, signal
 from pathlib import Path
-from gshtui.ui.prompt.drafts import Draft, DraftFile
+from gshtui.ui.prompt.drafts import PromptDraft, DraftFile
 file = DraftFile.open(Path({str(tmp_path / "drafts")!r}), Path({str(PROJECT)!r}))
-file.write(Draft("what I was writing"))
+file.write(PromptDraft("what I was writing"))
 os.kill(os.getpid(), signal.SIGKILL)
 """
     assert subprocess.run([sys.executable, "-c", program], timeout=20, check=False).returncode < 0
-    assert opened(tmp_path).read() == Draft("what I was writing")
+    assert opened(tmp_path).read() == PromptDraft("what I was writing")
 
 
 @pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"text": 5}', b"\xff\xfe"])
@@ -69,8 +69,8 @@ def test_a_damaged_draft_is_set_aside(tmp_path: Path, damage: bytes) -> None:
     file.path.write_bytes(damage)
     assert file.read() is None
     assert file.path.with_suffix(".corrupt").read_bytes() == damage
-    file.write(Draft("new"))
-    assert file.read() == Draft("new")
+    file.write(PromptDraft("new"))
+    assert file.read() == PromptDraft("new")
 
 
 def test_a_link_in_the_way_is_not_followed(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_a_link_in_the_way_is_not_followed(tmp_path: Path) -> None:
     precious = tmp_path / "precious"
     precious.write_text("mine")
     file.path.symlink_to(precious)
-    file.write(Draft("text"))
+    file.write(PromptDraft("text"))
     assert precious.read_text() == "mine"
 
 
@@ -86,11 +86,11 @@ async def test_the_newest_draft_wins(home: Home) -> None:
     keeper = DraftKeeper(PROJECT, pytest.fail)
     assert await keeper.restore() is None
     for n in range(50):
-        keeper.keep(Draft(f"text {n}"))
+        keeper.keep(PromptDraft(f"text {n}"))
     await keeper.close()
     again = DraftKeeper(PROJECT, pytest.fail)
-    assert await again.restore() == Draft("text 49")
-    again.keep(Draft(""))
+    assert await again.restore() == PromptDraft("text 49")
+    again.keep(PromptDraft(""))
     await again.close()
     last = DraftKeeper(PROJECT, pytest.fail)
     assert await last.restore() is None
@@ -102,7 +102,7 @@ async def test_a_folder_that_cannot_be_used_is_told_once(home: Home) -> None:
     told: list[str] = []
     keeper = DraftKeeper(PROJECT, told.append)
     assert await keeper.restore() is None
-    keeper.keep(Draft("text"))
-    keeper.keep(Draft("more"))
+    keeper.keep(PromptDraft("text"))
+    keeper.keep(PromptDraft("more"))
     await keeper.close()
     assert len(told) == 1 and told[0].startswith("What you write is not kept")

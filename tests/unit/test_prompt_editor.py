@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.ui.kit.editor import EditorError, editor_argv
+from gshtui.ui.kit.terminal_handoff import EditorError, editor_argv
 
 
 @pytest.fixture

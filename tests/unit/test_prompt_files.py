@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.ui.prompt.files import FileIndex, FileSource, walk
+from gshtui.ui.prompt.completion_sources import FileIndex, FileSource, walk_project
 
 
 def tree(root: Path, *files: str) -> Path:
@@ -20,7 +20,7 @@ def tree(root: Path, *files: str) -> Path:
 
 
 def paths(root: Path) -> set[str]:
-    return set(walk(root, threading.Event()))
+    return set(walk_project(root, threading.Event()))
 
 
 def test_gitignore_holds_at_every_level(tmp_path: Path) -> None:

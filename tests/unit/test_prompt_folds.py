@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.ui.kit.folds import Folds, newlines, size, wants_fold
+from gshtui.ui.kit.folding_area import Folds, byte_size, newlines, wants_fold
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_a_label_says_what_it_stands_for() -> None:
 
 @pytest.mark.parametrize(("count", "shown"), [(0, "0 B"), (999, "999 B"), (14_200, "14.2 KB"), (999_960, "1.0 MB")])
 def test_sizes(count: int, shown: str) -> None:
-    assert size(count) == shown
+    assert byte_size(count) == shown
 
 
 @given(st.lists(st.text(min_size=1), min_size=1, max_size=5), st.text(alphabet="ab []#1·\n"))

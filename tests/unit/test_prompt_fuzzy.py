@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.ui.kit.fuzzy import best, match
+from gshtui.ui.prompt.fuzzy import best_matches, fuzzy_match
 
 PATHS = [
     "src/app/main.py",
@@ -18,7 +18,7 @@ PATHS = [
 
 
 def texts(query: str, limit: int = 10) -> list[str]:
-    return [found.text for found in best(query, PATHS, limit)]
+    return [found.text for found in best_matches(query, PATHS, limit)]
 
 
 def test_the_name_counts_before_the_folder() -> None:
@@ -33,12 +33,12 @@ def test_letters_in_order_are_enough() -> None:
 
 
 def test_capitals_count_only_where_they_are_typed() -> None:
-    assert match("main", "src/Main.py") is not None
-    assert match("Main", "src/main.py") is None
+    assert fuzzy_match("main", "src/Main.py") is not None
+    assert fuzzy_match("Main", "src/main.py") is None
 
 
 def test_what_matched_can_be_marked() -> None:
-    found = match("main", "src/app/main.py")
+    found = fuzzy_match("main", "src/app/main.py")
     assert found is not None
     assert "".join("src/app/main.py"[at] for at in found.positions) == "main"
 
@@ -48,12 +48,12 @@ def test_nothing_typed_gives_the_first_ones() -> None:
 
 
 def test_a_search_that_nobody_waits_for_ends() -> None:
-    assert best("a", ["a"] * 10_000, 5, stopped=lambda: True) == []
+    assert best_matches("a", ["a"] * 10_000, 5, stopped=lambda: True) == []
 
 
 @given(st.text(max_size=8), st.lists(st.text(max_size=30), max_size=20))
 def test_every_hit_holds_the_query_in_order(query: str, candidates: list[str]) -> None:
-    for found in best(query, candidates, 5):
+    for found in best_matches(query, candidates, 5):
         assert found.text in candidates
         letters = [found.text[at] for at in found.positions]
         assert [letter.lower() for letter in letters] == [letter.lower() for letter in query]

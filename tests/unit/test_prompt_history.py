@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from gshtui.ui.prompt.history import LIMIT, History
+from gshtui.ui.prompt.sent_history import LIMIT, SentHistory
 
 
-def sent(*entries: str) -> History:
-    history = History()
+def sent(*entries: str) -> SentHistory:
+    history = SentHistory()
     for entry in entries:
         history.add(entry)
     return history
@@ -42,7 +42,7 @@ def test_older_entries_come_from_outside() -> None:
 
 
 def test_it_is_bounded() -> None:
-    history = History()
+    history = SentHistory()
     history.load([str(n) for n in range(3 * LIMIT)])
     for n in range(LIMIT):
         history.add(f"new {n}")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.ui.prompt.mentions import MOST, attachments, mentions
+from gshtui.ui.prompt.prompt_routing import MOST_ATTACHED, attachments, mentions
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_pictures_and_documents_go_along(tmp_path: Path) -> None:
 def test_not_more_than_a_model_takes(tmp_path: Path) -> None:
     for n in range(30):
         (tmp_path / f"{n}.png").write_text("x")
-    assert len(attachments(" ".join(f"@{n}.png" for n in range(30)), tmp_path)) == MOST
+    assert len(attachments(" ".join(f"@{n}.png" for n in range(30)), tmp_path)) == MOST_ATTACHED
 
 
 def test_a_name_that_no_system_takes(tmp_path: Path) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gshtui.commands.lexer import tokens
-from gshtui.ui.prompt.routing import Nothing, Route, ToAgent, ToLanguage, ToLog, route
+from gshtui.commands.language import tokens
+from gshtui.ui.prompt.prompt_routing import NothingToSend, Route, ToAgent, ToLanguage, ToLog, route
 
 COMMANDS = {
     "read": frozenset({"path", "start"}),
@@ -33,8 +33,8 @@ COMMANDS = {
         ("read colour=red", ToAgent("read colour=red")),
         ("help me", ToAgent("help me")),
         ("quit\nnow", ToAgent("quit\nnow")),
-        ("  ", Nothing()),
-        ("", Nothing()),
+        ("  ", NothingToSend()),
+        ("", NothingToSend()),
     ],
 )
 def test_where_a_text_goes(text: str, target: Route) -> None:
@@ -44,7 +44,7 @@ def test_where_a_text_goes(text: str, target: Route) -> None:
 @pytest.mark.parametrize("text", ["/", "/  ", "!", "! "])
 def test_half_a_thing_says_what_is_missing(text: str) -> None:
     target = route(text, COMMANDS)
-    assert isinstance(target, Nothing)
+    assert isinstance(target, NothingToSend)
     assert target.why.endswith(".")
 
 

@@ -15,7 +15,7 @@ from gshtui.bus.events.agent import (
 )
 from gshtui.bus.events.approval import ApprovalSettled
 from gshtui.bus.events.shell import InputCommandFinished, InputCommandStarted
-from gshtui.ui.prompt.status_state import StatusState, doing, elapsed, reduce, waits
+from gshtui.ui.prompt.prompt_status import StatusState, doing, elapsed, reduce_status, waits
 from tests.kit.prompt_host import question
 
 START = TurnStarted(at=100.0, agent="main", session="s", turn="t", prompt="p")
@@ -24,16 +24,16 @@ START = TurnStarted(at=100.0, agent="main", session="s", turn="t", prompt="p")
 def after(*events: Event) -> StatusState:
     state = StatusState("main")
     for event in events:
-        state = reduce(state, event)
+        state = reduce_status(state, event)
     return state
 
 
 def test_a_turn_from_start_to_end() -> None:
     state = after(START)
     assert (state.busy, doing(state), state.since) == (True, "Thinking", 100.0)
-    state = reduce(state, AgentStatusChanged(agent="main", status="tool", doing="bash ls"))
+    state = reduce_status(state, AgentStatusChanged(agent="main", status="tool", doing="bash ls"))
     assert doing(state) == "Working: bash ls"
-    state = reduce(state, TurnFinished(agent="main", session="s", turn="t", stop="end"))
+    state = reduce_status(state, TurnFinished(agent="main", session="s", turn="t", stop="end"))
     assert (state.busy, state.ended) == (False, "")
 
 
@@ -59,13 +59,13 @@ def test_what_waits() -> None:
     queue = [PromptQueued(prompt=name, agent="main", text="x") for name in "abc"]
     state = after(START, *queue, PromptWithdrawn(prompt="a", agent="main"), question(1), question(2))
     assert waits(state, "ctrl+g") == ["ctrl+g to answer 2 questions", "2 queued"]
-    state = reduce(state, ApprovalSettled(approval="a1", agent="main", call="c1", decision="once"))
+    state = reduce_status(state, ApprovalSettled(approval="a1", agent="main", call="c1", decision="once"))
     assert waits(state, "ctrl+g")[0] == "ctrl+g to answer 1 question"
 
 
 def test_others_are_not_shown() -> None:
     state = after()
-    assert reduce(state, TurnStarted(agent="other", session="s", turn="t", prompt="p")) is state
+    assert reduce_status(state, TurnStarted(agent="other", session="s", turn="t", prompt="p")) is state
 
 
 @pytest.mark.parametrize(("seconds", "shown"), [(-1, "0s"), (7.9, "7s"), (125, "2m 05s"), (3_720, "1h 02m")])
@@ -81,5 +81,5 @@ def test_commands_of_the_person_run_beside_turns() -> None:
         START,
     )
     assert [(one.command, one.since) for one in state.running] == [("make", 5.0), ("ls", 6.0)]
-    state = reduce(state, InputCommandFinished(run="1", status="ok", **who))
+    state = reduce_status(state, InputCommandFinished(run="1", status="ok", **who))
     assert [one.command for one in state.running] == ["ls"]

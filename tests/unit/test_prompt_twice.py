@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from gshtui.agents.delivered import answered
-from gshtui.agents.record import MemoryRecord
+from gshtui.agents.conversation import MemoryRecord, answered_turn
 from gshtui.bus.events.agent import MessageAppended, PromptSubmitted, TurnFinished, TurnStarted
 from gshtui.bus.messages import Message, Text, user_message
 from tests.kit.office import Office
@@ -78,7 +77,7 @@ async def test_what_was_cut_off_is_told_as_cut_off(office: Open) -> None:
 
 def test_a_prompt_that_is_new_is_not_known() -> None:
     log = [user_message("a", id="p1", turn="t1"), user_message("b", id="p2", turn="t2")]
-    assert answered("main", "s1", log, "p3") is None
-    assert answered("main", "s1", log, "p2") is None
-    left = answered("main", "s1", log, "p1")
+    assert answered_turn("main", "s1", log, "p3") is None
+    assert answered_turn("main", "s1", log, "p2") is None
+    left = answered_turn("main", "s1", log, "p1")
     assert left is not None and (left[1].stop, left[1].text) == ("interrupted", "")

@@ -12,14 +12,14 @@ from gshtui.bus.messages import Usage
 from gshtui.commands.declaration import Caller, Invocation, UsageError
 from gshtui.providers.anthropic import Anthropic
 from gshtui.providers.catalog import Catalog
-from gshtui.providers.commands import InUse, ModelParameters, commands
-from gshtui.providers.connection import Place
 from gshtui.providers.gemini import Gemini
+from gshtui.providers.model_command import ModelInUse, ModelParameters, commands
 from gshtui.providers.ollama import Ollama, address
 from gshtui.providers.openai_chat import OpenAIChat
 from gshtui.providers.openai_responses import OpenAIResponses
 from gshtui.providers.port import ProviderError
-from gshtui.providers.select import Choice, choose
+from gshtui.providers.sdk_connection import Endpoint
+from gshtui.providers.selection import ModelChoice, choose_model
 from gshtui.settings.model import Settings
 from gshtui.settings.tables import Agent, Provider
 from tests.kit.loopback.apis import loopback
@@ -28,8 +28,8 @@ NOWHERE = {"OLLAMA_HOST": "127.0.0.1:1"}
 """So that an Ollama on the developer's machine is not found."""
 
 
-async def chosen(environ: dict[str, str], *, provider: str = "", model: str = "", **settings: Any) -> Choice:
-    return await choose(Settings(**settings), {**NOWHERE, **environ}, provider=provider, model=model)
+async def chosen(environ: dict[str, str], *, provider: str = "", model: str = "", **settings: Any) -> ModelChoice:
+    return await choose_model(Settings(**settings), {**NOWHERE, **environ}, provider=provider, model=model)
 
 
 async def refused(environ: dict[str, str], *, provider: str = "", model: str = "", **settings: Any) -> ProviderError:
@@ -228,7 +228,7 @@ def test_a_users_entries_win_and_their_mistakes_are_told(tmp_path: Path) -> None
 
 
 def test_an_unknown_model_gets_cautious_defaults() -> None:
-    abilities = Anthropic(Place(name="anthropic", catalog=Catalog.load())).capabilities("claude-next")
+    abilities = Anthropic(Endpoint(name="anthropic", catalog=Catalog.load())).capabilities("claude-next")
     assert (abilities.window, abilities.known, abilities.images) == (100_000, False, False)
     assert abilities.cost(Usage(1)) is None
 
@@ -245,7 +245,7 @@ async def test_the_model_command_shows_lists_and_switches(tmp_path: Path) -> Non
         lambda provider, model: switched.append((provider, model)),
         settings=Settings(),
         environ=environ,
-        in_use=lambda agent: InUse("anthropic", "claude-sonnet-5-5", "Claude Sonnet 5.5", 1_000_000),
+        in_use=lambda agent: ModelInUse("anthropic", "claude-sonnet-5-5", "Claude Sonnet 5.5", 1_000_000),
     )
     shown = await command.handler(here(tmp_path), ModelParameters())
     assert "Claude Sonnet 5.5" in shown.text and "1,000,000" in shown.text

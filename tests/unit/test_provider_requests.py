@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gshtui.bus.messages import Block, Document, Image, Message, Text, Thinking, ToolCall, ToolResult
-from gshtui.providers import anthropic_wire, gemini_wire, history, ollama_wire, openai_chat_wire, openai_responses_wire
+from gshtui.providers import anthropic, gemini, ollama, openai_chat, openai_responses, wire_history
 from gshtui.providers.catalog import Catalog
-from gshtui.providers.clean import Joiner, ToolNames, data, text
 from gshtui.providers.port import Request, ToolSpec
+from gshtui.providers.wire_text import Joiner, ToolNames, data, text
 from tests.kit.loopback.apis import SPEECHES
 from tests.kit.loopback.speech import sign, well_formed
 from tests.kit.providers import APIS, MODELS
@@ -59,21 +59,21 @@ TOOLS = tuple(ToolSpec(name, "\ud800", {"type": "object"}) for name in ("read", 
 
 def body(api: str, request: Request) -> tuple[str, Any]:
     """Path and body as they go out."""
-    names = history.tool_names(request)
+    names = wire_history.tool_names(request)
     model = CATALOG.find(request.model)
     assert model is not None
     match api:
         case "anthropic":
-            return "", anthropic_wire.body(request, model, names)
+            return "", anthropic.request_body(request, model, names)
         case "openai":
-            return "", openai_responses_wire.body(request, model, names)
+            return "", openai_responses.request_body(request, model, names)
         case "openai-chat":
-            return "", openai_chat_wire.body(request, model, names)
+            return "", openai_chat.request_body(request, model, names)
         case "gemini":
             path = f"/v1/models/{request.model}:streamGenerateContent"
-            return path, gemini_wire.body(request, model, names)
+            return path, gemini.request_body(request, model, names)
         case _:
-            return "", ollama_wire.body(request, model.capabilities, names)
+            return "", ollama.request_body(request, model.capabilities, names)
 
 
 @pytest.mark.parametrize("api", APIS)
@@ -90,7 +90,7 @@ def test_every_request_keeps_every_rule(api: str, messages: list[Message], syste
 def test_no_words_of_a_person_and_no_result_are_lost(messages: list[Message]) -> None:
     abilities = CATALOG.find("claude-sonnet-5-5")
     assert abilities is not None
-    sent = history.turns(messages, "anthropic", abilities.capabilities)
+    sent = wire_history.turns(messages, "anthropic", abilities.capabilities)
     words = [block.text for turn in sent if turn.role == "user" for block in turn.blocks if isinstance(block, Text)]
     for message in messages:
         for block in message.blocks:

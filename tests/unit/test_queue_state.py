@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import PromptEdited, PromptQueued, PromptWithdrawn, TurnStarted
-from gshtui.ui.prompt.queue_state import QueueState, reduce
+from gshtui.ui.prompt.prompt_queue import QueueState, reduce_queue
 
 
 def after(*events: Event) -> QueueState:
     state = QueueState()
     for event in events:
-        state = reduce(state, event)
+        state = reduce_queue(state, event)
     return state
 
 
@@ -38,8 +38,8 @@ def test_taken_or_taken_back() -> None:
 def test_what_is_not_there_changes_nothing() -> None:
     state = after(*queued("a"))
     start = TurnStarted(agent="main", session="s", turn="t", prompt="x")
-    assert reduce(state, start) is state
-    assert reduce(state, PromptEdited(prompt="x", agent="main", text="y")) is state
+    assert reduce_queue(state, start) is state
+    assert reduce_queue(state, PromptEdited(prompt="x", agent="main", text="y")) is state
 
 
 def test_a_replayed_event_adds_nothing() -> None:

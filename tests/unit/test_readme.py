@@ -19,21 +19,21 @@ import click
 import pytest
 
 from gshtui.agents.personas import load_personas
-from gshtui.agents.skills.shelf import read_shelf
+from gshtui.agents.skills.skill_store import read_skills
 from gshtui.cli.entry import COMMANDS
 from gshtui.cli.opening import read_opening
 from gshtui.cli.root import root
-from gshtui.context import memory_files
+from gshtui.context import memory_section
 from gshtui.headless import exits
 from gshtui.hub.hub import Hub
 from gshtui.hub.options import HubOptions
-from gshtui.providers import places
-from gshtui.settings import environment, paths
+from gshtui.providers import candidates
+from gshtui.settings import loader, paths
 from gshtui.settings.keys import TABLES, split
-from gshtui.settings.load import load
+from gshtui.settings.loader import load
 from gshtui.settings.model import DEFAULT_KEYS, Settings
-from gshtui.tools.worktrees import include
-from gshtui.ui.kit.bindings import KEYS
+from gshtui.tools import worktree_create
+from gshtui.ui.kit.key_table import KEYS
 from tests.kit.configuration import made_project, project_file, user_file
 from tests.kit.home import Home
 from tests.kit.readme import README, words
@@ -163,7 +163,7 @@ async def test_every_name_and_parameter_is_known(tmp_path: Path) -> None:
 def test_settings_by_variable_and_by_flag(home: Home) -> None:
     ((variable, value),) = re.findall(r"`(GSH_[A-Z]+__[A-Z_]+)=(\d+)`", README)
     ((key, again),) = re.findall(r"--set ([a-z._]+)=(\d+)", README)
-    assert variable == environment.variable(split(key)) and value == again
+    assert variable == loader.variable(split(key)) and value == again
     table, name = split(key)
     for loaded in (load(home.path, environ={variable: value}), load(home.path, flags={key: value})):
         assert loaded.problems == () and getattr(getattr(loaded.settings, table), name) == int(value)
@@ -192,17 +192,17 @@ def test_every_variable_is_read() -> None:
 def test_the_providers_are_found_by_these_variables(home: Home) -> None:
     table = README[README.index("| provider | needs | also read |") :].partition("\n\n")[0]
     rows = [[cell.strip() for cell in row.strip("| ").split("|")] for row in table.splitlines()[2:]]
-    assert [row[0].lower() for row in rows] == list(places.APIS)
+    assert [row[0].lower() for row in rows] == list(candidates.APIS)
     settings = load(home.path).settings
     for name, needs, address in rows:
         keys, (variable,) = re.findall(r"`([A-Z_]+)`", needs), re.findall(r"`([A-Z_]+)`", address)
         api = name.lower()
         for key in keys:
-            (found,) = [one for one in places.candidates(settings, {key: "k"}).values() if one.keyed]
+            (found,) = [one for one in candidates.candidates(settings, {key: "k"}).values() if one.keyed]
             assert (found.api, found.key_variable) == (api, key)
         assert bool(keys) == (api != "ollama")
         there = [
-            one.base_url for one in places.candidates(settings, {variable: "http://h:1"}).values() if one.api == api
+            one.base_url for one in candidates.candidates(settings, {variable: "http://h:1"}).values() if one.api == api
         ]
         assert "http://h:1" in there
 
@@ -240,21 +240,21 @@ def a_skill(folder: Path) -> None:
 
 def own_skill(home: Home, project: Path) -> None:
     a_skill(home.path / ".config/gsh/skills")
-    assert read_shelf(project).get("changelog").source == "yours"
+    assert read_skills(project).get("changelog").source == "yours"
 
 
 def project_skill(home: Home, project: Path) -> None:
     a_skill(project / ".gsh/skills")
-    assert "changelog" not in read_shelf(project).found, "nobody trusts it yet"
+    assert "changelog" not in read_skills(project).found, "nobody trusts it yet"
     project_file(project, "")
-    assert read_shelf(project).get("changelog").source == "the project's"
+    assert read_skills(project).get("changelog").source == "the project's"
 
 
 def own_instructions(home: Home, project: Path) -> None:
     file = home.path / ".config/gsh/AGENTS.md"
     file.parent.mkdir(parents=True)
     file.write_text("Be brief.\n")
-    assert [one.path for one in memory_files.find(project).files] == [file]
+    assert [one.path for one in memory_section.find_memory_files(project).files] == [file]
 
 
 def project_instructions(home: Home, project: Path) -> None:
@@ -263,10 +263,13 @@ def project_instructions(home: Home, project: Path) -> None:
     inner.mkdir()
     for name in ("GEMINI.md", "CLAUDE.md", "AGENTS.md"):
         (project / name).write_text("x")
-        assert [one.path for one in memory_files.find(inner).ignored] == [project / name]
+        assert [one.path for one in memory_section.find_memory_files(inner).ignored] == [project / name]
     (inner / "AGENTS.md").write_text("y")
     project_file(project, "")
-    assert [one.path for one in memory_files.find(inner).files] == [project / "AGENTS.md", inner / "AGENTS.md"]
+    assert [one.path for one in memory_section.find_memory_files(inner).files] == [
+        project / "AGENTS.md",
+        inner / "AGENTS.md",
+    ]
 
 
 def project_configuration(home: Home, project: Path) -> None:
@@ -281,7 +284,7 @@ def included(home: Home, project: Path) -> None:
     subprocess.run(["git", "init", "-q"], cwd=project, check=True)
     (project / ".env").write_text("x")
     (project / ".worktreeinclude").write_text(".env\n")
-    assert asyncio.run(include.named(project)) == [".env"]
+    assert asyncio.run(worktree_create.included_names(project)) == [".env"]
 
 
 def kept(home: Home, project: Path) -> None:

@@ -9,9 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.guard.redaction import Redactor
-from gshtui.guard.secret_names import MARK, is_secret_name
-from gshtui.guard.secret_shapes import ANY, SHAPES
+from gshtui.guard.redaction import ANY, MARK, SHAPES, Redactor, is_secret_name
 
 _HEX = "0123456789abcdef" * 4
 _LETTERS = "aB3dE5fG7hJ9kL1mN0pQ2rS4tU6vW8xY" * 3

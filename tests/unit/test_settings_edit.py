@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from gshtui.settings import paths
-from gshtui.settings.edit import EditError, make_ready, set_value
 from gshtui.settings.keys import field_of, known_keys, split
-from gshtui.settings.load import load
-from gshtui.settings.schema import schema
+from gshtui.settings.loader import load
+from gshtui.settings.model import schema
+from gshtui.settings.user_config import EditError, make_ready, set_value
 from tests.kit.configuration import user_file
 from tests.kit.home import Home
 

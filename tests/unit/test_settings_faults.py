@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.settings.check import check
-from gshtui.settings.load import Loaded, load
+from gshtui.settings.loader import Loaded, load
 from gshtui.settings.model import Settings
-from gshtui.settings.problem import Origin
-from gshtui.settings.reading import MAX_BYTES, parse_toml
+from gshtui.settings.toml_file import MAX_BYTES, Origin, parse_toml
+from gshtui.settings.validation import check
 from tests.kit.configuration import user_file
 from tests.kit.home import Home
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.settings.load import load
+from gshtui.settings.loader import load
 from gshtui.settings.model import Settings
 from tests.kit.configuration import made_project, project_file, user_file
 from tests.kit.home import Home

@@ -8,7 +8,7 @@ import pytest
 
 from gshtui.settings import trust
 from gshtui.settings.keys import field_of, flat, known_keys, split
-from gshtui.settings.load import load
+from gshtui.settings.loader import load
 from tests.kit.configuration import made_project, project_file, user_file
 from tests.kit.home import Home
 

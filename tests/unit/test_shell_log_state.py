@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from gshtui.bus.events.hub import HubStarted
 from gshtui.bus.events.shell import FileChange, FilesChanged, ShellFolderChanged, ShellNoted, ShellRecorded
-from gshtui.bus.shell import ShellNote, ShellRecord
+from gshtui.bus.shell_data import ShellNote, ShellRecord
 from gshtui.bus.shell_rows import Filter, Row, Span, files_note, place
-from gshtui.ui.shell.shell_state import PAGE, PAGES, Asked, LogState, reduce, with_filter, with_span
+from gshtui.ui.shell.shell_state import PAGE, PAGES, LogState, PageRequest, reduce, with_filter, with_span
 
 T = 1_800_000_000.0
 
@@ -35,8 +35,8 @@ def recorded(state: LogState, *records: ShellRecord) -> LogState:
     return state
 
 
-def asked(state: LogState) -> Asked:
-    return Asked(state.total, state.stale)
+def asked(state: LogState) -> PageRequest:
+    return PageRequest(state.total, state.stale)
 
 
 def answered(state: LogState, rows: list[Row], start: int, limit: int) -> LogState:
@@ -156,7 +156,7 @@ def test_a_filter_begins_anew_and_admits_what_fits() -> None:
 
 
 def test_a_command_that_runs_is_not_among_the_failed_until_it_failed() -> None:
-    state = with_span(LogState(Filter(failed=True), stale=1), Span(0, 0), Asked(0, 1))
+    state = with_span(LogState(Filter(failed=True), stale=1), Span(0, 0), PageRequest(0, 1))
     state = recorded(state, ran(1, exit=None), ran(2, exit=None), ran(2, exit=1))
     assert all_rows(state) == [ran(2, exit=1)]
     assert recorded(state, ran(1, exit=1)).stale == 1, "it stands before another one: the record knows where"
@@ -193,7 +193,7 @@ def test_any_order_of_events_and_answers_ends_at_what_the_record_holds() -> None
         kept: dict[int, ShellRecord] = {number: ran(number) for number in range(chance.randrange(700))}
         state = LogState(stale=1)
         told: list[ShellRecord] = []
-        question: tuple[Asked, Span] | None = None
+        question: tuple[PageRequest, Span] | None = None
         for number in range(700, 760):
             step = chance.random()
             record = ran(number if step < 0.8 else chance.choice([*kept, number]), exit=chance.choice([None, 0, 1]))

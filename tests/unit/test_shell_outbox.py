@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.shell.outbox import Outbox
+from gshtui.shell.hub_link import LineOutbox
 
 
 def line(number: int, size: int = 10) -> bytes:
@@ -32,7 +32,7 @@ def numbers(lines: list[tuple[int, bytes]]) -> list[tuple[int, int]]:
 def test_everything_arrives_once_and_in_order(steps: list[int | str]) -> None:
     """Puts of any size, sends, acknowledgements and broken connections, in any order; most of it through the file."""
     path = Path(os.environ["XDG_STATE_HOME"]) / "waiting"
-    box = Outbox(path, in_memory=600)
+    box = LineOutbox(path, in_memory=600)
     said, heard, sent = 0, 0, 0
     for step in steps:
         if isinstance(step, int):
@@ -61,7 +61,7 @@ def test_everything_arrives_once_and_in_order(steps: list[int | str]) -> None:
 
 def test_memory_is_bounded_and_the_file_is_private(tmp_path: Path) -> None:
     path = tmp_path / "waiting"
-    box = Outbox(path, in_memory=1_000)
+    box = LineOutbox(path, in_memory=1_000)
     for number in range(1, 1_001):
         box.put(line(number, 100))
     assert box.spilled > 100_000
@@ -71,7 +71,7 @@ def test_memory_is_bounded_and_the_file_is_private(tmp_path: Path) -> None:
 
 
 def test_what_fits_nowhere_is_counted_and_order_is_kept(tmp_path: Path) -> None:
-    box = Outbox(tmp_path / "waiting", in_memory=200, on_disk=2_000)
+    box = LineOutbox(tmp_path / "waiting", in_memory=200, on_disk=2_000)
     for number in range(1, 101):
         box.put(line(number))
     assert box.lost > 0
@@ -90,7 +90,7 @@ def test_a_link_in_the_files_place_is_not_written_through(tmp_path: Path) -> Non
     target, path = tmp_path / "target", tmp_path / "waiting"
     target.write_text("mine")
     path.symlink_to(target)
-    box = Outbox(path, in_memory=0)
+    box = LineOutbox(path, in_memory=0)
     box.put(line(1))
     assert target.read_text() == "mine"
     assert [n for _, n in numbers(box.after(0))] == [1]
@@ -99,7 +99,7 @@ def test_a_link_in_the_files_place_is_not_written_through(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("spill", [None, Path("/proc/nowhere/waiting")])
 def test_without_a_file_the_newest_are_given_up(spill: Path | None) -> None:
-    box = Outbox(spill, in_memory=200)
+    box = LineOutbox(spill, in_memory=200)
     placed = [box.put(line(number)) for number in range(1, 51)]
     assert placed.count(0) == box.lost > 0
     assert [n for _, n in numbers(box.after(0))] == [number for number in placed if number]

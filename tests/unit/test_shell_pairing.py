@@ -17,16 +17,15 @@ from gshtui.bus.events.shell import (
     ShellNoted,
     ShellStarted,
 )
-from gshtui.shell.ignoring import ignoring
-from gshtui.shell.pairing import Pairing, Rules, Said, Taken
+from gshtui.shell.pairing import Pairing, PairingResult, PairingRules, ShellLine, ignore_filter
 from gshtui.store import history
-from gshtui.store.history_query import Wanted, find
+from gshtui.store.history import HistoryQuery, find_commands
 from gshtui.store.migrations import MIGRATIONS
 
 NOW = 1_760_000_000.0
-RULES = Rules(
+RULES = PairingRules(
     redact=lambda text: text.replace("s3cret", "[redacted]"),
-    ignored=ignoring(["history*", "?", "pass [a-c]*"]),
+    ignored=ignore_filter(["history*", "?", "pass [a-c]*"]),
     branch=lambda folder: "main" if folder == "/p" else "",
 )
 
@@ -53,8 +52,8 @@ def pairing() -> Pairing:
     return Pairing(RULES)
 
 
-def take(pairing: Pairing, *events: Event, process: str = "", now: float = NOW + 5) -> Taken:
-    return pairing.take([Said(event, seq, process) for seq, event in enumerate(events, 1)], now)
+def take(pairing: Pairing, *events: Event, process: str = "", now: float = NOW + 5) -> PairingResult:
+    return pairing.take([ShellLine(event, seq, process) for seq, event in enumerate(events, 1)], now)
 
 
 def test_a_command_is_running_then_done_with_all_that_is_known(pairing: Pairing) -> None:
@@ -161,8 +160,8 @@ def test_in_any_order_and_with_lines_said_again_every_command_comes_out_whole(
             pairing = Pairing(RULES)  # another hub, which knows what the record says
             pairing.know([], history.running(memory))
         event = began(number, f"make {number}") if half == "began" else ended(number, number % 3)
-        history.keep(memory, take(pairing, event).records)
-    rows = {row.number: row for row in find(memory, Wanted(), 100)}
+        history.keep_records(memory, take(pairing, event).records)
+    rows = {row.number: row for row in find_commands(memory, HistoryQuery(), 100)}
     assert {number: (row.command, row.exit, row.state) for number, row in rows.items()} == {
         number: (f"make {number}", number % 3, "done") for number in range(1, 6)
     }

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from gshtui.bus.messages import Message, Text
-from gshtui.bus.shell import ShellRecord
-from gshtui.ui.kit.folds import Folds
-from gshtui.ui.shell import shell_words as words
+from gshtui.bus.shell_data import ShellRecord
+from gshtui.ui.kit.folding_area import Folds
+from gshtui.ui.shell import shell_format as words
 from gshtui.ui.shell.shell_record import fenced, record_words
 from gshtui.ui.shell.shell_reference import MOST, MOST_LINES, bounded, pinned_blocks, reference
 

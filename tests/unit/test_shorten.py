@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gshtui.text.shorten import Gap, gap_of, is_too_long, least, marker, original_size, shorten
+from gshtui.text.truncation import Gap, gap_of, is_too_long, least, marker, original_size, shorten
 from tests.kit.markers import cut_of
 
 KEYS = st.sampled_from(("", "0123456789abcdef0123456789abcdef"))

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.bus.context import Block, Change
-from gshtui.store.differences import decoded, difference, encoded, restored
+from gshtui.bus.context_data import Block, Change
+from gshtui.store.iterations import decoded_pieces, difference, encoded_pieces, restored_blocks
 
 
 def block(number: int, version: int = 0) -> Block:
@@ -22,8 +22,8 @@ BLOCKS = st.lists(st.builds(block, st.integers(0, 15), st.integers(0, 1)), max_s
 @given(BLOCKS, BLOCKS)
 def test_any_list_is_restored_from_any_other(base: list[Block], blocks: list[Block]) -> None:
     pieces = difference(base, blocks)
-    assert restored(base, pieces) == tuple(blocks)
-    assert restored(base, decoded(encoded(pieces))) == tuple(blocks)
+    assert restored_blocks(base, pieces) == tuple(blocks)
+    assert restored_blocks(base, decoded_pieces(encoded_pieces(pieces))) == tuple(blocks)
     if len(set(base)) == len(base) and len(set(blocks)) == len(blocks):  # as ids make them
         assert not set(base) & {piece for piece in pieces if isinstance(piece, Block)}
 
@@ -51,7 +51,7 @@ def test_a_few_edits_take_a_few_pieces(length: int, edits: list[tuple[str, int]]
         elif blocks:
             blocks.insert(0, blocks.pop(place % len(blocks)))
     pieces = difference(base, blocks)
-    assert restored(base, pieces) == tuple(blocks)
+    assert restored_blocks(base, pieces) == tuple(blocks)
     assert sum(isinstance(piece, Block) for piece in pieces) <= len(edits)
     assert len(pieces) <= 4 * len(edits) + 2
 
@@ -67,4 +67,4 @@ def test_what_only_grew_is_one_stretch_and_what_is_new() -> None:
 @pytest.mark.parametrize("piece", [(0, 4), (-1, 2), (2, 1)])
 def test_a_difference_to_another_base_is_refused(piece: tuple[int, int]) -> None:
     with pytest.raises(ValueError, match="a stretch"):
-        restored([block(0), block(1), block(2)], [piece])
+        restored_blocks([block(0), block(1), block(2)], [piece])

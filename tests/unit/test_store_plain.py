@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gshtui.bus.messages import Document, Image, Message, Text, Thinking, ToolCall, ToolResult, Usage, user_message
-from gshtui.store import messages, migrations, plain, sessions
+from gshtui.store import encoding, messages, migrations, sessions
 
 _texts = st.text(st.characters(exclude_categories=["Cs"]))
 _any_text = st.text(st.characters())
@@ -65,9 +65,9 @@ def log() -> Any:
 
 
 def _through(log: sqlite3.Connection, message: Message) -> Message:
-    info = sessions.create(log, cwd="/", agent="main", provider="", model="", title="", parent="")
-    assert messages.append(log, info.id, message) == 1
-    (stored,), unreadable = messages.page(log, info.id, None, None)
+    info = sessions.create_session(log, cwd="/", agent="main", provider="", model="", title="", parent="")
+    assert messages.append_message(log, info.id, message) == 1
+    (stored,), unreadable = messages.page_of(log, info.id, None, None)
     assert unreadable == 0
     return stored.message
 
@@ -89,7 +89,7 @@ def test_what_json_cannot_hold_is_kept_as_words() -> None:
     call = ToolCall(
         "c", "t", {"half": "a\udc80b", "nan": math.nan, "big": 2**70, "down": -math.inf, "set": {1}, 7: "x"}
     )  # type: ignore[dict-item]
-    kept = plain.clean_message(Message("m", "assistant", (call,))).calls[0].arguments
+    kept = encoding.clean_message(Message("m", "assistant", (call,))).calls[0].arguments
     assert kept == {"half": "a\ufffdb", "nan": "nan", "big": 2**70, "down": "-inf", "set": "{1}", "7": "x"}
 
 
@@ -99,18 +99,18 @@ def test_bottomless_and_endless_values_are_cut_and_said() -> None:
     for _ in range(5_000):
         inner.append([])
         inner = inner[0]
-    kept = plain.clean_message(Message("m", "assistant", (ToolCall("c", "t", {"deep": deep, "long": 1 << 20_000}),)))
+    kept = encoding.clean_message(Message("m", "assistant", (ToolCall("c", "t", {"deep": deep, "long": 1 << 20_000}),)))
     text = msgspec.json.encode(kept).decode()
-    assert plain.TOO_DEEP in text
+    assert encoding.TOO_DEEP in text
     assert kept.calls[0].arguments["long"] == "(an integer of 20001 bits)"
 
 
 def test_a_whole_pair_of_surrogates_becomes_its_character() -> None:
-    assert plain.clean_text("\ud83d\ude00 \ude00") == "😀 \ufffd"
+    assert encoding.clean_text("\ud83d\ude00 \ude00") == "😀 \ufffd"
 
 
 def test_control_characters_are_written_out_for_printing() -> None:
-    assert plain.visible("a\x1b[2Jb\x9bc\r\n\td") == "a\\x1b[2Jb\\x9bc\\x0d\n\td"
+    assert encoding.visible("a\x1b[2Jb\x9bc\r\n\td") == "a\\x1b[2Jb\\x9bc\\x0d\n\td"
 
 
 @pytest.mark.parametrize(

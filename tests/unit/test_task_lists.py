@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.bus.context import Task
-from gshtui.context.tasks import lists
-from gshtui.context.tasks.lists import TaskError
+from gshtui.bus.context_data import Task
+from gshtui.context import task_list
+from gshtui.context.task_list import TaskError
 
 STATES = st.sampled_from(["open", "active", "done", "dropped"])
 IDS = st.sampled_from(["1", "2", "3", "#2", "7", "", "x", "²", "99999999999999999999"])
@@ -29,8 +29,8 @@ STEPS = st.lists(
 
 def applied(tasks: tuple[Task, ...], step: Any) -> tuple[Task, ...]:
     name, *rest = step
-    does: dict[str, Any] = {"add": lists.added, "mark": lists.marked, "reword": lists.reworded}
-    does |= {"remove": lists.removed, "write": lists.written}
+    does: dict[str, Any] = {"add": task_list.added, "mark": task_list.marked, "reword": task_list.reworded}
+    does |= {"remove": task_list.removed, "write": task_list.written}
     return does[name](tasks, *rest)
 
 
@@ -51,28 +51,28 @@ def test_a_list_stays_sound_over_any_operations(steps: list[Any]) -> None:
 
 
 def test_one_is_worked_on_at_a_time() -> None:
-    tasks = lists.added(lists.added((), "one"), "two")
-    tasks = lists.marked(lists.marked(tasks, "1", "active"), "2", "active")
+    tasks = task_list.added(task_list.added((), "one"), "two")
+    tasks = task_list.marked(task_list.marked(tasks, "1", "active"), "2", "active")
     assert [task.state for task in tasks] == ["open", "active"]
 
 
 def test_a_task_is_found_by_its_number_or_its_first_words() -> None:
-    tasks = lists.added(lists.added((), "write the parser"), "write the tests")
-    assert lists.find(tasks, "#2").text == "write the tests"
-    assert lists.find(tasks, "Write the P").id == "1"
+    tasks = task_list.added(task_list.added((), "write the parser"), "write the tests")
+    assert task_list.find_task(tasks, "#2").text == "write the tests"
+    assert task_list.find_task(tasks, "Write the P").id == "1"
     with pytest.raises(TaskError, match=r"no task 'write'; there are: 1, 2\."):
-        lists.find(tasks, "write")
+        task_list.find_task(tasks, "write")
 
 
 def test_a_new_list_keeps_the_numbers_of_the_same_words() -> None:
-    tasks = lists.added(lists.added((), "one"), "two")
-    tasks = lists.written(tasks, [("", "zero", "done"), ("", "two", "active")])
+    tasks = task_list.added(task_list.added((), "one"), "two")
+    tasks = task_list.written(tasks, [("", "zero", "done"), ("", "two", "active")])
     assert [(task.id, task.text) for task in tasks] == [("3", "zero"), ("2", "two")]
 
 
 def test_bounds() -> None:
     with pytest.raises(TaskError, match="needs words"):
-        lists.added((), " \n ")
-    assert len(lists.added((), "x" * 9_000)[0].text) == lists.LONGEST
+        task_list.added((), " \n ")
+    assert len(task_list.added((), "x" * 9_000)[0].text) == task_list.LONGEST
     with pytest.raises(TaskError, match="100 tasks at most"):
-        lists.written((), [("", f"task {n}", "open") for n in range(101)])
+        task_list.written((), [("", f"task {n}", "open") for n in range(101)])

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from textual import events
 from textual.message import Message
 
-from gshtui.ui.kit.textual.terminal_input import InputParser
+from gshtui.ui.kit.textual.driver import InputParser
 
 STREAM = "ab\x1b[200~x\x1b[31mred\r\nend\x1b]0;t\x07 \x1b\x1b[\x1b[201~c\x1b\rd\x1b[A\x1b[200~\x1b[201~z"
 

@@ -7,9 +7,9 @@ from string import punctuation
 import pytest
 from textual.keys import _character_to_key  # pyright: ignore[reportPrivateUsage]
 
-from gshtui.tmux import keys as tmux_keys
-from gshtui.ui.terminal import keys
-from gshtui.ui.terminal.mouse import Kind, report
+from gshtui.tmux import pane_input as tmux_keys
+from gshtui.ui.terminal import terminal_input
+from gshtui.ui.terminal.terminal_input import MouseKind, mouse_bytes
 from tests.kit.terminal_frames import info
 
 
@@ -31,7 +31,7 @@ from tests.kit.terminal_frames import info
     ],
 )
 def test_what_is_text(key: str, character: str | None, text: str) -> None:
-    assert keys.text(key, character) == text
+    assert terminal_input.key_text(key, character) == text
 
 
 @pytest.mark.parametrize(
@@ -67,16 +67,16 @@ def test_what_is_text(key: str, character: str | None, text: str) -> None:
     ],
 )
 def test_what_is_a_key(key: str, name: str) -> None:
-    assert keys.name(key) == name
+    assert terminal_input.key_name(key) == name
     if name:
-        assert tmux_keys.name(name) == name, "tmux's own room takes it for another key"
+        assert tmux_keys.tmux_key(name) == name, "tmux's own room takes it for another key"
 
 
 @pytest.mark.parametrize("character", punctuation)
 def test_every_character_can_be_had_with_alt_and_ctrl(character: str) -> None:
     key = _character_to_key(character)
-    assert keys.name(f"alt+{key}") == f"M-{character}"
-    assert keys.name(f"ctrl+{key}") in (f"C-{character}", "C-Space")
+    assert terminal_input.key_name(f"alt+{key}") == f"M-{character}"
+    assert terminal_input.key_name(f"ctrl+{key}") in (f"C-{character}", "C-Space")
 
 
 WANTS_ALL = info(mouse=True, mouse_drags=True, mouse_moves=True, mouse_sgr=True)
@@ -96,24 +96,24 @@ OLD = info(mouse=True, mouse_drags=True, width=300)
         ("wheel_down", 0, b"\x1b[<65;5;3M"),
     ],
 )
-def test_the_mouse_in_the_newer_encoding(kind: Kind, button: int, data: bytes) -> None:
-    assert report(WANTS_ALL, kind, 4, 2, button=button) == data
+def test_the_mouse_in_the_newer_encoding(kind: MouseKind, button: int, data: bytes) -> None:
+    assert mouse_bytes(WANTS_ALL, kind, 4, 2, button=button) == data
 
 
 def test_the_mouse_with_modifiers() -> None:
-    assert report(WANTS_ALL, "down", 0, 0, button=1, shift=True, alt=True, ctrl=True) == b"\x1b[<28;1;1M"
+    assert mouse_bytes(WANTS_ALL, "down", 0, 0, button=1, shift=True, alt=True, ctrl=True) == b"\x1b[<28;1;1M"
 
 
 def test_the_mouse_in_the_older_encoding() -> None:
-    assert report(OLD, "down", 4, 2, button=1) == b"\x1b[M" + bytes((32, 37, 35))
-    assert report(OLD, "up", 4, 2, button=1) == b"\x1b[M" + bytes((35, 37, 35))
-    assert report(OLD, "down", 222, 0, button=1) == b"\x1b[M" + bytes((32, 255, 33))
-    assert report(OLD, "down", 223, 0, button=1) == b"", "it has no code for that column"
+    assert mouse_bytes(OLD, "down", 4, 2, button=1) == b"\x1b[M" + bytes((32, 37, 35))
+    assert mouse_bytes(OLD, "up", 4, 2, button=1) == b"\x1b[M" + bytes((35, 37, 35))
+    assert mouse_bytes(OLD, "down", 222, 0, button=1) == b"\x1b[M" + bytes((32, 255, 33))
+    assert mouse_bytes(OLD, "down", 223, 0, button=1) == b"", "it has no code for that column"
 
 
 def test_what_a_program_did_not_ask_for_is_not_sent() -> None:
-    assert report(info(), "down", 4, 2, button=1) == b""
-    assert report(WANTS_CLICKS, "move", 4, 2, button=1) == b""
-    assert report(OLD, "move", 4, 2, button=0) == b""
-    assert report(WANTS_ALL, "down", 80, 2, button=1) == b"", "outside of the terminal"
-    assert report(WANTS_ALL, "down", -1, 2, button=1) == b""
+    assert mouse_bytes(info(), "down", 4, 2, button=1) == b""
+    assert mouse_bytes(WANTS_CLICKS, "move", 4, 2, button=1) == b""
+    assert mouse_bytes(OLD, "move", 4, 2, button=0) == b""
+    assert mouse_bytes(WANTS_ALL, "down", 80, 2, button=1) == b"", "outside of the terminal"
+    assert mouse_bytes(WANTS_ALL, "down", -1, 2, button=1) == b""

@@ -8,19 +8,18 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.style import Style
 
-from gshtui.guard.escapes import RISKY
-from gshtui.guard.styled import styled
-from gshtui.ui.terminal import past as past_module
-from gshtui.ui.terminal.colours import Colours, colours
-from gshtui.ui.terminal.past import OVERLAP, PAGE, TORN, Past
-from gshtui.ui.terminal.rows import Rows, spans, text_of
-from gshtui.ui.terminal.search import Search
+from gshtui.text.sanitise import RISKY
+from gshtui.text.styled_text import styled
+from gshtui.ui.terminal import terminal_surface as past_module
+from gshtui.ui.terminal.terminal_reader import ScrollbackSearch
+from gshtui.ui.terminal.terminal_rows import RowParser, TerminalColours, spans, terminal_colours, text_of
+from gshtui.ui.terminal.terminal_surface import OVERLAP, PAGE, TORN, Scrollback
 
 BASE = Style.parse("#d0d0d0 on #101010")
 
 
 def test_colours_are_kept() -> None:
-    row = Rows(Colours(BASE)).row("a\x1b[1;38;2;1;2;3;48;5;208mb\x1b[0;31mc\x1b[7md\x1b[39me")
+    row = RowParser(TerminalColours(BASE)).row("a\x1b[1;38;2;1;2;3;48;5;208mb\x1b[0;31mc\x1b[7md\x1b[39me")
     assert row.text == "abcde"
     looks = [segment.style for segment in row.segments]
     assert looks == [
@@ -34,11 +33,11 @@ def test_colours_are_kept() -> None:
 
 def test_named_colours_are_the_themes() -> None:
     for dark in (True, False):
-        segment = Rows(colours(BASE, dark=dark, ansi=False)).row("\x1b[34mblue").segments[0]
+        segment = RowParser(terminal_colours(BASE, dark=dark, ansi=False)).row("\x1b[34mblue").segments[0]
         assert segment.style is not None and segment.style.color is not None
         red, green, blue = segment.style.color.get_truecolor()
         assert blue > red and blue > green
-    segment = Rows(colours(BASE, dark=True, ansi=True)).row("\x1b[34mblue").segments[0]
+    segment = RowParser(terminal_colours(BASE, dark=True, ansi=True)).row("\x1b[34mblue").segments[0]
     assert segment.style is not None and segment.style.color is not None and segment.style.color.number == 4
 
 
@@ -58,7 +57,7 @@ def test_named_colours_are_the_themes() -> None:
     ],
 )
 def test_nothing_but_words_is_drawn(line: str) -> None:
-    row = Rows(Colours(BASE)).row(line)
+    row = RowParser(TerminalColours(BASE)).row(line)
     assert not RISKY.search(row.text)
     assert "\n" not in row.text and "\t" not in row.text
     assert row.cells == cell_len(row.text)
@@ -76,7 +75,7 @@ def test_tabs_are_blanks_up_to_the_next_stop() -> None:
 
 
 def test_a_row_is_read_once() -> None:
-    rows = Rows(Colours(BASE))
+    rows = RowParser(TerminalColours(BASE))
     assert rows.row("\x1b[31mx") is rows.row("\x1b[31mx")
     first = rows.row("first")
     for number in range(5_000):
@@ -111,9 +110,9 @@ class Program:
         return lines(max(oldest, zero + start), min(self.printed, zero + end + 1))
 
 
-def read_all(program: Program, *, growing: int = 0) -> Past:
+def read_all(program: Program, *, growing: int = 0) -> Scrollback:
     """The whole past of a program that prints so many lines between two pages."""
-    past = Past(program.screen, program.history)
+    past = Scrollback(program.screen, program.history)
     begun = program.history
     for _ in range(100):
         if past.complete:
@@ -145,7 +144,7 @@ def test_a_past_that_falls_off_at_the_other_end(growing: int) -> None:
 
 def test_a_past_that_ran_away_is_torn_and_says_so() -> None:
     program = Program(30_000, kept=4_000)
-    past = Past(program.screen, program.history)
+    past = Scrollback(program.screen, program.history)
     program.printed += 50_000
     assert not past.take(program.capture(*past.wanted(0)))
     assert not past.take(program.capture(-4_000, 24), whole=True)
@@ -155,7 +154,7 @@ def test_a_past_that_ran_away_is_torn_and_says_so() -> None:
 
 def test_a_past_that_ran_on_is_found_further_up() -> None:
     program = Program(30_000, kept=4_000)
-    past = Past(program.screen, program.history)
+    past = Scrollback(program.screen, program.history)
     program.printed += 2_500
     assert not past.take(program.capture(*past.wanted(0)))
     assert past.take(program.capture(-4_000, 24), whole=True)
@@ -163,7 +162,7 @@ def test_a_past_that_ran_on_is_found_further_up() -> None:
 
 
 def test_a_past_of_equal_lines() -> None:
-    past = Past(["y"] * 24, 5_000)
+    past = Scrollback(["y"] * 24, 5_000)
     while not past.complete:
         start, end = past.wanted(0)
         zero = 5_000
@@ -172,7 +171,7 @@ def test_a_past_of_equal_lines() -> None:
 
 
 def test_lines_have_numbers_before_they_are_there() -> None:
-    past = Past(lines(100, 124), 100)
+    past = Scrollback(lines(100, 124), 100)
     assert (past.total, past.line(99), past.line(100)) == (124, None, lines(100, 101)[0])
     assert past.line(124) is None
     assert past.wanted(5) == (-5 - PAGE, -5 + OVERLAP - 1)
@@ -180,7 +179,7 @@ def test_lines_have_numbers_before_they_are_there() -> None:
 
 
 def test_a_small_screen_overlaps_by_what_there_is() -> None:
-    past = Past(["a", "b"], 10)
+    past = Scrollback(["a", "b"], 10)
     assert past.wanted(0) == (-PAGE, 1)
     assert past.take(["x", "a", "b"])
     assert past.lines == ["x", "a", "b"] and past.complete
@@ -190,8 +189,8 @@ def test_a_small_screen_overlaps_by_what_there_is() -> None:
 
 
 def test_a_search_goes_from_new_to_old() -> None:
-    past = Past(["one Fish", "two", "red fish", "blue"], 0)
-    search = Search("FISH")
+    past = Scrollback(["one Fish", "two", "red fish", "blue"], 0)
+    search = ScrollbackSearch("FISH")
     assert search.look(past) == 2
     assert search.hits == [1, 3], "counted from the lowest line"
     assert search.go(1, past) and search.here == 1
@@ -201,8 +200,8 @@ def test_a_search_goes_from_new_to_old() -> None:
 
 
 def test_a_search_asks_for_older_lines() -> None:
-    past = Past(lines(100, 110), 100)
-    search = Search("line 99")
+    past = Scrollback(lines(100, 110), 100)
+    search = ScrollbackSearch("line 99")
     search.look(past)
     assert not search.go(1, past)
     past.take(lines(0, 100) + past.lines)
@@ -212,7 +211,7 @@ def test_a_search_asks_for_older_lines() -> None:
 
 
 def test_a_search_that_finds_nothing() -> None:
-    past = Past(["a"], 0)
-    search = Search("b")
+    past = Scrollback(["a"], 0)
+    search = ScrollbackSearch("b")
     assert search.look(past) == 0
     assert search.go(1, past) and search.here is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.tmux.blocks import Blocks
+from gshtui.tmux.control_parser import ControlParser
 
 SEAL = b"5ea1;"
 
@@ -16,7 +16,7 @@ class Heard:
     def __init__(self, commands: int = 1) -> None:
         self.answers: list[tuple[bool, list[bytes], bytes]] = []
         self.notes: list[bytes] = []
-        self.blocks = Blocks(self.notes.append)
+        self.blocks = ControlParser(self.notes.append)
         for _ in range(commands):
             self.blocks.expect(SEAL, lambda *answer: self.answers.append(answer))
 

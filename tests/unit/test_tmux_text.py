@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.tmux import keys, pasting, program, sgr
+from gshtui.tmux import frames, pane_input, tmux_program
 from gshtui.tmux.errors import TmuxError, said
 from gshtui.tmux.panes import FORMAT, parse, parse_all
 from gshtui.tmux.quoting import command, quoted, unexpanded
@@ -59,19 +59,19 @@ def test_formats_are_not_expanded_in_what_others_named() -> None:
     ],
 )
 def test_keys_by_the_names_that_people_use(written: str, known: str) -> None:
-    assert keys.name(written) == known
+    assert pane_input.tmux_key(written) == known
 
 
 @pytest.mark.parametrize("wrong", ["", "Entr", "rm -rf /", "C-", "\x03", "F13", "a\n", "-l"])
 def test_what_is_no_key_is_refused(wrong: str) -> None:
     with pytest.raises(TmuxError) as raised:
-        keys.name(wrong)
+        pane_input.tmux_key(wrong)
     assert raised.value.kind == "refused"
 
 
 def test_a_paste_cannot_leave_its_bracket() -> None:
-    assert pasting.cleaned("a\x1b[201~b\r\nc\rd\te\x07\x9b201~f\x7f") == b"a[201~b\nc\nd\te201~f"
-    assert pasting.buffer_name() != pasting.buffer_name()
+    assert pane_input.cleaned("a\x1b[201~b\r\nc\rd\te\x07\x9b201~f\x7f") == b"a[201~b\nc\nd\te201~f"
+    assert pane_input.buffer_name() != pane_input.buffer_name()
 
 
 @pytest.mark.parametrize(
@@ -79,13 +79,13 @@ def test_a_paste_cannot_leave_its_bracket() -> None:
     [("tmux 3.3a", (3, 3)), ("tmux next-3.5", (3, 5)), ("tmux 3.0", (3, 0)), ("tmux master", (99, 0))],
 )
 def test_versions(answer: str, version: tuple[int, int]) -> None:
-    assert program.parsed(answer) == version
+    assert tmux_program.parsed(answer) == version
 
 
 @pytest.mark.parametrize("answer", ["tmux 2.9a", "tmux 1.8", "", "usage: tmux [-2CluvV]"])
 def test_versions_that_are_too_old(answer: str) -> None:
     with pytest.raises(TmuxError) as raised:
-        program.parsed(answer)
+        tmux_program.parsed(answer)
     assert raised.value.kind == "old"
     assert "3.0" in raised.value.hint
 
@@ -99,9 +99,9 @@ def test_what_a_server_inherits_holds_no_key() -> None:
         "TMUX_PANE": "%1",
         "LC_ALL": "C",
     }
-    assert {"HOME", "PATH", "LC_ALL"} <= program.server_environment(environ).keys()
-    assert not {"ANTHROPIC_API_KEY", "TMUX", "TMUX_PANE"} & program.server_environment(environ).keys()
-    assert not {"TMUX", "TMUX_PANE"} & program.client_environment(environ).keys()
+    assert {"HOME", "PATH", "LC_ALL"} <= tmux_program.server_environment(environ).keys()
+    assert not {"ANTHROPIC_API_KEY", "TMUX", "TMUX_PANE"} & tmux_program.server_environment(environ).keys()
+    assert not {"TMUX", "TMUX_PANE"} & tmux_program.client_environment(environ).keys()
 
 
 DESCRIBED = "%3|@2|$1|gsh-agent-0001|42|1||9|80|24|3|4|1|0|1|1|0|1|2|1700000000|1|12|0|0003-17.5|sh|a|b"
@@ -145,7 +145,7 @@ def test_what_tmux_says_becomes_a_kind(words: str, kind: str) -> None:
 
 def test_rows_stand_alone() -> None:
     raw = ["a\x1b[31mred", "still \x1b[1;44mbold", "\x1b[0mplain", "\x0elqk\x0f x", "\x1b[38;2;1;2;3mrgb", "on"]
-    assert sgr.rows(raw) == [
+    assert frames.rows(raw) == [
         "a\x1b[31mred",
         "\x1b[31mstill \x1b[1;44mbold",
         "\x1b[1;31;44m\x1b[0mplain",
@@ -156,7 +156,7 @@ def test_rows_stand_alone() -> None:
 
 
 def test_rows_hold_nothing_but_text_and_styles() -> None:
-    (row,) = sgr.rows(["a\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\\x07b\x9bc"])
+    (row,) = frames.rows(["a\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\\x07b\x9bc"])
     assert row == "alinkbc"
 
 
@@ -170,6 +170,6 @@ PIECES = st.lists(
 
 @given(first=st.lists(PIECES, max_size=6), second=st.lists(PIECES, max_size=6))
 def test_remembered_rows_are_as_if_read_anew(first: list[str], second: list[str]) -> None:
-    remembering = sgr.Rows()
+    remembering = frames.CompleteRows()
     remembering.of(first)
-    assert remembering.of(second) == tuple(sgr.rows(second))
+    assert remembering.of(second) == tuple(frames.rows(second))

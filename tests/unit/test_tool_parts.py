@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gshtui.commands.declaration import Assessment
-from gshtui.guard.sensitive import guarded, secret, starts_things
-from gshtui.tools.bash_line import assessed
-from gshtui.tools.diff import counted, unified
-from gshtui.tools.environment import scrubbed
-from gshtui.tools.filetype import describe, filetype, is_binary
-from gshtui.tools.near import near_misses
-from gshtui.tools.paths import Place
-from gshtui.tools.pattern import PatternError, compiled, fixed_part
-from gshtui.tools.spool import Spool
-from gshtui.tools.worktrees.tree import is_branch_name
+from gshtui.guard.sensitive_paths import guarded, secret, starts_things
+from gshtui.system.environment import command_environment
+from gshtui.text.glob_pattern import PatternError, compile_glob, fixed_part
+from gshtui.text.unified_diff import count_changes, make_diff
+from gshtui.tools.command_output import Spool
+from gshtui.tools.edit import near_misses
+from gshtui.tools.file_type import describe, filetype, is_binary
+from gshtui.tools.paths import Location
+from gshtui.tools.shell_assessment import assess_line
+from gshtui.tools.worktree import is_branch_name
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ from gshtui.tools.worktrees.tree import is_branch_name
     ],
 )
 def test_globs(pattern: str, matching: list[str], others: list[str]) -> None:
-    expression = compiled(pattern)
+    expression = compile_glob(pattern)
     assert all(expression.match(path) for path in matching)
     assert not any(expression.match(path) for path in others)
 
@@ -48,15 +48,15 @@ def test_globs(pattern: str, matching: list[str], others: list[str]) -> None:
 @given(st.text(alphabet="ab/*?[]{},!\\-.^", max_size=30))
 def test_any_text_is_a_glob_or_is_refused(pattern: str) -> None:
     try:
-        compiled(pattern, anywhere=True).match("a/b/ab")
+        compile_glob(pattern, anywhere=True).match("a/b/ab")
     except PatternError as error:
         assert str(error)
 
 
 def test_globs_without_end() -> None:
     with pytest.raises(PatternError, match="choices"):
-        compiled("{a,b}" * 20)
-    assert not compiled("**/" * 50 + "z").match("a/" * 60 + "b")
+        compile_glob("{a,b}" * 20)
+    assert not compile_glob("**/" * 50 + "z").match("a/" * 60 + "b")
     assert fixed_part("src/lib/**/*.py") == ("src/lib", "**/*.py")
     assert fixed_part("/etc/*.conf") == ("/etc", "*.conf")
     assert fixed_part("/*.conf") == ("/", "*.conf")
@@ -69,7 +69,7 @@ def test_a_diff_of_lines_that_recur_does_not_take_for_ever() -> None:
         ([f"{'a' if n % 3 else n}\n" for n in range(count)], [f"{'a' if n % 2 else -n}\n" for n in range(count)]),
         ([f"{n % 7}\n" for n in range(count)], [f"{n * n % 7}\n" for n in range(count)]),
     ):
-        change = unified("".join(["x\n", *old, "y\n"]), "".join(["z\n", *new, "w\n"]), "f")
+        change = make_diff("".join(["x\n", *old, "y\n"]), "".join(["z\n", *new, "w\n"]), "f")
         assert change.count("\n-") >= 1 and change.count("\n+") >= 1
 
 
@@ -82,7 +82,7 @@ def test_a_diff_can_be_applied(
 ) -> None:
     before, after = "".join(old), "".join(new)
     after = after.removesuffix("\n") if cut else after
-    change = unified(before, after, "f")
+    change = make_diff(before, after, "f")
     if before == after:
         assert change == ""
         return
@@ -96,13 +96,13 @@ def test_a_diff_can_be_applied(
 
 
 def test_a_diff_is_bounded_and_shows_controls() -> None:
-    change = unified("".join(f"{n}\n" for n in range(100_000)), "".join(f"{n}x\n" for n in range(100_000)), "f")
+    change = make_diff("".join(f"{n}\n" for n in range(100_000)), "".join(f"{n}x\n" for n in range(100_000)), "f")
     assert len(change.splitlines()) < 2_010
     assert "the diff goes on" in change
-    assert "␛[2J" in unified("a\n", "\x1b[2J\n", "f")
-    assert "␍" in unified("a\r\nb\n", "a\nb\n", "f")
-    assert "␍" not in unified("a\r\nb\r\n", "a\r\nc\r\n", "f")
-    assert counted(unified("a\nb\n", "a\nc\nd\n", "f")) == "+2 −1"
+    assert "␛[2J" in make_diff("a\n", "\x1b[2J\n", "f")
+    assert "␍" in make_diff("a\r\nb\n", "a\nb\n", "f")
+    assert "␍" not in make_diff("a\r\nb\r\n", "a\r\nc\r\n", "f")
+    assert count_changes(make_diff("a\nb\n", "a\nc\nd\n", "f")) == "+2 −1"
 
 
 def test_near_misses_say_what_is_different() -> None:
@@ -136,7 +136,7 @@ def test_the_environment_has_no_secrets() -> None:
         "PAGER": "less",
         "KEYBOARD": "de",
     }
-    passed = scrubbed(environ)
+    passed = command_environment(environ)
     assert {"PATH", "HOME", "SSH_AUTH_SOCK", "KEYBOARD"} <= passed.keys()
     assert (
         not {"OPENAI_API_KEY", "GITHUB_TOKEN", "MY_PASSWORD", "AWS_SECRET_ACCESS_KEY", "PLAIN", "DATABASE_URL"}
@@ -145,7 +145,7 @@ def test_the_environment_has_no_secrets() -> None:
     assert not {"TMUX", "BASH_ENV", "BASH_FUNC_ls%%", "GIT_DIR"} & passed.keys()
     assert passed["PAGER"] == "cat"
     assert passed["TERM"] == "dumb"
-    assert scrubbed(environ, keep=frozenset(["GITHUB_TOKEN"]))["GITHUB_TOKEN"] == "x"
+    assert command_environment(environ, keep=frozenset(["GITHUB_TOKEN"]))["GITHUB_TOKEN"] == "x"
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_the_spool_keeps_both_ends(pieces: list[bytes], limit: int) -> None:
 
 
 def line(command: str, folder: Path) -> Assessment:
-    return assessed(command, Place(".", folder, folder, True, "."), folder)
+    return assess_line(command, Location(".", folder, folder, True, "."), folder)
 
 
 @pytest.mark.parametrize(

@@ -12,15 +12,14 @@ from typing import Any
 import pytest
 
 from gshtui.agents.agent import Agent
-from gshtui.agents.answer import Answer
-from gshtui.agents.conversation import Conversation
+from gshtui.agents.answer_stream import AnswerStream
+from gshtui.agents.conversation import Conversation, MemoryRecord
 from gshtui.agents.loop import Turn
-from gshtui.agents.record import MemoryRecord
 from gshtui.agents.toolbox import Toolbox
 from gshtui.bus.events.agent import TurnFinished
 from gshtui.bus.messages import ToolCall, ToolResult
 from gshtui.context.engine import ContextEngine
-from gshtui.context.ports import MemoryShelf
+from gshtui.context.ports import MemoryContextStore
 from gshtui.guard.approval import Gate
 from tests.kit.home import Home
 from tests.kit.office import Office
@@ -28,7 +27,18 @@ from tests.kit.scripted import ScriptedProvider, call
 
 pytestmark = pytest.mark.faults
 
-PARTS = (Agent, Turn, Answer, Conversation, Toolbox, ContextEngine, MemoryRecord, MemoryShelf, Gate, ScriptedProvider)
+PARTS = (
+    Agent,
+    Turn,
+    AnswerStream,
+    Conversation,
+    Toolbox,
+    ContextEngine,
+    MemoryRecord,
+    MemoryContextStore,
+    Gate,
+    ScriptedProvider,
+)
 NOT_IN_A_TURN = {"Agent": ("__init__", "start", "stop", "converse", "_listen", "_take", "_edit", "_answer", "_ended")}
 """What takes prompts in, whose faults are the bus's to report; and what says the end where a turn could not."""
 

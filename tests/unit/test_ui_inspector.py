@@ -8,19 +8,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from gshtui.bus.context import Block, Difference
+from gshtui.bus.context_data import Block, Difference
 from gshtui.bus.events.agent import IterationStarted, MessageAppended, TextDelta
 from gshtui.bus.events.context import BlockPinned
 from gshtui.bus.messages import Message, Text
 from gshtui.ui.context import inspector_state as states
-from gshtui.ui.context.entries import Entry, Outline
-from gshtui.ui.context.inspector_lines import words
-from gshtui.ui.context.inspector_outline import compared_text, outline, sections
-from gshtui.ui.context.inspector_search import Search, ordered
+from gshtui.ui.context.inspector_lines import (
+    compared_text,
+    inspector_entries,
+    inspector_title,
+    inspector_words,
+    sections,
+)
+from gshtui.ui.context.inspector_pane import BlockSearch, ordered
 from gshtui.ui.context.inspector_state import InspectorState
-from gshtui.ui.context.inspector_title import title
-from gshtui.ui.context.text_rows import TextRows, displayed
-from gshtui.ui.kit.meter import level, meter, sign
+from gshtui.ui.context.outline import Outline, OutlineEntry, TextRows, displayed
+from gshtui.ui.kit.figures import context_meter, meter_level, meter_sign
 from tests.kit.recorded import NOW, S
 from tests.kit.recorded_contexts import RecordedContexts
 
@@ -35,8 +38,8 @@ async def shown(service: RecordedContexts | None = None, at: str = "", agent: st
 def lines(state: InspectorState, width: int = 100) -> list[str]:
     """What the lines say."""
     said: list[str] = []
-    for entry in outline(state):
-        made = words(entry, width, NOW, lambda _: "")
+    for entry in inspector_entries(state):
+        made = inspector_words(entry, width, NOW, lambda _: "")
         said.append(entry.text if entry.text is not None else "".join(part[1] for part in (*made.left, *made.right)))
     return said
 
@@ -48,7 +51,7 @@ async def test_six_sections_in_order_with_tokens_and_shares() -> None:
     assert sum(one.tokens for one in found) == state.view.tokens if state.view else False
     assert [one.blocks for one in found] == [1, 0, 1, 3, 4, 1]
     assert found[0].read == found[0].tokens and found[5].fresh == found[5].tokens
-    entries = outline(state)
+    entries = inspector_entries(state)
     assert [entry.kind for entry in entries] == ["section"] * 6
     assert entries[1].opened is None, "an empty section opens to nothing"
     assert "nothing" in lines(state)[1] and "3 blocks" in lines(state)[3]
@@ -57,7 +60,7 @@ async def test_six_sections_in_order_with_tokens_and_shares() -> None:
 async def test_a_section_opens_to_blocks_and_a_block_to_its_exact_text() -> None:
     service = RecordedContexts()
     state = states.toggled(await shown(service), "s:history")
-    blocks = [entry for entry in outline(state) if entry.kind == "block"]
+    blocks = [entry for entry in inspector_entries(state) if entry.kind == "block"]
     assert [entry.data.source for entry in blocks] == [
         "you",
         "read src/parse.py",
@@ -108,7 +111,7 @@ async def test_what_happens_makes_it_look_again_and_counts_the_answer() -> None:
     assert states.reduce(state, BlockPinned(agent="main", session=S, block="b")).stale
     state = states.reduce(state, TextDelta(agent="main", session=S, message="m", text="x" * 400))
     assert state.streamed == 400 and not state.stale
-    assert "answer so far ~100" in title(state, "main", 120).plain
+    assert "answer so far ~100" in inspector_title(state, "main", 120).plain
     done = MessageAppended(agent="main", session=S, message=Message("m", "assistant", (Text("x"),)))
     assert states.reduce(state, done).streamed == 0 and states.reduce(state, done).stale
     assert (
@@ -119,10 +122,10 @@ async def test_what_happens_makes_it_look_again_and_counts_the_answer() -> None:
 
 async def test_the_title_tells_the_count_beside_the_estimate() -> None:
     state = await shown(at="it3")
-    said = title(state, "main", 200).plain
+    said = inspector_title(state, "main", 200).plain
     assert "request 3 of 4" in said and "counted by the provider; the estimate was" in said and "$0.01" in said
     assert "compacts at 160k" in said
-    assert "estimated; so far 4 % off" in title(await shown(), "main", 200).plain
+    assert "estimated; so far 4 % off" in inspector_title(await shown(), "main", 200).plain
     foreign = await shown(agent="0004")
     assert "Reconstructed from its transcript" in lines(foreign)[0]
 
@@ -156,14 +159,14 @@ def test_a_change_is_shown_line_by_line_with_signs() -> None:
 async def test_a_search_finds_what_is_folded_in_the_order_in_which_it_is_sent() -> None:
     service = RecordedContexts()
     state = await shown(service)
-    search = Search("PARSE")
+    search = BlockSearch("PARSE")
     for block in ordered(state.blocks):
         search.look(block, await service.text(block.hash), block.source)
     sources = [hit.block.source for hit in search.hits if hit.block]
     assert sources[:2] == ["AGENTS.md", "you"] and "read src/parse.py" in sources
     first = search.go(1)
     assert first is search.hits[0] and search.go(-1) is search.hits[-1] and search.go(1) is first
-    assert Search("nothing like it").go(1) is None
+    assert BlockSearch("nothing like it").go(1) is None
 
 
 @given(st.lists(st.text(alphabet="ab ü漢e\u0301\t😀", max_size=90), max_size=12), st.integers(4, 60))
@@ -181,7 +184,7 @@ def test_rows_hold_every_character_once(parts: list[str], width: int) -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.none() | st.text(alphabet="ab\n", max_size=60)), max_size=20))
 def test_an_outline_knows_which_row_is_whose(parts: list[tuple[int, str | None]]) -> None:
-    entries = [Entry(str(at), "x", level, text=text) for at, (level, text) in enumerate(parts)]
+    entries = [OutlineEntry(str(at), "x", meter_level, text=text) for at, (meter_level, text) in enumerate(parts)]
     made = Outline(entries, 30)
     rows = [made.at(row) for row in range(made.height)]
     assert made.at(made.height) is None and made.at(-1) is None
@@ -192,13 +195,13 @@ def test_an_outline_knows_which_row_is_whose(parts: list[tuple[int, str | None]]
 
 
 def test_the_meter_warns_before_the_trigger_and_says_so_without_colour() -> None:
-    assert [level(tokens, 200, 160) for tokens in (100, 140, 160)] == ["primary", "warning", "error"]
-    assert [sign(tokens, 200, 160) for tokens in (100, 140, 160)] == ["", "!", "!!"]
-    assert [level(tokens, 200) for tokens in (100, 150, 190)] == ["primary", "warning", "error"]
+    assert [meter_level(tokens, 200, 160) for tokens in (100, 140, 160)] == ["primary", "warning", "error"]
+    assert [meter_sign(tokens, 200, 160) for tokens in (100, 140, 160)] == ["", "!", "!!"]
+    assert [meter_level(tokens, 200) for tokens in (100, 150, 190)] == ["primary", "warning", "error"]
     for tokens in (0, 5, 100, 170, 250):
-        drawn = meter(tokens, 200, 160, 20).plain
+        drawn = context_meter(tokens, 200, 160, 20).plain
         assert len(drawn) == 20 and drawn[16] == "┃"
-    assert "┃" not in meter(10, 200, 0, 20).plain
+    assert "┃" not in context_meter(10, 200, 0, 20).plain
 
 
 async def test_a_request_that_is_not_exact_says_so() -> None:
@@ -214,6 +217,6 @@ async def test_a_request_that_is_not_exact_says_so() -> None:
 
 def test_a_pinned_block_has_a_mark_and_its_changes_have_letters() -> None:
     block = Block("b", "history", "tool_result", "bash ls", 12, "h", pinned=True, cache="read")
-    made = words(Entry("b:b", "block", 1, block, False), 80, NOW, lambda _: "a.py b.py")
+    made = inspector_words(OutlineEntry("b:b", "block", 1, block, False), 80, NOW, lambda _: "a.py b.py")
     said = "".join(part[1] for part in (*made.left, *made.right))
     assert said.startswith("⚑ bash ls result") and "a.py b.py" in said and "●" in said

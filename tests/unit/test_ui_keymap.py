@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gshtui.ui.kit.bindings import KEYS, bind
-from gshtui.ui.kit.keymap import effective, impossible, normalised
+from gshtui.ui.kit.key_table import KEYS, bind
+from gshtui.ui.kit.keymap import effective_keymap, normalised_key, why_impossible
 
 
 @pytest.mark.parametrize(
@@ -21,15 +21,15 @@ from gshtui.ui.kit.keymap import effective, impossible, normalised
     ],
 )
 def test_keys_as_people_write_them(written: str, key: str) -> None:
-    assert normalised(written) == key
+    assert normalised_key(written) == key
 
 
 def test_a_right_entry_is_applied() -> None:
-    assert effective({"app.help": "f10, ^T"}) == ({"app.help": "f10,ctrl+t"}, [])
+    assert effective_keymap({"app.help": "f10, ^T"}) == ({"app.help": "f10,ctrl+t"}, [])
 
 
 def test_entries_of_the_shell_are_no_problem() -> None:
-    assert effective({"invoke_llm": "^G"}, elsewhere={"invoke_llm"}) == ({}, [])
+    assert effective_keymap({"invoke_llm": "^G"}, elsewhere={"invoke_llm"}) == ({}, [])
 
 
 @pytest.mark.parametrize(
@@ -47,25 +47,25 @@ def test_entries_of_the_shell_are_no_problem() -> None:
     ],
 )
 def test_a_wrong_entry_is_refused(id: str, keys: str, says: str) -> None:
-    keymap, problems = effective({id: keys})
+    keymap, problems = effective_keymap({id: keys})
     assert keymap == {}
     assert len(problems) == 1 and says in problems[0]
 
 
 def test_two_entries_that_clash_with_each_other() -> None:
-    keymap, problems = effective({"app.help": "f10", "panes.next": "f10"})
+    keymap, problems = effective_keymap({"app.help": "f10", "panes.next": "f10"})
     assert keymap == {"app.help": "f10"}
     assert "already app.help" in problems[0]
 
 
 def test_the_same_key_in_places_that_never_meet_is_fine() -> None:
-    assert effective({"pane.zoom": "y"}) == ({"pane.zoom": "y"}, [])
+    assert effective_keymap({"pane.zoom": "y"}) == ({"pane.zoom": "y"}, [])
 
 
 def test_every_key_of_the_table_is_possible() -> None:
     for id, row in KEYS.items():
         for key in row.keys.split(","):
-            assert impossible(key) == "", (id, key)
+            assert why_impossible(key) == "", (id, key)
 
 
 def test_a_binding_has_all_that_its_row_says() -> None:

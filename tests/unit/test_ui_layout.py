@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.ui.kit.layout import AGENTS, CONTEXT, MIN_CENTRE, RIGHT, SHELL, TIMELINE, Layout, arrange
+from gshtui.ui.kit.pane_layout import AGENTS, CONTEXT, MIN_CENTRE, RIGHT, SHELL, TIMELINE, PaneLayout, arrange
 
 layouts = st.builds(
-    Layout,
+    PaneLayout,
     left=st.integers(0, 300),
     right=st.integers(0, 300),
     hidden=st.frozensets(st.sampled_from([AGENTS, *RIGHT])),
@@ -18,34 +18,34 @@ layouts = st.builds(
 
 
 def test_a_small_terminal_shows_the_centre_alone() -> None:
-    found = arrange(Layout(), 80, 24)
+    found = arrange(PaneLayout(), 80, 24)
     assert (found.left, found.right, found.right_panes) == (0, 0, ())
     assert found.header and found.footer and found.tabs and not found.compact
 
 
 def test_a_usual_terminal_shows_both_sides() -> None:
-    found = arrange(Layout(), 120, 40)
+    found = arrange(PaneLayout(), 120, 40)
     assert found.left >= 20 and found.right >= 28
     assert found.right_panes == RIGHT
 
 
 def test_a_large_terminal_is_used() -> None:
-    found = arrange(Layout(), 200, 50)
+    found = arrange(PaneLayout(), 200, 50)
     assert found.left == 30 and found.right == 52
 
 
 def test_a_tiny_terminal_has_only_the_conversation_and_the_input() -> None:
-    found = arrange(Layout(), 20, 5)
+    found = arrange(PaneLayout(), 20, 5)
     assert not (found.header or found.footer or found.tabs or found.left or found.right)
     assert found.compact and found.centre
 
 
 def test_panes_without_room_below_each_other_are_left_out() -> None:
-    assert arrange(Layout(), 200, 12).right_panes == (SHELL, CONTEXT)
+    assert arrange(PaneLayout(), 200, 12).right_panes == (SHELL, CONTEXT)
 
 
 @given(layouts, st.integers(1, 400), st.integers(1, 120))
-def test_nothing_is_wider_than_the_terminal(layout: Layout, width: int, height: int) -> None:
+def test_nothing_is_wider_than_the_terminal(layout: PaneLayout, width: int, height: int) -> None:
     found = arrange(layout, width, height)
     edges = bool(found.left and found.centre) + bool(found.right and found.centre)
     centre = width - found.left - found.right - edges
@@ -60,50 +60,50 @@ def test_nothing_is_wider_than_the_terminal(layout: Layout, width: int, height: 
 
 @pytest.mark.parametrize("pane", [AGENTS, SHELL, CONTEXT, TIMELINE])
 def test_a_pane_is_hidden_and_shown_again(pane: str) -> None:
-    hidden = Layout().toggled(pane)
+    hidden = PaneLayout().toggled(pane)
     assert not hidden.shown(pane)
-    assert hidden.toggled(pane) == Layout()
-    assert hidden.with_pane(pane) == Layout()
+    assert hidden.toggled(pane) == PaneLayout()
+    assert hidden.with_pane(pane) == PaneLayout()
 
 
 def test_the_conversation_is_never_hidden() -> None:
-    assert Layout().toggled("chat") == Layout()
+    assert PaneLayout().toggled("chat") == PaneLayout()
 
 
 def test_a_zoomed_pane_has_the_whole_screen_and_gives_it_back() -> None:
-    zoomed = Layout().with_zoom(CONTEXT)
+    zoomed = PaneLayout().with_zoom(CONTEXT)
     found = arrange(zoomed, 80, 24)
     assert (found.right, found.right_panes, found.centre) == (80, (CONTEXT,), False)
-    assert zoomed.with_zoom(CONTEXT) == Layout()
+    assert zoomed.with_zoom(CONTEXT) == PaneLayout()
 
 
 def test_zooming_the_chat_takes_the_sides_away() -> None:
-    found = arrange(Layout().with_zoom("chat"), 200, 50)
+    found = arrange(PaneLayout().with_zoom("chat"), 200, 50)
     assert (found.left, found.right, found.centre) == (0, 0, True)
 
 
 def test_columns_are_moved_within_what_the_centre_needs() -> None:
-    wide = Layout().widened("left", 500, 200)
+    wide = PaneLayout().widened("left", 500, 200)
     assert arrange(wide, 200, 50).left == 200 - MIN_CENTRE - 1 - 52 - 1
-    narrow = Layout().widened("right", -500, 200)
+    narrow = PaneLayout().widened("right", -500, 200)
     assert arrange(narrow, 200, 50).right == 18
 
 
 def test_rows_are_taken_from_the_neighbour() -> None:
     heights = {SHELL: 10, CONTEXT: 20, TIMELINE: 10}
-    moved = Layout().heightened(SHELL, 4, heights)
+    moved = PaneLayout().heightened(SHELL, 4, heights)
     assert (moved.weights[SHELL], moved.weights[CONTEXT], moved.weights[TIMELINE]) == (14, 16, 10)
-    last = Layout().heightened(TIMELINE, 4, heights)
+    last = PaneLayout().heightened(TIMELINE, 4, heights)
     assert (last.weights[CONTEXT], last.weights[TIMELINE]) == (16, 14)
 
 
 def test_no_pane_is_squeezed_to_nothing() -> None:
     heights = {SHELL: 6, CONTEXT: 6, TIMELINE: 6}
-    moved = Layout().heightened(SHELL, 90, heights)
+    moved = PaneLayout().heightened(SHELL, 90, heights)
     assert moved.weights[CONTEXT] == 5
 
 
 def test_all_sides_go_and_come_back() -> None:
-    gone = Layout().without_sides()
+    gone = PaneLayout().without_sides()
     assert arrange(gone, 200, 50).left == arrange(gone, 200, 50).right == 0
-    assert gone.without_sides() == Layout()
+    assert gone.without_sides() == PaneLayout()

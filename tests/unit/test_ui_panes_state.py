@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gshtui.bus.context import Receipt
+from gshtui.bus.context_data import Receipt
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import (
     AgentAdded,
@@ -22,11 +22,11 @@ from gshtui.bus.events.session import SessionOpened
 from gshtui.bus.messages import Usage
 from gshtui.ui.agents import agents_state
 from gshtui.ui.agents.agents_state import AgentsState, AgentView
-from gshtui.ui.context import context_state, timeline_state
-from gshtui.ui.context.context_state import ContextState
+from gshtui.ui.context import context_pane, timeline_state
+from gshtui.ui.context.context_pane import ContextState
 from gshtui.ui.context.timeline_state import KEPT, TimelineState
-from gshtui.ui.window import header_state
-from gshtui.ui.window.header_state import HeaderState
+from gshtui.ui.window import header
+from gshtui.ui.window.header import HeaderState
 
 
 def assembled(iteration: int, tokens: int, agent: str = "main", turn: str = "t1") -> ContextAssembled:
@@ -101,7 +101,7 @@ def test_another_conversation_starts_counting_anew() -> None:
 def test_the_context_pane_shows_the_last_assembly() -> None:
     state = ContextState("main")
     for event in (assembled(1, 4_000), used(1, Usage(input=10)), assembled(2, 6_000)):
-        state = context_state.reduce(state, event)
+        state = context_pane.reduce(state, event)
     assert state.sections == (("system", 100), ("history", 5_900))
     assert state.usage is None and state.iteration == 2 and state.requests == 1
 
@@ -117,7 +117,7 @@ def test_after_a_cut_and_its_undoing_the_sizes_are_those_of_the_next_request() -
         said.append(event)
         pane = ContextState("main")
         for one in said:
-            pane = context_state.reduce(pane, one)
+            pane = context_pane.reduce(pane, one)
         assert (pane.used, pane.tokens) == (tokens, tokens)
         assert pane.sections == tuple((section.name, section.tokens) for section in sections)
         assert (agents(*said).context, agents(*said).exact) == (tokens, False)
@@ -125,7 +125,7 @@ def test_after_a_cut_and_its_undoing_the_sizes_are_those_of_the_next_request() -
 
 def test_the_context_of_other_agents_is_theirs() -> None:
     state = ContextState("main")
-    assert context_state.reduce(state, assembled(1, 4_000, agent="other")) is state
+    assert context_pane.reduce(state, assembled(1, 4_000, agent="other")) is state
 
 
 def test_the_timeline_has_one_mark_an_iteration() -> None:
@@ -151,8 +151,8 @@ def test_the_timeline_stays_small() -> None:
 
 def test_the_header_knows_where_it_is_and_what_does_not_run() -> None:
     state = HeaderState("here")
-    state = header_state.reduce(state, PartFailed(part="store", why="disk full"))
-    state = header_state.reduce(state, HubStarted(project="/src/aurora", branch="main"))
+    state = header.reduce(state, PartFailed(part="store", why="disk full"))
+    state = header.reduce(state, HubStarted(project="/src/aurora", branch="main"))
     assert (state.project, state.branch, state.hub) == ("aurora", "main", "partial")
-    assert header_state.reduce(state, BranchChanged(branch="other")).branch == "other"
-    assert header_state.reduce(HeaderState("here"), HubStarted()).hub == "ready"
+    assert header.reduce(state, BranchChanged(branch="other")).branch == "other"
+    assert header.reduce(HeaderState("here"), HubStarted()).hub == "ready"

@@ -7,10 +7,10 @@ from msgspec.structs import replace
 
 from gshtui.bus.events.context import ContextCut, CutFailed, SummaryAnswered, SummaryProposed
 from gshtui.context.views import WhatIf
-from gshtui.ui.context.receipt_outline import outline, title, wanted, words
-from gshtui.ui.context.summaries_state import SummariesState, overdue, reduce
-from gshtui.ui.context.tune import Tuning, read
-from gshtui.ui.window.context_actions import supposed
+from gshtui.ui.context.receipt_screen import missing_texts, receipt_entries, receipt_title, receipt_words
+from gshtui.ui.context.summaries import SummariesState, overdue, reduce
+from gshtui.ui.context.tune_dialog import Tuning, parse_tuning
+from gshtui.ui.window.context_actions import what_if_text
 from tests.kit.recorded import NOW, S
 from tests.kit.recorded_contexts import COMPACTED, PRUNED
 
@@ -18,8 +18,8 @@ from tests.kit.recorded_contexts import COMPACTED, PRUNED
 def lines(opened: frozenset[str] = frozenset(), texts: dict[str, str] | None = None) -> list[str]:
     """What a compaction's receipt says."""
     said: list[str] = []
-    for entry in outline(COMPACTED, opened, texts or {}):
-        made = words(entry, 100)
+    for entry in receipt_entries(COMPACTED, opened, texts or {}):
+        made = receipt_words(entry, 100)
         said.append(entry.text if entry.text is not None else "".join(part[1] for part in (*made.left, *made.right)))
     return said
 
@@ -31,9 +31,9 @@ def test_a_receipt_says_what_why_how_much_and_at_what_price() -> None:
         "1. The first summary had no section “Next”", "a compaction starts at\n160,000",
     ):  # fmt: skip
         assert part in said
-    assert "by the threshold" in title(COMPACTED)
-    assert title(replace(COMPACTED, id="")) == "Preview: compaction"
-    assert "undone by you" in title(replace(COMPACTED, undone=True, undone_by="person"))
+    assert "by the threshold" in receipt_title(COMPACTED)
+    assert receipt_title(replace(COMPACTED, id="")) == "Preview: compaction"
+    assert "undone by you" in receipt_title(replace(COMPACTED, undone=True, undone_by="person"))
 
 
 def test_every_item_is_listed_with_its_lot() -> None:
@@ -42,17 +42,17 @@ def test_every_item_is_listed_with_its_lot() -> None:
     for item in COMPACTED.items:
         assert any(item.source in line for line in said), item
     assert any("your words" in line for line in said)
-    assert [entry.id for entry in outline(COMPACTED, frozenset(), {}) if entry.kind == "group"] == [
+    assert [entry.id for entry in receipt_entries(COMPACTED, frozenset(), {}) if entry.kind == "group"] == [
         "g:summarised", "g:dropped", "g:carried", "g:kept",
     ]  # fmt: skip
 
 
 def test_an_item_opens_to_the_text_that_it_had() -> None:
     opened = frozenset({"g:summarised", "i:3"})
-    assert wanted(COMPACTED, opened, {}) == ["h-r2"]
+    assert missing_texts(COMPACTED, opened, {}) == ["h-r2"]
     assert "Reading …" in lines(opened)
     assert "214 passed" in lines(opened, {"h-r2": "214 passed"})
-    assert wanted(COMPACTED, opened, {"h-r2": ""}) == []
+    assert missing_texts(COMPACTED, opened, {"h-r2": ""}) == []
 
 
 @pytest.mark.parametrize(
@@ -65,14 +65,14 @@ def test_an_item_opens_to_the_text_that_it_had() -> None:
     ],
 )
 def test_thresholds_as_people_write_them(written: tuple[str, str, str], found: Tuning) -> None:
-    assert read(*written) == found
+    assert parse_tuning(*written) == found
 
 
 @pytest.mark.parametrize(
     "written", [("much", "", ""), ("5%", "", ""), ("100", "", ""), ("", "-3", ""), ("", "", "last 0")]
 )
 def test_what_cannot_be_set_is_said(written: tuple[str, str, str]) -> None:
-    assert isinstance(read(*written), str)
+    assert isinstance(parse_tuning(*written), str)
 
 
 def proposed(cut: str = "cut2", deadline: float = 0.0) -> SummaryProposed:
@@ -93,6 +93,6 @@ def test_a_summary_waits_until_it_is_answered_cut_failed_or_overdue() -> None:
 
 
 def test_what_if_in_words() -> None:
-    said = supposed(WhatIf(61_300, 32_000, None, False, ("Results are pruned.",)))
+    said = what_if_text(WhatIf(61_300, 32_000, None, False, ("Results are pruned.",)))
     assert "61,300 tokens: 192 %" in said and "does not fit" in said and "- Results are pruned." in said
-    assert "cost $0.12" in supposed(WhatIf(40_000, 200_000, 0.12)) and "It fits" in supposed(WhatIf(1, 2, 0.12))
+    assert "cost $0.12" in what_if_text(WhatIf(40_000, 200_000, 0.12)) and "It fits" in what_if_text(WhatIf(1, 2, 0.12))

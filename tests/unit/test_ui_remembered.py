@@ -8,21 +8,23 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.ui.kit.layout import Layout
-from gshtui.ui.window.remembered import NAME, Remembered, load, save
+from gshtui.ui.kit.pane_layout import PaneLayout
+from gshtui.ui.window.ui_state import NAME, UiState, load_ui_state, save_ui_state
 
 
 def test_what_is_saved_comes_back(tmp_path: Path) -> None:
-    layout = Layout(left=33, right=44, hidden=frozenset({"shell"}), weights={"shell": 1, "context": 9, "timeline": 2})
-    save(Remembered(layout, "gsh-light", "gsh-dark"), tmp_path)
-    assert load(tmp_path) == Remembered(layout, "gsh-light", "gsh-dark")
+    layout = PaneLayout(
+        left=33, right=44, hidden=frozenset({"shell"}), weights={"shell": 1, "context": 9, "timeline": 2}
+    )
+    save_ui_state(UiState(layout, "gsh-light", "gsh-dark"), tmp_path)
+    assert load_ui_state(tmp_path) == UiState(layout, "gsh-light", "gsh-dark")
     assert stat.S_IMODE((tmp_path / NAME).stat().st_mode) == 0o600
     assert [path.name for path in tmp_path.iterdir()] == [NAME]
 
 
 def test_a_zoom_is_not_remembered(tmp_path: Path) -> None:
-    save(Remembered(Layout(zoomed="context")), tmp_path)
-    assert load(tmp_path).layout.zoomed == ""
+    save_ui_state(UiState(PaneLayout(zoomed="context")), tmp_path)
+    assert load_ui_state(tmp_path).layout.zoomed == ""
 
 
 @pytest.mark.parametrize(
@@ -40,27 +42,27 @@ def test_a_zoom_is_not_remembered(tmp_path: Path) -> None:
 )
 def test_a_broken_file_counts_as_none(tmp_path: Path, text: str) -> None:
     (tmp_path / NAME).write_text(text)
-    assert load(tmp_path) == Remembered()
+    assert load_ui_state(tmp_path) == UiState()
 
 
 def test_a_missing_folder_counts_as_none(tmp_path: Path) -> None:
-    assert load(tmp_path / "gone") == Remembered()
+    assert load_ui_state(tmp_path / "gone") == UiState()
 
 
 def test_a_folder_that_cannot_be_written_leaves_nothing_half_done(tmp_path: Path) -> None:
     (tmp_path / NAME).mkdir()
     with pytest.raises(OSError):
-        save(Remembered(), tmp_path)
+        save_ui_state(UiState(), tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == [NAME]
 
 
 def test_unknown_panes_are_left_out(tmp_path: Path) -> None:
     (tmp_path / NAME).write_text(json.dumps({"layout": {"hidden": ["shell", "gone"]}}))
-    assert load(tmp_path).layout.hidden == frozenset({"shell"})
+    assert load_ui_state(tmp_path).layout.hidden == frozenset({"shell"})
 
 
 def test_a_theme_chosen_in_the_window_holds_until_the_settings_change() -> None:
-    chosen = Remembered().with_theme("nord", "gsh-dark")
+    chosen = UiState().with_theme("nord", "gsh-dark")
     assert chosen.theme_for("gsh-dark") == "nord"
     assert chosen.theme_for("gsh-light") == "gsh-light"
-    assert Remembered().theme_for("gsh-light") == "gsh-light"
+    assert UiState().theme_for("gsh-light") == "gsh-light"

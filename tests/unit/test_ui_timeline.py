@@ -12,10 +12,10 @@ from gshtui.bus.events.agent import ContextAssembled, TurnFinished, UsageReporte
 from gshtui.bus.events.context import ContextCut, CutFailed, CutUndone, OutputTruncated
 from gshtui.bus.events.session import SessionOpened
 from gshtui.bus.messages import Usage
-from gshtui.ui.context import context_state
-from gshtui.ui.context.context_state import ContextState
-from gshtui.ui.context.timeline_chart import FARTHEST, Look, columns_of, draw, fitted
-from gshtui.ui.context.timeline_state import Mark, TimelineState, foretold, reduce, restored
+from gshtui.ui.context import context_pane
+from gshtui.ui.context.context_pane import ContextState
+from gshtui.ui.context.timeline_pane import FARTHEST, TimelineRange, columns_of, draw_timeline, fitted
+from gshtui.ui.context.timeline_state import TimelineMark, TimelineState, foretold, reduce, restored
 from tests.kit.recorded import S
 from tests.kit.recorded_contexts import COMPACTED, PRUNED, iterations
 
@@ -71,7 +71,7 @@ def test_an_error_is_the_loudest() -> None:
     failed = TurnFinished(agent="main", session=S, turn="t1", stop="error", error="overloaded")
     state = after(ContextCut(agent="main", session=S, receipt=COMPACTED), sent(1), failed)
     assert state.marks[-1].sign == "!"
-    assert "! overloaded" in draw(state, Look(), 40, 12).plain
+    assert "! overloaded" in draw_timeline(state, TimelineRange(), 40, 12).plain
 
 
 def test_the_count_keeps_the_cuts_of_its_mark() -> None:
@@ -104,23 +104,27 @@ def test_another_conversation_begins_an_empty_timeline() -> None:
 
 def test_the_forecast_is_said_until_it_is_out_of_date() -> None:
     state = foretold(after(sent(1)), 9, 14_200, 160_000)
-    assert "compacts in about 9 turns, at 160k (+14.2k a turn)" in draw(state, Look(), 80, 12).plain
+    assert "compacts in about 9 turns, at 160k (+14.2k a turn)" in draw_timeline(state, TimelineRange(), 80, 12).plain
     cut = reduce(state, ContextCut(agent="main", session=S, receipt=COMPACTED))
-    assert "compacts at 160k" in draw(cut, Look(), 80, 12).plain
+    assert "compacts at 160k" in draw_timeline(cut, TimelineRange(), 80, 12).plain
 
 
 def test_the_trigger_is_a_line_where_it_can_be_seen() -> None:
-    high = draw(after(sent(1, 150_000)), Look(), 30, 12).plain.split("\n")
+    high = draw_timeline(after(sent(1, 150_000)), TimelineRange(), 30, 12).plain.split("\n")
     assert any("┄" in line for line in high) and "─" * 20 in high[0]
-    assert not any("┄" in line for line in draw(after(sent(1, 2_000)), Look(), 30, 12).plain.split("\n"))
+    assert not any(
+        "┄" in line for line in draw_timeline(after(sent(1, 2_000)), TimelineRange(), 30, 12).plain.split("\n")
+    )
 
 
 def test_five_hundred_marks_fit_by_zoom() -> None:
-    marks = tuple(Mark(f"t{at}", 1, at + 1) for at in range(500))
+    marks = tuple(TimelineMark(f"t{at}", 1, at + 1) for at in range(500))
     assert len(columns_of(marks, 0)) == 500
     columns = columns_of(marks, -3)
     assert len(columns) == 63 and columns[0].tokens == 8 and columns[-1].tokens == 500
-    drawn = draw(TimelineState("main", marks=marks), fitted(Look(-3), 500, 70), 70, 10).plain.split("\n")
+    drawn = draw_timeline(TimelineState("main", marks=marks), fitted(TimelineRange(-3), 500, 70), 70, 10).plain.split(
+        "\n"
+    )
     assert max(map(len, drawn)) <= 70
 
 
@@ -128,23 +132,23 @@ def test_five_hundred_marks_fit_by_zoom() -> None:
     st.integers(1, 600), st.integers(1, 210), st.integers(FARTHEST - 2, 3), st.lists(st.integers(-1, 700), max_size=20)
 )
 def test_the_cursor_is_always_on_the_screen(count: int, width: int, zoom: int, places: list[int]) -> None:
-    look = Look(zoom)
+    look = TimelineRange(zoom)
     for place in places:
         look = fitted(replace(look, cursor=place), count, width)
         step = 1 if look.zoom >= 0 else 2**-look.zoom
         room = max(1, width // (2 if look.zoom > 0 else 1))
         at = (look.cursor if look.cursor >= 0 else count - 1) // step
         assert look.start <= at < look.start + room
-        marks = tuple(Mark("t", number, 5) for number in range(count))
-        foot = draw(TimelineState("main", marks=marks), look, width, 4).plain.split("\n")[-2]
+        marks = tuple(TimelineMark("t", number, 5) for number in range(count))
+        foot = draw_timeline(TimelineState("main", marks=marks), look, width, 4).plain.split("\n")[-2]
         assert len(foot) <= max(2, width)
 
 
 def test_the_context_pane_has_what_the_record_held() -> None:
-    state = context_state.restored(ContextState("main"), iterations(), S)
+    state = context_pane.restored(ContextState("main"), iterations(), S)
     assert state.requests == 4 and state.trigger == 160_000 and state.sections[0][0] == "system"
     assert state.used == state.usage.context if state.usage else False
     busy = replace(state, requests=1, tokens=5)
-    assert context_state.restored(busy, iterations(), S) is busy
-    assert context_state.chosen(state, 1).chosen == "system"
-    assert context_state.chosen(context_state.chosen(state, -1), 1).chosen == "input"
+    assert context_pane.restored(busy, iterations(), S) is busy
+    assert context_pane.chosen(state, 1).chosen == "system"
+    assert context_pane.chosen(context_pane.chosen(state, -1), 1).chosen == "input"

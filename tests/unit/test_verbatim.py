@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.commands.verbatim import bare, fenced
+from gshtui.text.verbatim import bare, fenced
 
 
 @given(st.text(alphabet="`a \n*_", max_size=40))

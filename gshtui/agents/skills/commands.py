@@ -11,11 +11,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from gshtui.agents.skills.shelf import MAX_BYTES, Shelf, Skill, SkillError, load, read_shelf
+from gshtui.agents.skills.skill_store import MAX_BYTES, Skill, SkillError, SkillStore, load_skill, read_skills
 from gshtui.commands.declaration import Command, CommandError, Invocation, Outcome
 from gshtui.commands.registry import AnyCommand
-from gshtui.commands.schema import PLAIN
-from gshtui.commands.tool_parameters import ToolParameters
+from gshtui.commands.schema import PLAIN, ToolParameters
 
 DESCRIPTION = f"""\
 Instructions for particular kinds of work, kept as skills. action=ls names them; action=load gives one's text by name, \
@@ -34,12 +33,12 @@ def commands() -> list[AnyCommand]:
     """The family. The skills are those of the folder in which it is called, read anew each time."""
 
     async def run(invocation: Invocation, parameters: SkillsParameters) -> Outcome:
-        shelf = await asyncio.to_thread(read_shelf, invocation.cwd)
+        shelf = await asyncio.to_thread(read_skills, invocation.cwd)
         if parameters.action != "load":
             return _listed(shelf)
         try:
             skill = shelf.get(parameters.name.strip())
-            text, others = await asyncio.to_thread(load, skill, parameters.file)
+            text, others = await asyncio.to_thread(load_skill, skill, parameters.file)
         except SkillError as error:
             raise CommandError(error.message, hint=error.hint) from error
         return _loaded(skill, parameters.file, text, others)
@@ -49,7 +48,7 @@ def commands() -> list[AnyCommand]:
             return [action for action in ("ls", "load") if action.startswith(prefix)]
         if parameter != "name":
             return []
-        shelf = await asyncio.to_thread(read_shelf, Path(invocation.cwd))
+        shelf = await asyncio.to_thread(read_skills, Path(invocation.cwd))
         return [skill.name for skill in shelf.sorted() if skill.name.startswith(prefix)]
 
     return [
@@ -67,7 +66,7 @@ def commands() -> list[AnyCommand]:
     ]
 
 
-def _listed(shelf: Shelf) -> Outcome:
+def _listed(shelf: SkillStore) -> Outcome:
     skills = shelf.sorted()
     data = {
         "skills": [

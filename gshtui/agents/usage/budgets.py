@@ -1,26 +1,70 @@
-"""Budgets of one agent: looked at before each model request; they warn, then pause there and ask a person.
-
-Owns what was warned of and what a person has allowed beyond; refuses to cut a request off in its middle, so the last
-one may go over. With nobody to ask, or a no, the turn ends. Called by the agent's turns.
-"""
+"""Budgets of one agent: checked before each model request; they warn, then pause the agent and ask a person."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
-from gshtui.agents.usage.limits import Limit, Scope, amount, told, used
+import msgspec
+
+from gshtui.agents.usage import usage_report
 from gshtui.bus.bus import Bus
-from gshtui.bus.context import Budget
+from gshtui.bus.context_data import Budget
 from gshtui.bus.events.context import BudgetReached
 from gshtui.bus.events.hub import Noticed
-from gshtui.bus.ids import new_id
-from gshtui.bus.usage import By, UsageSum
+from gshtui.bus.usage_data import By, UsageSum
 from gshtui.commands.declaration import Assessment, Effect
 from gshtui.guard.approval import Call, Gate
+from gshtui.settings.tables import Budgets as Table
 from gshtui.store.errors import StoreError
 from gshtui.store.usage import day_of
+from gshtui.system.ids import new_id
+
+Scope = Literal["agent", "tree", "day"]
+Unit = Literal["tokens", "dollars", "minutes"]
+_OF = {
+    "agent": "of this conversation",
+    "tree": "of this conversation and the agents started from it",
+    "day": "of today",
+}
+
+
+class BudgetLimit(msgspec.Struct, frozen=True):
+    """How much may be used. `scope`: the conversation in hand, with those that grew out of it, or everything today."""
+
+    scope: Scope
+    unit: Unit
+    limit: float
+
+
+def limits_of(table: Table) -> tuple[BudgetLimit, ...]:
+    """The limits that the settings name."""
+    scopes: tuple[Scope, ...] = ("agent", "tree", "day")
+    units: tuple[Unit, ...] = ("tokens", "dollars", "minutes")
+    found = [BudgetLimit(scope, unit, float(getattr(table, f"{scope}_{unit}"))) for scope in scopes for unit in units]
+    return tuple(limit for limit in found if limit.limit > 0)
+
+
+def amount_used(sums: Sequence[UsageSum], unit: Unit) -> float:
+    """What was used, in this unit. Requests of unknown price count for nothing in money."""
+    whole = usage_report.total(sums)
+    return {"tokens": float(whole.tokens), "dollars": whole.cost, "minutes": whole.seconds / 60}[unit]
+
+
+def amount_text(value: float, unit: str) -> str:
+    """An amount for people: $1.20, 12.3k tokens, 4 minutes."""
+    if unit == "dollars":
+        return usage_report.money(value)
+    return f"{usage_report.tokens(value)} tokens" if unit == "tokens" else f"{value:.3g} minutes"
+
+
+def budget_text(budget: Budget) -> str:
+    """A budget in words."""
+    return (
+        f"{amount_text(budget.used, budget.unit)} of the {amount_text(budget.limit, budget.unit)} {_OF[budget.scope]}"
+    )
+
 
 TOOL = "budget"
 """Stands where a question names the tool."""
@@ -33,14 +77,14 @@ class Spent(Protocol):
     async def session_tree(self, session: str) -> list[str]: ...
 
 
-class Budgets:
+class BudgetWatch:
     """See the module's text. `settled` returns once everything that was used is in the record."""
 
     def __init__(
         self,
         bus: Bus,
         agent: str,
-        limits: Sequence[Limit],
+        limits: Sequence[BudgetLimit],
         warn_at: float,
         record: Spent,
         gate: Gate,
@@ -73,9 +117,9 @@ class Budgets:
     async def children_cost(self, session: str) -> float:
         """US dollars of all conversations that grew out of this one. Raises `StoreError`."""
         others = [id for id in await self._record.session_tree(session) if id != session]
-        return used(await self._record.usage("agent", sessions=others), "dollars") if others else 0.0
+        return amount_used(await self._record.usage("agent", sessions=others), "dollars") if others else 0.0
 
-    async def _measured(self, session: str) -> list[tuple[Limit, list[UsageSum], tuple[object, ...]]]:
+    async def _measured(self, session: str) -> list[tuple[BudgetLimit, list[UsageSum], tuple[object, ...]]]:
         day = day_of(time.time())
         sums: dict[Scope, list[UsageSum]] = {}
         for limit in self._limits:
@@ -88,8 +132,8 @@ class Budgets:
                 sums[limit.scope] = await self._record.usage("agent", sessions=tree)
         return [(limit, sums[limit.scope], (limit, day if limit.scope == "day" else session)) for limit in self._limits]
 
-    async def _look(self, session: str, limit: Limit, sums: list[UsageSum], key: tuple[object, ...]) -> str:
-        now = used(sums, limit.unit)
+    async def _look(self, session: str, limit: BudgetLimit, sums: list[UsageSum], key: tuple[object, ...]) -> str:
+        now = amount_used(sums, limit.unit)
         allowed = limit.limit * (1 + self._beyond.get(key, 0))
         budget = Budget(limit.scope, limit.unit, now, allowed, self._agent)
         if now < allowed:
@@ -97,7 +141,7 @@ class Budgets:
             return ""
         self._bus.publish(BudgetReached(agent=self._agent, budget=budget, level="reached"))
         if not await self._ask(session, budget, limit):
-            return f"The budget is used up: {told(budget)}. Raise it in `[budget]`, or go on another day."
+            return f"The budget is used up: {budget_text(budget)}. Raise it in `[budget]`, or go on another day."
         while limit.limit * (1 + self._beyond.get(key, 0)) <= now:
             self._beyond[key] = self._beyond.get(key, 0) + 1
         return ""
@@ -107,17 +151,17 @@ class Budgets:
             return
         self._warned.add(key)
         self._bus.publish(BudgetReached(agent=self._agent, budget=budget, level="warning"))
-        text = f"{budget.used / budget.limit:.0%} of a budget is used: {told(budget)}."
+        text = f"{budget.used / budget.limit:.0%} of a budget is used: {budget_text(budget)}."
         self._bus.publish(Noticed(level="warning", text=text, about=self._agent))
 
-    async def _ask(self, session: str, budget: Budget, limit: Limit) -> bool:
+    async def _ask(self, session: str, budget: Budget, limit: BudgetLimit) -> bool:
         """A person's word; a yes allows as much again. Policy alone never allows it."""
-        more = amount(limit.limit, limit.unit)
+        more = amount_text(limit.limit, limit.unit)
         verdict = await self._gate.review(
             Call(self._agent, session, new_id(), TOOL, {"scope": budget.scope, "unit": budget.unit}),
             Assessment(
                 Effect.EXECUTE,
-                f"go on beyond its budget: {told(budget)} are used",
+                f"go on beyond its budget: {budget_text(budget)} are used",
                 inside=False,
                 detail=f"Yes allows {more} more and asks again then. No ends the turn here; all of it is kept.",
             ),

@@ -10,14 +10,14 @@ from typing import Any
 
 from pydantic import Field
 
-from gshtui.agents.usage import report
-from gshtui.bus.usage import By
+from gshtui.agents.usage import usage_report
+from gshtui.bus.usage_data import By
 from gshtui.commands.declaration import Command, CommandError, Invocation, Outcome, Parameters
-from gshtui.commands.moment import FORMS, moment
 from gshtui.commands.registry import AnyCommand
-from gshtui.commands.verbatim import fenced
+from gshtui.commands.timespec import FORMS, parse_time
 from gshtui.store.errors import StoreError
 from gshtui.store.store import Store
+from gshtui.text.verbatim import fenced
 
 
 class UsageParameters(Parameters):
@@ -34,7 +34,7 @@ def commands(store: Store) -> list[AnyCommand]:
     """The command, on this store."""
 
     async def run(invocation: Invocation, parameters: UsageParameters) -> Outcome:
-        after = moment(parameters.since, time.time())
+        after = parse_time(parameters.since, time.time())
         try:
             sessions: list[str] = []
             if parameters.session:
@@ -47,10 +47,10 @@ def commands(store: Store) -> list[AnyCommand]:
             raise CommandError(error.message, hint=error.hint, data={"kind": error.kind}) from error
         data: dict[str, Any] = {
             "by": parameters.by,
-            "rows": [report.plain(one) for one in found],
-            "total": report.plain(report.total(found)),
+            "rows": [usage_report.plain(one) for one in found],
+            "total": usage_report.plain(usage_report.total(found)),
         }
-        text = report.table(found, parameters.by)
+        text = usage_report.table(found, parameters.by)
         return Outcome(data, text if invocation.caller.is_agent else fenced(text))
 
     return [

@@ -17,7 +17,7 @@ from gshtui.bus.events.agent import ContextAssembled, ModelChanged, TurnStarted,
 from gshtui.bus.events.approval import ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.context import ContextCut
 from gshtui.bus.messages import Usage
-from gshtui.bus.usage import UsageRow
+from gshtui.bus.usage_data import UsageRow
 from gshtui.store.errors import StoreError
 
 KEPT_BACK = 10_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from gshtui.bus.context import Budget, CutKind, Receipt, Task
+from gshtui.bus.context_data import Budget, CutKind, Receipt, Task
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import SectionSize
 

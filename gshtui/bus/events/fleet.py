@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Literal
 
+from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.event import Event
-from gshtui.bus.fleet import AgentRow, SpawnRequest
 
 MessageState = Literal["queued", "held", "typed", "submitted", "acted", "dropped"]
 

@@ -13,7 +13,7 @@ import msgspec
 
 from gshtui.bus.event import Event
 from gshtui.bus.messages import ResultStatus
-from gshtui.bus.shell import ShellRecord
+from gshtui.bus.shell_data import ShellRecord
 
 
 class ShellStarted(Event, frozen=True, kw_only=True):

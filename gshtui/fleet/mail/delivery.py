@@ -19,14 +19,14 @@ from gshtui.bus.events.agent import AgentStatusChanged, PromptEdited, PromptWith
 from gshtui.bus.events.fleet import AgentChanged, AgentEnded, MessagePosted
 from gshtui.bus.events.hub import WaitReported
 from gshtui.bus.events.session import SessionOpened
-from gshtui.bus.mail import Letter
-from gshtui.fleet.mail.carriers import Carriers, Gone, NotNow, Route, Unsure
-from gshtui.fleet.mail.progress import Progress
-from gshtui.guard.sanitise import one_line
+from gshtui.bus.letter import Letter
+from gshtui.fleet.mail.delivery_state import DeliveryState
+from gshtui.fleet.mail.transports import DeliveryUnsure, MailTransports, NotDeliverable, RecipientGone, Route
 from gshtui.programs.pane_view import BLOCKS, SessionError
 from gshtui.store.errors import StoreError
 from gshtui.store.store import Store
 from gshtui.system.tasks import keep_on, start_job
+from gshtui.text.sanitise import one_line
 
 LOOK_EVERY = 2.0
 """Seconds between looks at what other processes left."""
@@ -35,7 +35,7 @@ AGAIN_AFTER = 0.7
 BLOCKED_FOR = 3.0
 """Seconds for which a visitor waits while a question, an editor or half-typed words are in front."""
 KEPT_DAYS = 30.0
-HEARD = (
+DELIVERY_EVENTS = (
     AgentStatusChanged, TurnStarted, TurnFinished, PromptWithdrawn, PromptEdited, AgentChanged, AgentEnded,
     MessagePosted, SessionOpened,
 )  # fmt: skip
@@ -44,8 +44,8 @@ HEARD = (
 class Delivery:
     """See the module's text."""
 
-    def __init__(self, bus: Bus, store: Store, carriers: Carriers) -> None:
-        self.progress = Progress(bus, store)
+    def __init__(self, bus: Bus, store: Store, carriers: MailTransports) -> None:
+        self.progress = DeliveryState(bus, store)
         self._bus = bus
         self._store = store
         self._carriers = carriers
@@ -60,7 +60,7 @@ class Delivery:
         self._life: asyncio.Task[None] | None = None
         self._subscription = bus.subscribe(
             self._listen,
-            *HEARD,
+            *DELIVERY_EVENTS,
             name="mail",
         )  # fmt: skip
 
@@ -195,15 +195,15 @@ class Delivery:
         progress.expect(letter, inbox=route.inbox)
         try:
             await self._carriers.deliver(letter, route, told)
-        except NotNow as error:
+        except NotDeliverable as error:
             progress.forget(letter)
             self._later(letter, error.trouble)
             await self._store.let_letter_go(letter.id)
-        except Unsure as error:
+        except DeliveryUnsure as error:
             progress.forget(letter)
             await self._store.let_letter_go(letter.id)
             await progress.held(letter, str(error))
-        except Gone as error:
+        except RecipientGone as error:
             progress.forget(letter)
             await self._store.let_letter_go(letter.id)
             await progress.dropped(letter, str(error))

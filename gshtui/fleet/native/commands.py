@@ -1,31 +1,215 @@
-"""The commands about native agents: the tool `spawn_agent`, and `personas`. The hub registers what this returns."""
+"""The commands about native agents: the tool `spawn_agent`, which waits for the new agent's report, and `personas`."""
 
 from __future__ import annotations
 
 import asyncio
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from pydantic import Field
+
 from gshtui.agents.personas import load_personas
+from gshtui.bus.agent_data import SpawnRequest
 from gshtui.bus.bus import Bus
-from gshtui.commands.declaration import Command, Invocation, Outcome, Parameters
+from gshtui.bus.events.agent import InterruptRequested
+from gshtui.bus.events.fleet import AgentEnded, AgentSpawned, AgentSpawnFailed, AgentSpawnRequested
+from gshtui.commands.declaration import (
+    Access,
+    Assessment,
+    Command,
+    CommandError,
+    Effect,
+    Invocation,
+    Outcome,
+    Parameters,
+)
 from gshtui.commands.registry import AnyCommand
-from gshtui.fleet.native import spawn
-from gshtui.guard.sanitise import one_line
+from gshtui.commands.schema import PLAIN
+from gshtui.system.ids import new_id
+from gshtui.text.sanitise import one_line, visible
+
+SPAWN_AGENT = "spawn_agent"
+START_WITHIN = 600.0
+"""Seconds until it must have been started: a person may have to be asked first."""
+_DESCRIPTION = """\
+Starts another agent in a terminal of its own, for a task that it can do alone: a search through much of the project, \
+tests to run and mend, work in a git worktree beside yours. It knows nothing of this conversation. Its report is the \
+result of this call or, in the background, comes to you as a message later; several calls of one answer in the \
+background work at the same time. It never has more rights than you."""
 
 
-class NoParameters(Parameters):
+@dataclass(frozen=True, slots=True)
+class SpawnAuthority:
+    """Who asks: how deep it stands (the window's own agent at 0), and US dollars that it may still spend, 0: no limit.
+
+    `limits` says that it may not start somebody's program: then no `cli`.
+    """
+
+    depth: int = 0
+    left: Callable[[], float] = lambda: 0.0
+
+
+class SpawnAgentParameters(Parameters):
+    """Parameters of `spawn_agent`."""
+
+    prompt: str = Field(
+        description="The whole task with all that it needs, and what its report has to say", min_length=1
+    )
+    name: str = Field("", description="A word to know it by")
+    persona: str = Field("", description="explore (reads only), test, build …")
+    model: str = Field("", description="Model; empty: the default.", json_schema_extra=PLAIN)
+    provider: str = Field("", description="Where the model alone does not say it")
+    tools: list[str] = Field(default=[], description="The only ones; empty: its persona's")
+    max_iterations: int = Field(0, description="A turn; 0: the setting's", ge=0, le=10_000)
+    budget_usd: float = Field(0.0, description="0: no limit of its own", ge=0, le=1e6)
+    background: bool = Field(False, description="Go on at once")
+    worktree: str = Field("", description="Branch; it works in a new git worktree of it")
+    cli: str = Field("", description="Command line of another program (claude, codex …) to start instead")
+
+
+def spawn_commands(bus: Bus, above: SpawnAuthority, *, ask: bool = True) -> list[AnyCommand]:
+    """The tool. `ask`: it is to be asked about here; without it, whoever takes the wish does so."""
+
+    async def run(invocation: Invocation, parameters: SpawnAgentParameters) -> Outcome:
+        return await _spawn(bus, above, invocation, parameters)
+
+    async def assess(_invocation: Invocation, parameters: SpawnAgentParameters) -> Assessment:
+        found = spawn_assessment(_request(above, "", parameters))
+        return found if ask else replace(found, effect=Effect.READ, inside=True)
+
+    return [
+        Command(
+            SPAWN_AGENT,
+            "Start another agent for a task, and get its report",
+            SpawnAgentParameters,
+            run,
+            access=Access.AGENT_PRIMARY,
+            effect=Effect.EXECUTE,
+            positions=("prompt",),
+            description=_DESCRIPTION,
+            family="agents",
+            tool=True,
+            assess=assess,
+        )
+    ]
+
+
+def spawn_assessment(request: SpawnRequest) -> Assessment:
+    """What a person is asked about it."""
+    kind = shlex.join(request.cli) if request.cli else request.persona or "agent"
+    subject = f"{kind}: {one_line(request.prompt, 120)}"
+    facts = {
+        "program": shlex.join(request.cli),
+        "persona": request.persona,
+        "model": " ".join(filter(None, (request.provider, request.model))),
+        "tools": " ".join(request.tools),
+        "worktree": request.worktree,
+        "folder": request.cwd,
+        "budget": f"${request.budget_usd:.2f}" if request.budget_usd else "",
+    }
+    detail = "\n".join([*(f"{name}: {visible(said)}" for name, said in facts.items() if said), visible(request.prompt)])
+    # Somebody's program brings rights of its own: it is never allowed for good, nor by policy.
+    pattern = "" if request.cli else f"start agents with the persona {request.persona or '(none)'}"
+    key = f"{request.cli!r} {request.persona} {request.prompt}"
+    return Assessment(
+        Effect.EXECUTE,
+        visible(subject),
+        inside=not request.cli,
+        detail=detail,
+        key=key,
+        pattern=pattern,
+    )
+
+
+def _request(above: SpawnAuthority, parent: str, parameters: SpawnAgentParameters) -> SpawnRequest:
+    try:
+        cli = tuple(shlex.split(parameters.cli))
+    except ValueError as error:
+        raise CommandError(f"`cli` is no command line: {error}.") from error
+    left = above.left()
+    budget = min(parameters.budget_usd or left, left) if left else parameters.budget_usd
+    return SpawnRequest(
+        prompt=parameters.prompt,
+        name=parameters.name,
+        persona=parameters.persona,
+        provider=parameters.provider,
+        model=parameters.model,
+        tools=tuple(parameters.tools),
+        max_iterations=parameters.max_iterations,
+        budget_usd=budget,
+        background=parameters.background,
+        worktree=parameters.worktree,
+        cli=cli,
+        parent=parent,
+        depth=above.depth + 1,
+    )
+
+
+async def _spawn(bus: Bus, above: SpawnAuthority, invocation: Invocation, parameters: SpawnAgentParameters) -> Outcome:
+    request = _request(above, invocation.agent, parameters)
+    wish = new_id()
+    answer: asyncio.Future[AgentSpawned | AgentSpawnFailed] = asyncio.get_running_loop().create_future()
+    ended: dict[str, AgentEnded] = {}
+    end = asyncio.Event()
+
+    def listen(batch: object) -> None:
+        for event in batch:  # type: ignore[attr-defined]
+            if isinstance(event, AgentSpawned | AgentSpawnFailed) and event.spawn == wish and not answer.done():
+                answer.set_result(event)
+            elif isinstance(event, AgentEnded):
+                ended[event.agent] = event
+                end.set()
+
+    subscription = bus.subscribe(listen, AgentSpawned, AgentSpawnFailed, AgentEnded, name=f"spawn {wish}")
+    try:
+        bus.publish(AgentSpawnRequested(request=request, spawn=wish))
+        try:
+            async with asyncio.timeout(START_WITHIN):
+                started = await answer
+        except TimeoutError as error:
+            hint = "No window is there to start it. Do the work yourself, or say in your report that it remains."
+            raise CommandError(f"It was not started within {START_WITHIN / 60:.0f} minutes.", hint=hint) from error
+        if isinstance(started, AgentSpawnFailed):
+            raise CommandError(started.why, hint=started.hint)
+        row = started.row
+        if request.background:
+            text = f"{row.name} ({row.id}) works in the background; its report comes to you as a message."
+            return Outcome({"agent": row.id, "name": row.name}, text)
+        try:
+            while row.id not in ended:
+                end.clear()
+                await end.wait()
+        except asyncio.CancelledError:
+            bus.publish(InterruptRequested(agent=row.id))
+            raise
+        return _outcome(ended[row.id], row.name)
+    finally:
+        subscription.unsubscribe()
+
+
+def _outcome(ended: AgentEnded, name: str) -> Outcome:
+    data = {"agent": ended.agent, "status": ended.status, "report": ended.report, "exit_status": ended.exit_status}
+    report = ended.report.strip() or "(no report)"
+    if ended.status == "done":
+        return Outcome(data, report)
+    return Outcome(data, f"{name} ({ended.agent}) ended as {ended.status}. It left:\n\n{report}", is_error=True)
+
+
+class PersonasParameters(Parameters):
     """Takes nothing."""
 
 
 def commands(bus: Bus) -> list[AnyCommand]:
     """The family, for a window."""
-    return [*spawn.commands(bus, spawn.Above()), personas_command()]
+    return [*spawn_commands(bus, SpawnAuthority()), personas_command()]
 
 
 def personas_command() -> AnyCommand:
     """`personas`: those that an agent can be started with, and what is wrong with files that should be some."""
 
-    async def run(invocation: Invocation, _parameters: NoParameters) -> Outcome:
+    async def run(invocation: Invocation, _parameters: PersonasParameters) -> Outcome:
         personas = await asyncio.to_thread(load_personas, Path(invocation.cwd))
         lines = [f"- **{p.name}** — {one_line(p.summary) or '(no summary)'}{_limits(p.tools, p.read_only)}"
                  for p in personas.found.values()]  # fmt: skip
@@ -40,7 +224,7 @@ def personas_command() -> AnyCommand:
         return Outcome(data, "\n".join([*lines, *(f"\n{one_line(problem, 500)}" for problem in personas.problems)]))
 
     return Command(
-        "personas", "List the personas that an agent can be started with", NoParameters, run, family="agents"
+        "personas", "List the personas that an agent can be started with", PersonasParameters, run, family="agents"
     )
 
 

@@ -17,7 +17,7 @@ from typing import Any, cast
 
 import msgspec
 
-from gshtui.agents.journal import Journal
+from gshtui.agents.telemetry import Journal
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import (
@@ -30,15 +30,14 @@ from gshtui.bus.events.agent import (
 from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.context import CutRequested, SummaryAnswered
 from gshtui.bus.events.fleet import AgentEnded, AgentSpawned, AgentSpawnFailed, AgentSpawnRequested
-from gshtui.fleet.native.remote import Remote
+from gshtui.fleet.native.remote_agent import RemoteAgent
+from gshtui.fleet.native.spawn_requests import SpawnRequests
 from gshtui.fleet.native.spec import Spec, SpecError, read_spec, spec_path
-from gshtui.fleet.native.wishes import Wishes
 from gshtui.guard.approval import Gate
-from gshtui.shell.connection import Connection
-from gshtui.shell.lines import number_of
-from gshtui.shell.listener import Listener
-from gshtui.shell.place import HubEntry, PlaceError
-from gshtui.shell.table import AGENT, FACE
+from gshtui.shell.event_table import AGENT, FACE
+from gshtui.shell.hub_listener import HubConnection, HubListener
+from gshtui.shell.hub_registry import HubEntry, HubRegistryError
+from gshtui.shell.line_stream import number_of
 
 _TO_AGENTS = (
     PromptSubmitted, PromptEditRequested, InterruptRequested, ModelChangeRequested, CutRequested, SummaryAnswered,
@@ -56,15 +55,15 @@ class Relay:
         """`data`: folder of the record, below which the agents' specs are. `where`: folder of the sockets."""
         self._bus = bus
         self._data = data
-        self._remotes: dict[str, Remote] = {}
-        self._approvals: dict[str, tuple[Remote, str]] = {}
+        self._remotes: dict[str, RemoteAgent] = {}
+        self._approvals: dict[str, tuple[RemoteAgent, str]] = {}
         """The hub's id of a question → whose it is, and its id there."""
         self._numbers = itertools.count(1)
         self._since_pace = 0
         self.name_of: Callable[[str], str] = lambda _: ""
         """The name that an agent has now on the roster, where there is one; a person may have changed it."""
-        self._wishes = Wishes(bus, gate, self._tell)
-        self.listener = Listener({AGENT: self, FACE: _FaceHost(bus)}, self._pace, where=where)
+        self._wishes = SpawnRequests(bus, gate, self._tell)
+        self.listener = HubListener({AGENT: self, FACE: _FaceHost(bus)}, self._pace, where=where)
         self._subscription = bus.subscribe(
             self._listen, *_TO_AGENTS, ApprovalAnswered, AgentSpawned, AgentSpawnFailed, AgentEnded, name="relay"
         )
@@ -75,7 +74,7 @@ class Relay:
         return str(self.listener.path) if self.listener.listening else ""
 
     async def start(self, *, cwd: Path, project: Path, answers: bool) -> None:
-        """Listen. `answers`: a person is here who can be asked. Raises `PlaceError`."""
+        """Listen. `answers`: a person is here who can be asked. Raises `HubRegistryError`."""
         await self.listener.start(
             lambda path: HubEntry(os.getpid(), str(path), str(cwd), str(project), answers, time.time())
         )
@@ -96,7 +95,7 @@ class Relay:
 
     # What the listener asks
 
-    async def secret(self, connection: Connection) -> str:
+    async def secret(self, connection: HubConnection) -> str:
         """The secret in the agent's spec."""
         try:
             spec = await asyncio.to_thread(read_spec, spec_path(self._data, connection.name))
@@ -105,10 +104,10 @@ class Relay:
         connection.hello["spec"] = spec
         return spec.token
 
-    def admit(self, connection: Connection) -> dict[str, Any]:
+    def admit(self, connection: HubConnection) -> dict[str, Any]:
         """It is who it says; the newest connection of an agent is the one that counts."""
         spec: Spec = connection.hello["spec"]
-        remote = self._remotes.setdefault(spec.agent, Remote(spec.agent))
+        remote = self._remotes.setdefault(spec.agent, RemoteAgent(spec.agent))
         remote.spec = spec
         if remote.connection is not None:
             self._lost(remote)
@@ -116,12 +115,12 @@ class Relay:
         before = cast("dict[str, Any]", heard).get(self.listener.id, 0) if isinstance(heard, dict) else 0
         return {"have": remote.welcome(connection, str(connection.hello.get("run", "")), number_of({"seq": before}))}
 
-    def ready(self, connection: Connection) -> None:
+    def ready(self, connection: HubConnection) -> None:
         """What waits for the agent goes to it."""
         if (remote := self._of(connection)) is not None:
             remote.flush()
 
-    def take(self, connection: Connection, event: Event, number: int) -> None:
+    def take(self, connection: HubConnection, event: Event, number: int) -> None:
         """One event of an agent."""
         if (remote := self._of(connection)) is None or not remote.is_new(number):
             return
@@ -142,18 +141,18 @@ class Relay:
                 self._bus.publish(event)
         self._since_pace += 1
 
-    def acked(self, connection: Connection, number: int) -> None:
+    def acked(self, connection: HubConnection, number: int) -> None:
         """It has what was sent."""
         if (remote := self._of(connection)) is not None:
             remote.outbox.ack(number)
 
-    def batch_done(self, connection: Connection) -> None:
+    def batch_done(self, connection: HubConnection) -> None:
         """Say how far it was taken."""
         if (remote := self._of(connection)) is not None and remote.have != remote.told:
             remote.told = remote.have
             connection.say(ack=remote.have)
 
-    def gone(self, connection: Connection) -> None:
+    def gone(self, connection: HubConnection) -> None:
         """The link broke, or the agent has ended."""
         if (remote := self._of(connection)) is not None:
             self._lost(remote)
@@ -172,19 +171,19 @@ class Relay:
             elif (remote := self._addressed(event)) is not None:
                 remote.send(event)
 
-    def _addressed(self, event: Event) -> Remote | None:
+    def _addressed(self, event: Event) -> RemoteAgent | None:
         """The agent in a terminal that an intent is for; a prompt may come before its agent does."""
         agent: str = getattr(event, "agent", "")
         if agent not in self._remotes and isinstance(event, PromptSubmitted):
             with contextlib.suppress(SpecError):
                 if spec_path(self._data, agent).exists():
-                    self._remotes[agent] = Remote(agent)
+                    self._remotes[agent] = RemoteAgent(agent)
         return self._remotes.get(agent)
 
-    def _tell(self, remote: Remote, event: Event) -> None:
+    def _tell(self, remote: RemoteAgent, event: Event) -> None:
         remote.send(event)
 
-    def _ask(self, remote: Remote, event: ApprovalRequested) -> None:
+    def _ask(self, remote: RemoteAgent, event: ApprovalRequested) -> None:
         """A question under an id of ours: no agent can put its words to another one's question."""
         known = next((ours for ours, asked in self._approvals.items() if asked == (remote, event.approval)), None)
         if known is not None:
@@ -193,13 +192,13 @@ class Relay:
         self._approvals[ours] = (remote, event.approval)
         self._bus.publish(msgspec.structs.replace(event, approval=ours))
 
-    def _settled(self, remote: Remote, event: ApprovalSettled) -> None:
+    def _settled(self, remote: RemoteAgent, event: ApprovalSettled) -> None:
         ours = next((ours for ours, asked in self._approvals.items() if asked == (remote, event.approval)), None)
         if ours is not None:
             del self._approvals[ours]
             self._bus.publish(msgspec.structs.replace(event, approval=ours))
 
-    def _lost(self, remote: Remote) -> None:
+    def _lost(self, remote: RemoteAgent) -> None:
         """Its questions cannot be answered any more; it asks again when it is back."""
         remote.connection = None
         for ours, (whose, _) in tuple(self._approvals.items()):
@@ -209,11 +208,11 @@ class Relay:
                     ApprovalSettled(approval=ours, agent=remote.agent, call="", decision="withdrawn", by="link")
                 )
 
-    def _of(self, connection: Connection) -> Remote | None:
+    def _of(self, connection: HubConnection) -> RemoteAgent | None:
         remote = self._remotes.get(connection.name)
         return remote if remote is not None and remote.connection is connection else None
 
-    def _others(self, remote: Remote) -> set[str]:
+    def _others(self, remote: RemoteAgent) -> set[str]:
         """Conversations of other agents in terminals."""
         return {other.session for other in self._remotes.values() if other is not remote and other.session}
 
@@ -234,7 +233,7 @@ async def open_relay(
         PlaceError: the socket cannot be had, or there is no record or nobody to ask.
     """
     if gate is None or journal is None:
-        raise PlaceError("Agents in terminals need the record and the guard.")
+        raise HubRegistryError("Agents in terminals need the record and the guard.")
     relay = Relay(bus, gate, journal.folder)
     await relay.start(cwd=cwd, project=project, answers=answers)
     journal.carries = relay.carries
@@ -247,18 +246,18 @@ class _FaceHost:
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
 
-    async def secret(self, connection: Connection) -> str:
+    async def secret(self, connection: HubConnection) -> str:
         """None is asked for: it runs as this user."""
         return ""
 
-    def admit(self, connection: Connection) -> dict[str, Any]:
+    def admit(self, connection: HubConnection) -> dict[str, Any]:
         """Welcome."""
         return {}
 
-    def ready(self, connection: Connection) -> None:
+    def ready(self, connection: HubConnection) -> None:
         """Nothing waits for it."""
 
-    def take(self, connection: Connection, event: Event, number: int) -> None:
+    def take(self, connection: HubConnection, event: Event, number: int) -> None:
         """Pass it on, saying where it is from."""
         if isinstance(event, PromptSubmitted):
             event = msgspec.structs.replace(event, source=f"process {connection.peer.pid}", attachments=())
@@ -266,11 +265,11 @@ class _FaceHost:
         if number:
             connection.say(ack=number)
 
-    def acked(self, connection: Connection, number: int) -> None:
+    def acked(self, connection: HubConnection, number: int) -> None:
         """Nothing was sent."""
 
-    def batch_done(self, connection: Connection) -> None:
+    def batch_done(self, connection: HubConnection) -> None:
         """Each was acknowledged."""
 
-    def gone(self, connection: Connection) -> None:
+    def gone(self, connection: HubConnection) -> None:
         """Nothing was kept."""

@@ -18,10 +18,10 @@ from typing import Any, Literal
 import msgspec
 
 from gshtui.agents.personas import Persona, load_personas
-from gshtui.bus.fleet import AgentRow, SpawnRequest
-from gshtui.bus.ids import new_id
+from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.system import private_files
 from gshtui.system.errors import ExpectedError
+from gshtui.system.ids import new_id
 
 Approvals = Literal["ask", "policy", "refuse"]
 MAX_BYTES = 4 * 1024 * 1024
@@ -41,7 +41,7 @@ class SpecError(ExpectedError):
     """A spec cannot be made, written or read; `message` is one clear sentence, `hint` says what to do."""
 
 
-class Limit(msgspec.Struct, frozen=True, omit_defaults=True):
+class ToolLimit(msgspec.Struct, frozen=True, omit_defaults=True):
     """One narrowing of the tools; all limits of an agent hold at once."""
 
     tools: tuple[str, ...] = ()
@@ -62,7 +62,7 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     name: str = ""
     request: SpawnRequest = SpawnRequest()
     persona: Persona | None = None
-    limits: tuple[Limit, ...] = ()
+    limits: tuple[ToolLimit, ...] = ()
     """Of everyone above it, and its own."""
     session: str = ""
     """Conversation to go on with; empty: a new one."""
@@ -133,11 +133,11 @@ def make_spec(
             f"Agents may be nested {MAX_DEPTH} deep, and this one would be at {depth}.",
             hint="Do the work yourself, or say in your report that it remains.",
         )
-    limits: tuple[Limit, ...] = parent.limits if parent is not None else ()
+    limits: tuple[ToolLimit, ...] = parent.limits if parent is not None else ()
     if persona is not None and (persona.tools or persona.read_only):
-        limits += (Limit(persona.tools, persona.read_only),)
+        limits += (ToolLimit(persona.tools, persona.read_only),)
     if request.tools:
-        limits += (Limit(request.tools),)
+        limits += (ToolLimit(request.tools),)
     if parent is not None:
         both: tuple[Approvals, ...] = (parent.approvals, approvals)
         approvals = min(both, key=_STRICTEST_FIRST.index)

@@ -10,18 +10,17 @@ from functools import partial
 
 from gshtui.commands.declaration import Access, Command, CommandError, Effect, Invocation
 from gshtui.commands.registry import AnyCommand
-from gshtui.fleet.programs import Programs
-from gshtui.fleet.terminal_tools import terminal, tmux
-from gshtui.fleet.terminal_tools.reach import Reach, Rows, of_project
-from gshtui.fleet.terminal_tools.shared import Shells
-from gshtui.fleet.terminal_tools.told import Told
-from gshtui.fleet.terminals import Terminals
+from gshtui.fleet.agent_programs import Programs
+from gshtui.fleet.terminal_tools import terminal_tool, tmux_tool
+from gshtui.fleet.terminal_tools.shared_shell import ShellChoice
+from gshtui.fleet.terminal_tools.targets import ApprovedState, RowSource, TerminalTargets, is_of_project
+from gshtui.fleet.terminals import AgentTerminals
 from gshtui.settings.model import Settings
 
 
-def commands(reach: Reach, max_output_bytes: int = 30_000) -> list[AnyCommand]:
+def commands(reach: TerminalTargets, max_output_bytes: int = 30_000) -> list[AnyCommand]:
     """The family, over these terminals. `max_output_bytes`: of a screen or an output; 0: no limit."""
-    limit, told, marks = max_output_bytes, Told(), tmux.Marks()
+    limit, told, marks = max_output_bytes, ApprovedState(), tmux_tool.Marks()
 
     async def complete(invocation: Invocation, parameter: str, prefix: str) -> list[str]:
         if parameter != "pane":
@@ -31,43 +30,48 @@ def commands(reach: Reach, max_output_bytes: int = 30_000) -> list[AnyCommand]:
         except CommandError:
             return []
         names = [target.row.id if target.row else target.info.session for target in targets
-                 if of_project(target, invocation.project)]  # fmt: skip
+                 if is_of_project(target, invocation.project)]  # fmt: skip
         return [name for name in names if name.startswith(prefix)]
 
     return [
         Command(
             name="tmux",
             summary="Type into a terminal, press keys, read it, wait until it is ready, list the panes",
-            parameters=tmux.TmuxParameters,
-            handler=partial(tmux.run, reach, told, marks, limit),
+            parameters=tmux_tool.TmuxParameters,
+            handler=partial(tmux_tool.run, reach, told, marks, limit),
             access=Access.AGENT_PRIMARY,
             effect=Effect.EXECUTE,
             positions=("action", "pane", "text"),
-            description=tmux.DESCRIPTION,
+            description=tmux_tool.DESCRIPTION,
             family="run",
             tool=True,
-            assess=partial(tmux.assess, reach, told, marks),
+            assess=partial(tmux_tool.assess, reach, told, marks),
             complete=complete,
         ),
         Command(
             name="terminal",
             summary="Run one command in the shared shell, where everyone sees it",
-            parameters=terminal.TerminalParameters,
-            handler=partial(terminal.run, reach, told, limit),
+            parameters=terminal_tool.TerminalParameters,
+            handler=partial(terminal_tool.run, reach, told, limit),
             access=Access.AGENT_PRIMARY,
             effect=Effect.EXECUTE,
             positions=("command",),
-            description=terminal.DESCRIPTION,
+            description=terminal_tool.DESCRIPTION,
             family="run",
             tool=True,
-            assess=partial(terminal.assess, reach, told),
+            assess=partial(terminal_tool.assess, reach, told),
         ),
     ]
 
 
-def reach_of(
-    settings: Settings, terminals: Terminals, rows: Rows, *, programs: Programs | None = None, socket: str = ""
-) -> Reach:
+def terminal_targets(
+    settings: Settings,
+    terminals: AgentTerminals,
+    rows: RowSource,
+    *,
+    programs: Programs | None = None,
+    socket: str = "",
+) -> TerminalTargets:
     """The terminals that these settings mean.
 
     Args:
@@ -76,8 +80,8 @@ def reach_of(
         socket: of the shared shell's tmux server; as in the settings when empty.
     """
     tmux_settings = settings.tmux
-    shells = Shells(tmux_settings.default_shell, dict(os.environ))
-    return Reach(
+    shells = ShellChoice(tmux_settings.default_shell, dict(os.environ))
+    return TerminalTargets(
         terminals,
         rows,
         socket=socket or tmux_settings.socket_name,

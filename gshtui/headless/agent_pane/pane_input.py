@@ -28,7 +28,7 @@ _MOVES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class InputAction:
     """What the person wants: `submit` with the words, `interrupt` (ctrl+c), `leave` (ctrl+d), `redraw` (ctrl+l)."""
 
     kind: Literal["submit", "interrupt", "leave", "redraw"]
@@ -63,11 +63,11 @@ class InputLine:
         """The question that the line may be an answer to; empty: none, or nothing is written yet."""
         return self._about if self.text and not self._pasted else ""
 
-    def feed(self, data: bytes, at: float = 0.0) -> list[Wish]:
+    def feed(self, data: bytes, at: float = 0.0) -> list[InputAction]:
         """Take what the terminal sent; what came of it besides edits. `at`: when, in seconds of any clock."""
         self._now = at
         text, self._held = self._held + self._decode(data), ""
-        wishes: list[Wish] = []
+        wishes: list[InputAction] = []
         while text:
             if self._pasting:
                 text = self._paste(text)
@@ -98,7 +98,7 @@ class InputLine:
         self._pasting = False
         return text[end + len(PASTE_ENDS) :]
 
-    def _key(self, key: str) -> Wish | None:
+    def _key(self, key: str) -> InputAction | None:
         if self.text:
             self.keys.follow(self._now)
             self._seen = ""
@@ -114,23 +114,23 @@ class InputLine:
             if self.text:
                 self._set("")
                 return None
-            return Wish("interrupt")
+            return InputAction("interrupt")
         elif key == "\x04":
-            return None if self.text else Wish("leave")
+            return None if self.text else InputAction("leave")
         elif key == "\x0c":
-            return Wish("redraw")
+            return InputAction("redraw")
         elif (move := _MOVES.get(key)) is not None:
             self._move(move)
         elif key >= " " and key[0] != "\x1b":
             self._insert(key)
         return None
 
-    def _submit(self) -> Wish | None:
+    def _submit(self) -> InputAction | None:
         text = self.text
-        wish = Wish("submit", text, self._pasted, self._about)
+        wish = InputAction("submit", text, self._pasted, self._about)
         self._set("")
         if not text.strip():
-            return Wish("submit") if self.keys.in_reason else None
+            return InputAction("submit") if self.keys.in_reason else None
         if not self._history or self._history[-1] != text:
             self._history.append(text)
         self._at = len(self._history)

@@ -1,7 +1,5 @@
-"""An agent's events as lines of its own pane: plain text with the few colours of our own, everything else sanitised.
-
-Pure. No byte of a model, tool or file steers the terminal: it passes the sanitiser before a colour is put around it.
-Called by the pane.
+"""An agent's events as lines of its own pane, and its answer as it comes: plain text in a few colours of our own.
+Everything else is sanitised.
 """
 
 from __future__ import annotations
@@ -20,9 +18,10 @@ from gshtui.bus.events.agent import (
 )
 from gshtui.bus.events.approval import ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.hub import FaultReported, Noticed
-from gshtui.bus.faults import in_words
+from gshtui.bus.loop_faults import in_words
 from gshtui.guard.answer_keys import line_of, offers
-from gshtui.guard.sanitise import one_line, plain, visible
+from gshtui.text import cells
+from gshtui.text.sanitise import one_line, plain, visible
 
 BOLD, DIM, RED, GREEN, YELLOW, CYAN = "1", "2", "31", "32", "33", "36"
 _PROMPT_LINES, _DETAIL_LINES, _DIFF_LINES = 20, 60, 40
@@ -131,3 +130,51 @@ def _block(text: str, most: int, *codes: str, first: str = "") -> list[str]:
     shown = [styled(f"{indent if n else first}{line}", *codes) for n, line in enumerate(lines[:most])]
     more = len(lines) - len(shown)
     return [*shown, styled(f"{indent}… {more} more lines", DIM)] if more > 0 else shown
+
+
+_LONGEST = 2_000
+"""Characters of a line after which it goes up in pieces."""
+
+
+class AnswerLines:
+    """The unfinished line of one answer, words or thoughts."""
+
+    def __init__(self) -> None:
+        self._message = ""
+        self._codes: tuple[str, ...] = ()
+        self._line = ""
+        self._begun = False
+
+    def say(self, message: str, text: str, *codes: str) -> list[str]:
+        """Take more words; the lines that are whole now."""
+        found: list[str] = []
+        if (message, codes) != (self._message, self._codes):
+            found = self.rest()
+            self._message, self._codes = message, codes
+        if not self._begun and text:
+            self._begun = True
+            found.append("")
+        *whole, self._line = (self._line + text).split("\n")
+        for line in whole:
+            found += self._shown(line)
+        while len(self._line) > _LONGEST:
+            at = self._line.rfind(" ", 0, _LONGEST) + 1 or _LONGEST
+            found += self._shown(self._line[:at])
+            self._line = self._line[at:]
+        return found
+
+    def rest(self) -> list[str]:
+        """The unfinished line, since nothing more comes of this answer."""
+        line, self._line = self._line, ""
+        self._begun = False
+        return self._shown(line) if line else []
+
+    def unfinished(self, width: int, most: int) -> list[str]:
+        """The rows of the unfinished line, the last `most` of them."""
+        if not self._line:
+            return []
+        shown = plain(self._line).replace("\n", " ").replace("\t", "    ")
+        return [styled(row, *self._codes) for row in cells.rows(shown, width)[-most:]]
+
+    def _shown(self, line: str) -> list[str]:
+        return [styled(part, *self._codes) for part in plain(line).split("\n")]

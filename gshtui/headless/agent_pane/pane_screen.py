@@ -22,7 +22,7 @@ _MOST_WAITING = 1024 * 1024
 """Bytes that may wait for a terminal that takes nothing."""
 
 
-class Screen:
+class PaneScreen:
     """Standard input and output, when they are a terminal."""
 
     def __init__(self) -> None:

@@ -12,16 +12,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gshtui.bus.context import BlockKind
+from gshtui.bus.context_data import BlockKind
 from gshtui.bus.messages import Usage
-from gshtui.programs.transcripts.lines import newest, records, safe
 from gshtui.programs.transcripts.transcript import (
-    Notebook,
     Transcript,
-    Wanted,
+    TranscriptBuilder,
+    TranscriptQuery,
     mapping,
+    newest_file,
     number,
     plain_json,
+    read_records,
+    safe_name,
     seconds,
     sequence,
     words_of,
@@ -31,15 +33,15 @@ PROGRAM = "claude"
 _SLUG_LENGTH = 200
 
 
-def find(wanted: Wanted, environ: Mapping[str, str], home: Path) -> Path | None:
+def find(wanted: TranscriptQuery, environ: Mapping[str, str], home: Path) -> Path | None:
     """The transcript of a conversation: by its id, else the folder's newest since the agent began."""
     root = Path(environ.get("CLAUDE_CONFIG_DIR", "").strip() or home / ".claude").expanduser() / "projects"
     folders = [root / slug(cwd) for cwd in {wanted.cwd, os.path.realpath(wanted.cwd)} if cwd]
-    if id := safe(wanted.id):
+    if id := safe_name(wanted.id):
         named = [folder / f"{id}.jsonl" for folder in folders]
         return next((path for path in named if path.is_file()), None) or next(root.glob(f"*/{id}.jsonl"), None)
     paths = [path for folder in folders for path in folder.glob("*.jsonl") if not path.name.startswith("agent-")]
-    return next(iter(newest(paths, wanted.since)), None)
+    return next(iter(newest_file(paths, wanted.since)), None)
 
 
 def slug(cwd: str) -> str:
@@ -50,8 +52,8 @@ def slug(cwd: str) -> str:
 def read(path: Path) -> Transcript:
     """The whole transcript. Raises `OSError`."""
     lost: list[str] = []
-    found = [record for record in records(path, lost) if not record.get("isSidechain")]
-    book = Notebook(path, PROGRAM)
+    found = [record for record in read_records(path, lost) if not record.get("isSidechain")]
+    book = TranscriptBuilder(path, PROGRAM)
     for record in _way(found):
         _note(book, record)
     book.transcript.notes += lost
@@ -95,7 +97,7 @@ def _ids(record: dict[str, Any], kind: str, key: str) -> list[str]:
     return [words_of(part.get(key)) for part in parts if part.get("type") == kind]
 
 
-def _note(book: Notebook, record: dict[str, Any]) -> None:
+def _note(book: TranscriptBuilder, record: dict[str, Any]) -> None:
     kind, at = record.get("type"), seconds(record.get("timestamp"))
     if kind == "system" and record.get("subtype") == "compact_boundary":
         book.begin_again()
@@ -120,7 +122,7 @@ def _note(book: Notebook, record: dict[str, Any]) -> None:
         _part(book, mapping(part), role, at, id, words_are)
 
 
-def _part(book: Notebook, part: dict[str, Any], role: str, at: float, id: str, words_are: BlockKind) -> None:
+def _part(book: TranscriptBuilder, part: dict[str, Any], role: str, at: float, id: str, words_are: BlockKind) -> None:
     match part.get("type"):
         case "text":
             book.words(role, words_of(part.get("text")), at, id, kind=words_are if role == "user" else "text")

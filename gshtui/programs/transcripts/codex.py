@@ -11,16 +11,18 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from gshtui.bus.context import BlockKind
+from gshtui.bus.context_data import BlockKind
 from gshtui.bus.messages import Usage
-from gshtui.programs.transcripts.lines import newest, records, safe
 from gshtui.programs.transcripts.transcript import (
-    Notebook,
     Transcript,
-    Wanted,
+    TranscriptBuilder,
+    TranscriptQuery,
     mapping,
+    newest_file,
     number,
     plain_json,
+    read_records,
+    safe_name,
     seconds,
     sequence,
     words_of,
@@ -39,14 +41,14 @@ _OURS = (
 """How messages begin that the program sends as the user's, but nobody typed."""
 
 
-def find(wanted: Wanted, environ: Mapping[str, str], home: Path) -> Path | None:
+def find(wanted: TranscriptQuery, environ: Mapping[str, str], home: Path) -> Path | None:
     """The transcript of a conversation: by its id, else the folder's newest since the agent began."""
     root = Path(environ.get("CODEX_HOME", "").strip() or home / ".codex").expanduser()
-    if id := safe(wanted.id):
+    if id := safe_name(wanted.id):
         kept = (root / "sessions").glob(f"**/rollout-*{id}.jsonl")
         archived = (root / "archived_sessions").glob(f"*{id}.jsonl")
-        return next(iter(newest(kept) or newest(archived)), None)
-    paths = newest((root / "sessions").glob("**/rollout-*.jsonl"), wanted.since)
+        return next(iter(newest_file(kept) or newest_file(archived)), None)
+    paths = newest_file((root / "sessions").glob("**/rollout-*.jsonl"), wanted.since)
     for path in paths[:_LOOKED_AT]:
         if any(_begun_in(record, wanted) for record in islice(_careful(path), 3)):
             return path
@@ -55,12 +57,12 @@ def find(wanted: Wanted, environ: Mapping[str, str], home: Path) -> Path | None:
 
 def _careful(path: Path) -> Iterator[dict[str, Any]]:
     try:
-        yield from records(path, [])
+        yield from read_records(path, [])
     except OSError:
         return
 
 
-def _begun_in(record: dict[str, Any], wanted: Wanted) -> bool:
+def _begun_in(record: dict[str, Any], wanted: TranscriptQuery) -> bool:
     meta = mapping(record.get("payload"))
     began = seconds(meta.get("timestamp")) or seconds(record.get("timestamp"))
     return record.get("type") == "session_meta" and meta.get("cwd") == wanted.cwd and began >= wanted.since - 60
@@ -69,7 +71,7 @@ def _begun_in(record: dict[str, Any], wanted: Wanted) -> bool:
 def read(path: Path) -> Transcript:
     """The whole transcript. Raises `OSError`."""
     reader = _Reader(path)
-    for record in records(path, reader.book.transcript.notes):
+    for record in read_records(path, reader.book.transcript.notes):
         reader.take(record)
     return reader.book.transcript
 
@@ -78,7 +80,7 @@ class _Reader:
     """Goes through the records, with what was said of the model so far."""
 
     def __init__(self, path: Path) -> None:
-        self.book = Notebook(path, PROGRAM)
+        self.book = TranscriptBuilder(path, PROGRAM)
         self._model = ""
         self._counted: tuple[int, ...] = ()
         self._open = False

@@ -13,16 +13,19 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from gshtui.bus.context import BlockKind
+from gshtui.bus.context_data import BlockKind
 from gshtui.bus.messages import Usage
-from gshtui.programs.transcripts.lines import newest, records, safe, whole
 from gshtui.programs.transcripts.transcript import (
-    Notebook,
     Transcript,
-    Wanted,
+    TranscriptBuilder,
+    TranscriptQuery,
     mapping,
+    newest_file,
     number,
     plain_json,
+    read_records,
+    read_whole_file,
+    safe_name,
     seconds,
     sequence,
     words_of,
@@ -33,25 +36,25 @@ _LOOKED_AT = 60
 _OURS = ("<session_context>", "This is the Gemini CLI. We are setting up the context")
 
 
-def find(wanted: Wanted, environ: Mapping[str, str], home: Path) -> Path | None:
+def find(wanted: TranscriptQuery, environ: Mapping[str, str], home: Path) -> Path | None:
     """The transcript of a conversation: by its id, else the folder's newest since the agent began."""
     root = Path(environ.get("GEMINI_CLI_HOME", "").strip() or home).expanduser() / ".gemini"
-    if id := safe(wanted.id):
-        named = newest((root / "tmp").glob(f"*/chats/session-*-{id[:8]}.json*"))
+    if id := safe_name(wanted.id):
+        named = newest_file((root / "tmp").glob(f"*/chats/session-*-{id[:8]}.json*"))
         return next((path for path in named if _session(path) == id), None)
     folders = [root / "tmp" / name / "chats" for name in _projects(root, wanted.cwd)]
-    paths = newest([path for folder in folders for path in folder.glob("session-*.json*")], wanted.since)
+    paths = newest_file([path for folder in folders for path in folder.glob("session-*.json*")], wanted.since)
     return next(iter(paths[:_LOOKED_AT]), None)
 
 
 def _projects(root: Path, cwd: str) -> Iterator[str]:
     """The names that a folder's project may have."""
     try:
-        registry = mapping((whole(root / "projects.json") or {}).get("projects"))
+        registry = mapping((read_whole_file(root / "projects.json") or {}).get("projects"))
     except OSError:
         registry = {}
     for folder in dict.fromkeys((cwd, os.path.realpath(cwd))):
-        if name := safe(words_of(registry.get(folder))):
+        if name := safe_name(words_of(registry.get(folder))):
             yield name
         yield hashlib.sha256(folder.encode(errors="replace")).hexdigest()
 
@@ -59,23 +62,25 @@ def _projects(root: Path, cwd: str) -> Iterator[str]:
 def _session(path: Path) -> str:
     try:
         if path.suffix == ".json":
-            return words_of((whole(path) or {}).get("sessionId"))
-        return next((id for record in islice(records(path, []), 5) if (id := words_of(record.get("sessionId")))), "")
+            return words_of((read_whole_file(path) or {}).get("sessionId"))
+        return next(
+            (id for record in islice(read_records(path, []), 5) if (id := words_of(record.get("sessionId")))), ""
+        )
     except OSError:
         return ""
 
 
 def read(path: Path) -> Transcript:
     """The whole transcript. Raises `OSError`."""
-    book = Notebook(path, PROGRAM)
+    book = TranscriptBuilder(path, PROGRAM)
     messages: list[Any]
     if path.suffix == ".json":
-        found = whole(path)
+        found = read_whole_file(path)
         if found is None:
             book.transcript.notes.append("It could not be read as JSON.")
         messages = sequence((found or {}).get("messages"))
     else:
-        messages = _replayed(records(path, book.transcript.notes))
+        messages = _replayed(read_records(path, book.transcript.notes))
     for number_, message in enumerate(messages):
         _note(book, mapping(message), number_)
     return book.transcript
@@ -98,7 +103,7 @@ def _replayed(found: Iterator[dict[str, Any]]) -> list[Any]:
     return list(messages.values())
 
 
-def _note(book: Notebook, message: dict[str, Any], place: int) -> None:
+def _note(book: TranscriptBuilder, message: dict[str, Any], place: int) -> None:
     id, at = words_of(message.get("id")) or f"message {place}", seconds(message.get("timestamp"))
     text = _text(message.get("content"))
     match message.get("type"):
@@ -117,7 +122,7 @@ def _note(book: Notebook, message: dict[str, Any], place: int) -> None:
             pass  # what the program told its user is not sent
 
 
-def _call(book: Notebook, call: dict[str, Any], at: float, message: str) -> None:
+def _call(book: TranscriptBuilder, call: dict[str, Any], at: float, message: str) -> None:
     id = words_of(call.get("id")) or f"{message}/{len(book.transcript.entries)}"
     at = seconds(call.get("timestamp")) or at
     book.call(id, words_of(call.get("name")), call.get("args") or {}, at, message)

@@ -17,14 +17,16 @@ from typing import Any
 from urllib.parse import quote
 
 from gshtui.bus.messages import Usage
-from gshtui.programs.transcripts.lines import newest, safe, whole
 from gshtui.programs.transcripts.transcript import (
-    Notebook,
     Transcript,
-    Wanted,
+    TranscriptBuilder,
+    TranscriptQuery,
     mapping,
+    newest_file,
     number,
     plain_json,
+    read_whole_file,
+    safe_name,
     seconds,
     sequence,
     words_of,
@@ -37,7 +39,7 @@ _MOST = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class OpenCodeFiles:
     """Where a conversation is: in this database or, when `database` is false, under this folder."""
 
     path: Path
@@ -51,10 +53,10 @@ class _Message:
     parts: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
 
 
-def find(wanted: Wanted, environ: Mapping[str, str], home: Path) -> Place | None:
+def find(wanted: TranscriptQuery, environ: Mapping[str, str], home: Path) -> OpenCodeFiles | None:
     """Where the conversation is: by its id, else the folder's newest since the agent began."""
     root = Path(environ.get("XDG_DATA_HOME", "").strip() or home / ".local" / "share") / "opencode"
-    id = safe(wanted.id)
+    id = safe_name(wanted.id)
     folders = {wanted.cwd, os.path.realpath(wanted.cwd)}
     database = root / "opencode.db"
     if database.is_file():
@@ -63,12 +65,12 @@ def find(wanted: Wanted, environ: Mapping[str, str], home: Path) -> Place | None
         except sqlite3.Error:
             session = ""
         if session:
-            return Place(database, session, True)
+            return OpenCodeFiles(database, session, True)
     sessions = root / "storage" / "session"
-    for path in newest(sessions.glob(f"*/{id}.json" if id else "*/ses_*.json"), 0.0 if id else wanted.since):
+    for path in newest_file(sessions.glob(f"*/{id}.json" if id else "*/ses_*.json"), 0.0 if id else wanted.since):
         info = _object(path)
         if id or (info.get("directory") in folders and not info.get("parentID")):
-            return Place(root / "storage", words_of(info.get("id")) or path.stem, False)
+            return OpenCodeFiles(root / "storage", words_of(info.get("id")) or path.stem, False)
     return None
 
 
@@ -92,9 +94,9 @@ def _opened(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(f"file:{quote(str(path))}?{mode}", uri=True, timeout=2.0)
 
 
-def read(place: Place) -> Transcript:
+def read(place: OpenCodeFiles) -> Transcript:
     """The whole transcript. Raises `OSError`."""
-    book = Notebook(place.path, PROGRAM)
+    book = TranscriptBuilder(place.path, PROGRAM)
     try:
         messages = list(_of_database(place) if place.database else _of_files(place))
     except sqlite3.Error as error:
@@ -104,7 +106,7 @@ def read(place: Place) -> Transcript:
     return book.transcript
 
 
-def _of_database(place: Place) -> Iterator[_Message]:
+def _of_database(place: OpenCodeFiles) -> Iterator[_Message]:
     with closing(_opened(place.path)) as connection:
         found: dict[str, _Message] = {}
         rows = connection.execute(
@@ -123,8 +125,8 @@ def _of_database(place: Place) -> Iterator[_Message]:
     yield from found.values()
 
 
-def _of_files(place: Place) -> Iterator[_Message]:
-    session = safe(place.session)
+def _of_files(place: OpenCodeFiles) -> Iterator[_Message]:
+    session = safe_name(place.session)
     for path in sorted((place.path / "message" / session).glob("*.json"))[-_MOST:]:
         folder = place.path / "part" / path.stem
         yield _Message(_object(path) | {"id": path.stem}, [_object(part) for part in sorted(folder.glob("*.json"))])
@@ -132,7 +134,7 @@ def _of_files(place: Place) -> Iterator[_Message]:
 
 def _object(path: Path) -> dict[str, Any]:
     try:
-        return whole(path) or {}
+        return read_whole_file(path) or {}
     except OSError:
         return {}
 
@@ -144,7 +146,7 @@ def _parsed(data: Any) -> dict[str, Any]:
         return {}
 
 
-def _note(book: Notebook, message: _Message) -> None:
+def _note(book: TranscriptBuilder, message: _Message) -> None:
     info, id = message.info, words_of(message.info.get("id"))
     times = mapping(info.get("time"))
     at = seconds(times.get("created"))
@@ -169,7 +171,7 @@ def _note(book: Notebook, message: _Message) -> None:
         _part(book, part, at, id, bool(info.get("summary")))
 
 
-def _part(book: Notebook, part: dict[str, Any], at: float, id: str, summary: bool) -> None:
+def _part(book: TranscriptBuilder, part: dict[str, Any], at: float, id: str, summary: bool) -> None:
     match part.get("type"):
         case "text":
             book.words("assistant", words_of(part.get("text")), at, id, kind="summary" if summary else "text")

@@ -1,25 +1,91 @@
-"""A transcript as all readers give it: what was said in order, and which part of it each request sent. Plain data.
-
-It owns the structs and the notebook that a reader fills; it reads no file. Called by the readers and `reconstruct`.
-"""
+"""A transcript as all readers give it, and the bounded reading of other programs' files that they share."""
 
 from __future__ import annotations
 
 import json
+import os
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from gshtui.bus.context import BlockKind
+from gshtui.bus.context_data import BlockKind
 from gshtui.bus.messages import Usage
+
+MOST_BYTES = 96_000_000
+"""Of a file's end; a transcript that is longer loses its beginning, and says so."""
+LONGEST_LINE = 24_000_000
+_SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}\Z")
+
+
+def safe_name(id: str) -> str:
+    """The id, when it can be part of a file's name and of a pattern; empty otherwise."""
+    return id if _SAFE_ID.match(id) and ".." not in id else ""
+
+
+def read_records(path: Path, lost: list[str]) -> Iterator[dict[str, Any]]:
+    """The JSON objects of a file of lines, in order. `lost` gets a sentence when something could not be read."""
+    torn = 0
+    with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > MOST_BYTES:
+            file.seek(size - MOST_BYTES)
+            file.readline(LONGEST_LINE)
+            lost.append(f"Only its last {MOST_BYTES // 1_000_000} MB were read.")
+        while line := file.readline(LONGEST_LINE):
+            if not line.endswith(b"\n") and len(line) >= LONGEST_LINE:
+                torn += 1
+                while line and not line.endswith(b"\n"):
+                    line = file.readline(LONGEST_LINE)
+                continue
+            if not line.strip():
+                continue
+            try:
+                record: Any = json.loads(line)
+            except (ValueError, RecursionError):
+                # The last line may just be being written; only what has an end was torn for good.
+                torn += line.endswith(b"\n")
+                continue
+            if isinstance(record, dict):
+                yield record  # pyright: ignore[reportUnknownVariableType]
+    if torn:
+        lost.append(f"{torn} of its lines could not be read.")
+
+
+def read_whole_file(path: Path) -> dict[str, Any] | None:
+    """The JSON object of a file; `None` when it is none, or too large."""
+    with path.open("rb") as file:
+        data = file.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        return None
+    try:
+        found: Any = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None  # pyright: ignore[reportUnknownVariableType]
+
+
+def newest_file(paths: Iterator[Path] | list[Path], since: float = 0.0) -> list[Path]:
+    """Regular files that were changed since then, the newest first."""
+    found: list[tuple[float, Path]] = []
+    for path in paths:
+        try:
+            status = path.stat()
+        except OSError:
+            continue
+        if status.st_mtime >= since - 2 and path.is_file():
+            found.append((status.st_mtime, path))
+    return [path for _, path in sorted(found, reverse=True)]
+
 
 LONGEST = 2_000_000
 """Characters that one piece of a transcript may have; what is longer is shortened, and says so."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class TranscriptQuery:
     """Whose transcript is looked for. `id` is the conversation's id in that program; `since` in epoch seconds."""
 
     program: str
@@ -29,7 +95,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TranscriptEntry:
     """One piece of the conversation: words, a thought, a call, a result."""
 
     kind: BlockKind
@@ -46,7 +112,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class RequestMark:
     """One request: it sent the entries from `start` up to `end`, as far as the transcript knows."""
 
     id: str
@@ -70,13 +136,13 @@ class Transcript:
     model: str = ""
     window: int = 0
     """Tokens, where the transcript says it."""
-    entries: list[Entry] = field(default_factory=list[Entry])
-    marks: list[Mark] = field(default_factory=list[Mark])
+    entries: list[TranscriptEntry] = field(default_factory=list[TranscriptEntry])
+    marks: list[RequestMark] = field(default_factory=list[RequestMark])
     start: int = 0
     notes: list[str] = field(default_factory=list[str])
 
 
-class Notebook:
+class TranscriptBuilder:
     """Writes a transcript down while a reader goes through its records."""
 
     def __init__(self, path: Path, program: str) -> None:
@@ -93,28 +159,30 @@ class Notebook:
         if role == "user" and kind == "text":
             self._turn += 1
         source = {"user": "you", "assistant": self.transcript.program}.get(role, role)
-        self._add(Entry(kind, role, "summary" if kind == "summary" else source, text, at, message, self._turn))
+        self._add(
+            TranscriptEntry(kind, role, "summary" if kind == "summary" else source, text, at, message, self._turn)
+        )
 
     def thought(self, text: str, at: float, message: str) -> None:
         """A piece of reasoning that can be read."""
         if text.strip():
-            self._add(Entry("thinking", "assistant", "thinking", text, at, message, self._turn))
+            self._add(TranscriptEntry("thinking", "assistant", "thinking", text, at, message, self._turn))
 
     def call(self, id: str, name: str, arguments: Any, at: float, message: str) -> None:
         """A tool call, with its arguments as they were written or as plain data."""
         source, path = subject_of(name, arguments)
         self._tools[id] = (source, path)
         text = f"{name} {arguments if isinstance(arguments, str) else plain_json(arguments)}"
-        self._add(Entry("tool_call", "assistant", source, text, at, message, self._turn, id, path))
+        self._add(TranscriptEntry("tool_call", "assistant", source, text, at, message, self._turn, id, path))
 
     def result(self, id: str, text: str, at: float, message: str, *, pruned: bool = False) -> None:
         """The answer to a tool call."""
         source, path = self._tools.get(id, ("tool", ""))
-        self._add(Entry("tool_result", "tool", source, text, at, message, self._turn, id, path, pruned))
+        self._add(TranscriptEntry("tool_result", "tool", source, text, at, message, self._turn, id, path, pruned))
 
     def picture(self, kind: BlockKind, what: str, at: float, message: str, role: str = "user") -> None:
         """Something that is no text; its bytes are not kept."""
-        self._add(Entry(kind, role, what, f"[{what}]", at, message, self._turn))
+        self._add(TranscriptEntry(kind, role, what, f"[{what}]", at, message, self._turn))
 
     def begin_again(self) -> None:
         """The program made a summary: what came before is not sent any more."""
@@ -128,23 +196,23 @@ class Notebook:
         known = self._marks.get(id)
         if known is not None:
             mark = found.marks[known]
-            found.marks[known] = Mark(
+            found.marks[known] = RequestMark(
                 mark.id, mark.at, model or mark.model, usage or mark.usage, mark.start, mark.end, mark.turn,
                 mark.compacted, error or mark.error,
             )  # fmt: skip
             return
         self._marks[id] = len(found.marks)
         found.marks.append(
-            Mark(id, at, model, usage, found.start, len(found.entries), self._turn, self._compacted, error)
+            RequestMark(id, at, model, usage, found.start, len(found.entries), self._turn, self._compacted, error)
         )
         self._compacted = False
 
-    def _add(self, entry: Entry) -> None:
+    def _add(self, entry: TranscriptEntry) -> None:
         if len(entry.text) > LONGEST:
             half = LONGEST // 2
             cut = f"\n… ({len(entry.text) - LONGEST:,} characters left out)\n"
             shorter = entry.text[:half] + cut + entry.text[-half:]
-            entry = Entry(
+            entry = TranscriptEntry(
                 entry.kind, entry.role, entry.source, shorter, entry.at, entry.message, entry.turn, entry.call,
                 entry.path, entry.pruned,
             )  # fmt: skip

@@ -21,8 +21,8 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import ToolFinished, ToolOutput, ToolStarted
 from gshtui.bus.events.approval import ApprovalRequested, ApprovalSettled
-from gshtui.bus.shell import ShellNote, ShellRecord
-from gshtui.shell.log.own_shells import OwnShells
+from gshtui.bus.shell_data import ShellNote, ShellRecord
+from gshtui.shell.log.virtual_shells import VirtualShells
 from gshtui.store.errors import StoreError
 from gshtui.system.tasks import start_job
 
@@ -50,7 +50,7 @@ class AgentCalls:
     """`start` and `stop` bracket its life."""
 
     def __init__(
-        self, bus: Bus, keep: Keep, printed: Printed, shells: OwnShells, cwd: Path, redact: Callable[[str], str]
+        self, bus: Bus, keep: Keep, printed: Printed, shells: VirtualShells, cwd: Path, redact: Callable[[str], str]
     ) -> None:
         """
         Args:

@@ -1,7 +1,7 @@
-"""What shells say, on its way into the record: paired, kept in batches, then told and acknowledged, in this order.
+"""What shells say, on its way into the record: paired, kept in batches, then published and acknowledged, in this order.
 
-Owns the queue and its bounds; refuses to acknowledge what is not committed, and to give up what the record cannot take
-for now. Fed by the hosts of the socket and by the spool; held by the shell log.
+Owns the queue, and taking in the files that shells left while no hub listened, exactly once; refuses to acknowledge
+what is not committed.
 """
 
 from __future__ import annotations
@@ -12,14 +12,16 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import msgspec
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.shell import ShellCommandStarted, ShellFolderChanged, ShellNoted, ShellRecorded
-from gshtui.bus.shell import ShellNote, ShellRecord
-from gshtui.shell.log.branches import Branches
-from gshtui.shell.pairing import Pairing, Said, Taken
+from gshtui.bus.shell_data import ShellNote, ShellRecord
+from gshtui.shell import spool
+from gshtui.shell.log.branch_cache import BranchCache
+from gshtui.shell.pairing import Pairing, PairingResult, ShellLine
 from gshtui.store.errors import StoreError
 from gshtui.store.store import Store
 from gshtui.system.tasks import report
@@ -37,15 +39,15 @@ Kept = Callable[[ShellRecord], None]
 
 @dataclass(slots=True)
 class _Line:
-    said: Said
+    said: ShellLine
     done: Callable[[], None] | None
 
 
-class Intake:
+class LineIntake:
     """`offer` takes lines; `run` keeps them until it is cancelled."""
 
     def __init__(
-        self, store: Store, pairing: Pairing, branches: Branches, publish: Callable[[Event], None], kept: Kept
+        self, store: Store, pairing: Pairing, branches: BranchCache, publish: Callable[[Event], None], kept: Kept
     ) -> None:
         """
         Args:
@@ -64,7 +66,7 @@ class Intake:
         self._idle = asyncio.Event()
         self._idle.set()
 
-    def offer(self, said: Said, done: Callable[[], None] | None = None) -> None:
+    def offer(self, said: ShellLine, done: Callable[[], None] | None = None) -> None:
         """Take a line. Never blocks. `done` is called once it is kept."""
         self._lines.append(_Line(said, done))
         self._idle.clear()
@@ -128,7 +130,7 @@ class Intake:
             if line.done is not None:
                 line.done()
 
-    async def _stored(self, taken: Taken) -> tuple[list[ShellRecord], list[ShellNote | None]]:
+    async def _stored(self, taken: PairingResult) -> tuple[list[ShellRecord], list[ShellNote | None]]:
         """Keep it, however long the record needs; what no record would ever take is left out."""
         newest = {(record.shell, record.number): record for record in taken.records}
         records = tuple(newest.values())
@@ -166,3 +168,75 @@ def event_of(note: ShellNote) -> Event | None:
     if note.kind == "folder":
         return ShellFolderChanged(at=note.at, shell=note.shell, new=note.text)
     return None
+
+
+EVERY = 1.0
+"""Seconds between two looks at the folder."""
+_ABANDONED = 86_400.0
+"""Seconds after which the empty file of a shell that nobody knows is removed."""
+
+
+class SpoolIntake:
+    """Looks at the folder until it is cancelled; one of all hubs does."""
+
+    def __init__(self, where: Path, intake: LineIntake) -> None:
+        self._where = where
+        self._intake = intake
+        self._alone = asyncio.Lock()
+        """A POSIX lock does not hold off one's own process, and is gone when any descriptor of the file is closed."""
+        self.taken = 0
+        """Lines that were taken."""
+        self.bad = 0
+        """Lines that were none."""
+
+    async def run(self) -> None:
+        """Take in what is there, and what comes."""
+        tidied = 0.0
+        while True:
+            await self.once()
+            if time.monotonic() - tidied > 600:
+                tidied = time.monotonic()
+                async with self._alone:
+                    await asyncio.to_thread(_tidy, self._where)
+            await asyncio.sleep(EVERY)
+
+    async def once(self) -> None:
+        """Take in what is there now."""
+        async with self._alone:
+            for file in await asyncio.to_thread(spool.files, self._where):
+                with contextlib.suppress(OSError), spool.claimed(file) as descriptor:
+                    if descriptor is not None:
+                        await self._take(descriptor)
+
+    async def _take(self, descriptor: int) -> None:
+        start = 0
+        while True:
+            piece, start = await asyncio.to_thread(spool.read, descriptor, start)
+            self.bad += piece.bad
+            for number, (event, seq) in enumerate(piece.events, 1):
+                self._intake.offer(ShellLine(event, seq))
+                self.taken += 1
+                if number % 100 == 0:
+                    await self._intake.pace()
+            await self._intake.idle()
+            if not piece.more:
+                break
+        spool.emptied(descriptor, start)  # else it has grown, and is looked at again
+
+    async def forget(self, shells: set[str]) -> None:
+        """Remove the files of shells that are gone, once they are empty."""
+        for shell in shells:
+            name = f"{shell}.jsonl"
+            if Path(name).name != name:
+                continue
+            async with self._alone:
+                await asyncio.to_thread(spool.remove_empty, self._where / name)
+
+
+def _tidy(where: Path) -> None:
+    old = time.time() - _ABANDONED
+    for file in where.glob("*.jsonl"):
+        with contextlib.suppress(OSError):
+            info = file.lstat()
+            if not info.st_size and info.st_mtime < old:
+                spool.remove_empty(file)

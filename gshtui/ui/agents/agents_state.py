@@ -12,7 +12,8 @@ from typing import cast, get_args
 import msgspec
 from msgspec.structs import replace
 
-from gshtui.bus.context import Iteration
+from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow
+from gshtui.bus.context_data import Iteration
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import (
     AgentAdded,
@@ -43,7 +44,6 @@ from gshtui.bus.events.fleet import (
 )
 from gshtui.bus.events.hub import HubStarted
 from gshtui.bus.events.session import SessionOpened
-from gshtui.bus.fleet import ENDED_STATUSES, AgentRow
 
 STATUSES: tuple[str, ...] = get_args(Status)
 
@@ -116,7 +116,7 @@ class AgentsState(msgspec.Struct, frozen=True):
     """Folder of this window."""
 
 
-Consumed = (
+AgentStateEvent = (
     AgentAdded
     | AgentStatusChanged
     | ContextAssembled
@@ -131,9 +131,9 @@ Consumed = (
     | TurnStarted
     | UsageReported
 )
-Fleet = AgentChanged | AgentSpawned | AgentKilled | AgentRestored
-Waits = MessageQueued | MessageHeld
-Goes = MessageTyped | MessageSubmitted | MessageActed | MessageDropped
+AgentRowEvent = AgentChanged | AgentSpawned | AgentKilled | AgentRestored
+MessageWaits = MessageQueued | MessageHeld
+MessageLeaves = MessageTyped | MessageSubmitted | MessageActed | MessageDropped
 CONSUMED: tuple[type[Event], ...] = (
     AgentAdded,
     AgentChanged,
@@ -174,15 +174,15 @@ def reduce(state: AgentsState, event: Event) -> AgentsState:
     if not isinstance(event, CONSUMED) or not isinstance(agent, str):
         return state
     before = state.agents.get(agent) or AgentView(agent, agent, since=event.at)
-    if isinstance(event, Fleet):
+    if isinstance(event, AgentRowEvent):
         after = _of_fleet(before, event)
-    elif isinstance(event, Waits):
+    elif isinstance(event, MessageWaits):
         after = replace(before, messages=before.messages | {event.message})
-    elif isinstance(event, Goes):
+    elif isinstance(event, MessageLeaves):
         known = event.message in before.messages
         after = replace(before, messages=before.messages - {event.message}) if known else before
     else:
-        assert isinstance(event, Consumed)
+        assert isinstance(event, AgentStateEvent)
         after = before if before.terminal else _after(before, event)
     return state if after is before else replace(state, agents={**state.agents, agent: after})
 
@@ -208,7 +208,7 @@ def restored(state: AgentsState, front: str, iterations: Sequence[Iteration]) ->
     return replace(state, agents={**state.agents, front: known})
 
 
-def _of_fleet(agent: AgentView, event: Fleet) -> AgentView:
+def _of_fleet(agent: AgentView, event: AgentRowEvent) -> AgentView:
     match event:
         case AgentChanged() | AgentSpawned():
             return _of_row(agent, event.row)
@@ -252,7 +252,7 @@ def _of_row(agent: AgentView, row: AgentRow) -> AgentView:
     )
 
 
-def _after(agent: AgentView, event: Consumed) -> AgentView:
+def _after(agent: AgentView, event: AgentStateEvent) -> AgentView:
     match event:
         case AgentAdded():
             return replace(

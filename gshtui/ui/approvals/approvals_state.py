@@ -13,7 +13,7 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.approval import ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.fleet import AgentChanged, AgentSpawned
 
-CONSUMED: tuple[type[Event], ...] = (AgentChanged, AgentSpawned, ApprovalRequested, ApprovalSettled)
+APPROVAL_EVENTS: tuple[type[Event], ...] = (AgentChanged, AgentSpawned, ApprovalRequested, ApprovalSettled)
 REMEMBERED = 200
 """Ids of answered questions that are kept, so that a late copy of one does not come back."""
 
@@ -38,7 +38,7 @@ class ApprovalsState(msgspec.Struct, frozen=True):
         return next((n for n, r in enumerate(self.waiting, 1) if r.approval == self.front), 0)
 
 
-def reduce(state: ApprovalsState, event: Event) -> ApprovalsState:
+def reduce_approvals(state: ApprovalsState, event: Event) -> ApprovalsState:
     """The state after the event; the same object when nothing changed."""
     match event:
         case ApprovalRequested():
@@ -47,14 +47,14 @@ def reduce(state: ApprovalsState, event: Event) -> ApprovalsState:
                 return state
             return replace(state, waiting=(*state.waiting, event), front=state.front or event.approval)
         case ApprovalSettled():
-            return without(state, event.approval)
+            return without_question(state, event.approval)
         case AgentChanged() | AgentSpawned() if state.names.get(event.agent) != event.row.name:
             return replace(state, names={**state.names, event.agent: event.row.name})
         case _:
             return state
 
 
-def without(state: ApprovalsState, approval: str) -> ApprovalsState:
+def without_question(state: ApprovalsState, approval: str) -> ApprovalsState:
     """A question is closed: the one behind it comes to the front, or the last one where it was the last."""
     place = next((n for n, r in enumerate(state.waiting) if r.approval == approval), None)
     closed = state.closed if approval in state.closed else (*state.closed, approval)[-REMEMBERED:]
@@ -67,7 +67,7 @@ def without(state: ApprovalsState, approval: str) -> ApprovalsState:
     return replace(state, waiting=waiting, front=front, closed=closed)
 
 
-def turned(state: ApprovalsState, by: int) -> ApprovalsState:
+def turned_to(state: ApprovalsState, by: int) -> ApprovalsState:
     """Another question in front, `by` places on, round the ends."""
     if len(state.waiting) < 2:
         return state

@@ -1,19 +1,135 @@
-"""The text of one question, scrollable, painted line by line so that a diff of any length costs what is seen of it.
+"""One question as a person reads it: its lines, painted and scrollable, and the answers that can be clicked below it.
 
-It holds no state of its own but what it was given. Used by `ApprovalsPane`.
+Nothing is left out, shortened or hidden, because what is approved must be what was read. A diff of any length costs
+what is seen of it; a click answers the question that was shown when the mouse button went down.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import ClassVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import ClassVar, NamedTuple
 
+from rich.cells import cell_len, chop_cells
 from rich.segment import Segment
+from textual import events
+from textual.content import Content
 from textual.geometry import Size
+from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+from textual.style import Style
+from textual.widgets import Static
 
-from gshtui.ui.approvals.approvals_lines import Line, wrapped
+from gshtui.bus.events.approval import ApprovalRequested
+from gshtui.guard.answer_keys import Offer, worded
+
+EFFECTS = {"write": "write", "execute": "execute", "network": "reach the network", "read": "read"}
+
+BUDGET = "budget"
+"""Stands in place of a tool where an agent asks to go on beyond its budget."""
+
+
+class QuestionLine(NamedTuple):
+    """A line and what it is: subject, warning, label, detail, add, remove, hunk, context, pattern."""
+
+    kind: str
+    text: str
+
+
+def question_title(request: ApprovalRequested, place: int, count: int, name: str = "") -> str:
+    """Who asks, with which tool, to what effect, and which of how many questions this is.
+
+    Args:
+        name: what the agent is called, where it is known by a number.
+    """
+    from gshtui.text.sanitise import one_line  # not before the first letter
+
+    effect = EFFECTS.get(request.effect, one_line(request.effect, 40))
+    if request.tool == BUDGET:
+        effect = "go on"
+    of = f" · {place} of {count}" if count > 1 else ""
+    who = one_line(request.agent, 40)
+    if name and name != request.agent:
+        who = f"{one_line(name, 40)} ({who})"
+    return f"{who} asks to {effect} · {one_line(request.tool, 40)}{of}"
+
+
+def question_lines(request: ApprovalRequested) -> list[QuestionLine]:
+    """The whole question."""
+    from gshtui.text.sanitise import visible  # not before the first letter
+
+    found = [QuestionLine("subject", text) for text in visible(request.subject).split("\n")]
+    found += [
+        QuestionLine("warning", f"⚠ {text}") for warning in request.warnings for text in visible(warning).split("\n")
+    ]
+    if request.pattern:
+        found += [QuestionLine("pattern", f"3 would always allow: {' '.join(visible(request.pattern).split())}")]
+    if request.detail and request.detail.strip() != request.subject.strip():
+        found += [
+            QuestionLine("label", ""),
+            *(QuestionLine("detail", text) for text in visible(request.detail).split("\n")),
+        ]
+    if request.diff:
+        found += [QuestionLine("label", ""), *_diff_lines(request.diff)]
+    return found
+
+
+def _diff_lines(diff: str) -> Iterator[QuestionLine]:
+    from gshtui.text.sanitise import literal  # not before the first letter
+
+    for text in literal(diff).removesuffix("\n").split("\n"):
+        if text.startswith(("+++", "---", "@@", "diff ", "index ")):
+            yield QuestionLine("hunk", text)
+        else:
+            yield QuestionLine({"+": "add", "-": "remove"}.get(text[:1], "context"), text)
+
+
+def wrapped_question(question: Sequence[QuestionLine], width: int) -> list[QuestionLine]:
+    """The lines broken to a width in cells, anywhere: no part of a command may lie outside the window."""
+    found: list[QuestionLine] = []
+    for kind, text in question:
+        shown = text.expandtabs(4)
+        if cell_len(shown) <= width:
+            found.append(QuestionLine(kind, shown))
+        else:
+            found += [QuestionLine(kind, piece) for piece in chop_cells(shown, max(2, width))]
+    return found
+
+
+class Answers(Static):
+    """One line of answers, more where the window is very narrow."""
+
+    class Clicked(Message):
+        """An answer to this question was clicked; `at`: when the mouse button went down."""
+
+        def __init__(self, choice: str, question: str, at: float) -> None:
+            super().__init__()
+            self.choice = choice
+            self.question = question
+            self.at = at
+
+    def __init__(self) -> None:
+        super().__init__(id="answers", markup=False)
+        self._down = 0.0
+
+    def offer(self, question: str, offered: Sequence[Offer], width: int) -> int:
+        """Show what can be answered; rows that it takes."""
+        line = Content()
+        for offer, words in worded(offered, width):
+            line = Content.assemble(line, "  " if len(line) else "")
+            start = len(line)
+            line = Content.assemble(line, (offer.key, "bold $text-accent"), f" {words}" if words else "")
+            line = line.stylize(Style.from_meta({"@click": f"give({offer.choice!r}, {question!r})"}), start)
+        self.update(line)
+        return max(1, -(-line.cell_length // max(1, width)))
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        self._down = event.time
+
+    def action_give(self, choice: str, question: str) -> None:
+        """An answer was clicked."""
+        self.post_message(self.Clicked(choice, question, self._down))
+
 
 KINDS = ("subject", "warning", "label", "detail", "add", "remove", "hunk", "context", "pattern")
 
@@ -26,11 +142,11 @@ class QuestionView(ScrollView, can_focus=False):
     def __init__(self, scrolled: Callable[[], None] = lambda: None) -> None:
         super().__init__(id="question")
         self._scrolled = scrolled
-        self._lines: Sequence[Line] = ()
-        self._wrapped: list[Line] = []
+        self._lines: Sequence[QuestionLine] = ()
+        self._wrapped: list[QuestionLine] = []
         self._width = 0
 
-    def ask(self, lines: Sequence[Line]) -> None:
+    def ask(self, lines: Sequence[QuestionLine]) -> None:
         """Show another question, from its beginning."""
         self._lines = lines
         self._width = 0
@@ -40,7 +156,7 @@ class QuestionView(ScrollView, can_focus=False):
         """Break the lines to the width; rows to show of them, at most `most`."""
         if width != self._width and width > 0:
             self._width = width
-            self._wrapped = wrapped(self._lines, width - 1)  # a column for the scroll bar
+            self._wrapped = wrapped_question(self._lines, width - 1)  # a column for the scroll bar
             self.virtual_size = Size(width - 1, len(self._wrapped))
             self.refresh()
         rows = max(1, min(len(self._wrapped), most))

@@ -1,7 +1,8 @@
 """What agents' models are sent, as the window needs it: reading it, and acting on it, for any agent by name or id.
 
-Owns the protocols alone, and is imported by nothing that a first frame needs. `gshtui.context.service.Contexts` stands
-behind them, and a recorded one in tests. Each method raises `gshtui.context.views.ContextError`.
+Owns the protocols alone, and is imported by nothing that a first frame needs.
+`gshtui.context.service.ContextService` implements them, and a recorded one in tests.
+Each method raises `gshtui.context.views.ContextError`.
 """
 
 from __future__ import annotations
@@ -9,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from gshtui.bus.context import CutKind, Difference, Iteration, Receipt
+from gshtui.bus.context_data import CutKind, Difference, Iteration, Receipt
 from gshtui.context.views import Carry, ContextView, Forecast, RequestText, WhatIf
 
 
-class Reading(Protocol):
+class ContextReader(Protocol):
     """Looking at what is sent; changes nothing."""
 
     async def iterations(self, agent: str, *, limit: int = 500) -> Sequence[Iteration]: ...
@@ -24,7 +25,7 @@ class Reading(Protocol):
     async def receipt(self, id: str) -> Receipt: ...
 
 
-class Weighing(Protocol):
+class ContextEstimator(Protocol):
     """What something costs, or would cost; changes nothing."""
 
     async def preview(self, agent: str, kind: CutKind) -> Receipt: ...
@@ -34,7 +35,7 @@ class Weighing(Protocol):
     async def carry(self, agent: str) -> Sequence[Carry]: ...
 
 
-class Acting(Protocol):
+class ContextEditor(Protocol):
     """Changing what is sent from the next request on; the log stays as it is."""
 
     async def cut(self, agent: str, kind: CutKind, *, by: str = "person", focus: str = "") -> Receipt: ...
@@ -53,5 +54,5 @@ class Acting(Protocol):
     ) -> Any: ...
 
 
-class Contexts(Reading, Weighing, Acting, Protocol):
+class ContextService(ContextReader, ContextEstimator, ContextEditor, Protocol):
     """All of it."""

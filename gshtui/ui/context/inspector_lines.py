@@ -1,19 +1,153 @@
-"""How the lines of an inspector look: signs first, colours second, figures at the right that keep their place.
+"""An inspector as lines: sections, blocks, facts and exact texts, or a comparison; and the lines at its head.
 
-Pure: an entry in, words out. Called by the inspector's tab for the lines that are on the screen.
+Pure: state in, entries and words out. Signs first, colours second, and figures at the right that keep their place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import difflib
+import time
+from collections.abc import Callable, Iterator
 from typing import cast
 
-from gshtui.bus.context import Block, Change, Difference
-from gshtui.context.views import Carry
-from gshtui.guard.sanitise import one_line
-from gshtui.ui.context.entries import Entry, Part, Words
-from gshtui.ui.context.inspector_outline import Changed, Section, paid
+import msgspec
+from textual.content import Content
+
+from gshtui.bus.context_data import SECTIONS, Block, Change, Difference, Iteration, SectionName
+from gshtui.context.views import Carry, ContextView
+from gshtui.text.sanitise import one_line
+from gshtui.ui.context.inspector_state import InspectorState
+from gshtui.ui.context.outline import EntryWords, OutlineEntry, StyledPart, displayed
 from gshtui.ui.kit import figures
+from gshtui.ui.kit.figures import context_meter, meter_sign
+
+MOST_COMPARED = 4_000
+"""Lines of a block up to which its change is shown line by line."""
+
+
+class SectionLine(msgspec.Struct, frozen=True):
+    """One of the six, summed up."""
+
+    name: SectionName
+    blocks: int = 0
+    tokens: int = 0
+    whole: int = 0
+    """Tokens of the request."""
+    read: int = 0
+    written: int = 0
+    fresh: int = 0
+
+
+class ChangeLine(msgspec.Struct, frozen=True):
+    """A transformation of a block, as a line that leads to its receipt."""
+
+    change: Change
+
+
+def sections(blocks: tuple[Block, ...]) -> list[SectionLine]:
+    """The six sections in the order in which they are sent, also the empty ones."""
+    whole = sum(block.tokens for block in blocks)
+    found: list[SectionLine] = []
+    for name in SECTIONS:
+        inside = [block for block in blocks if block.section == name]
+        cached = {state: sum(block.tokens for block in inside if block.cache == state) for state in _CACHE}
+        tokens = sum(block.tokens for block in inside)
+        found.append(SectionLine(name, len(inside), tokens, whole, cached["read"], cached["written"], cached["fresh"]))
+    return found
+
+
+_CACHE = ("read", "written", "fresh")
+
+
+def inspector_entries(state: InspectorState) -> list[OutlineEntry]:
+    """All lines."""
+    if state.mode == "request":
+        said = state.request
+        if said is None:
+            return [OutlineEntry("note", "note", data="Reading …")]
+        notes = [said.note] if said.note else []
+        if not said.exact:
+            notes.insert(0, "This is not byte for byte what was sent.")
+        return [
+            *(OutlineEntry(f"note:{at}", "note", data=note) for at, note in enumerate(notes)),
+            OutlineEntry("request", "request", text=displayed(said.text)),
+        ]
+    if state.mode == "difference":
+        return list(_differences(state))
+    return list(_blocks(state))
+
+
+def _blocks(state: InspectorState) -> Iterator[OutlineEntry]:
+    if state.view is None:
+        return
+    if state.view.note:
+        yield OutlineEntry("note", "note", data=state.view.note)
+    for section in sections(state.blocks):
+        id = f"s:{section.name}"
+        opened = id in state.opened and section.blocks > 0
+        yield OutlineEntry(id, "section", data=section, opened=opened if section.blocks else None)
+        if opened:
+            for block in state.blocks:
+                if block.section == section.name:
+                    yield from _block(state, block)
+
+
+def _block(state: InspectorState, block: Block) -> Iterator[OutlineEntry]:
+    id = f"b:{block.id}"
+    opened = id in state.opened
+    yield OutlineEntry(id, "block", 1, block, opened)
+    if not opened:
+        return
+    yield OutlineEntry(f"f:{block.id}", "facts", 2, (block, state.carry.get(block.source)))
+    for number, change in enumerate(block.changes):
+        yield OutlineEntry(f"c:{block.id}:{number}", "change", 2, ChangeLine(change))
+    text = state.texts.get(block.hash)
+    if text is None:
+        yield OutlineEntry(f"w:{block.id}", "note", 2, "Reading …")
+    else:
+        yield OutlineEntry(f"t:{block.id}", "text", 2, block, text=displayed(text))
+
+
+def _differences(state: InspectorState) -> Iterator[OutlineEntry]:
+    if not state.differences:
+        yield OutlineEntry("note", "note", data="Both are the same, block by block.")
+    for number, one in enumerate(state.differences):
+        id = f"d:{number}"
+        opened = id in state.opened
+        yield OutlineEntry(id, "difference", 0, one, opened)
+        if opened:
+            text = compared_text(one, state.texts)
+            if text is None:
+                yield OutlineEntry(f"dw:{number}", "note", 1, "Reading …")
+            else:
+                yield OutlineEntry(f"dt:{number}", "text", 1, one, text=text, look="diff")
+
+
+def compared_text(one: Difference, texts: dict[str, str]) -> str | None:
+    """A block's change with a sign before each line; `None`: a text of it is not here yet."""
+    if any(hash and hash not in texts for hash in (one.hash_before, one.hash_after)):
+        return None
+    before = displayed(texts[one.hash_before]).split("\n") if one.hash_before else []
+    after = displayed(texts[one.hash_after]).split("\n") if one.hash_after else []
+    if one.kind == "moved" or before == after:
+        return "\n".join(f"  {line}" for line in after or before)
+    if not before or not after or len(before) + len(after) > MOST_COMPARED:
+        return "\n".join([*(f"- {line}" for line in before), *(f"+ {line}" for line in after)])
+    lines = difflib.unified_diff(before, after, lineterm="", n=3)
+    shown = [line for line in lines if not line.startswith(("--- ", "+++ "))]
+    return "\n".join(line if line.startswith("@@") else f"{line[:1]} {line[1:]}" for line in shown)
+
+
+def cost_text(carry: Carry | None) -> str:
+    """What a source has cost so far, in words."""
+    from gshtui.ui.kit import figures
+
+    if carry is None or not carry.times:
+        return ""
+    cost = f", {figures.dollars(carry.cost)}" if carry.cost is not None else ""
+    times = "once" if carry.times == 1 else f"{carry.times} times"
+    return f"sent {times}, {figures.tokens(carry.tokens_paid)} tokens{cost}"
+
 
 CACHE = {"read": ("●", "ok"), "written": ("◐", "accent"), "fresh": ("○", "muted"), "": (" ", "faint")}
 """Signs and colours: by the provider's count read from its cache, written into it, or neither."""
@@ -29,24 +163,24 @@ Peek = Callable[[Block], str]
 """The beginning of a block's text, empty while it is not here."""
 
 
-def words(entry: Entry, width: int, now: float, peek: Peek) -> Words:
+def inspector_words(entry: OutlineEntry, width: int, now: float, peek: Peek) -> EntryWords:
     """An entry's line at a width in cells."""
     match entry.kind:
         case "section":
-            return _section(cast("Section", entry.data), width)
+            return _section(cast("SectionLine", entry.data), width)
         case "block":
-            return _block(cast("Block", entry.data), width, now, peek)
+            return _block_words(cast("Block", entry.data), width, now, peek)
         case "facts":
             return _facts(*cast("tuple[Block, Carry | None]", entry.data), width, now)
         case "change":
-            return _change(cast("Changed", entry.data).change)
+            return _change(cast("ChangeLine", entry.data).change)
         case "difference":
             return _difference(cast("Difference", entry.data))
         case _:
-            return Words((("muted", one_line(str(entry.data), 400)),))
+            return EntryWords((("muted", one_line(str(entry.data), 400)),))
 
 
-def _section(section: Section, width: int) -> Words:
+def _section(section: SectionLine, width: int) -> EntryWords:
     count = "1 block" if section.blocks == 1 else f"{section.blocks} blocks"
     name = ("strong" if section.blocks else "faint", section.name.ljust(9))
     fold = () if section.blocks else (("faint", "  "),)
@@ -62,17 +196,17 @@ def _section(section: Section, width: int) -> Words:
     share = figures.percent(section.tokens, section.whole)
     bar_room = max(6, min(40, (width - 60) // 2))
     bar = figures.bar(section.tokens, section.whole, bar_room).ljust(bar_room) if width >= 60 else ""
-    right: list[Part] = [
+    right: list[StyledPart] = [
         ("strong" if section.tokens else "faint", figures.tokens(section.tokens).rjust(7)),
         ("muted", share.rjust(7)),
         ("marker", f"  {bar}" if bar else ""),
     ]
-    told: tuple[Part, ...] = (("muted", f" {count}" if section.blocks else " nothing"),)
-    return Words((*fold, name, *told, *cache), tuple(right))
+    told: tuple[StyledPart, ...] = (("muted", f" {count}" if section.blocks else " nothing"),)
+    return EntryWords((*fold, name, *told, *cache), tuple(right))
 
 
-def _block(block: Block, width: int, now: float, peek: Peek) -> Words:
-    left: list[Part] = [("warning", "⚑ ") if block.pinned else ("text", "")]
+def _block_words(block: Block, width: int, now: float, peek: Peek) -> EntryWords:
+    left: list[StyledPart] = [("warning", "⚑ ") if block.pinned else ("text", "")]
     left.append(("strong", one_line(block.source, 60)))
     if (kind := KINDS.get(block.kind)) and kind not in block.source:
         left.append(("faint", f" {kind}"))
@@ -83,40 +217,40 @@ def _block(block: Block, width: int, now: float, peek: Peek) -> Words:
         left.append(("muted", f"  {begins}"))
     sign, style = CACHE[block.cache]
     age = figures.age(now - block.at) if block.at else ""
-    return Words(
+    return EntryWords(
         (*left,),
         ((style, f" {sign}"), ("text", figures.tokens(block.tokens).rjust(7)), ("faint", age.rjust(8))),
     )
 
 
-def _facts(block: Block, carry: Carry | None, width: int, now: float) -> Words:
+def _facts(block: Block, carry: Carry | None, width: int, now: float) -> EntryWords:
     cache = {"read": "read from the cache", "written": "written into the cache", "fresh": "not cached"}.get(block.cache)
     told = [
         f"{block.tokens:,} tokens",
         f"{figures.age(now - block.at)} ago" if block.at and now - block.at >= 2 else "",
-        paid(carry),
+        cost_text(carry),
         cache or "",
         "pinned: never cut" if block.pinned else "",
         block.path if block.path not in block.source else "",
     ]
     if width >= WIDE:
         told += [block.kind.replace("_", " "), block.id]
-    return Words((("muted", one_line(" · ".join(filter(None, told)), 300)),))
+    return EntryWords((("muted", one_line(" · ".join(filter(None, told)), 300)),))
 
 
-def _change(change: Change) -> Words:
+def _change(change: Change) -> EntryWords:
     sign, style = CHANGES[change.kind]
     sizes = f" {figures.tokens(change.before)} → {figures.tokens(change.after)} tokens" if change.before else ""
     way = "u brings it back" if change.kind in ("truncated", "pruned", "shortened") else ""
     leads = "enter opens its receipt" if change.cut else ""
-    return Words(((style, f"{sign} {change.kind}"), ("muted", sizes), ("faint", _joined(way, leads))))
+    return EntryWords(((style, f"{sign} {change.kind}"), ("muted", sizes), ("faint", _joined(way, leads))))
 
 
 def _joined(*words: str) -> str:
     return "".join(f" · {word}" for word in words if word)
 
 
-def _difference(one: Difference) -> Words:
+def _difference(one: Difference) -> EntryWords:
     sign, style = DIFFERENCES[one.kind]
     sizes = {
         "added": f"+{figures.tokens(one.after)}",
@@ -124,7 +258,7 @@ def _difference(one: Difference) -> Words:
         "rewritten": f"{figures.tokens(one.before)} → {figures.tokens(one.after)}",
         "moved": figures.tokens(one.after),
     }[one.kind]
-    return Words(
+    return EntryWords(
         (
             (style, f"{sign} {one.kind.ljust(9)} "),
             ("muted", one.section.ljust(8)),
@@ -132,3 +266,83 @@ def _difference(one: Difference) -> Words:
         ),
         (("text", f" {sizes}".rjust(16)),),
     )
+
+
+METER = 24
+
+
+def inspector_title(state: InspectorState, name: str, width: int) -> Content:
+    """Two lines."""
+    view = state.view
+    who = Content.styled(one_line(name, 40), "bold $primary")
+    if view is None:
+        return Content.assemble(
+            who, (f"  {state.problem or 'Reading …'}", "$warning" if state.problem else "$foreground-muted")
+        )
+    first = Content.assemble(
+        who, f" · {request_name(state)}", (_comparison(state), "$warning"), (f" · {view.model}", "$foreground-muted")
+    )
+    if state.problem:
+        return Content("\n").join([first, Content.styled(state.problem, "$warning")])
+    return Content("\n").join([first.truncate(max(8, width), ellipsis=True), size_line(view, width)])
+
+
+def request_name(state: InspectorState) -> str:
+    """Which request this is, in words."""
+    count = len(state.iterations)
+    one = state.view.iteration if state.view is not None else None
+    if one is None:
+        coming = f" · answer so far ~{figures.tokens(state.streamed // 4)}" if state.streamed else ""
+        return f"the next request, {count} sent{coming}"
+    at = time.strftime("%H:%M:%S", time.localtime(one.at)) if one.at else ""
+    return f"request {state.place + 1} of {count}{f' at {at}' if at else ''}"
+
+
+def _comparison(state: InspectorState) -> str:
+    if state.mode == "request":
+        return " · as sent" if state.request is None or state.request.exact else " · about as sent"
+    if state.other is None:
+        return ""
+    one = state.other.iteration
+    numbers = [iteration.id for iteration in state.iterations]
+    if state.other.agent != state.agent:
+        return f" · against {one_line(state.other.agent, 24)}"
+    if one is None:
+        return " · against the next request"
+    return f" · against request {numbers.index(one.id) + 1}" if one.id in numbers else " · against an older request"
+
+
+def size_line(view: ContextView, width: int) -> Content:
+    """The meter, the estimate and what the provider counted, as much of it as there is room for."""
+    used = input_tokens(view.iteration) or view.expected or view.tokens
+    parts = (
+        [Content.assemble(context_meter(used, view.window, view.trigger, METER), " ")]
+        if view.window and width > 60
+        else []
+    )
+    window = f" of {figures.tokens(view.window)} ({figures.percent(used, view.window)})" if view.window else ""
+    parts.append(Content(f"{figures.tokens(used)}{window}{meter_sign(used, view.window, view.trigger)}"))
+    facts = [f"compacts at {figures.tokens(view.trigger)}" if view.trigger else "", estimate(view)]
+    one = view.iteration
+    if one is not None:
+        facts += [figures.dollars(one.cost) if one.cost is not None else "", one_line(one.error, 60)]
+        facts.append("the cached beginning broke" if one.broken_by else "")
+    told = "".join(f" · {fact}" for fact in facts if fact)
+    return Content("").join([*parts, Content.styled(told, "$foreground-muted")]).truncate(max(8, width), ellipsis=True)
+
+
+def input_tokens(iteration: Iteration | None) -> int:
+    """What the provider counted as input; 0: it has not."""
+    usage = iteration.usage if iteration is not None else None
+    return usage.input + usage.cache_read + usage.cache_write if usage is not None else 0
+
+
+def estimate(view: ContextView) -> str:
+    """The estimate beside the count, with its error."""
+    exact = input_tokens(view.iteration)
+    if exact:
+        off = 100 * (view.tokens - exact) / exact
+        return f"counted by the provider; the estimate was {figures.tokens(view.tokens)} ({off:+.0f} %)"
+    if view.error is not None:
+        return f"estimated; so far {100 * abs(view.error):.0f} % off"
+    return "estimated"

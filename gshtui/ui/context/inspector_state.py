@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from gshtui.bus.context import SECTIONS, Block, Difference, Iteration
+from gshtui.bus.context_data import SECTIONS, Block, Difference, Iteration
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import (
     ContextAssembled,
@@ -26,13 +26,13 @@ from gshtui.bus.events.context import BlockPinned, BlockRestored, ContextCut, Cu
 from gshtui.bus.events.session import SessionOpened
 from gshtui.context.views import Carry, ContextView, RequestText
 
-Mode = Literal["blocks", "request", "difference"]
-CHANGES: tuple[type[Event], ...] = (
+InspectorMode = Literal["blocks", "request", "difference"]
+CHANGING: tuple[type[Event], ...] = (
     BlockPinned, BlockRestored, ContextAssembled, ContextCut, CutUndone, MessageAppended, ModelChanged, SessionOpened,
     TasksChanged, TurnFinished, UsageReported,
 )  # fmt: skip
 """After these the next request is another one, or what is known of it is."""
-CONSUMED: tuple[type[Event], ...] = (*CHANGES, IterationStarted, TextDelta, ThinkingDelta)
+CONSUMED: tuple[type[Event], ...] = (*CHANGING, IterationStarted, TextDelta, ThinkingDelta)
 
 
 class InspectorState(msgspec.Struct, frozen=True):
@@ -44,7 +44,7 @@ class InspectorState(msgspec.Struct, frozen=True):
     at: str = ""
     """Id of the iteration that is shown; empty: the next request."""
     view: ContextView | None = None
-    mode: Mode = "blocks"
+    mode: InspectorMode = "blocks"
     opened: frozenset[str] = frozenset()
     """Ids of entries."""
     texts: dict[str, str] = msgspec.field(default_factory=dict[str, str])
@@ -84,7 +84,7 @@ def reduce(state: InspectorState, event: Event) -> InspectorState:
         return replace(state, streamed=state.streamed + len(event.text)) if mine else state
     if isinstance(event, IterationStarted):
         return replace(state, streamed=0) if mine else state
-    if not isinstance(event, CHANGES) or not (mine or (state.other and agent == state.other.agent)):
+    if not isinstance(event, CHANGING) or not (mine or (state.other and agent == state.other.agent)):
         return state
     streamed = 0 if isinstance(event, TurnFinished | MessageAppended) else state.streamed
     return replace(state, stale=True, streamed=streamed)

@@ -1,7 +1,7 @@
-"""A card above the input for a summary that waits: read it, accept it, change it or reject it.
+"""Summaries that wait for a person: a card above the input to read, accept, edit or reject one, and the edit dialog.
 
-It never takes the focus by itself: a key or a click moves there, and keys count only while it has the focus and the
-summary that they are about could be read. Fed by the bridge; made by `ContextWatch` when the first summary waits.
+The card never takes the focus by itself: a key or a click moves there, and its keys count only while it has the focus.
+Refuses to judge or to keep a summary.
 """
 
 from __future__ import annotations
@@ -10,21 +10,66 @@ import time
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
-from textual import events
-from textual.app import RenderResult
+import msgspec
+from textual import events, on
+from textual.app import ComposeResult, RenderResult
 from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.message import Message
+from textual.screen import ModalScreen
 from textual.widget import Widget
+from textual.widgets import Button, Static, TextArea
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.context import SummaryProposed
+from gshtui.bus.events.context import ContextCut, CutFailed, SummaryAnswered, SummaryProposed
 from gshtui.guard.answer_keys import AnswerKeys, Choice, Chosen, Passed
-from gshtui.guard.sanitise import one_line
-from gshtui.ui.context.summaries_state import CONSUMED, SummariesState, overdue, reduce
+from gshtui.text.sanitise import literal, one_line
 from gshtui.ui.kit import figures
-from gshtui.ui.kit.bindings import bind
-from gshtui.ui.kit.keys import OwnKeys, key_of
+from gshtui.ui.kit.bound_keys import BoundKeys, key_of
+from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.textual.typed_app import app_of
+
+CONSUMED: tuple[type[Event], ...] = (ContextCut, CutFailed, SummaryAnswered, SummaryProposed)
+
+
+class SummariesState(msgspec.Struct, frozen=True):
+    """In the order in which they came."""
+
+    waiting: tuple[SummaryProposed, ...] = ()
+
+    @property
+    def shown(self) -> SummaryProposed | None:
+        """The one in front."""
+        return self.waiting[0] if self.waiting else None
+
+
+def reduce(state: SummariesState, event: Event) -> SummariesState:
+    """The state after an event: answered, cut or failed, a summary waits no longer."""
+    match event:
+        case SummaryProposed():
+            known = any(one.receipt.id == event.receipt.id for one in state.waiting)
+            return state if known else SummariesState((*state.waiting, event))
+        case SummaryAnswered():
+            return without(state, lambda one: one.receipt.id == event.cut)
+        case ContextCut() if event.receipt.kind == "compact":
+            return without(state, lambda one: one.agent == event.agent)
+        case CutFailed() if event.kind == "compact":
+            return without(state, lambda one: one.agent == event.agent)
+        case _:
+            return state
+
+
+def overdue(state: SummariesState, now: float) -> SummariesState:
+    """Without those whose time is over: they count as accepted."""
+    return without(state, lambda one: bool(one.deadline) and one.deadline <= now)
+
+
+def without(state: SummariesState, gone: Callable[[SummaryProposed], bool]) -> SummariesState:
+    """Without some; the same object when none of them is here."""
+    left = tuple(one for one in state.waiting if not gone(one))
+    return state if len(left) == len(state.waiting) else SummariesState(left)
+
 
 _ANSWERS: dict[str, tuple[Choice, str]] = {
     "answer('accept')": ("once", "accept"),
@@ -68,7 +113,7 @@ class SummariesPane(Widget, can_focus=True):
         self._home = home
         self._clock = clock
         self._keys = AnswerKeys()
-        self._bound = OwnKeys()
+        self._bound = BoundKeys()
         self._coming = False
         self._down = 0.0
         self.display = False
@@ -195,3 +240,64 @@ class SummariesPane(Widget, can_focus=True):
 
     def action_back(self) -> None:
         self._home.focus()
+
+
+class SummaryScreen(ModalScreen[str | None]):
+    """See the module."""
+
+    BINDINGS = [bind("form.submit", "submit"), bind("form.close", "leave"), bind("prompt.editor", "editor")]
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self._was = literal(text)
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog -wide -summary"):
+            yield Static(Content("The summary"), classes="dialog-title")
+            yield TextArea(self._was, id="summary-text", compact=True, soft_wrap=True)
+            yield Static("", markup=False, classes="dialog-hint", id="summary-size")
+            with Horizontal(classes="dialog-buttons"):
+                yield Button("Take it (ctrl+s)", id="take", variant="primary", compact=True)
+                yield Button("Editor (ctrl+e)", id="editor", compact=True)
+                yield Button("Leave it (escape)", id="leave", compact=True)
+
+    def on_mount(self) -> None:
+        self.query_one(TextArea).focus()
+        self._measure()
+
+    @on(TextArea.Changed)
+    def _measure(self) -> None:
+        size = len(self.query_one(TextArea).text.encode()) // 4
+        was = len(self._was.encode()) // 4
+        words = f"about {figures.tokens(size)} tokens (it was {figures.tokens(was)}); it is sent with every request"
+        self.query_one("#summary-size", Static).update(words)
+
+    @on(Button.Pressed)
+    async def _pressed(self, event: Button.Pressed) -> None:
+        event.stop()
+        await {"take": self.action_submit, "editor": self.action_editor, "leave": self.action_leave}[
+            event.button.id or "leave"
+        ]()
+
+    async def action_submit(self) -> None:
+        text = self.query_one(TextArea).text
+        if text.strip():
+            self.dismiss(text)
+        else:
+            self.notify("An empty summary would lose what it stands for; reject it instead.", markup=False)
+
+    async def action_leave(self) -> None:
+        self.dismiss(None)
+
+    async def action_editor(self) -> None:
+        """Write in `$VISUAL` or `$EDITOR`."""
+        self.run_worker(self._edit(), exit_on_error=False, exclusive=True, group="editor")
+
+    async def _edit(self) -> None:
+        from gshtui.ui.kit.terminal_handoff import EditorError, edit_text
+
+        area = self.query_one(TextArea)
+        try:
+            area.text = literal(await edit_text(app_of(self), area.text))
+        except EditorError as error:
+            self.notify(str(error), severity="error", markup=False, timeout=8)

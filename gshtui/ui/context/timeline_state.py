@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from gshtui.bus.context import CutKind, Iteration, Receipt
+from gshtui.bus.context_data import CutKind, Iteration, Receipt
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import ContextAssembled, ModelChanged, TurnFinished, UsageReported
 from gshtui.bus.events.context import ContextCut, CutFailed, CutUndone, OutputTruncated
@@ -30,7 +30,7 @@ LOUDEST = "!UCXDPT"
 """Which sign stands for several, the first of these."""
 
 
-class Cut(msgspec.Struct, frozen=True):
+class TimelineCut(msgspec.Struct, frozen=True):
     """Something that happened to the context before an iteration. `id`: of its receipt; empty: it has none."""
 
     sign: str
@@ -40,7 +40,7 @@ class Cut(msgspec.Struct, frozen=True):
     why: str = ""
 
 
-class Mark(msgspec.Struct, frozen=True):
+class TimelineMark(msgspec.Struct, frozen=True):
     """One iteration."""
 
     turn: str
@@ -53,7 +53,7 @@ class Mark(msgspec.Struct, frozen=True):
     at: float = 0.0
     id: str = ""
     """`Iteration.id`; empty: not known (yet)."""
-    cuts: tuple[Cut, ...] = ()
+    cuts: tuple[TimelineCut, ...] = ()
     error: str = ""
 
     @property
@@ -68,10 +68,10 @@ class TimelineState(msgspec.Struct, frozen=True):
 
     agent: str
     session: str = ""
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[TimelineMark, ...] = ()
     window: int = 0
     trigger: int = 0
-    waiting: tuple[Cut, ...] = ()
+    waiting: tuple[TimelineCut, ...] = ()
     """What happened since the last iteration; the next one has it."""
     turns_left: int | None = None
     """By the forecast, until the next compaction; `None`: not known."""
@@ -84,7 +84,7 @@ def reduce(state: TimelineState, event: Event) -> TimelineState:
         return state
     match event:
         case ContextAssembled():
-            mark = Mark(event.turn, event.iteration, event.tokens, at=event.at, id=event.id, cuts=state.waiting)
+            mark = TimelineMark(event.turn, event.iteration, event.tokens, at=event.at, id=event.id, cuts=state.waiting)
             marks = _without(state.marks, event.turn, event.iteration)
             return replace(
                 state,
@@ -94,7 +94,9 @@ def reduce(state: TimelineState, event: Event) -> TimelineState:
                 waiting=(),
             )
         case UsageReported():
-            old = _mark(state.marks, event.turn, event.iteration) or Mark(event.turn, event.iteration, 0, at=event.at)
+            old = _mark(state.marks, event.turn, event.iteration) or TimelineMark(
+                event.turn, event.iteration, 0, at=event.at
+            )
             mark = replace(old, tokens=event.usage.context, exact=True)
             return replace(state, marks=(*_without(state.marks, event.turn, event.iteration), mark)[-KEPT:])
         case TurnFinished():
@@ -115,20 +117,20 @@ def _cut(state: TimelineState, event: Event) -> TimelineState:
         case ContextCut():
             return replace(state, waiting=(*state.waiting, cut_of(event.receipt)), turns_left=None)
         case CutUndone():
-            return replace(state, waiting=(*state.waiting, Cut("U", event.cut)), turns_left=None)
+            return replace(state, waiting=(*state.waiting, TimelineCut("U", event.cut)), turns_left=None)
         case CutFailed():
-            return replace(state, waiting=(*state.waiting, Cut("!", why=event.why)))
+            return replace(state, waiting=(*state.waiting, TimelineCut("!", why=event.why)))
         case OutputTruncated():
             before, after = event.original_bytes // 4, event.kept_bytes // 4
-            truncated = Cut("T", event.block, before, after, event.tool)
+            truncated = TimelineCut("T", event.block, before, after, event.tool)
             return replace(state, waiting=(*state.waiting, truncated))
         case _:
             return state
 
 
-def cut_of(receipt: Receipt) -> Cut:
+def cut_of(receipt: Receipt) -> TimelineCut:
     """A receipt as the timeline has it."""
-    return Cut(SIGNS[receipt.kind], receipt.id, receipt.tokens_before, receipt.tokens_after, receipt.why)
+    return TimelineCut(SIGNS[receipt.kind], receipt.id, receipt.tokens_before, receipt.tokens_after, receipt.why)
 
 
 def restored(
@@ -141,12 +143,12 @@ def restored(
     mine = [one for one in iterations if not session or one.session == session]
     marks = [_of(one, known) for one in mine]
     named = {id for one in mine for id in one.cuts}
-    waiting: list[Cut] = []
+    waiting: list[TimelineCut] = []
     for receipt in known.values():
         if receipt.id in named:
             continue
         at = next((at for at, mark in enumerate(marks) if mark.at >= receipt.at), None)
-        cut = Cut("U", receipt.id) if receipt.undone else cut_of(receipt)
+        cut = TimelineCut("U", receipt.id) if receipt.undone else cut_of(receipt)
         if at is None:
             waiting.append(cut)
         else:
@@ -168,10 +170,12 @@ def restored(
     )
 
 
-def _of(one: Iteration, receipts: dict[str, Receipt]) -> Mark:
-    cuts = tuple(Cut("U", id) if receipts[id].undone else cut_of(receipts[id]) for id in one.cuts if id in receipts)
+def _of(one: Iteration, receipts: dict[str, Receipt]) -> TimelineMark:
+    cuts = tuple(
+        TimelineCut("U", id) if receipts[id].undone else cut_of(receipts[id]) for id in one.cuts if id in receipts
+    )
     tokens = one.usage.context if one.usage is not None else one.tokens
-    return Mark(one.turn, one.iteration, tokens, one.usage is not None, "", one.at, one.id, cuts, one.error)
+    return TimelineMark(one.turn, one.iteration, tokens, one.usage is not None, "", one.at, one.id, cuts, one.error)
 
 
 def foretold(state: TimelineState, turns: int | None, per_turn: int, trigger: int) -> TimelineState:
@@ -179,11 +183,11 @@ def foretold(state: TimelineState, turns: int | None, per_turn: int, trigger: in
     return replace(state, turns_left=turns, per_turn=per_turn, trigger=trigger or state.trigger)
 
 
-def _mark(marks: tuple[Mark, ...], turn: str, iteration: int) -> Mark | None:
+def _mark(marks: tuple[TimelineMark, ...], turn: str, iteration: int) -> TimelineMark | None:
     return next((mark for mark in reversed(marks) if (mark.turn, mark.iteration) == (turn, iteration)), None)
 
 
-def _without(marks: tuple[Mark, ...], turn: str, iteration: int) -> tuple[Mark, ...]:
+def _without(marks: tuple[TimelineMark, ...], turn: str, iteration: int) -> tuple[TimelineMark, ...]:
     if _mark(marks[-3:], turn, iteration) is None and _mark(marks, turn, iteration) is None:
         return marks
     return tuple(mark for mark in marks if (mark.turn, mark.iteration) != (turn, iteration))

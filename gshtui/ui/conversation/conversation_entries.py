@@ -1,7 +1,6 @@
-"""Messages as entries of the transcript: what is stored, in the form in which it is shown.
+"""Stored messages and commands of the input line as entries of the transcript.
 
-Pure, and the same for a message that was just said and for one from years ago, so that both look alike. Called by
-`conversation_state.py` and `conversation_history.py`.
+Pure, and the same for what was just said or run and for the record of years ago, so that both look alike.
 """
 
 from __future__ import annotations
@@ -10,11 +9,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from gshtui.bus.context import Receipt, compacted
+from gshtui.bus.context_data import Receipt, compacted
 from gshtui.bus.events.agent import TurnFinished
+from gshtui.bus.events.shell import InputCommandFinished, InputCommandPrinted, InputCommandStarted
 from gshtui.bus.messages import Document, Image, Message, Text, Thinking, ToolCall, ToolResult
-from gshtui.ui.kit.transcript.entries import Answer, Entry, Notice, Prompt, Thought, Tool
-from gshtui.ui.kit.transcript.tool import seconds
+from gshtui.bus.shell_data import Ran
+from gshtui.ui.kit.transcript.entries import AnswerEntry, Entry, NoticeEntry, PromptEntry, ThoughtEntry, ToolEntry
+from gshtui.ui.kit.transcript.tool_blocks import seconds
 
 _SUBJECTS = ("command", "path", "file_path", "pattern", "query", "url", "name", "branch", "topic")
 """Arguments that say best what a call is about, the best first."""
@@ -51,13 +52,13 @@ def subject_of(arguments: Mapping[str, Any]) -> str:
     return ""
 
 
-def tool_of(message: str, call: ToolCall) -> Tool:
+def tool_of(message: str, call: ToolCall) -> ToolEntry:
     """A call that has not begun."""
     arguments: Mapping[str, Any] = {"arguments": call.broken} if call.broken else call.arguments
-    return Tool(call_id(message, call.id), call.name, subject_of(call.arguments), arguments, status="asked")
+    return ToolEntry(call_id(message, call.id), call.name, subject_of(call.arguments), arguments, status="asked")
 
 
-def with_result(tool: Tool, result: ToolResult) -> Tool:
+def with_result(tool: ToolEntry, result: ToolResult) -> ToolEntry:
     """The call with its result."""
     return replace(
         tool,
@@ -75,9 +76,9 @@ def cut_id(cut: str) -> str:
     return f"cut/{cut}"
 
 
-def cut_entry(receipt: Receipt) -> Notice:
+def cut_entry(receipt: Receipt) -> NoticeEntry:
     """The line where a compaction took the place of what stands before it."""
-    return Notice(cut_id(receipt.id), "quiet", compacted(receipt))
+    return NoticeEntry(cut_id(receipt.id), "quiet", compacted(receipt))
 
 
 def entries_of(message: Message) -> list[Entry]:
@@ -92,32 +93,32 @@ def entries_of(message: Message) -> list[Entry]:
         if isinstance(block, ToolCall):
             entries.append(tool_of(message.id, block))
         elif kind == "note":
-            entries.append(Notice(f"{message.id}.note{len(entries)}", "quiet", str(block)))
+            entries.append(NoticeEntry(f"{message.id}.note{len(entries)}", "quiet", str(block)))
         else:
             id = part_id(message.id, number, kind)
-            entries.append(Answer(id, str(block)) if kind == "a" else Thought(id, str(block)))
+            entries.append(AnswerEntry(id, str(block)) if kind == "a" else ThoughtEntry(id, str(block)))
             number += 1
     return entries
 
 
-def stop_notice(message: Message) -> Notice | None:
+def stop_notice(message: Message) -> NoticeEntry | None:
     """Why a stored answer ends where it does, when it does not end by itself."""
     if message.role != "assistant" or message.stop not in _STOPS:
         return None
     return stop_words(f"{message.id}.stop", message.stop)
 
 
-def stop_words(id: str, stop: str, hint: str = "") -> Notice:
+def stop_words(id: str, stop: str, hint: str = "") -> NoticeEntry:
     """The notice for a reason to stop."""
     text, advice = _STOPS.get(stop, (f"Stopped: {stop}.", ""))
-    return Notice(id, "warning", text, hint or advice)
+    return NoticeEntry(id, "warning", text, hint or advice)
 
 
-def turn_end(event: TurnFinished) -> Notice:
+def turn_end(event: TurnFinished) -> NoticeEntry:
     """The line at the end of a turn: what went wrong, or what it took."""
     id = f"{event.turn}.end"
     if event.error:
-        return Notice(id, "error", event.error, event.hint)
+        return NoticeEntry(id, "error", event.error, event.hint)
     if event.stop not in ("end", "tool_use", ""):
         return stop_words(id, event.stop, event.hint)
     usage = event.usage
@@ -127,7 +128,7 @@ def turn_end(event: TurnFinished) -> Notice:
         parts += [f"{_short(sent)} tokens in", f"{_short(usage.output)} out"]
     if event.cost:
         parts.append(f"${event.cost:.2f}" if event.cost >= 0.01 else f"${event.cost:.4f}")
-    return Notice(id, "quiet", " · ".join(parts))
+    return NoticeEntry(id, "quiet", " · ".join(parts))
 
 
 def _merged(message: Message) -> Iterable[tuple[str, str | ToolCall]]:
@@ -150,9 +151,9 @@ def _merged(message: Message) -> Iterable[tuple[str, str | ToolCall]]:
         yield kind, "".join(parts)
 
 
-def _prompt(message: Message) -> Prompt:
+def _prompt(message: Message) -> PromptEntry:
     attached = tuple(_attachment(block) for block in message.blocks if isinstance(block, (Image, Document)))
-    return Prompt(message.id, message.text, attached)
+    return PromptEntry(message.id, message.text, attached)
 
 
 def _attachment(block: Image | Document) -> str:
@@ -163,3 +164,59 @@ def _attachment(block: Image | Document) -> str:
 
 def _short(count: int) -> str:
     return str(count) if count < 1_000 else f"{count / 1_000:.1f}k" if count < 100_000 else f"{count // 1_000}k"
+
+
+RUN_NAME = "!"
+_PRINTED_TAIL = 8_000
+"""Characters that are kept of what a running command prints."""
+
+
+def run_entry_id(run: str) -> str:
+    """The entry id of a run."""
+    return f"run/{run}"
+
+
+def run_started(event: InputCommandStarted) -> ToolEntry:
+    """It runs."""
+    return _run_entry(run_entry_id(event.run), event.command)
+
+
+def run_printed(tool: ToolEntry, event: InputCommandPrinted) -> ToolEntry:
+    """It has printed more."""
+    return replace(tool, output=(tool.output + event.text)[-_PRINTED_TAIL:])
+
+
+def run_finished(tool: ToolEntry, event: InputCommandFinished) -> ToolEntry:
+    """It is over."""
+    return replace(
+        tool,
+        status=event.status,
+        output=event.text,
+        word=_exit_word(event.exit) if event.status == "error" else "",
+        duration=event.duration,
+        bytes=event.bytes,
+        cut=event.cut,
+    )
+
+
+def stored_run(ran: Ran) -> ToolEntry:
+    """One of the record."""
+    record = ran.record
+    tool = replace(
+        _run_entry(run_entry_id(ran.run), record.command), output=ran.printed, duration=record.duration or 0.0
+    )
+    if record.state == "running":
+        return tool
+    if record.exit is None:
+        return replace(tool, status="lost")
+    return replace(tool, status="error" if record.exit else "ok", word=_exit_word(record.exit))
+
+
+def _run_entry(id: str, command: str) -> ToolEntry:
+    shown, _, more = command.partition("\n")
+    arguments = {"command": command} if more or len(command) > 200 else {}
+    return ToolEntry(id, RUN_NAME, shown, arguments, status="running", by_person=True)
+
+
+def _exit_word(exit: int | None) -> str:
+    return f"exit {exit}" if exit else ""

@@ -1,11 +1,12 @@
 """What the conversation pane shows, worked out from events and stored messages alone.
 
-A reducer: an event goes in, operations on entries come out. It knows no terminal, no bus and no clock, and it does not
-matter whether a message comes as deltas, whole, or both: the same entries result. Called by `conversation.py`.
+A reducer: an event or a page of the record goes in, operations on entries come out. It knows no terminal, no bus and no
+clock, and it does not matter whether a message comes as deltas, whole, stored or twice: the same entries result.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -29,31 +30,37 @@ from gshtui.bus.events.hub import Noticed
 from gshtui.bus.events.session import SessionOpened
 from gshtui.bus.events.shell import InputCommandFinished, InputCommandPrinted, InputCommandStarted
 from gshtui.bus.messages import Message, ToolResult
+from gshtui.bus.shell_data import Ran
 from gshtui.ui.conversation.conversation_entries import (
     call_id,
     cut_entry,
     cut_id,
     entries_of,
     part_id,
+    run_finished,
+    run_printed,
+    run_started,
+    stop_notice,
+    stored_run,
     subject_of,
     turn_end,
     with_result,
 )
-from gshtui.ui.conversation.conversation_runs import begun, ended, printed
 from gshtui.ui.kit.transcript.entries import (
-    Answer,
+    AnswerEntry,
     Clear,
     Entry,
-    Notice,
+    NoticeEntry,
     Operation,
-    Prompt,
+    Prepend,
+    PromptEntry,
     Put,
     Remove,
     Stream,
-    Thought,
-    Tool,
+    ThoughtEntry,
+    ToolEntry,
 )
-from gshtui.ui.kit.transcript.tool import seconds
+from gshtui.ui.kit.transcript.tool_blocks import seconds
 
 CONSUMES: tuple[type[Event], ...] = (
     SessionOpened,
@@ -105,11 +112,11 @@ class ConversationState:
     """Ids of the entries that are shown."""
     messages: set[str] = field(default_factory=set[str])
     """Messages that are shown whole."""
-    calls: dict[str, Tool] = field(default_factory=dict[str, Tool])
+    calls: dict[str, ToolEntry] = field(default_factory=dict[str, ToolEntry])
     """The latest call of each id."""
     live: dict[str, list[_Part]] = field(default_factory=dict[str, list[_Part]])
     """Parts of the messages that are still coming."""
-    runs: dict[str, Tool] = field(default_factory=dict[str, Tool])
+    runs: dict[str, ToolEntry] = field(default_factory=dict[str, ToolEntry])
     """Commands of the input line that still run."""
     early: dict[str, ToolResult] = field(default_factory=dict[str, ToolResult])
     """Results whose calls are in an older page."""
@@ -126,7 +133,7 @@ class ConversationState:
         match event:
             case TurnStarted():
                 self.turn, self.iteration = event.turn, 0
-                return self._put(Prompt(event.prompt, event.text)) if event.prompt not in self.shown else []
+                return self._put(PromptEntry(event.prompt, event.text)) if event.prompt not in self.shown else []
             case IterationStarted():
                 self.iteration = event.iteration
                 return []
@@ -163,7 +170,7 @@ class ConversationState:
         done: list[Operation] = [Remove(part.id) for part in parts if part.id not in wanted]
         self.shown -= {part.id for part in parts} - wanted
         for entry in entries:
-            if isinstance(entry, Thought) and entry.id in took and message.at > took[entry.id] > 0:
+            if isinstance(entry, ThoughtEntry) and entry.id in took and message.at > took[entry.id] > 0:
                 entry = replace(entry, seconds=self._thought_for(parts, entry.id, message.at))
             done += self._put(entry)
         return done
@@ -176,7 +183,7 @@ class ConversationState:
 
     def _put(self, entry: Entry) -> list[Operation]:
         self.shown.add(entry.id)
-        if isinstance(entry, Tool):
+        if isinstance(entry, ToolEntry):
             self.calls[entry.id.rpartition("/")[2]] = entry
         return [Put(entry)]
 
@@ -196,15 +203,15 @@ class ConversationState:
                 done += self._put(self._whole(parts[-1], at))
             parts.append(_Part(part_id(message, len(parts), kind), kind, at))
             id = parts[-1].id
-            done += self._put(Answer(id, "", live=True) if kind == "a" else Thought(id, "", live=True))
+            done += self._put(AnswerEntry(id, "", live=True) if kind == "a" else ThoughtEntry(id, "", live=True))
         parts[-1].text.append(text)
         return [*done, Stream(parts[-1].id, text)]
 
     def _whole(self, part: _Part, at: float) -> Entry:
         text = "".join(part.text)
         if part.kind == "a":
-            return Answer(part.id, text)
-        return Thought(part.id, text, seconds=max(0.0, at - part.began) if part.began else 0.0)
+            return AnswerEntry(part.id, text)
+        return ThoughtEntry(part.id, text, seconds=max(0.0, at - part.began) if part.began else 0.0)
 
     def _thought_for(self, parts: Sequence[_Part], id: str, at: float) -> float:
         """Seconds of a thought: until the next part began, or until now."""
@@ -215,7 +222,7 @@ class ConversationState:
 
     def _known(self, entry: Entry) -> Entry:
         """A call that has begun already stays as it is."""
-        known = self.calls.get(entry.id.rpartition("/")[2]) if isinstance(entry, Tool) else None
+        known = self.calls.get(entry.id.rpartition("/")[2]) if isinstance(entry, ToolEntry) else None
         return known if known is not None and known.id == entry.id else entry
 
     def _tool(
@@ -224,7 +231,7 @@ class ConversationState:
         if isinstance(event, ToolStarted):
             id = call_id(event.message, event.call)
             subject = event.subject or subject_of(event.arguments)
-            return self._put(Tool(id, event.tool, subject, event.arguments, status="running"))
+            return self._put(ToolEntry(id, event.tool, subject, event.arguments, status="running"))
         tool = self.calls.get(event.call)
         if tool is None:
             return []
@@ -249,13 +256,13 @@ class ConversationState:
     def _run(self, event: InputCommandStarted | InputCommandPrinted | InputCommandFinished) -> list[Operation]:
         """A command of the person. No turn ends it, so it is none of the calls."""
         if isinstance(event, InputCommandStarted):
-            tool = begun(event)
+            tool = run_started(event)
         elif event.run not in self.runs:
             return []
         elif isinstance(event, InputCommandPrinted):
-            tool = printed(self.runs[event.run], event)
+            tool = run_printed(self.runs[event.run], event)
         else:
-            tool = ended(self.runs.pop(event.run), event)
+            tool = run_finished(self.runs.pop(event.run), event)
         if tool.live:
             self.runs[event.run] = tool
         self.shown.add(tool.id)
@@ -281,7 +288,7 @@ class ConversationState:
     def _word(self, event: Event) -> list[Operation]:
         if isinstance(event, ProviderRetried):
             text = f"{event.why.rstrip('.')}. Trying again in {seconds(event.wait)} (attempt {event.attempt + 1})."
-            return self._put(Notice(f"{self.turn}.{self.iteration}.retry", "warning", text))
+            return self._put(NoticeEntry(f"{self.turn}.{self.iteration}.retry", "warning", text))
         if isinstance(event, ModelChanged):
             label = event.label or event.model
             before, self.label = self.label, label
@@ -292,7 +299,65 @@ class ConversationState:
             return self._put(self._notice(event.level, event.text, event.hint))
         return []
 
-    def _notice(self, level: str, text: str, hint: str = "") -> Notice:
+    def _notice(self, level: str, text: str, hint: str = "") -> NoticeEntry:
         self.notices += 1
         known = "error" if level == "error" else "warning" if level == "warning" else "info"
-        return Notice(f"notice{self.notices}", known, text, hint)
+        return NoticeEntry(f"notice{self.notices}", known, text, hint)
+
+
+def older_operations(state: ConversationState, messages: Sequence[Message], ran: Sequence[Ran] = ()) -> list[Operation]:
+    """Stored messages, in order, that are older than all that is shown.
+
+    Args:
+        state: what is shown; it learns of them.
+        messages: a page of the record.
+        ran: commands of the input line of the same time, in order.
+    """
+    entries: list[Entry] = []
+    calls: dict[str, int] = {}
+    done: list[Operation] = []
+    waiting = deque(ran)
+    for message in messages:
+        while waiting and waiting[0].record.at < message.at:
+            entries.append(stored_run(waiting.popleft()))
+        if message.role == "tool":
+            for result in message.results:
+                done += _stored_result(state, result, entries, calls)
+        elif message.id not in state.messages:
+            state.messages.add(message.id)
+            for entry in entries_of(message):
+                if isinstance(entry, ToolEntry):
+                    bare = entry.id.rpartition("/")[2]
+                    entry = replace(entry, status="lost")  # unless its result comes
+                    if (result := state.early.pop(bare, None)) is not None:
+                        entry = with_result(entry, result)
+                        done.append(Remove(f"result/{bare}"))
+                    calls[bare] = len(entries)
+                entries.append(entry)
+            if (notice := stop_notice(message)) is not None:
+                entries.append(notice)
+    entries += [stored_run(one) for one in waiting]
+    fresh = tuple(entry for entry in entries if entry.id not in state.shown)
+    state.runs.update((one.run, tool) for one in ran if (tool := stored_run(one)) in fresh and tool.live)
+    state.shown.update(entry.id for entry in fresh)
+    for entry in fresh:
+        if isinstance(entry, ToolEntry) and not entry.by_person:
+            state.calls.setdefault(entry.id.rpartition("/")[2], entry)
+    return [*done, Prepend(fresh)] if fresh else done
+
+
+def _stored_result(
+    state: ConversationState, result: ToolResult, entries: list[Entry], calls: dict[str, int]
+) -> list[Operation]:
+    at = calls.get(result.call_id)
+    if at is not None:
+        tool = entries[at]
+        assert isinstance(tool, ToolEntry)
+        entries[at] = with_result(tool, result)
+        return []
+    known = state.calls.get(result.call_id)
+    if known is not None:
+        return state.result(result) if known.live else []
+    state.early[result.call_id] = result
+    entries.append(with_result(ToolEntry(f"result/{result.call_id}", result.name), result))
+    return []

@@ -1,29 +1,70 @@
 """The only door between the bus and Textual: starts the hub after the first frame, feeds panes, carries intents.
 
-Owns the hub of the window and the pace at which events reach widgets: a frame's worth at a time, and nothing while
-nothing happens. Refuses to hold any state of a conversation. Called by the app.
+Owns the hub of the window and the pace at which events reach widgets: a frame's worth at a time, neighbours of the
+same merge key as one, and nothing while nothing happens. Holds no state of a conversation.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, ClassVar, Protocol, runtime_checkable
 from weakref import WeakKeyDictionary
 
 from gshtui.bus.bus import Subscription, WhenFull
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub import FaultReported, Noticed, SubscriberFailed
 from gshtui.bus.events.session import SessionClosed
-from gshtui.bus.shell import Ran
+from gshtui.bus.shell_data import Ran
 from gshtui.bus.shell_rows import Filter, Span
 from gshtui.bus.subscription import Batch
 from gshtui.system.faults import Breaker, Fault
 from gshtui.system.tasks import report_unexpected
-from gshtui.ui.kit.coalesce import coalesced
-from gshtui.ui.kit.consumer import EventConsumer
-from gshtui.ui.kit.garbage import Garbage
-from gshtui.ui.kit.port import HubPort, MakeHub, Opening, Result, Stored
+from gshtui.ui.kit.garbage_collector import GarbageCollector
+from gshtui.ui.kit.hub_port import HubPort, MakeHub, OpenRequest, Result, Stored
+
+
+@runtime_checkable
+class EventConsumer(Protocol):
+    """A pane that shows what happens. Its view model is a pure reducer; `consume` applies it and refreshes."""
+
+    CONSUMES: ClassVar[tuple[type[Event], ...]]
+
+    def consume(self, events: Sequence[Event]) -> None:
+        """Take the events of one frame, in order, at least one. Must not block: slice long work over frames."""
+        ...
+
+
+def coalesced(events: Sequence[Event]) -> list[Event]:
+    """The events with runs of the same key made one each."""
+    out: list[Event] = []
+    run: list[Event] = []
+    run_key: Hashable | None = None
+    for event in events:
+        key = event.merge_key()
+        if key is None or key != run_key:
+            if run:
+                out.append(_folded(run))
+            run = []
+            run_key = key
+        if key is None:
+            out.append(event)
+        else:
+            run.append(event)
+    if run:
+        out.append(_folded(run))
+    return out
+
+
+def _folded(run: list[Event]) -> Event:
+    """One event of many, by halves: joining text piece by piece would cost the square of its length."""
+    while len(run) > 1:
+        pairs = [first.merged_with(second) for first, second in zip(run[::2], run[1::2], strict=False)]
+        if len(run) % 2:
+            pairs.append(run[-1])
+        run = pairs
+    return run[0]
+
 
 FPS = 60
 STREAMED = 15
@@ -40,7 +81,9 @@ class NotReady(Exception):
 class Bridge:
     """One window's door to its hub."""
 
-    def __init__(self, opening: Opening, make_hub: MakeHub, consumers: Callable[[], Iterable[EventConsumer]]) -> None:
+    def __init__(
+        self, opening: OpenRequest, make_hub: MakeHub, consumers: Callable[[], Iterable[EventConsumer]]
+    ) -> None:
         self.opening = opening
         self.hub: HubPort | None = None
         self.failed = ""
@@ -56,7 +99,7 @@ class Bridge:
         """Done when what waits for the next frame has been shown; `None` while nothing waits."""
         self._due: asyncio.TimerHandle | None = None
         self._last_frame = 0.0
-        self._garbage = Garbage()
+        self._garbage = GarbageCollector()
         self._breakers: WeakKeyDictionary[EventConsumer, Breaker] = WeakKeyDictionary()
 
     async def start(self) -> None:

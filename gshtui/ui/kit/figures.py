@@ -1,9 +1,11 @@
-"""How figures are written for people: tokens, money, ages, shares, in as few cells as they can be read in.
+"""Figures for people, in as few cells as they can be read in: tokens, money, ages, shares, charts, the context meter.
 
-Pure functions; refuses styles and locale. Called by the header and the panes.
+Pure functions without locale or state, so that the header and the panes never disagree.
 """
 
 from __future__ import annotations
+
+from textual.content import Content
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
 
@@ -64,3 +66,36 @@ def columns(values: list[int], height: int) -> list[str]:
 def short(text: str, width: int) -> str:
     """At most `width` characters, the end replaced by `…`."""
     return text if len(text) <= width else text[: max(0, width - 1)] + "…"
+
+
+NEAR = 0.85
+"""Share of the trigger from which the meter warns."""
+_WARNS, _FULL = 0.7, 0.9
+"""Shares of the window that count where the trigger is not known."""
+
+
+def meter_level(tokens: int, window: int, trigger: int = 0) -> str:
+    """`primary`, `warning` (a cut is near) or `error` (it is due)."""
+    if trigger > 0:
+        return "error" if tokens >= trigger else "warning" if tokens >= NEAR * trigger else "primary"
+    share = tokens / window if window > 0 else 0.0
+    return "error" if share >= _FULL else "warning" if share >= _WARNS else "primary"
+
+
+def meter_sign(tokens: int, window: int, trigger: int = 0) -> str:
+    """The same without colour: nothing, `!` or `!!`."""
+    return {"primary": "", "warning": "!", "error": "!!"}[meter_level(tokens, window, trigger)]
+
+
+def context_meter(tokens: int, window: int, trigger: int, width: int) -> Content:
+    """The bar, exactly `width` cells; `┃` stands where a compaction starts."""
+    filled = bar(min(tokens, window), window, width)
+    colour = f"${meter_level(tokens, window, trigger)}"
+    at = min(width - 1, trigger * width // window) if 0 < trigger < window else -1
+    rest = "─" * (width - len(filled))
+    if at < 0:
+        return Content.assemble((filled, colour), (rest, "$border"))
+    if at < len(filled):
+        return Content.assemble((filled[:at], colour), ("┃", "$accent"), (filled[at + 1 :], colour), (rest, "$border"))
+    gap = at - len(filled)
+    return Content.assemble((filled, colour), (rest[:gap], "$border"), ("┃", "$accent"), (rest[gap + 1 :], "$border"))

@@ -16,7 +16,7 @@ from textual.keys import (
     _character_to_key,  # pyright: ignore[reportPrivateUsage]  # there is no public list of the names
 )
 
-from gshtui.ui.kit.bindings import ANYWHERE, KEYS, PANES, TURN, Key
+from gshtui.ui.kit.key_table import ANYWHERE, KEYS, PANES, TURN, Key
 
 MODIFIERS = frozenset({"ctrl", "alt", "shift", "super", "hyper", "meta"})
 SAME_BYTE = {"ctrl+i": "tab", "ctrl+m": "enter", "ctrl+left_square_bracket": "escape", "ctrl+[": "escape"}
@@ -28,7 +28,7 @@ _GLOBAL = frozenset({ANYWHERE, PANES, TURN})
 _CHORD = re.compile(r"(?:\^.){2,}")
 
 
-def effective(
+def effective_keymap(
     configured: Mapping[str, str], *, elsewhere: Collection[str] = (), table: Mapping[str, Key] = KEYS
 ) -> tuple[dict[str, str], list[str]]:
     """The remapping that can be applied, by id, and one sentence for each entry that cannot.
@@ -47,8 +47,8 @@ def effective(
             hint = f"Did you mean {near[0]!r}?" if near else "F1 lists the keys; the reference lists their ids."
             problems.append(f"[keybindings] names no key of the workbench by {id!r}. {hint}")
             continue
-        keys = [normalised(key) for key in text.split(",") if key.strip()]
-        wrong = next((why for key in keys if (why := impossible(key))), "" if keys else "it names no key")
+        keys = [normalised_key(key) for key in text.split(",") if key.strip()]
+        wrong = next((why for key in keys if (why := why_impossible(key))), "" if keys else "it names no key")
         wrong = wrong or _clash(id, keys, {**{name: row.keys for name, row in table.items()}, **keymap}, table)
         if wrong:
             problems.append(f"[keybindings] {id} = {text!r} is left out: {wrong}. The default stays: {table[id].keys}.")
@@ -57,7 +57,7 @@ def effective(
     return keymap, problems
 
 
-def normalised(key: str) -> str:
+def normalised_key(key: str) -> str:
     """A key in Textual's words: `^G`, `Ctrl+G` and `C-g` are `ctrl+g`."""
     key = key.strip()
     if len(key) == 2 and key[0] == "^":
@@ -70,7 +70,7 @@ def normalised(key: str) -> str:
     )
 
 
-def impossible(key: str) -> str:
+def why_impossible(key: str) -> str:
     """Why a key can never come; empty if it can."""
     if _CHORD.fullmatch(key):
         return f"{key} is a sequence of keys, and the window takes one key at a time"

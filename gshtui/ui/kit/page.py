@@ -1,14 +1,171 @@
-"""What a renderer needs to know of where it draws: width, colours, and the highlighter of code.
+"""What a renderer of lines draws on: a width, the styles of the theme, and the highlighter of code.
 
-Plain data, made by the transcript when its size or theme changes; every renderer takes one.
+Owns what is bold, dim or coloured. Every difference in colour goes with one in sign, weight or place, so that a
+terminal without colours loses nothing. Made anew when the size or the theme changes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from gshtui.ui.kit.code import Highlighter
-from gshtui.ui.kit.palette import Palette
+from rich.color import Color as RichColor
+from rich.style import Style
+from textual.color import Color, ColorParseError
+
+from gshtui.ui.kit.highlighter import Highlighter
+
+_AS_IS, _BOLD, _ITALIC, _UNDERLINE = Style(), Style(bold=True), Style(italic=True), Style(underline=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Palette:
+    """Styles, each with its background, ready to draw."""
+
+    text: Style
+    muted: Style
+    faint: Style
+    strong: Style
+    accent: Style
+    title: Style
+    heading: Style
+    subheading: Style
+    inline_code: Style
+    link: Style
+    target: Style
+    quote: Style
+    rule: Style
+    marker: Style
+    prompt: Style
+    prompt_bar: Style
+    prompt_fill: Style
+    code: Style
+    code_label: Style
+    tool: Style
+    ok: Style
+    warning: Style
+    error: Style
+    added: Style
+    removed: Style
+    cursor: Style
+    match: Style
+    match_here: Style
+    badge: Style
+    selection: Style
+    tokens: Mapping[str, Style]
+    """Styles of code by kind of token; see `code.KINDS`."""
+
+
+def make_palette(variables: Mapping[str, str], background: Color, *, ansi: bool = False) -> Palette:
+    """The palette of a theme.
+
+    Args:
+        variables: the theme's, as an app has them.
+        background: what lies behind the transcript.
+        ansi: the terminal's own colours: no shades between them, so dim stands for muted.
+    """
+    return _Maker(variables, background, ansi).palette()
+
+
+class _Maker:
+    def __init__(self, variables: Mapping[str, str], background: Color, ansi: bool) -> None:
+        self._variables = variables
+        self._ansi = ansi
+        self._background = background
+        self._foreground = self._color("foreground", Color(224, 224, 224))
+        self._behind = None if ansi else background.rich_color
+
+    def _color(self, name: str, fallback: Color) -> Color:
+        try:
+            return Color.parse(self._variables.get(name, ""))
+        except ColorParseError:
+            return fallback
+
+    def _style(
+        self, name: str = "foreground", shade: float = 1.0, *, on: RichColor | None = None, how: Style = _AS_IS
+    ) -> Style:
+        """A style in a colour of the theme; `shade` 0 is the background, 1 the colour itself."""
+        color = self._color(name, self._foreground)
+        if self._ansi:
+            default = name == "foreground"
+            dim = shade < 0.8
+            return Style(color=None if default else color.rich_color, bgcolor=on, dim=dim or None) + how
+        mixed = self._background.blend(color, shade, 1.0)
+        return Style(color=mixed.rich_color, bgcolor=on or self._behind) + how
+
+    def _panel(self, name: str, share: float) -> RichColor | None:
+        """A background a little towards a colour; the terminal's own colours have no such thing."""
+        if self._ansi:
+            return None
+        return self._background.blend(self._color(name, self._foreground), share, 1.0).rich_color
+
+    def palette(self) -> Palette:
+        style = self._style
+        code = self._panel("foreground", 0.055)
+        prompt = self._panel("primary", 0.11)
+        return Palette(
+            text=style(),
+            muted=style(shade=0.68),
+            faint=style(shade=0.42),
+            strong=style(how=_BOLD),
+            accent=style("accent"),
+            title=style("primary", how=_BOLD),
+            heading=style("primary", how=_BOLD),
+            subheading=style("secondary", how=_BOLD),
+            inline_code=style("accent", on=code),
+            link=style("secondary", how=_UNDERLINE),
+            target=style("secondary", 0.65),
+            quote=style(shade=0.75, how=_ITALIC),
+            rule=style(shade=0.3),
+            marker=style("primary"),
+            prompt=style(on=prompt),
+            prompt_bar=style("primary", on=prompt, how=_BOLD),
+            prompt_fill=style(shade=0.68, on=prompt),
+            code=style(on=code),
+            code_label=style(shade=0.5, on=code, how=_ITALIC),
+            tool=style(how=_BOLD),
+            ok=style("success"),
+            warning=style("warning"),
+            error=style("error"),
+            added=style("success", on=self._panel("success", 0.12)),
+            removed=style("error", on=self._panel("error", 0.12)),
+            cursor=style("primary", how=_BOLD),
+            match=self._reverse("warning", 0.55),
+            match_here=self._reverse("warning", 1.0),
+            badge=self._reverse("primary", 1.0),
+            selection=self._selection(),
+            tokens=self._tokens(code),
+        )
+
+    def _reverse(self, name: str, share: float) -> Style:
+        if self._ansi:
+            return Style(reverse=True, bold=share == 1.0 or None)
+        behind = self._background.blend(self._color(name, self._foreground), share, 1.0)
+        front = self._background if share == 1.0 else self._foreground
+        return Style(color=front.rich_color, bgcolor=behind.rich_color, bold=share == 1.0 or None)
+
+    def _selection(self) -> Style:
+        if self._ansi:
+            return Style(reverse=True)
+        return Style(bgcolor=self._background.blend(self._color("primary", self._foreground), 0.35, 1.0).rich_color)
+
+    def _tokens(self, on: RichColor | None) -> dict[str, Style]:
+        style = self._style
+        return {
+            "text": style(on=on),
+            "keyword": style("primary", on=on),
+            "name": style("secondary", on=on),
+            "type": style("secondary", on=on, how=_BOLD),
+            "string": style("success", on=on),
+            "number": style("accent", on=on),
+            "comment": style(shade=0.5, on=on, how=_ITALIC),
+            "operator": style(shade=0.8, on=on),
+            "builtin": style("warning", on=on),
+            "error": style("error", on=on),
+            "added": style("success", on=on),
+            "removed": style("error", on=on),
+        }
+
 
 NARROWEST = 8
 """Cells that a page has at least; a smaller terminal cuts the line."""

@@ -13,7 +13,7 @@ from textual.containers import Horizontal
 from textual.message import Message
 from textual.widgets import Input, Static
 
-from gshtui.ui.kit.bindings import bind
+from gshtui.ui.kit.key_table import bind
 
 
 class SearchLine(Horizontal):

@@ -1,6 +1,6 @@
-"""Our own two themes, dark and light: ink and paper with sea-green for focus and coral for what asks to be noticed.
+"""The workbench's two themes, and the sign and colour of each status of an agent.
 
-Owns the palettes; refuses to style any widget (that is `styles/*.tcss`). Called by the app when it starts.
+Style sheets and palettes name colours by the themes' variables and never as values.
 """
 
 from __future__ import annotations
@@ -83,3 +83,16 @@ GSH_LIGHT = Theme(
 )
 
 OURS = (GSH_DARK, GSH_LIGHT)
+
+
+STATUS_SIGNS: dict[str, tuple[str, str]] = {
+    "starting": ("◌", "$foreground-muted"),
+    "thinking": ("●", "$primary"),
+    "tool": ("●", "$secondary"),
+    "waiting": ("◆", "$warning"),
+    "idle": ("○", "$foreground-muted"),
+    "done": ("✓", "$success"),
+    "failed": ("✗", "$error"),
+    "lost": ("?", "$error"),
+}
+"""Status → its sign and colour. The word always stands beside it: colour is never the only sign."""

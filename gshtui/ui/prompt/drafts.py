@@ -1,8 +1,8 @@
-"""Drafts: what is being written outlives a crash of the window.
+"""Drafts: text being written outlives a crash of the window, and is back at the next start.
 
 One slot for each window of a project, held by a file lock that dies with its process, so two windows never share a
-draft and the next window finds that of a dead one. Files are 0600 and replaced whole. Everything here blocks and is
-called in threads, by `DraftKeeper`; every failure is an `OSError`.
+draft. Files are 0600 and replaced whole; they are written in threads, a moment after each change, and every failure of
+them is an `OSError`.
 """
 
 from __future__ import annotations
@@ -15,14 +15,16 @@ from pathlib import Path
 from typing import Any, cast
 
 import msgspec
+from textual.timer import Timer
 
 from gshtui.system import private_files
 from gshtui.system.tasks import start_job
+from gshtui.ui.kit.folding_area import FoldingArea
 
 SLOTS = 32
 
 
-class Draft(msgspec.Struct, frozen=True):
+class PromptDraft(msgspec.Struct, frozen=True):
     """A text with labels for its folded parts, and those parts."""
 
     text: str = ""
@@ -62,7 +64,7 @@ class DraftFile:
     def _folds_path(self) -> Path:
         return self.path.with_suffix(".folds")
 
-    def read(self) -> Draft | None:
+    def read(self) -> PromptDraft | None:
         """The draft that is kept; `None` where there is none, or it cannot be read (then it is set aside)."""
         try:
             kept = _object(self.path)
@@ -70,14 +72,14 @@ class DraftFile:
             folds = _object(self._folds_path) if kept.get("folds") else {}
             if not isinstance(text, str):
                 raise ValueError("no text")
-            return Draft(text, {int(number): str(folded) for number, folded in folds.items()})
+            return PromptDraft(text, {int(number): str(folded) for number, folded in folds.items()})
         except FileNotFoundError:
             return None
         except ValueError:
             self.path.replace(self.path.with_suffix(".corrupt"))
             return None
 
-    def write(self, draft: Draft) -> None:
+    def write(self, draft: PromptDraft) -> None:
         """Keep the draft in place of the one before. Folded parts are written only when they are others now."""
         if draft.folds and draft.folds != self._folded:
             _replace(self._folds_path, {str(number): text for number, text in draft.folds.items()})
@@ -120,12 +122,12 @@ class DraftKeeper:
         self._project = project
         self._failed = failed
         self._file: DraftFile | None = None
-        self._wanted: Draft | None = None
+        self._wanted: PromptDraft | None = None
         self._pending = False
         self._task: asyncio.Task[None] | None = None
         self._broken = False
 
-    async def restore(self) -> Draft | None:
+    async def restore(self) -> PromptDraft | None:
         """Take a slot, and what a dead window left in it."""
         try:
             self._file = await asyncio.to_thread(self._open)
@@ -136,7 +138,7 @@ class DraftKeeper:
         self._start()
         return found
 
-    def keep(self, draft: Draft) -> None:
+    def keep(self, draft: PromptDraft) -> None:
         """This is what is being written now; an empty draft is removed."""
         self._wanted = draft if draft.text else None
         self._pending = True
@@ -175,3 +177,89 @@ class DraftKeeper:
     def _fail(self, error: OSError) -> None:
         self._broken = True
         self._failed(f"What you write is not kept should this window die: {error.strerror or error}.")
+
+
+KEEP_AFTER = 0.4
+"""Seconds after a change until the draft is written."""
+
+
+class DraftingArea(FoldingArea):
+    """See the module. `keep_drafts`: whether to write at all."""
+
+    def __init__(self, *, id: str, placeholder: str, project: Path, keep_drafts: bool) -> None:
+        self.project = project
+        self.aside: PromptDraft | None = None
+        """What was being written when something else took its place for a while; this is what a crash must not lose."""
+        self._drafts = DraftKeeper(project, self.complain) if keep_drafts else None
+        self._draft_timer: Timer | None = None
+        self._placing = False
+        super().__init__(id=id, placeholder=placeholder)
+
+    def complain(self, why: str) -> None:
+        """Tell the person what does not work."""
+        self.notify(why, severity="warning", markup=False)
+
+    def on_mount(self) -> None:
+        """Bring back what a dead window left."""
+        if self._drafts is not None:
+            self.run_worker(self._restore(self._drafts), exit_on_error=False, group="draft")
+
+    async def _restore(self, drafts: DraftKeeper) -> None:
+        draft = await drafts.restore()
+        if draft is None or not draft.text:
+            return
+        typed, folds = self.text, dict(self.folds.texts)
+        self.place(draft.text, draft.folds)
+        if typed and not folds:  # keys that came before the draft: they go on where it ended
+            self.insert(typed, self.document.end, maintain_selection_offset=False)
+        self.notify("What you were writing when the last window ended is back.", markup=False)
+
+    async def on_unmount(self) -> None:
+        """Write the draft a last time and let the slot go."""
+        if self._drafts is not None:
+            self.keep_draft()
+            await self._drafts.close()
+
+    def keep_draft(self) -> None:
+        """Write what is being written, now."""
+        if self._draft_timer is not None:
+            self._draft_timer.stop()
+            self._draft_timer = None
+        if self._drafts is not None:
+            self._drafts.keep(self.aside or self.draft())
+
+    def draft(self) -> PromptDraft:
+        """What stands in the area."""
+        text = self.text
+        return PromptDraft(text, self.folds.used(text))
+
+    def set_aside(self) -> None:
+        """Keep what stands here for `bring_back`; a text that is aside already stays."""
+        if self.aside is None:
+            self.aside = self.draft()
+
+    def bring_back(self) -> None:
+        """Show what was set aside."""
+        aside, self.aside = self.aside, None
+        if aside is not None:
+            self.place(aside.text, aside.folds)
+
+    def place(self, text: str, folds: dict[int, str] | None = None) -> None:
+        """Show a text that nobody types."""
+        self._placing = True
+        try:
+            self.put(text, folds)
+        finally:
+            self._placing = False
+
+    def changed(self) -> None:
+        """Follow a change of the text."""
+        if not self.is_mounted:
+            return
+        if self._draft_timer is None and self._drafts is not None:
+            self._draft_timer = self.set_timer(KEEP_AFTER, self.keep_draft)
+        if not self._placing:
+            self.written()
+
+    def written(self) -> None:
+        """The person changed the text. For subclasses."""

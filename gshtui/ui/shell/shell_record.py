@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from gshtui.bus.shell import ShellNote, ShellRecord
+from gshtui.bus.shell_data import ShellNote, ShellRecord
 from gshtui.bus.shell_rows import Row
-from gshtui.ui.kit.cells import fit, one_line
+from gshtui.ui.kit.fitted_text import fit, one_line
 from gshtui.ui.kit.transcript.text_screen import TextScreen
-from gshtui.ui.shell import shell_words as words
+from gshtui.ui.shell import shell_format as words
 
 _TITLES = {"note": "Note", "folder": "Change of folder", "file": "Changed files"}
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 
 from gshtui.bus.messages import Message, Text
-from gshtui.bus.shell import ShellRecord
-from gshtui.guard.sanitise import one_line, plain
-from gshtui.ui.shell import shell_words as words
+from gshtui.bus.shell_data import ShellRecord
+from gshtui.text.sanitise import one_line, plain
+from gshtui.ui.shell import shell_format as words
 
 MOST_LINES = 400
 MOST = 24_000

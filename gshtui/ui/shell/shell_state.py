@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub import HubStarted
 from gshtui.bus.events.shell import FilesChanged, ShellFolderChanged, ShellNoted, ShellRecorded
-from gshtui.bus.shell import ShellNote, ShellRecord
+from gshtui.bus.shell_data import ShellNote, ShellRecord
 from gshtui.bus.shell_rows import Filter, Row, Span, files_note, place
 
 CONSUMED: tuple[type[Event], ...] = (FilesChanged, HubStarted, ShellFolderChanged, ShellNoted, ShellRecorded)
@@ -22,7 +22,7 @@ PAGES = 40
 """Pages that are kept; of more, those farthest from where the reader is are forgotten."""
 
 
-class Asked(msgspec.Struct, frozen=True):
+class PageRequest(msgspec.Struct, frozen=True):
     """What was known when the record was asked."""
 
     total: int
@@ -92,7 +92,7 @@ def reduce(state: LogState, event: Event) -> LogState:
             return state
 
 
-def with_span(state: LogState, span: Span, asked: Asked) -> LogState:
+def with_span(state: LogState, span: Span, asked: PageRequest) -> LogState:
     """The state with rows that came from the record.
 
     Where the record counts other rows than were known when it was asked, all pages are forgotten: their rows may have

@@ -10,13 +10,13 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from gshtui.bus.fleet import AgentRow
-from gshtui.ui.kit.messages import OpenTerminal
+from gshtui.bus.agent_data import AgentRow
 from gshtui.ui.kit.tabs import Deck
-from gshtui.ui.terminal.terminals import Terminals
+from gshtui.ui.kit.widget_messages import OpenTerminal
+from gshtui.ui.terminal.terminals import TerminalRegistry
 
 if TYPE_CHECKING:
-    from gshtui.ui.terminal.terminal import TerminalPane
+    from gshtui.ui.terminal.terminal_pane import TerminalPane
 
 
 class TerminalTabs:
@@ -26,7 +26,7 @@ class TerminalTabs:
         clock: seconds since the epoch.
     """
 
-    def __init__(self, deck: Deck, terminals: Terminals, clock: Callable[[], float]) -> None:
+    def __init__(self, deck: Deck, terminals: TerminalRegistry, clock: Callable[[], float]) -> None:
         self.terminals = terminals
         self._deck = deck
         self._clock = clock
@@ -42,12 +42,12 @@ class TerminalTabs:
         """
         shared = agent == OpenTerminal.SHARED
         row = await self.terminals.shared() if shared else await self.terminals.row(agent)
-        tab = tab_of(row.id)
+        tab = terminal_tab(row.id)
         if tab not in self._panes:
-            from gshtui.ui.terminal.terminal import TerminalPane  # what no first screen needs
+            from gshtui.ui.terminal.terminal_pane import TerminalPane  # what no first screen needs
 
             self._panes[tab] = TerminalPane(self.terminals, row, self._clock)
-            await self._deck.open(tab, title_of(row), self._panes[tab])
+            await self._deck.open(tab, terminal_tab_title(row), self._panes[tab])
         elif shared:
             self._panes[tab].show_row(row)  # it may have been started anew
         self._deck.show(tab)
@@ -57,7 +57,7 @@ class TerminalTabs:
 
     async def close(self, agent: str) -> None:
         """Take an agent's tab away; the agent goes on."""
-        tab = tab_of(agent)
+        tab = terminal_tab(agent)
         if self._panes.pop(tab, None) is not None:
             await self._deck.close(tab)
 
@@ -73,13 +73,13 @@ class TerminalTabs:
         await self.terminals.close()
 
 
-def tab_of(agent: str) -> str:
+def terminal_tab(agent: str) -> str:
     """The tab's name, which is a widget's id too."""
     return f"terminal-{re.sub(r'[^a-zA-Z0-9_-]', '_', agent)}"
 
 
-def title_of(row: AgentRow) -> str:
+def terminal_tab_title(row: AgentRow) -> str:
     """What the line of tabs calls it."""
-    from gshtui.guard.sanitise import one_line  # not before the first letter
+    from gshtui.text.sanitise import one_line  # not before the first letter
 
     return one_line(row.name or row.id, 24)

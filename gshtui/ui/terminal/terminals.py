@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from gshtui.bus.fleet import AgentRow
-from gshtui.ui.kit.messages import OpenTerminal
+from gshtui.bus.agent_data import AgentRow
+from gshtui.ui.kit.widget_messages import OpenTerminal
 
 if TYPE_CHECKING:
     from gshtui.tmux.mirror import Frame, Mirror
@@ -23,7 +23,7 @@ class TerminalError(Exception):
     """A terminal cannot be shown; one sentence that says why and what to do."""
 
 
-class Watching(Protocol):
+class TerminalWatch(Protocol):
     """A tab's hold on a terminal (`gshtui.tmux.mirror.Watch`)."""
 
     def resize(self, width: int, height: int) -> None: ...
@@ -36,7 +36,7 @@ class Watching(Protocol):
 class Terminal(Protocol):
     """One terminal. What is asynchronous raises `gshtui.tmux.errors.TmuxError`."""
 
-    def watch(self, on_frame: Callable[[Frame], None], width: int, height: int) -> Watching: ...
+    def watch(self, on_frame: Callable[[Frame], None], width: int, height: int) -> TerminalWatch: ...
     async def press(self, *names: str) -> None: ...
     async def type(self, data: bytes) -> None: ...
     async def paste(self, text: str) -> None: ...
@@ -49,17 +49,17 @@ class Terminal(Protocol):
         ...
 
 
-class Servers(Protocol):
-    """tmux servers by socket (`gshtui.fleet.terminals.Terminals`)."""
+class TerminalServers(Protocol):
+    """tmux servers by socket (`gshtui.fleet.terminals.AgentTerminals`)."""
 
     def of(self, socket: str) -> TmuxServer: ...
 
 
-class Fleet(Protocol):
+class TerminalFleet(Protocol):
     """The hub's agents in terminals (`gshtui.fleet.fleet.Fleet`)."""
 
     @property
-    def terminals(self) -> Servers: ...
+    def terminals(self) -> TerminalServers: ...
     def get(self, id: str) -> AgentRow | None: ...
 
 
@@ -72,7 +72,7 @@ class TmuxTerminal:
         self._pane = pane
         self._session = session
 
-    def watch(self, on_frame: Callable[[Frame], None], width: int, height: int) -> Watching:
+    def watch(self, on_frame: Callable[[Frame], None], width: int, height: int) -> TerminalWatch:
         """Have it mirrored in a tab of this size."""
         return self._mirror.watch(self._pane, on_frame, width=width, height=height)
 
@@ -98,13 +98,13 @@ class TmuxTerminal:
 
     async def visit(self, app: Any) -> str:
         """Attach full-screen; from inside the same server, switch the person's client there instead."""
-        from gshtui.ui.terminal.visit import visit
+        from gshtui.ui.terminal.attach import attach_full_screen
 
-        return await visit(app, self._server, self._session)
+        return await attach_full_screen(app, self._server, self._session)
 
 
-class Shell(Protocol):
-    """The shared shell (`gshtui.fleet.terminal_tools.shared.SharedShell`)."""
+class SharedShellPort(Protocol):
+    """The shared shell (`gshtui.fleet.terminal_tools.shared_shell.SharedShell`)."""
 
     @property
     def server(self) -> TmuxServer: ...
@@ -115,7 +115,7 @@ class Shell(Protocol):
         ...
 
 
-class Source(Protocol):
+class TerminalSource(Protocol):
     """The part of a hub that has terminals."""
 
     @property
@@ -124,7 +124,7 @@ class Source(Protocol):
     def shared_shell(self) -> Any: ...
 
 
-class Terminals:
+class TerminalRegistry:
     """Hands out terminals; keeps one mirror a server.
 
     Args:
@@ -132,7 +132,7 @@ class Terminals:
         cwd: the window's folder.
     """
 
-    def __init__(self, source: Callable[[], Awaitable[Source]], cwd: Path) -> None:
+    def __init__(self, source: Callable[[], Awaitable[TerminalSource]], cwd: Path) -> None:
         self._source = source
         self._cwd = cwd
         self._servers: dict[str, TmuxServer] = {}
@@ -140,7 +140,7 @@ class Terminals:
 
     async def row(self, agent: str) -> AgentRow:
         """The agent's row. Raises `TerminalError`."""
-        fleet: Fleet | None = (await self._source()).fleet
+        fleet: TerminalFleet | None = (await self._source()).fleet
         if fleet is None:
             raise TerminalError("Agents in terminals are not running here; `gsh-tui doctor` says what is missing.")
         row = fleet.get(agent)
@@ -157,7 +157,7 @@ class Terminals:
             TerminalError: there is none here.
             gshtui.tmux.errors.TmuxError: it could not be started.
         """
-        shell: Shell | None = (await self._source()).shared_shell
+        shell: SharedShellPort | None = (await self._source()).shared_shell
         if shell is None:
             raise TerminalError("The shared shell is not there; `gsh-tui doctor` says what is missing.")
         info, server = await shell.open(self._cwd), shell.server

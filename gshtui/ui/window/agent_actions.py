@@ -12,22 +12,20 @@ from typing import TYPE_CHECKING, Any, cast
 
 from gshtui.bus.events.agent import InterruptRequested
 from gshtui.commands.declaration import CommandError
-from gshtui.commands.lexer import quote
-from gshtui.ui.agents.agents_menu import applicable
+from gshtui.commands.language import quote
+from gshtui.ui.agents.agents_pane import agent_actions
 from gshtui.ui.agents.agents_state import AgentView
-from gshtui.ui.kit.bindings import KEYS
 from gshtui.ui.kit.bridge import NotReady
-from gshtui.ui.kit.confirm import ConfirmScreen
-from gshtui.ui.kit.messages import ForContext, OpenTerminal
-from gshtui.ui.kit.picker import Choice, Picker
-from gshtui.ui.kit.words import WordsScreen
+from gshtui.ui.kit.dialogs import ConfirmScreen, InputScreen, Picker, PickerChoice
+from gshtui.ui.kit.key_table import KEYS
+from gshtui.ui.kit.widget_messages import ForContext, OpenTerminal
 
 if TYPE_CHECKING:
     from gshtui.ui.window.fleet_app import FleetApp
 
 
 class AgentActions:
-    """The actions of `agents_menu.ACTIONS`, and the menu of them."""
+    """The actions of `AGENT_ACTIONS`, and the menu of them."""
 
     def __init__(self, app: FleetApp) -> None:
         self._app = app
@@ -46,10 +44,10 @@ class AgentActions:
         return lambda agent: self._app.run_command(f"agent {action} {quote(agent.id)}")
 
     def _menu(self, agent: AgentView) -> None:
-        rows = [KEYS[f"agents.{action}"] for action in applicable(agent)]
+        rows = [KEYS[f"agents.{action}"] for action in agent_actions(agent)]
         choices = [
-            Choice(action, row.label, f"{row.help} · {row.keys.split(',')[0]}")
-            for action, row in zip(applicable(agent), rows, strict=True)
+            PickerChoice(action, row.label, f"{row.help} · {row.keys.split(',')[0]}")
+            for action, row in zip(agent_actions(agent), rows, strict=True)
         ]
         title = f"{agent.name} ({agent.id})"
         picker = Picker(title, choices, empty="Nothing can be done now.", hint="enter does it · escape closes")
@@ -116,14 +114,14 @@ class AgentActions:
                 self._app.run_command(f"agent send {quote(agent.id)} text={quote(words)}")
 
         waits = "it is told once it is idle" if agent.busy else ""
-        self._app.push_screen(WordsScreen(f"Message to {agent.name} ({agent.id})", hint=waits, lines=True), send)
+        self._app.push_screen(InputScreen(f"Message to {agent.name} ({agent.id})", hint=waits, lines=True), send)
 
     def _rename(self, agent: AgentView) -> None:
         def rename(name: str | None) -> None:
             if name and name != agent.name:
                 self._app.run_command(f"agent rename {quote(agent.id)} text={quote(name)}")
 
-        self._app.push_screen(WordsScreen(f"Another name for {agent.name} ({agent.id})", text=agent.name), rename)
+        self._app.push_screen(InputScreen(f"Another name for {agent.name} ({agent.id})", text=agent.name), rename)
 
     def _restart(self, agent: AgentView) -> None:
         if agent.ended:

@@ -15,35 +15,31 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from textual import events, on
 from textual.screen import Screen
 
-from gshtui.settings import place
+from gshtui.settings import git_info
 from gshtui.system.faults import Fault
-from gshtui.ui.context.context_tabs import ContextTabs
+from gshtui.ui.context.inspector_tabs import InspectorTabs
 from gshtui.ui.kit import themes
-from gshtui.ui.kit.bindings import bind
-from gshtui.ui.kit.bridge import Bridge, NotReady
-from gshtui.ui.kit.consumer import EventConsumer
-from gshtui.ui.kit.layout import CHAT
-from gshtui.ui.kit.messages import CommandLine, Intent, OpenTerminal
-from gshtui.ui.kit.port import MakeHub, Opening
+from gshtui.ui.kit.bridge import Bridge, EventConsumer, NotReady
+from gshtui.ui.kit.hub_port import MakeHub, OpenRequest
+from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.pane_layout import CHAT
 from gshtui.ui.kit.stylesheets import style_paths
 from gshtui.ui.kit.tabs import Deck
 from gshtui.ui.kit.textual.driver import WorkbenchDriver, free_alt_digits
+from gshtui.ui.kit.widget_messages import CommandLine, Intent, OpenTerminal
 from gshtui.ui.terminal.terminal_tabs import TerminalTabs
-from gshtui.ui.terminal.terminals import TerminalError, Terminals
-from gshtui.ui.window import late
-from gshtui.ui.window.actions import ACTIONS
-from gshtui.ui.window.attention import Attention
-from gshtui.ui.window.context_app import ContextApp
-from gshtui.ui.window.context_watch import ContextWatch
-from gshtui.ui.window.notices import Notices
-from gshtui.ui.window.offer import Offer
-from gshtui.ui.window.parts import Centre
-from gshtui.ui.window.upkeep import Upkeep
-from gshtui.ui.window.workbench import WorkbenchScreen
+from gshtui.ui.terminal.terminals import TerminalError, TerminalRegistry
+from gshtui.ui.window import lazy_imports
+from gshtui.ui.window.app_actions import ACTIONS
+from gshtui.ui.window.context_app import ContextApp, ContextWatch
+from gshtui.ui.window.main_area import MainArea, SessionOffer
+from gshtui.ui.window.notifications import Attention, Notices
+from gshtui.ui.window.ui_state import UiStateStore
+from gshtui.ui.window.workbench_screen import WorkbenchScreen
 
 if TYPE_CHECKING:
-    from gshtui.ui.prompt.input import PromptInput
-    from gshtui.ui.terminal.terminal import TerminalPane
+    from gshtui.ui.prompt.prompt_input import PromptInput
+    from gshtui.ui.terminal.terminal_pane import TerminalPane
     from gshtui.ui.window.first_frame import FirstFrame
 
 
@@ -52,29 +48,31 @@ class Workbench(ContextApp):
 
     TITLE = "gsh-tui"
     CSS_PATH = cast("Any", style_paths())
-    COMMANDS: ClassVar[set[Any]] = set(late.PALETTE)
+    COMMANDS: ClassVar[set[Any]] = set(lazy_imports.PALETTE)
     BINDINGS = [bind(id, action) for id, action in ACTIONS.items()]
 
-    def __init__(self, opening: Opening, make_hub: MakeHub = late.make_hub, *, branch: str | None = None) -> None:
+    def __init__(
+        self, opening: OpenRequest, make_hub: MakeHub = lazy_imports.make_hub, *, branch: str | None = None
+    ) -> None:
         super().__init__(driver_class=None if "TEXTUAL_DRIVER" in os.environ else WorkbenchDriver)
         for theme in themes.OURS:
             self.register_theme(theme)
         self.bridge = Bridge(opening, make_hub, self._consumers)
-        self.upkeep = Upkeep(self, str(opening.cwd))
+        self.upkeep = UiStateStore(self, str(opening.cwd))
         self.begin_with_theme(self.upkeep.theme)
-        branch = place.branch(opening.cwd) if branch is None else branch
-        project = place.project_name(opening.cwd)
+        branch = git_info.branch(opening.cwd) if branch is None else branch
+        project = git_info.project_name(opening.cwd)
         layout = self.upkeep.memory.layout
         self.bench = WorkbenchScreen(layout, project, branch, self.front, self.make_centre(), self.clock)
-        self.terminals = TerminalTabs(self.bench.deck, Terminals(self.bridge.running, opening.cwd), self.clock)
-        self.contexts = ContextTabs(self.bench.deck, self.context_service, self.clock)
+        self.terminals = TerminalTabs(self.bench.deck, TerminalRegistry(self.bridge.running, opening.cwd), self.clock)
+        self.contexts = InspectorTabs(self.bench.deck, self.context_service, self.clock)
         self._watchers: tuple[EventConsumer, ...] = (Notices(self), Attention(self), ContextWatch(self))
 
-    def make_centre(self) -> Centre:
+    def make_centre(self) -> MainArea:
         """The widgets of the centre; a test's window has others."""
-        from gshtui.ui.window.centre import make_centre
+        from gshtui.ui.window.main_area import make_main_area
 
-        return make_centre(self.bridge)
+        return make_main_area(self.bridge)
 
     def get_default_screen(self) -> Screen[Any]:
         return self.bench
@@ -119,12 +117,12 @@ class Workbench(ContextApp):
 
     async def offer_last(self) -> None:
         """Offer the last conversation of this folder, if there is one."""
-        from gshtui.ui.window.sessions import described, listed
+        from gshtui.ui.window.pickers import listed_sessions, session_choice
 
-        found = [one for one in listed(await self.data_of("session ls")) if one.get("messages")]
+        found = [one for one in listed_sessions(await self.data_of("session ls")) if one.get("messages")]
         if found:
-            choice = described(found[0], self.clock())
-            self.bench.query_one(Offer).offer(choice.id, choice.name, choice.detail)
+            choice = session_choice(found[0], self.clock())
+            self.bench.query_one(SessionOffer).offer(choice.id, choice.name, choice.detail)
 
     async def on_unmount(self) -> None:
         """However the window ends, the hub ends in order."""
@@ -191,11 +189,11 @@ class Workbench(ContextApp):
     def _layout(self, message: WorkbenchScreen.LayoutChanged) -> None:
         self.upkeep.layout_chosen(message.layout)
 
-    @on(Offer.Taken)
-    def _taken(self, message: Offer.Taken) -> None:
+    @on(SessionOffer.Taken)
+    def _taken(self, message: SessionOffer.Taken) -> None:
         self.choose_session(message.session)
 
-    @on(Offer.Listed)
+    @on(SessionOffer.Listed)
     def _listed(self) -> None:
         self.action_sessions()
 
@@ -226,7 +224,7 @@ def run(
     free_alt_digits()
     WorkbenchDriver.first_frame = first_frame
     try:
-        app = Workbench(Opening(Path(cwd), session, agent or "main", provider, model))
+        app = Workbench(OpenRequest(Path(cwd), session, agent or "main", provider, model))
         code = app.run()
         if app.broke is not None:  # for the crash report, not for the screen
             raise app.broke

@@ -10,17 +10,17 @@ from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from gshtui.bus.context import CutKind, Receipt
+from gshtui.bus.context_data import CutKind, Receipt
 from gshtui.bus.events.context import SummaryAnswered, SummaryProposed
 from gshtui.context.views import ContextError, WhatIf
-from gshtui.ui.context.receipt import Decided, Kind, ReceiptScreen
-from gshtui.ui.context.tune import TuneScreen, Tuning
+from gshtui.ui.context.receipt_screen import ReceiptDecision, ReceiptKind, ReceiptScreen
+from gshtui.ui.context.tune_dialog import TuneScreen, Tuning
 from gshtui.ui.kit import figures
 from gshtui.ui.kit.bridge import NotReady
-from gshtui.ui.kit.picker import Choice, Picker
+from gshtui.ui.kit.dialogs import Picker, PickerChoice
 
 if TYPE_CHECKING:
-    from gshtui.ui.context.context_port import Contexts
+    from gshtui.ui.context.context_port import ContextService
     from gshtui.ui.window.context_app import ContextApp
 
 _DONE = {"compact": "Compacted", "prune": "Pruned", "clear": "Cleared"}
@@ -51,7 +51,7 @@ class ContextActions:
 
         self._app.run_worker(guarded(), exit_on_error=False, group="context")
 
-    async def _service(self) -> Contexts:
+    async def _service(self) -> ContextService:
         return await self._app.context_service()
 
     async def _text(self, hash: str) -> str:
@@ -66,7 +66,7 @@ class ContextActions:
         if kind == "compact":
             hint = "The model writes the summary when it is done; the sizes are estimates until then. " + hint
 
-        def decided(answer: Decided | None) -> None:
+        def decided(answer: ReceiptDecision | None) -> None:
             if answer is not None and answer.action == "do":
                 self._run(self._cut(kind, agent))
 
@@ -89,7 +89,7 @@ class ContextActions:
         receipt = found[0] if found else await service.receipt(cut)
         hint = "enter opens an item · u restores it · nothing here is lost: an undo sends it all again"
 
-        def decided(answer: Decided | None) -> None:
+        def decided(answer: ReceiptDecision | None) -> None:
             if answer is None:
                 return
             if answer.action == "undo":
@@ -120,7 +120,7 @@ class ContextActions:
 
     def _edit(self, text: str, done: Callable[[str], None]) -> None:
         """Have a summary written anew, here or in the person's editor."""
-        from gshtui.ui.context.summary import SummaryScreen
+        from gshtui.ui.context.summaries import SummaryScreen
 
         def written(answer: str | None) -> None:
             if answer is not None and answer.strip() and answer != text:
@@ -128,7 +128,9 @@ class ContextActions:
 
         self._app.push_screen(SummaryScreen(text), written)
 
-    def _show(self, receipt: Receipt, kind: Kind, hint: str, decided: Callable[[Decided | None], None]) -> None:
+    def _show(
+        self, receipt: Receipt, kind: ReceiptKind, hint: str, decided: Callable[[ReceiptDecision | None], None]
+    ) -> None:
         self._app.push_screen(ReceiptScreen(receipt, self._text, kind, hint), decided)
 
     # A summary that waits
@@ -137,7 +139,7 @@ class ContextActions:
         """Show what is proposed, to be accepted, changed or rejected."""
         hint = "Until you answer, or its time is over and it counts as accepted, the agent waits."
 
-        def decided(answer: Decided | None) -> None:
+        def decided(answer: ReceiptDecision | None) -> None:
             if answer is not None and answer.action in ("accept", "reject"):
                 self.answer(proposed, answer.action == "accept")
             elif answer is not None and answer.action == "edit":
@@ -172,9 +174,9 @@ class ContextActions:
         self._app.notify("Set for this agent, from its next request on.", markup=False)
 
     async def _what_if(self, agent: str, _about: str) -> None:
-        from gshtui.ui.window.models import described, listed
+        from gshtui.ui.window.pickers import listed_models, model_choice
 
-        choices = [described(model) for model in listed(await self._app.data_of("model list"))]
+        choices = [model_choice(model) for model in listed_models(await self._app.data_of("model list"))]
         picker = Picker(
             f"What would {self._app.name_of(agent)} send with …",
             choices,
@@ -188,7 +190,7 @@ class ContextActions:
 
         provider, _, model = chosen.partition("/")
         found = await (await self._service()).what_if(agent, model=model, provider=provider)
-        self._app.push_screen(TextScreen(f"{self._app.name_of(agent)} with {model or provider}", supposed(found)))
+        self._app.push_screen(TextScreen(f"{self._app.name_of(agent)} with {model or provider}", what_if_text(found)))
 
     async def _diff(self, agent: str, at: str) -> None:
         """Show what a request has that the one before had not."""
@@ -206,14 +208,16 @@ class ContextActions:
         iterations = await (await self._service()).iterations(agent)
         numbered = [(number, one) for number, one in enumerate(iterations, 1) if one.id != at][::-1][:_LISTED]
         choices = [
-            Choice(f"{agent}\n{one.id}", f"request {number}", f"{figures.tokens(one.tokens)} tokens · {one.model}")
+            PickerChoice(
+                f"{agent}\n{one.id}", f"request {number}", f"{figures.tokens(one.tokens)} tokens · {one.model}"
+            )
             for number, one in numbered
         ]
         if at:
-            choices.insert(0, Choice(f"{agent}\n", "the next request", "what would be sent now"))
+            choices.insert(0, PickerChoice(f"{agent}\n", "the next request", "what would be sent now"))
         for other in self._app.bench.header.state.agents.agents.values():
             if other.id != agent:
-                choices.append(Choice(f"{other.id}\n", f"{other.name} ({other.id})", "its next request"))
+                choices.append(PickerChoice(f"{other.id}\n", f"{other.name} ({other.id})", "its next request"))
         picker = Picker(
             "Compare with", choices, empty="There is nothing else yet.", hint="enter compares · escape closes"
         )
@@ -226,7 +230,7 @@ class ContextActions:
         self._app.push_screen(picker, chosen)
 
 
-def supposed(found: WhatIf) -> str:
+def what_if_text(found: WhatIf) -> str:
     """What-if in words."""
     share = figures.percent(found.tokens, found.window)
     lines = [

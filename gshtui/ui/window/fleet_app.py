@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 from textual import on
 
 from gshtui.system.tasks import report_unexpected
-from gshtui.ui.agents.agents import AgentsPane
+from gshtui.ui.agents.agents_pane import AgentsPane
 from gshtui.ui.kit.bridge import NotReady
-from gshtui.ui.kit.messages import Note
-from gshtui.ui.shell.shell import ShellPane
-from gshtui.ui.window.actions import ActingApp
+from gshtui.ui.kit.widget_messages import Note
+from gshtui.ui.shell.shell_pane import ShellPane
+from gshtui.ui.window.app_actions import ActionsApp
 
 if TYPE_CHECKING:
-    from gshtui.ui.changes.diff import DiffPane
+    from gshtui.ui.changes.diff_pane import DiffPane
 
 
-class FleetApp(ActingApp):
+class FleetApp(ActionsApp):
     """The app's part for agents in terminals and their worktrees."""
 
     @on(AgentsPane.Wanted)
@@ -78,11 +78,10 @@ class FleetApp(ActingApp):
         self.run_worker(self._spawn(), exit_on_error=False, group="pick", exclusive=True)
 
     async def _spawn(self) -> None:
-        from gshtui.ui.agents.spawn import SpawnScreen
-        from gshtui.ui.agents.spawn_form import offers
+        from gshtui.ui.agents.spawn_dialog import SpawnScreen, spawn_options
 
         found = [await self.data_of(line) for line in ("personas", "profiles ls", "model list")]
-        self.push_screen(SpawnScreen(offers(*found)), lambda line: self.run_command(line) if line else None)
+        self.push_screen(SpawnScreen(spawn_options(*found)), lambda line: self.run_command(line) if line else None)
 
     # Changes
 
@@ -90,9 +89,9 @@ class FleetApp(ActingApp):
         self.run_worker(self._pick_changes(), exit_on_error=False, group="pick", exclusive=True)
 
     async def _pick_changes(self) -> None:
-        from gshtui.ui.changes.worktrees import WorktreesScreen, listed
+        from gshtui.ui.changes.diff_pane import WorktreesScreen, listed_worktrees
 
-        found = listed(await self.data_of("git_worktree action=list"))
+        found = listed_worktrees(await self.data_of("git_worktree action=list"))
         if len(found) == 1:
             self.open_changes(found[0].id)
             return
@@ -103,14 +102,14 @@ class FleetApp(ActingApp):
         self.run_worker(self._open_changes(worktree), exit_on_error=False, group="changes")
 
     async def _open_changes(self, worktree: str) -> None:
-        from gshtui.ui.changes.diff import DiffPane
+        from gshtui.ui.changes.diff_pane import DiffPane
 
         self.show_centre()
         tab = _tab_of(worktree)
         if tab not in self.bench.deck.bar.titles:
 
             async def fetch() -> Any:
-                from gshtui.commands.lexer import quote
+                from gshtui.commands.language import quote
 
                 return (await self.bridge.run(f"git_worktree action=diff path={quote(worktree)}")).data
 
@@ -129,7 +128,7 @@ class FleetApp(ActingApp):
         return pane is not None
 
     def _changes(self, tab: str) -> DiffPane | None:
-        from gshtui.ui.changes.diff import DiffPane
+        from gshtui.ui.changes.diff_pane import DiffPane
 
         return next((pane for pane in self.bench.deck.query(DiffPane) if _tab_of(pane.worktree) == tab), None)
 
@@ -139,8 +138,8 @@ class FleetApp(ActingApp):
 
     def on_diff_pane_bring(self, message: DiffPane.Bring) -> None:
         """Merge, once it is confirmed; or write a patch."""
-        from gshtui.commands.lexer import quote
-        from gshtui.ui.kit.confirm import ConfirmScreen
+        from gshtui.commands.language import quote
+        from gshtui.ui.kit.dialogs import ConfirmScreen
 
         pane, found = message.pane, message.pane.document
         line = f"git_worktree action={message.how} path={quote(pane.worktree)}"
@@ -158,7 +157,7 @@ class FleetApp(ActingApp):
         self.push_screen(question, answer)
 
     async def _merged(self, pane: DiffPane, line: str) -> None:
-        from gshtui.ui.window.results import run_line
+        from gshtui.ui.window.app_actions import run_line
 
         await run_line(self, line)
         pane.action_reload()

@@ -1,27 +1,77 @@
-"""The line at the top: project, branch, agent, model, context meter, cost, and how the hub is.
+"""The line at the top: project, branch, agent, model, context meter, cost, and the state of the hub.
 
-Owns one line; what has no room is left out, the least important first. Fed by the bridge.
+`HeaderState` is a pure reducer over events; the bar draws it in one line and drops the least important first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Literal
 
+import msgspec
 from msgspec.structs import replace
 from textual import events
 from textual.app import RenderResult
 from textual.content import Content
 from textual.widget import Widget
 
-from gshtui.bus.context import Iteration
+from gshtui.bus.context_data import Iteration
 from gshtui.bus.event import Event
+from gshtui.bus.events.hub import BranchChanged, HubStarted, HubStopped, PartFailed
+from gshtui.ui.agents import agents_state
 from gshtui.ui.agents.agents_state import AgentView
 from gshtui.ui.kit import figures
-from gshtui.ui.kit import meter as context_meter
-from gshtui.ui.kit.messages import ForContext
-from gshtui.ui.kit.status_signs import SIGNS
-from gshtui.ui.window.header_state import CONSUMED, HeaderState, HubState, reduce, restored
+from gshtui.ui.kit import figures as context_meter
+from gshtui.ui.kit.themes import STATUS_SIGNS
+from gshtui.ui.kit.widget_messages import ForContext
+
+CONSUMED: tuple[type[Event], ...] = (*agents_state.CONSUMED, BranchChanged, HubStarted, HubStopped, PartFailed)
+HubState = Literal["starting", "ready", "partial", "failed", "stopping", "stopped"]
+
+
+class HeaderState(msgspec.Struct, frozen=True):
+    """The line at the top."""
+
+    project: str
+    branch: str = ""
+    front: str = "main"
+    hub: HubState = "starting"
+    failed: tuple[str, ...] = ()
+    """Parts of the hub that did not start."""
+    agents: agents_state.AgentsState = msgspec.field(default_factory=agents_state.AgentsState)
+
+    @property
+    def agent(self) -> agents_state.AgentView | None:
+        return self.agents.agents.get(self.front)
+
+
+def reduce(state: HeaderState, event: Event) -> HeaderState:
+    """The state after an event."""
+    match event:
+        case HubStarted():
+            return replace(
+                state,
+                project=event.project.rstrip("/").rpartition("/")[2] or state.project,
+                branch=event.branch or state.branch,
+                hub="partial" if state.failed else "ready",
+            )
+        case BranchChanged():
+            return replace(state, branch=event.branch)
+        case PartFailed():
+            failed = (*state.failed, event.part) if event.part not in state.failed else state.failed
+            return replace(state, failed=failed, hub="partial" if state.hub == "ready" else state.hub)
+        case HubStopped():
+            return replace(state, hub="stopped")
+        case _:
+            agents = agents_state.reduce(state.agents, event)
+            return state if agents is state.agents else replace(state, agents=agents)
+
+
+def restored(state: HeaderState, iterations: Sequence[Iteration]) -> HeaderState:
+    """With what the record holds of the front agent, unless something was sent meanwhile."""
+    agents = agents_state.restored(state.agents, state.front, iterations)
+    return state if agents is state.agents else replace(state, agents=agents)
+
 
 METER = 8
 """Cells of the context meter."""
@@ -74,10 +124,10 @@ class HeaderBar(Widget):
         self.refresh()
 
     def render(self) -> RenderResult:
-        return draw(self.state, self.size.width)
+        return draw_header(self.state, self.size.width)
 
 
-def draw(state: HeaderState, width: int) -> Content:
+def draw_header(state: HeaderState, width: int) -> Content:
     """The line, exactly `width` cells."""
     left = [Content.styled(" gsh ", "bold $background on $primary"), Content.assemble(" ", (state.project, "bold"))]
     if state.branch:
@@ -100,7 +150,7 @@ def _right(state: HeaderState) -> dict[str, Content]:
     agent = state.agent
     parts: dict[str, Content] = {}
     if agent is not None:
-        sign, colour = SIGNS[agent.status]
+        sign, colour = STATUS_SIGNS[agent.status]
         parts["agent"] = Content.assemble((f"{sign} ", colour), (agent.name, "bold"), (f" {agent.status}", colour))
         if agent.model:
             parts["model"] = Content.styled(figures.short(agent.model, 36), "$foreground-muted")
@@ -115,6 +165,6 @@ def _right(state: HeaderState) -> dict[str, Content]:
 
 def meter(agent: AgentView) -> Content:
     """How full the window is: a bar with the trigger's mark and a percentage; the colour warns, and so does a sign."""
-    bar = context_meter.meter(agent.context, agent.window, agent.trigger, METER)
-    warning = context_meter.sign(agent.context, agent.window, agent.trigger)
+    bar = context_meter.context_meter(agent.context, agent.window, agent.trigger, METER)
+    warning = context_meter.meter_sign(agent.context, agent.window, agent.trigger)
     return Content.assemble(bar, f" {figures.percent(agent.context, agent.window)}{warning}")

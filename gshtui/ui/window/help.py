@@ -14,9 +14,9 @@ from textual.binding import Binding
 from textual.content import Content
 from textual.screen import Screen
 
-from gshtui.ui.kit.bindings import KEYS
-from gshtui.ui.kit.keybar import key_name
-from gshtui.ui.kit.surroundings import app_of
+from gshtui.ui.kit.key_bar import key_name
+from gshtui.ui.kit.key_table import KEYS
+from gshtui.ui.kit.textual.typed_app import app_of
 from gshtui.ui.kit.transcript.text_screen import TextScreen
 
 WIDEST = 92
@@ -27,7 +27,7 @@ OTHER = "Here"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class HelpRow:
     """One line of help."""
 
     group: str
@@ -47,12 +47,12 @@ class HelpScreen(TextScreen):
 def help_screen(asked_on: Screen[object]) -> HelpScreen:
     """Help for a screen as it is now, with its focus."""
     bindings = [one.binding for one in asked_on.active_bindings.values() if one.enabled and not one.binding.system]
-    here = rows(bindings, app_of(asked_on).get_key_display)
-    other = elsewhere({binding.id for binding in bindings if binding.id})
-    return HelpScreen(drawn(here, other, min(WIDEST, app_of(asked_on).size.width * 96 // 100 - 6)))
+    here = help_rows(bindings, app_of(asked_on).get_key_display)
+    other = other_rows({binding.id for binding in bindings if binding.id})
+    return HelpScreen(help_text(here, other, min(WIDEST, app_of(asked_on).size.width * 96 // 100 - 6)))
 
 
-def rows(bindings: list[Binding], display: Callable[[Binding], str]) -> list[Row]:
+def help_rows(bindings: list[Binding], display: Callable[[Binding], str]) -> list[HelpRow]:
     """The bindings by group, in the order of the key table; several keys for one action share a row."""
     keys: dict[str, list[str]] = {}
     about: dict[str, tuple[str, str]] = {}
@@ -67,17 +67,21 @@ def rows(bindings: list[Binding], display: Callable[[Binding], str]) -> list[Row
             shown.append(key)
     order = list(KEYS)
     names = sorted(about, key=lambda name: order.index(name) if name in KEYS else len(order))
-    return [Row(about[name][0], ", ".join(keys[name]), about[name][1], name if name in KEYS else "") for name in names]
-
-
-def elsewhere(working: set[str], table: Mapping[str, object] = KEYS) -> list[Row]:
-    """The rows of the table that do not work here, so that they can be found from anywhere."""
     return [
-        Row(KEYS[id].group, KEYS[id].keys.replace(",", ", "), KEYS[id].help, id) for id in table if id not in working
+        HelpRow(about[name][0], ", ".join(keys[name]), about[name][1], name if name in KEYS else "") for name in names
     ]
 
 
-def drawn(here: list[Row], other: list[Row], width: int) -> Content:
+def other_rows(working: set[str], table: Mapping[str, object] = KEYS) -> list[HelpRow]:
+    """The rows of the table that do not work here, so that they can be found from anywhere."""
+    return [
+        HelpRow(KEYS[id].group, KEYS[id].keys.replace(",", ", "), KEYS[id].help, id)
+        for id in table
+        if id not in working
+    ]
+
+
+def help_text(here: list[HelpRow], other: list[HelpRow], width: int) -> Content:
     """The rows as text of this width, under their groups."""
     parts = _groups(here, "bold", width)
     if other:
@@ -89,7 +93,7 @@ def drawn(here: list[Row], other: list[Row], width: int) -> Content:
     return Content("\n").join(parts)
 
 
-def _groups(found: list[Row], style: str, width: int) -> list[Content]:
+def _groups(found: list[HelpRow], style: str, width: int) -> list[Content]:
     lines: list[Content] = []
     for group in dict.fromkeys(row.group for row in found):
         lines += [Content(""), Content.styled(group, "bold $primary")]

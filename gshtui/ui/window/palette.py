@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, cast
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
-from gshtui.guard.sanitise import one_line
-from gshtui.ui.kit.bindings import KEYS
-from gshtui.ui.kit.messages import OpenTerminal
+from gshtui.text.sanitise import one_line
+from gshtui.ui.kit.key_table import KEYS
+from gshtui.ui.kit.widget_messages import OpenTerminal
 
 if TYPE_CHECKING:
     from gshtui.ui.window.app import Workbench
 
-Entry = tuple[str, str, Callable[[], Any]]
+PaletteEntry = tuple[str, str, Callable[[], Any]]
 """Name, help, what to do."""
 
 
@@ -30,7 +30,7 @@ class WorkbenchProvider(Provider):
     def workbench(self) -> Workbench:
         return cast("Workbench", self.app)
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[PaletteEntry]:
         """What can be found here."""
         raise NotImplementedError
 
@@ -54,19 +54,19 @@ def _shown(name: Content, help: str) -> Content:
     return Content.assemble(name, (f"\n{help}", "$foreground-muted")) if help else name
 
 
-class Actions(WorkbenchProvider):
+class ActionProvider(WorkbenchProvider):
     """What the keys do, with the keys, so that they are learnt."""
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[PaletteEntry]:
         for id, action in self.workbench.palette_actions():
             key = KEYS[id]
             yield key.help, f"{key.group} · {key.keys.split(',')[0]}", partial(self.workbench.run_action, action)
 
 
-class Commands(WorkbenchProvider):
+class CommandProvider(WorkbenchProvider):
     """Every command of the registry that a person may run."""
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[PaletteEntry]:
         registry = self.workbench.bridge.registry
         for command in registry or ():
             name = f"/{command.name}"
@@ -76,26 +76,26 @@ class Commands(WorkbenchProvider):
             yield name, command.summary, partial(run, f"{name} " if required else command.name)
 
 
-class Themes(WorkbenchProvider):
+class ThemeProvider(WorkbenchProvider):
     """Every theme."""
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[PaletteEntry]:
         for name in self.workbench.available_themes:
             yield f"Theme: {name}", "Change how the workbench looks", partial(self.workbench.choose_theme, name)
 
 
-class Listed(WorkbenchProvider):
+class ListProvider(WorkbenchProvider):
     """Models, conversations and agents' terminals, asked for when the palette opens."""
 
     def __init__(self, screen: Any, match_style: Any = None) -> None:
         super().__init__(screen, match_style)
-        self._found: list[Entry] = []
+        self._found: list[PaletteEntry] = []
 
     async def startup(self) -> None:
-        from gshtui.ui.window import models, sessions
+        from gshtui.ui.window import pickers
 
-        for model in models.listed(await self.workbench.data_of("model list")):
-            choice = models.described(model)
+        for model in pickers.listed_models(await self.workbench.data_of("model list")):
+            choice = pickers.model_choice(model)
             run = partial(self.workbench.choose_model, choice.id)
             self._found.append((f"Model: {choice.name}", choice.detail, run))
         for agent in await self.workbench.data_of("agent ls") or ():
@@ -103,8 +103,8 @@ class Listed(WorkbenchProvider):
                 name, id = one_line(str(agent["name"]), 60), str(agent["id"])
                 detail = f"{id} · {agent['status']} · in a tab"
                 self._found.append((f"Open terminal of {name}", detail, partial(self._terminal, id)))
-        for session in sessions.listed(await self.workbench.data_of("session ls")):
-            choice = sessions.described(session, self.workbench.clock())
+        for session in pickers.listed_sessions(await self.workbench.data_of("session ls")):
+            choice = pickers.session_choice(session, self.workbench.clock())
             run = partial(self.workbench.choose_session, choice.id)
             self._found.append((f"Continue: {choice.name}", choice.detail, run))
 
@@ -112,7 +112,7 @@ class Listed(WorkbenchProvider):
         self.workbench.show_centre()
         self.workbench.post_message(OpenTerminal(agent))
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[PaletteEntry]:
         yield from self._found
 
     async def discover(self) -> Hits:

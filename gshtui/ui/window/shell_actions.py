@@ -10,19 +10,18 @@ import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from gshtui.bus.shell import ShellRecord
+from gshtui.bus.shell_data import ShellRecord
 from gshtui.bus.shell_rows import Row
-from gshtui.ui.kit.area import FoldingArea
-from gshtui.ui.kit.bindings import KEYS
 from gshtui.ui.kit.bridge import NotReady
-from gshtui.ui.kit.cells import fit
-from gshtui.ui.kit.messages import Note
-from gshtui.ui.kit.picker import Choice, Picker
-from gshtui.ui.kit.words import WordsScreen
-from gshtui.ui.shell.shell_menu import applicable
+from gshtui.ui.kit.dialogs import InputScreen, Picker, PickerChoice
+from gshtui.ui.kit.fitted_text import fit
+from gshtui.ui.kit.folding_area import FoldingArea
+from gshtui.ui.kit.key_table import KEYS
+from gshtui.ui.kit.widget_messages import Note
+from gshtui.ui.shell.shell_format import ended
+from gshtui.ui.shell.shell_pane import row_actions
 from gshtui.ui.shell.shell_record import RecordScreen
 from gshtui.ui.shell.shell_reference import reference
-from gshtui.ui.shell.shell_words import ended
 
 if TYPE_CHECKING:
     from gshtui.ui.window.fleet_app import FleetApp
@@ -31,7 +30,7 @@ PINNED = "Keep this in mind from now on:\n"
 
 
 class ShellActions:
-    """The actions of `shell_menu.ACTIONS`, and the menu of them."""
+    """The actions of `ROW_ACTIONS`, and the menu of them."""
 
     def __init__(self, app: FleetApp) -> None:
         self._app = app
@@ -58,10 +57,10 @@ class ShellActions:
             self._app.push_screen(RecordScreen(row, ""))
 
     def _menu(self, row: Row | None) -> None:
-        actions = applicable(row)
+        actions = row_actions(row)
         rows = [KEYS[f"shell.{action}"] for action in actions]
         choices = [
-            Choice(action, key.label, f"{key.help} · {key.keys.split(',')[0]}")
+            PickerChoice(action, key.label, f"{key.help} · {key.keys.split(',')[0]}")
             for action, key in zip(actions, rows, strict=True)
         ]
         title = fit(row.command, 60) if isinstance(row, ShellRecord) else "Shell log"
@@ -127,4 +126,4 @@ class ShellActions:
             if words:
                 self._app.post_message(Note(words, cwd))
 
-        self._app.push_screen(WordsScreen("A note for the shell log", hint="agents can read it too"), keep)
+        self._app.push_screen(InputScreen("A note for the shell log", hint="agents can read it too"), keep)

@@ -21,14 +21,14 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 if TYPE_CHECKING:
-    from gshtui.ui.kit.textual.drawing import Drawing
+    from gshtui.ui.kit.textual.drawing_faults import DrawingFaults
 
 T = TypeVar("T")
 Shown = dict[tuple[int, int], str]
 """What was written last at a row and column; of a piece as wide as the layout makes it there."""
 
 
-class Piece(NamedTuple):
+class ScreenPiece(NamedTuple):
     """Columns of a row of the screen that one widget draws."""
 
     start: int
@@ -44,7 +44,9 @@ class Piece(NamedTuple):
 class PiecesUpdate(CompositorUpdate):
     """Strips with the places where they belong. Written, it leaves out what is there already."""
 
-    def __init__(self, strips: Sequence[tuple[int, int, Strip]], shown: Shown, drawing: Drawing | None = None) -> None:
+    def __init__(
+        self, strips: Sequence[tuple[int, int, Strip]], shown: Shown, drawing: DrawingFaults | None = None
+    ) -> None:
         self._strips = strips
         self._shown = shown
         self._drawing = drawing
@@ -75,12 +77,12 @@ class PieceCompositor(Compositor):
     """A compositor with pieces. It draws within its size, whatever it was told about another one, and all but the parts
     that cannot be drawn."""
 
-    drawing: Drawing | None = None
+    drawing: DrawingFaults | None = None
     """Who takes a part's faults; set by the app. Without one they are raised."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._rows: dict[int, list[Piece]] = {}
+        self._rows: dict[int, list[ScreenPiece]] = {}
         self._laid_out: object = None
         self._laid_out_for = Size(0, 0)
         self._shown: Shown = {}
@@ -189,7 +191,7 @@ class PieceCompositor(Compositor):
 
     def _strips(self, regions: Collection[Region]) -> list[tuple[int, int, Strip]]:
         """All pieces that the regions touch, drawn. The regions are within the screen."""
-        wanted: dict[Widget, dict[int, list[Piece]]] = {}
+        wanted: dict[Widget, dict[int, list[ScreenPiece]]] = {}
         out: list[tuple[int, int, Strip]] = []
         for y, start, end in self._regions_to_spans(regions):
             for piece in self._row(y):
@@ -228,14 +230,14 @@ class PieceCompositor(Compositor):
             if seen and (crop is None or crop.overlaps(clip)):
                 yield region, clip, self._lines(widget, region, seen, seen.y, seen.bottom)
 
-    def _row(self, y: int) -> list[Piece]:
+    def _row(self, y: int) -> list[ScreenPiece]:
         """The row's pieces, whatever is in front winning."""
         found = self._rows.get(y)
         if found is None:
             found = self._rows[y] = list(self._pieces(y))
         return found
 
-    def _pieces(self, y: int) -> Iterator[Piece]:
+    def _pieces(self, y: int) -> Iterator[ScreenPiece]:
         free = [(0, self.size.width)]
         for widget, seen, region in self.layers_visible[y]:
             left: list[tuple[int, int]] = []
@@ -244,13 +246,13 @@ class PieceCompositor(Compositor):
                 if first >= last:
                     left.append((start, end))
                     continue
-                yield Piece(first, last, widget, region, seen)
+                yield ScreenPiece(first, last, widget, region, seen)
                 left += [part for part in ((start, first), (last, end)) if part[0] < part[1]]
             free = left
             if not free:
                 return
         for start, end in free:
-            yield Piece(start, end, None, self.size.region, self.size.region)
+            yield ScreenPiece(start, end, None, self.size.region, self.size.region)
 
     # What is under the mouse
 

@@ -1,22 +1,133 @@
-"""Textual's Linux driver, taking over a terminal that the first frame has already been painted on.
+"""Textual's Linux driver: pastes read whole as text, and a terminal taken over with the first frame already on it.
 
-Owns the hand-over: the alternate screen is entered once, nothing is cleared in between, no key is lost, and at the end
-the terminal is what it was before the first frame. Chosen by the app when there is a first frame.
+Textual's parser reads a paste one character at a time and takes an escape in it for a key; it takes alt+enter for
+enter, and dies of a byte that is no UTF-8. The alternate screen is entered once, nothing is cleared in between, no key
+is lost, and at the end the terminal is what it was before the first frame.
 """
 
 from __future__ import annotations
 
+import os
+import selectors
+import time
+from codecs import getincrementaldecoder
+from collections.abc import Iterable
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
 from textual import events
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS, SYNC_END, SYNC_START
-
-from gshtui.ui.kit.textual.terminal_input import ReadingDriver
+from textual._parser import ParseError
+from textual._xterm_parser import XTermParser
+from textual.drivers.linux_driver import LinuxDriver
+from textual.message import Message
 
 if TYPE_CHECKING:
     from textual.app import App
-    from textual.message import Message
+
+START = "\x1b[200~"
+END = "\x1b[201~"
+_ALT_ENTER = "\x1b[13;3u"
+_READ = 1 << 16
+_LOOK = 0.1
+"""Seconds after which a lone escape is a key."""
+
+
+class InputParser(XTermParser):
+    """Textual's parser for everything but pastes. Feed it any pieces: a paste and its marks may be cut anywhere."""
+
+    def __init__(self, debug: bool = False) -> None:
+        super().__init__(debug)
+        self._paste: list[str] | None = None
+        """Pieces of the paste that is coming in; `None`: none is."""
+        self._held_at = 0.0
+        self._held = ""
+        """The end of the last piece, where it may be the beginning of a paste's marks."""
+
+    def feed(self, data: str) -> Iterable[Message]:
+        """Take what came; empty: nothing will come any more."""
+        if not data:
+            yield from self._give_up_held()
+            yield from super().feed("")
+            return
+        data, self._held = self._held + data, ""
+        while data:
+            if self._paste is None:
+                before, mark, data = data.partition(START)
+                if mark:
+                    self._paste = []
+                elif kept := _beginning_of(START, before):
+                    before, self._held = before[:-kept], before[-kept:]
+                    self._held_at = time.monotonic()
+                yield from self._keys(before)
+            else:
+                text, mark, rest = data.partition(END)
+                if mark:
+                    self._paste.append(text)
+                    pasted, self._paste, data = "".join(self._paste), None, rest
+                    yield events.Paste(pasted.replace("\x00", ""))
+                else:
+                    kept = _beginning_of(END, text)
+                    self._paste.append(text[: len(text) - kept])
+                    self._held, data = text[len(text) - kept :], ""
+
+    def tick(self) -> Iterable[Message]:
+        """What is clear now because nothing followed."""
+        if self._paste is None and self._held and time.monotonic() - self._held_at > _LOOK:
+            yield from self._give_up_held()
+        yield from super().tick()
+
+    @property
+    def waits(self) -> bool:
+        """Whether time will tell what the last character was."""
+        return bool(self._held)
+
+    def _give_up_held(self) -> Iterable[Message]:
+        held, self._held = self._held, ""
+        if held == "\x1b":
+            yield events.Key("escape", "\x1b")
+        else:
+            yield from self._keys(held)
+
+    def _keys(self, data: str) -> Iterable[Message]:
+        if data:
+            yield from super().feed(data.replace("\x1b\r", _ALT_ENTER).replace("\x1b\n", _ALT_ENTER))
+
+
+def _beginning_of(mark: str, text: str) -> int:
+    """How many characters at the end of the text may be the beginning of the mark."""
+    for length in range(min(len(mark) - 1, len(text)), 0, -1):
+        if text.endswith(mark[:length]):
+            return length
+    return 0
+
+
+class ReadingDriver(LinuxDriver):
+    """Textual's driver with our reading of the input."""
+
+    def run_input_thread(self) -> None:
+        """Read, parse and pass on, until the driver stops."""
+        parser = InputParser(self._debug)
+        decode = getincrementaldecoder("utf-8")("replace").decode
+        with selectors.SelectSelector() as selector:
+            selector.register(self.fileno, selectors.EVENT_READ)
+            while not self.exit_event.is_set():
+                if selector.select(_LOOK / 10 if parser.waits else _LOOK):
+                    data = os.read(self.fileno, _READ)
+                    if not data:  # nobody is at the other end any more
+                        break
+                    if text := decode(data):
+                        self._pass_on(parser.feed(text))
+                self._pass_on(parser.tick())
+        try:
+            self._pass_on(parser.feed(""))
+        except (EOFError, ParseError):
+            return
+
+    def _pass_on(self, messages: Iterable[Message]) -> None:
+        for message in messages:
+            self.process_message(message)
+
 
 ENTER_ALTERNATE = "\x1b[?1049h"
 

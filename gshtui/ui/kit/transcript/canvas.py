@@ -21,18 +21,15 @@ from textual.scrollbar import ScrollBar
 from textual.selection import Selection
 from textual.strip import Strip
 
-from gshtui.ui.kit.code import Highlighter
-from gshtui.ui.kit.kept_lines import KeptLines
-from gshtui.ui.kit.lines import Line
-from gshtui.ui.kit.overlay import Range, overlaid
-from gshtui.ui.kit.page import NARROWEST, WIDEST, Page
-from gshtui.ui.kit.palette import palette
-from gshtui.ui.kit.selected import selected_span
-from gshtui.ui.kit.surroundings import app_of
-from gshtui.ui.kit.transcript.bar import Bar
-from gshtui.ui.kit.transcript.document import Document, Place
-from gshtui.ui.kit.transcript.markdown import parser
-from gshtui.ui.kit.transcript.viewport import Row, Viewport
+from gshtui.ui.kit.highlighter import Highlighter
+from gshtui.ui.kit.highlights import StyledRange, overlay_styles, selected_span
+from gshtui.ui.kit.page import NARROWEST, WIDEST, Page, make_palette
+from gshtui.ui.kit.styled_lines import StyledLine
+from gshtui.ui.kit.textual.kept_lines import FastScrollBar, KeptLines
+from gshtui.ui.kit.textual.typed_app import app_of
+from gshtui.ui.kit.transcript.document import RowPosition, TranscriptDocument
+from gshtui.ui.kit.transcript.markdown_renderer import markdown_parser
+from gshtui.ui.kit.transcript.viewport import ScreenRow, Viewport
 
 GUTTER = 2
 """Cells at the left that belong to the cursor."""
@@ -41,7 +38,7 @@ _FAR = 4
 """Screens; a scroll by more goes to where the row is thought to be, without drawing all that lies between."""
 
 
-class Canvas(KeptLines, inherit_bindings=False):
+class TranscriptCanvas(KeptLines, inherit_bindings=False):
     """Draws a `Viewport`."""
 
     unseen: var[int] = var(0)
@@ -50,8 +47,8 @@ class Canvas(KeptLines, inherit_bindings=False):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._styled_for: tuple[object, ...] = ()
-        page = Page(80, palette({}, Color(0, 0, 0)), Highlighter())
-        self.document = Document(page)
+        page = Page(80, make_palette({}, Color(0, 0, 0)), Highlighter())
+        self.document = TranscriptDocument(page)
         self.viewport = Viewport(self.document)
         self._gutter = Segment(" " * GUTTER)
         self._pointer = Segment("▌ ")
@@ -67,7 +64,9 @@ class Canvas(KeptLines, inherit_bindings=False):
     @property
     def vertical_scrollbar(self) -> ScrollBar:
         if self._vertical_scrollbar is None:
-            self._vertical_scrollbar = Bar(vertical=True, name="vertical", thickness=self.scrollbar_size_vertical)
+            self._vertical_scrollbar = FastScrollBar(
+                vertical=True, name="vertical", thickness=self.scrollbar_size_vertical
+            )
             self._vertical_scrollbar.display = False
             app_of(self)._start_widget(self, self._vertical_scrollbar)  # pyright: ignore[reportPrivateUsage]
         return self._vertical_scrollbar
@@ -77,7 +76,7 @@ class Canvas(KeptLines, inherit_bindings=False):
     async def warm(self) -> None:
         """Have the parser imported, in a thread: not before the first frame, and never on the window's own time."""
         if not self._warm:
-            await asyncio.to_thread(parser)
+            await asyncio.to_thread(markdown_parser)
             self._warm = True
 
     def on_resize(self, event: events.Resize) -> None:
@@ -103,7 +102,7 @@ class Canvas(KeptLines, inherit_bindings=False):
         if look == self._styled_for:
             return
         self._styled_for = look
-        colours = palette(app.theme_variables, background, ansi=app.native_ansi_color)
+        colours = make_palette(app.theme_variables, background, ansi=app.native_ansi_color)
         self._gutter = Segment(" " * GUTTER, colours.text)
         self._pointer = Segment("▌ ", colours.cursor)
         self.document.page = replace(self.document.page, palette=colours)
@@ -125,7 +124,7 @@ class Canvas(KeptLines, inherit_bindings=False):
         viewport.settle()
         if before and self.document.has(before[0].sheet) and before[0].block < len(before[0].sheet.blocks):
             first = before[0]
-            self._shift += old_top - self.document.top(Place(first.sheet, first.block, first.at))
+            self._shift += old_top - self.document.top(RowPosition(first.sheet, first.block, first.at))
         if viewport.following:
             self.unseen = 0
         self.tell(self.document.height)
@@ -146,7 +145,7 @@ class Canvas(KeptLines, inherit_bindings=False):
 
     # Drawing.
 
-    def _draw_changes(self, before: Sequence[Row], now: Sequence[Row], *, whole: bool) -> None:
+    def _draw_changes(self, before: Sequence[ScreenRow], now: Sequence[ScreenRow], *, whole: bool) -> None:
         width, height = self.size
         badge = {height - 1} if self.unseen else set[int]()
         if whole or not before or not now:
@@ -173,15 +172,15 @@ class Canvas(KeptLines, inherit_bindings=False):
         """The number that a row of the screen has for a selection; it stays when something comes in above."""
         return self.viewport.top + y + self._shift
 
-    def strip_of(self, row: Row, y: int) -> Strip:
+    def strip_of(self, row: ScreenRow, y: int) -> Strip:
         """A row as a strip."""
         width, fill = self._columns, self.document.page.palette.text
         gutter = self._pointer if self.pointed_at(row) else self._gutter
         if row.line is None:
-            return Line(()).strip_with(gutter, width, fill)
+            return StyledLine(()).strip_with(gutter, width, fill)
         ranges = self.ranges(row, y)
         if ranges:
-            parts = overlaid((gutter, *row.line.segments), ranges)
+            parts = overlay_styles((gutter, *row.line.segments), ranges)
             return Strip(parts, GUTTER + row.line.cells).adjust_cell_length(width, fill)
         if gutter is self._pointer:
             return row.line.strip_with(gutter, width, fill)
@@ -191,11 +190,11 @@ class Canvas(KeptLines, inherit_bindings=False):
         """What is drawn where there are no rows."""
         return Strip.blank(self._columns, self.document.page.palette.text)
 
-    def pointed_at(self, row: Row) -> bool:
+    def pointed_at(self, row: ScreenRow) -> bool:
         """Whether the cursor is on the row's block."""
         return False
 
-    def ranges(self, row: Row, y: int) -> list[Range]:
+    def ranges(self, row: ScreenRow, y: int) -> list[StyledRange]:
         """Styles over parts of the row, in order; here for what is selected."""
         selection = self.text_selection
         if selection is None or row.line is None:
@@ -223,11 +222,11 @@ class Canvas(KeptLines, inherit_bindings=False):
         self.sync(whole=True)
 
 
-def _at(rows: Sequence[Row], at: int) -> Row | None:
+def _at(rows: Sequence[ScreenRow], at: int) -> ScreenRow | None:
     return rows[at] if at < len(rows) else None
 
 
-def _alike(one: Row | None, other: Row | None) -> bool:
+def _alike(one: ScreenRow | None, other: ScreenRow | None) -> bool:
     if one is None or other is None or one.line is None or other.line is None:
         return one is other or (one is not None and other is not None and one.line is other.line)
     return one.line.same(other.line)

@@ -1,7 +1,7 @@
-"""The conversation laid out: entries in order, their heights, and the way from a row to a block and back.
+"""The conversation laid out: entries in order, their heights, the way from a row to a block and back, selected text.
 
-Owns the order and the sums; refuses to know what is on the screen (that is `viewport.py`) or what a terminal is. A
-change costs O(log n), whatever the length. Called by the transcript and its viewport.
+Owns the order and the sums; what is on the screen is `viewport.py`'s. A change costs O(log n), whatever the length.
+Copied text has no decoration: no bars, gutters or wraps.
 """
 
 from __future__ import annotations
@@ -9,19 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from textual.geometry import Offset
+from textual.selection import Selection
+
+from gshtui.text.sanitise import plain
 from gshtui.ui.kit.page import Page
-from gshtui.ui.kit.transcript.blocks import Block
-from gshtui.ui.kit.transcript.cache import Cache
-from gshtui.ui.kit.transcript.entries import Entry, Notice, Tool
-from gshtui.ui.kit.transcript.heights import Heights
-from gshtui.ui.kit.transcript.sheet import Sheet
+from gshtui.ui.kit.styled_lines import StyledLine
+from gshtui.ui.kit.transcript.entries import Entry, NoticeEntry, ToolEntry
+from gshtui.ui.kit.transcript.entry_blocks import BlockCache, EntryBlock
+from gshtui.ui.kit.transcript.sheet import RowHeights, Sheet
 
 SLICE = 0.008
 """Seconds that one entry may take of a frame to be cut into blocks; the rest of it comes in later frames."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RowPosition:
     """A row of a block of an entry: what stays put when anything else changes."""
 
     sheet: Sheet
@@ -29,16 +32,16 @@ class Place:
     row: int = 0
 
 
-class Document:
+class TranscriptDocument:
     """The entries. Rows are counted from 0 at the top of the first one."""
 
-    def __init__(self, page: Page, cache: Cache | None = None) -> None:
+    def __init__(self, page: Page, cache: BlockCache | None = None) -> None:
         self.page = page
-        self.cache = cache or Cache()
+        self.cache = cache or BlockCache()
         self.sheets: list[Sheet] = []
         self.busy: dict[str, Sheet] = {}
         """Entries with source that is still to be cut."""
-        self._heights = Heights()
+        self._heights = RowHeights()
         self._by_id: dict[str, Sheet] = {}
         self._first = 0
 
@@ -86,7 +89,7 @@ class Document:
         self._first -= len(new)
         for order, sheet in enumerate(new, self._first):
             sheet.order = order
-        self._heights = Heights([*(sheet.height for sheet in new), *self._heights.values])
+        self._heights = RowHeights([*(sheet.height for sheet in new), *self._heights.values])
         return new
 
     def remove(self, id: str) -> Sheet | None:
@@ -105,7 +108,7 @@ class Document:
         if at < len(self.sheets):
             self.sheets[at].gap = _gap(self.sheets[at - 1] if at else None, self.sheets[at])
             heights[at] = self.sheets[at].height
-        self._heights = Heights(heights)
+        self._heights = RowHeights(heights)
         return sheet
 
     def toggle(self, sheet: Sheet, opened: bool) -> None:
@@ -134,7 +137,7 @@ class Document:
             self._note(sheet)
         return sheet
 
-    def exact(self, sheet: Sheet, at: int) -> Block:
+    def exact(self, sheet: Sheet, at: int) -> EntryBlock:
         """The block, drawn for this page, its height exact."""
         block = sheet.blocks[at]
         self.cache.draw(block, self.page)
@@ -145,23 +148,23 @@ class Document:
             self._heights.put(self.index(sheet), sheet.height)
         return block
 
-    def top(self, place: Place) -> int:
+    def top(self, place: RowPosition) -> int:
         """The row, from the top of everything, of a place."""
         before = self._heights.before(self.index(place.sheet))
         return before + (place.sheet.heights.before(place.block) if place.sheet.built else 0) + place.row
 
     def top_of(self, sheet: Sheet, block: int = 0) -> int:
         """The row, from the top of everything, where a block begins."""
-        return self.top(Place(sheet, block))
+        return self.top(RowPosition(sheet, block))
 
-    def locate(self, row: int) -> Place | None:
+    def locate(self, row: int) -> RowPosition | None:
         """The place of a row; `None` when there is nothing."""
         if not self.sheets:
             return None
         at, within = self._heights.find(max(0, row))
         sheet = self.built(self.sheets[at])
         block, rest = sheet.heights.find(within)
-        return Place(sheet, block, min(rest, max(0, sheet.heights[block] - 1)))
+        return RowPosition(sheet, block, min(rest, max(0, sheet.heights[block] - 1)))
 
     def before(self, sheet: Sheet, block: int) -> tuple[Sheet, int] | None:
         """The block before; its entry is made."""
@@ -209,6 +212,59 @@ def _gap(before: Sheet | None, sheet: Sheet) -> int:
     """Empty rows between two entries: calls of a model stand close together, and notices; all else apart."""
     if before is None:
         return 0
-    if isinstance(before.entry, Tool) and before.entry.by_person:
+    if isinstance(before.entry, ToolEntry) and before.entry.by_person:
         return 1
-    return 0 if isinstance(before.entry, (Tool, Notice)) and isinstance(sheet.entry, type(before.entry)) else 1
+    return (
+        0 if isinstance(before.entry, (ToolEntry, NoticeEntry)) and isinstance(sheet.entry, type(before.entry)) else 1
+    )
+
+
+_MOST_ROWS = 20_000
+
+
+def selected_text(document: TranscriptDocument, selection: Selection, shift: int, gutter: int) -> str:
+    """The selected words.
+
+    Args:
+        document: what is selected from.
+        selection: rows as the transcript numbered them, characters with the gutter.
+        shift: what to take off those numbers to have rows of the document.
+        gutter: characters before each line.
+    """
+    if selection.start is None and selection.end is None:
+        return plain("\n\n".join(sheet.text for sheet in document.sheets))
+    start = selection.start or Offset(0, shift)
+    first = start.y - shift
+    last = document.height - 1 if selection.end is None else selection.end.y - shift
+    place = document.locate(first)
+    out: list[str] = []
+    for number in range(min(_MOST_ROWS, last - first + 1)):
+        if place is None:
+            break
+        line = document.exact(place.sheet, place.block).row(place.row)
+        begin = start.x - gutter if number == 0 else 0
+        end = selection.end.x - gutter if selection.end is not None and first + number == last else None
+        words = _selected_words(line, begin, end)
+        if number:
+            out.append(line.join if line is not None else "\n")
+        out.append(words)
+        place = _next_row(document, place)
+    return "".join(out)
+
+
+def _selected_words(line: StyledLine | None, begin: int, end: int | None) -> str:
+    if line is None:
+        return ""
+    text = line.text if end is None else line.text[: max(0, end)]
+    return text[max(line.margin, begin) :].rstrip()
+
+
+def _next_row(document: TranscriptDocument, place: RowPosition) -> RowPosition | None:
+    block = document.exact(place.sheet, place.block)
+    if place.row + 1 < block.height:
+        return RowPosition(place.sheet, place.block, place.row + 1)
+    at = document.after(place.sheet, place.block)
+    if at is None:
+        return None
+    document.exact(*at)
+    return RowPosition(*at, 0)

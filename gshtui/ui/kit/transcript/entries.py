@@ -1,7 +1,7 @@
 """What a conversation shows, as plain data: prompts, answers, thoughts, tool calls, notices, each with an id.
 
 Owns the vocabulary between the conversation's reducer and the transcript; refuses to know how anything looks. Text in
-here is as it came: it is sanitised where blocks are made of it. Made by `panes/conversation_state.py`.
+here is as it came: it is sanitised where blocks are made of it. Made by `conversation_state.py`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ToolStatus = Literal["asked", "running"] | ResultStatus
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class PromptEntry:
     """What a person said."""
 
     id: str
@@ -26,7 +26,7 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AnswerEntry:
     """What a model said, as Markdown. `live`: more will come by `Stream`."""
 
     id: str
@@ -35,7 +35,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Thought:
+class ThoughtEntry:
     """A model's reasoning; folded until it is opened."""
 
     id: str
@@ -46,7 +46,7 @@ class Thought:
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class ToolEntry:
     """A tool call and its result, or a command that the person ran here."""
 
     id: str
@@ -76,7 +76,7 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class NoticeEntry:
     """Something about the conversation: a retry, an error, an interrupt, another model, the end of a turn."""
 
     id: str
@@ -86,7 +86,7 @@ class Notice:
     """What to do about it."""
 
 
-Entry = Prompt | Answer | Thought | Tool | Notice
+Entry = PromptEntry | AnswerEntry | ThoughtEntry | ToolEntry | NoticeEntry
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ import asyncio
 import time
 from collections.abc import Iterable
 
-from gshtui.ui.kit.transcript.canvas import Canvas
-from gshtui.ui.kit.transcript.document import Document
-from gshtui.ui.kit.transcript.entries import Entry, Operation, Prepend, Put, Remove, Stream, Thought, Tool
+from gshtui.ui.kit.transcript.canvas import TranscriptCanvas
+from gshtui.ui.kit.transcript.document import TranscriptDocument
+from gshtui.ui.kit.transcript.entries import Entry, Operation, Prepend, Put, Remove, Stream, ThoughtEntry, ToolEntry
 from gshtui.ui.kit.transcript.sheet import Sheet
 from gshtui.ui.kit.transcript.viewport import Viewport
 
@@ -26,7 +26,7 @@ _BUDGET = 0.012
 """Seconds of a frame that go into cutting source."""
 
 
-class Feed(Canvas):
+class TranscriptFeed(TranscriptCanvas):
     """Takes operations on entries."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
@@ -61,11 +61,11 @@ class Feed(Canvas):
         """Show an entry at the end, or in place of the one with its id."""
         new = self.document.get(entry.id) is None
         sheet = self.document.put(entry)
-        if new and self.all_open and isinstance(entry, (Tool, Thought)):
+        if new and self.all_open and isinstance(entry, (ToolEntry, ThoughtEntry)):
             self.document.toggle(sheet, True)
         if new and not self.viewport.following:
             self.unseen += 1
-        if sheet.live and not isinstance(entry, Tool):
+        if sheet.live and not isinstance(entry, ToolEntry):
             self._streaming[entry.id] = sheet
         self._schedule()
 
@@ -102,7 +102,7 @@ class Feed(Canvas):
 
     def clear(self) -> None:
         """Show nothing."""
-        self.document = Document(self.document.page)
+        self.document = TranscriptDocument(self.document.page)
         height = self.viewport.height
         self.viewport = Viewport(self.document)
         self.viewport.height = height
@@ -145,7 +145,7 @@ class Feed(Canvas):
     def _cut(self, deadline: float) -> None:
         document = self.document
         for id, sheet in list(self._streaming.items()):
-            if isinstance(sheet.entry, Thought) and not sheet.opened:
+            if isinstance(sheet.entry, ThoughtEntry) and not sheet.opened:
                 document.refresh_header(sheet)
             else:
                 document.work(sheet, max(0.001, deadline - time.perf_counter()))

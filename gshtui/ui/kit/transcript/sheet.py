@@ -1,21 +1,224 @@
-"""An entry and its layout: an estimate until it is first looked at, then its blocks.
+"""One entry laid out: an estimate until it is first looked at, then its blocks with their heights.
 
-Owns what an entry becomes; refuses to cut (that is the layout's) and to know its place in the conversation (that is
-the document's). One that nobody looks at is a single small object, so that ten thousand of them cost little.
+Owns the cutting of its source, a slice of time at once, and sums of heights in O(log n). Its place in the conversation
+is the document's. One that nobody looks at is a single small object, so that ten thousand of them cost little.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Iterable, Sequence
+from functools import partial
+
+from rich.segment import Segment
 
 from gshtui.ui.kit.page import Page
-from gshtui.ui.kit.transcript.blocks import Block, notice_blocks, prompt_blocks, rows_of
-from gshtui.ui.kit.transcript.entries import Answer, Entry, Notice, Prompt, Thought, Tool
-from gshtui.ui.kit.transcript.heights import Heights
-from gshtui.ui.kit.transcript.layout import Layout
-from gshtui.ui.kit.transcript.tool import thought_header, tool_blocks
+from gshtui.ui.kit.styled_lines import StyledLine
+from gshtui.ui.kit.transcript.entries import AnswerEntry, Entry, NoticeEntry, PromptEntry, ThoughtEntry, ToolEntry
+from gshtui.ui.kit.transcript.entry_blocks import EntryBlock, chunk_block, notice_blocks, prompt_blocks, rows_of
+from gshtui.ui.kit.transcript.markdown_splitter import MarkdownChunk, MarkdownSplitter
+from gshtui.ui.kit.transcript.tool_blocks import thought_header, tool_blocks
 
-_NO_HEIGHTS = Heights()
+
+class RowHeights:
+    """Heights in rows, none negative."""
+
+    __slots__ = ("_tree", "_values", "total")
+
+    def __init__(self, values: Iterable[int] = ()) -> None:
+        self._values = list(values)
+        self.total = sum(self._values)
+        """Rows of all items."""
+        tree = [0, *self._values]
+        for at in range(1, len(tree)):
+            parent = at + (at & -at)
+            if parent < len(tree):
+                tree[parent] += tree[at]
+        self._tree = tree
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    @property
+    def values(self) -> list[int]:
+        """All heights, in order; a list of the caller's own."""
+        return self._values.copy()
+
+    def __getitem__(self, at: int) -> int:
+        return self._values[at]
+
+    def append(self, height: int) -> None:
+        """One more item at the end."""
+        self._values.append(height)
+        self.total += height
+        at = len(self._values)
+        below, low = at - 1, at - (at & -at)
+        value = height
+        while below > low:
+            value += self._tree[below]
+            below -= below & -below
+        self._tree.append(value)
+
+    def pop(self) -> None:
+        """The last item away."""
+        self.total -= self._values.pop()
+        self._tree.pop()
+
+    def put(self, at: int, height: int) -> None:
+        """Another height for the item."""
+        change = height - self._values[at]
+        if not change:
+            return
+        self._values[at] = height
+        self.total += change
+        at += 1
+        while at < len(self._tree):
+            self._tree[at] += change
+            at += at & -at
+
+    def before(self, at: int) -> int:
+        """Rows before the item."""
+        rows = 0
+        while at > 0:
+            rows += self._tree[at]
+            at -= at & -at
+        return rows
+
+    def find(self, row: int) -> tuple[int, int]:
+        """The item that the row is in, and the row within it. Rows past the end count into the last item."""
+        at = 0
+        step = 1 << (len(self._values).bit_length())
+        while step:
+            after = at + step
+            if after < len(self._tree) and self._tree[after] <= row:
+                at = after
+                row -= self._tree[at]
+            step >>= 1
+        if at >= len(self._values):
+            last = len(self._values) - 1
+            return last, row + self._values[last]
+        return at, row
+
+
+_PIECE = 8_192
+"""Characters that are cut at a time; some milliseconds at most."""
+
+
+class BlockLayout:
+    """Blocks in order. The first one's gap is the entry's."""
+
+    __slots__ = ("_frozen", "_incoming", "_splitter", "blocks", "gap", "heights", "muted")
+
+    def __init__(self, blocks: Sequence[EntryBlock], gap: int, width: int, *, source: str | None, muted: bool) -> None:
+        """
+        Args:
+            blocks: those that are made already and stay.
+            gap: empty rows before the entry.
+            width: cells, for the estimates.
+            source: Markdown that is to be cut into further blocks; none: there are no others.
+            muted: draw those others as thoughts.
+        """
+        self.blocks = list(blocks)
+        self.gap = gap
+        self.muted = muted
+        if self.blocks:
+            self.blocks[0].gap += gap
+        self.heights = RowHeights(_first_height(block, width) for block in self.blocks)
+        self._frozen = len(self.blocks)  # blocks that will not change any more
+        self._splitter = None if source is None else MarkdownSplitter()
+        self._incoming = [source] if source is not None else []
+
+    @property
+    def busy(self) -> bool:
+        """Whether some of the source is still to be cut."""
+        return bool(self._incoming)
+
+    def take(self, text: str) -> None:
+        """More source; `work` cuts it."""
+        if self._splitter is not None:
+            self._incoming.append(text)
+
+    def work(self, page: Page, seconds: float, *, more_comes: bool) -> None:
+        """Cut what has come, for at most about so many seconds; `more_comes`: the source is not yet whole."""
+        splitter = self._splitter
+        if splitter is None:
+            return
+        deadline = time.perf_counter() + seconds
+        text = "".join(self._incoming)
+        at = 0
+        done: list[MarkdownChunk] = []
+        while at < len(text):
+            done += splitter.feed(text[at : at + _PIECE])
+            at += _PIECE
+            if time.perf_counter() > deadline:
+                break
+        rest = text[at:]
+        self._incoming = [rest] if rest else []
+        tail: list[MarkdownChunk] = []
+        if rest or more_comes:
+            tail = splitter.tail()
+        else:
+            done += splitter.finish()
+            self._splitter = None
+        self._replace_tail(done, tail, page.width)
+        if rest:
+            self._append(EntryBlock(partial(_rest, len(rest)), rest, gap=1), page.width)
+        if not self.blocks:
+            self._append(EntryBlock(_waiting if more_comes else _empty, ""), page.width)
+
+    def set_first(self, block: EntryBlock, width: int) -> None:
+        """Another first block."""
+        block.gap += self.gap
+        self.blocks[0] = block
+        self.heights.put(0, _first_height(block, width))
+
+    def set_gap(self, gap: int) -> None:
+        """Other empty rows before the entry."""
+        if self.blocks:
+            first = self.blocks[0]
+            first.gap += gap - self.gap
+            first.height = self.heights[0] + gap - self.gap
+            self.heights.put(0, first.height)
+        self.gap = gap
+
+    def _replace_tail(self, done: Sequence[MarkdownChunk], tail: Sequence[MarkdownChunk], width: int) -> None:
+        chunks = [*done, *tail]
+        old, at = self.blocks, self._frozen
+        keep = 0
+        while keep < len(chunks) and at + keep < len(old) and old[at + keep].chunk == chunks[keep]:
+            keep += 1
+        while len(self.blocks) > at + keep:
+            self.blocks.pop()
+            self.heights.pop()
+        for chunk in chunks[keep:]:
+            self._append(chunk_block(chunk, muted=self.muted), width)
+        self._frozen = at + len(done)
+
+    def _append(self, block: EntryBlock, width: int) -> None:
+        if not self.blocks:
+            block.gap = self.gap
+        self.blocks.append(block)
+        self.heights.append(_first_height(block, width))
+
+
+def _first_height(block: EntryBlock, width: int) -> int:
+    block.height = block.estimate(width) if not block.toggles else block.gap + 1
+    return block.height
+
+
+def _rest(characters: int, page: Page) -> list[StyledLine]:
+    return [StyledLine([Segment(f"⋯ {characters:,} more characters come in a moment", page.palette.faint)])]
+
+
+def _waiting(page: Page) -> list[StyledLine]:
+    return [StyledLine([Segment("…", page.palette.faint)])]
+
+
+def _empty(page: Page) -> list[StyledLine]:
+    return [StyledLine([Segment("(an empty answer)", page.palette.faint)])]
+
+
+_NO_HEIGHTS = RowHeights()
 
 
 class Sheet:
@@ -30,7 +233,7 @@ class Sheet:
         self.order = 0
         """Its number in the document; the document's alone."""
         self._gap = 0
-        self._layout: Layout | None = None
+        self._layout: BlockLayout | None = None
         self._streamed: list[str] | None = None
 
     @property
@@ -39,11 +242,11 @@ class Sheet:
         return self._layout is not None
 
     @property
-    def blocks(self) -> Sequence[Block]:
+    def blocks(self) -> Sequence[EntryBlock]:
         return self._layout.blocks if self._layout is not None else ()
 
     @property
-    def heights(self) -> Heights:
+    def heights(self) -> RowHeights:
         """Of its blocks."""
         return self._layout.heights if self._layout is not None else _NO_HEIGHTS
 
@@ -60,13 +263,13 @@ class Sheet:
     @property
     def live(self) -> bool:
         """Whether more of it will come."""
-        return isinstance(self.entry, (Answer, Thought, Tool)) and self.entry.live
+        return isinstance(self.entry, (AnswerEntry, ThoughtEntry, ToolEntry)) and self.entry.live
 
     @property
     def text(self) -> str:
         """All the source there is, as it came."""
         entry = self.entry
-        if isinstance(entry, (Answer, Thought)):
+        if isinstance(entry, (AnswerEntry, ThoughtEntry)):
             if self._streamed is None:
                 return entry.text
             if len(self._streamed) > 1:
@@ -92,18 +295,18 @@ class Sheet:
         self.width = page.width
         source: str | None = None
         entry = self.entry
-        if isinstance(entry, Prompt):
+        if isinstance(entry, PromptEntry):
             blocks = prompt_blocks(entry)
-        elif isinstance(entry, Notice):
+        elif isinstance(entry, NoticeEntry):
             blocks = notice_blocks(entry)
-        elif isinstance(entry, Tool):
+        elif isinstance(entry, ToolEntry):
             blocks = tool_blocks(entry, opened=self.opened)
-        elif isinstance(entry, Thought):
+        elif isinstance(entry, ThoughtEntry):
             blocks = [self._thought_header(entry)]
             source = self.text if self.opened else None
         else:
             blocks, source = [], self.text
-        self._layout = Layout(blocks, self._gap, page.width, source=source, muted=isinstance(entry, Thought))
+        self._layout = BlockLayout(blocks, self._gap, page.width, source=source, muted=isinstance(entry, ThoughtEntry))
         self.work(page, seconds)
 
     def stream(self, text: str) -> None:
@@ -121,7 +324,7 @@ class Sheet:
 
     def refresh_header(self, page: Page) -> None:
         """Make a live thought's line anew: it shows the end of what is thought."""
-        if isinstance(self.entry, Thought) and self._layout is not None:
+        if isinstance(self.entry, ThoughtEntry) and self._layout is not None:
             self._layout.set_first(self._thought_header(self.entry), page.width)
 
     def forget(self) -> None:
@@ -130,7 +333,7 @@ class Sheet:
 
     def become(self, entry: Entry) -> None:
         """Show this in place of what was shown, without making anything again that stays as it is."""
-        if isinstance(entry, Answer) and isinstance(self.entry, Answer) and self.text == entry.text:
+        if isinstance(entry, AnswerEntry) and isinstance(self.entry, AnswerEntry) and self.text == entry.text:
             self.entry = entry
             self._streamed = None
             if self._layout is not None:
@@ -140,22 +343,22 @@ class Sheet:
         self._streamed = None
         self._layout = None
 
-    def _thought_header(self, entry: Thought) -> Block:
+    def _thought_header(self, entry: ThoughtEntry) -> EntryBlock:
         if self._streamed:
-            entry = Thought(entry.id, self.text, entry.live, entry.seconds)
+            entry = ThoughtEntry(entry.id, self.text, entry.live, entry.seconds)
         return thought_header(entry, opened=self.opened)
 
     def _estimate(self) -> int:
         entry = self.entry
-        if isinstance(entry, Tool) and not self.opened:
+        if isinstance(entry, ToolEntry) and not self.opened:
             return 1
-        if isinstance(entry, Thought) and not self.opened:
+        if isinstance(entry, ThoughtEntry) and not self.opened:
             return 1
         streamed = sum(map(len, self._streamed)) // max(1, self.width) if self._streamed else 0
         return rows_of(_source(entry), self.width) + streamed
 
 
 def _source(entry: Entry) -> str:
-    if isinstance(entry, Tool):
+    if isinstance(entry, ToolEntry):
         return "\n".join((entry.name, entry.subject, entry.output, entry.diff))
     return entry.text

@@ -14,9 +14,9 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Static
 
-from gshtui.ui.kit.bindings import bind
-from gshtui.ui.kit.surroundings import app_of
-from gshtui.ui.kit.transcript.entries import Answer, Put
+from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.textual.typed_app import app_of
+from gshtui.ui.kit.transcript.entries import AnswerEntry, Put
 from gshtui.ui.kit.transcript.transcript import Transcript
 
 
@@ -59,7 +59,7 @@ class TextScreen(ModalScreen[None]):
     def on_mount(self) -> None:
         view = self.query_one("#text", Widget)
         if isinstance(view, Transcript):
-            view.apply([Put(Answer("text", self.plain))])
+            view.apply([Put(AnswerEntry("text", self.plain))])
             view.action_home()
         view.focus()
 

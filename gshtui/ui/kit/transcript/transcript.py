@@ -1,7 +1,7 @@
 """The transcript: a whole conversation in one widget, read with the keyboard or the mouse.
 
 Owns the reader's actions: moving, opening, copying, searching, going to the end. Refuses to hold the conversation's
-state or to know the bus: entries are put into it (`panes/conversation.py` does). See `canvas.py` for why it is one
+state or to know the bus: entries are put into it (the conversation's pane does). See `canvas.py` for why it is one
 widget.
 """
 
@@ -18,21 +18,20 @@ from textual.message import Message
 from textual.selection import Selection
 from textual.strip import Strip
 
-from gshtui.guard.sanitise import plain
-from gshtui.ui.kit.bindings import bind
-from gshtui.ui.kit.lines import Line
-from gshtui.ui.kit.surroundings import app_of
+from gshtui.text.sanitise import plain
+from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.styled_lines import StyledLine, wrapped
+from gshtui.ui.kit.textual.typed_app import app_of
 from gshtui.ui.kit.transcript.canvas import GUTTER
-from gshtui.ui.kit.transcript.entries import Thought, Tool
-from gshtui.ui.kit.transcript.searching import Searching
-from gshtui.ui.kit.transcript.selection import selected_text
+from gshtui.ui.kit.transcript.document import selected_text
+from gshtui.ui.kit.transcript.entries import ThoughtEntry, ToolEntry
 from gshtui.ui.kit.transcript.sheet import Sheet
-from gshtui.ui.kit.transcript.viewport import Row
-from gshtui.ui.kit.wrap import wrapped
+from gshtui.ui.kit.transcript.transcript_search import SearchableTranscript
+from gshtui.ui.kit.transcript.viewport import ScreenRow
 
 
-class Transcript(Searching, can_focus=True):
-    """Shows entries; see `Feed` for how they come in and `Searching` for how they are searched."""
+class Transcript(SearchableTranscript, can_focus=True):
+    """Shows entries; see `TranscriptFeed` for how they come in and `SearchableTranscript` for how they are searched."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         bind("transcript.up", "up"),
@@ -103,7 +102,7 @@ class Transcript(Searching, can_focus=True):
         self.all_open = not self.all_open
         self.viewport.hold()
         for sheet in self.document.sheets:
-            if isinstance(sheet.entry, (Tool, Thought)) and sheet.opened != self.all_open:
+            if isinstance(sheet.entry, (ToolEntry, ThoughtEntry)) and sheet.opened != self.all_open:
                 self.document.toggle(sheet, self.all_open)
         self.sync(whole=True)
 
@@ -125,7 +124,7 @@ class Transcript(Searching, can_focus=True):
 
     def toggle(self, sheet: Sheet) -> None:
         """Open or fold an entry, its first line staying where it is."""
-        if not isinstance(sheet.entry, (Tool, Thought)):
+        if not isinstance(sheet.entry, (ToolEntry, ThoughtEntry)):
             return
         at = next((y for y, row in enumerate(self.viewport.rows) if row.sheet is sheet and row.line is not None), None)
         self.document.toggle(sheet, not sheet.opened)
@@ -172,10 +171,10 @@ class Transcript(Searching, can_focus=True):
     def on_blur(self) -> None:
         self.refresh()
 
-    def pointed_at(self, row: Row) -> bool:
+    def pointed_at(self, row: ScreenRow) -> bool:
         return self.has_focus and self.cursor.on(row)
 
-    def strip_of(self, row: Row, y: int) -> Strip:
+    def strip_of(self, row: ScreenRow, y: int) -> Strip:
         strip = super().strip_of(row, y)
         return self._with_badge(strip) if self.unseen and y == self.viewport.height - 1 else strip
 
@@ -183,9 +182,9 @@ class Transcript(Searching, can_focus=True):
         if self.document.sheets or not self._empty:
             return super().strip_below(y)
         page = self.document.page
-        lines: list[Line] = wrapped([Segment(self._empty, page.palette.muted)], page.width)
+        lines: list[StyledLine] = wrapped([Segment(self._empty, page.palette.muted)], page.width)
         at = y - max(0, (self.size.height - len(lines)) // 2)
-        line = lines[at] if 0 <= at < len(lines) else Line(())
+        line = lines[at] if 0 <= at < len(lines) else StyledLine(())
         spare = max(0, self.size.width - line.cells) // 2
         return line.strip_with(Segment(" " * spare, page.palette.text), self.size.width, page.palette.text)
 

@@ -1,40 +1,40 @@
-"""What of the conversation is on the screen: held at the end, or at the place where the reader is.
+"""The part of the conversation on the screen, and the block cursor in it.
 
 Owns the reader's place: whatever is added, corrected or removed around it, the row at the top stays the row at the
-top. Refuses to know a terminal. Called by the transcript, before each drawing.
+top. A block and the blocks that continue it are one to the cursor. Knows no terminal.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gshtui.ui.kit.lines import Line
-from gshtui.ui.kit.transcript.document import Document, Place
+from gshtui.ui.kit.styled_lines import StyledLine
+from gshtui.ui.kit.transcript.document import RowPosition, TranscriptDocument
 from gshtui.ui.kit.transcript.sheet import Sheet
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ScreenRow:
     """One row of the screen. `line` is none where it is empty."""
 
     sheet: Sheet
     block: int
     at: int
     """The row within the block."""
-    line: Line | None
+    line: StyledLine | None
 
 
 class Viewport:
     """A window of `height` rows onto a document."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: TranscriptDocument) -> None:
         self.document = document
         self.height = 0
-        self.rows: list[Row] = []
+        self.rows: list[ScreenRow] = []
         """What is shown, from the top."""
         self.top = 0
         """Row of the document that is at the top."""
-        self._place: Place | None = None
+        self._place: RowPosition | None = None
 
     @property
     def following(self) -> bool:
@@ -49,13 +49,13 @@ class Viewport:
         """Stay where it is, also when more comes."""
         if self._place is None and self.rows:
             first = self.rows[0]
-            self._place = Place(first.sheet, first.block, first.at)
+            self._place = RowPosition(first.sheet, first.block, first.at)
 
     def lowered(self, sheet: Sheet, rows: int) -> None:
         """The first block of an entry has got so many empty rows above it."""
         place = self._place
         if place is not None and place.sheet is sheet and place.block == 0:
-            self._place = Place(sheet, 0, place.row + rows)
+            self._place = RowPosition(sheet, 0, place.row + rows)
 
     def show(self, sheet: Sheet, block: int, row: int = 0, *, at: int = 0) -> None:
         """Put a row of a block on row `at` of the screen."""
@@ -63,7 +63,7 @@ class Viewport:
         document.built(sheet)
         block = min(block, len(sheet.blocks) - 1)
         document.exact(sheet, block)
-        self._place = self._moved(Place(sheet, block, min(row, max(0, sheet.heights[block] - 1))), -at)
+        self._place = self._moved(RowPosition(sheet, block, min(row, max(0, sheet.heights[block] - 1))), -at)
 
     def jump(self, row: int) -> None:
         """Go to a row of the document, as far as that is known."""
@@ -89,7 +89,7 @@ class Viewport:
             self._place = None
             self._settle_end()
             return
-        self.top = self.document.top(Place(self.rows[0].sheet, self.rows[0].block, self.rows[0].at))
+        self.top = self.document.top(RowPosition(self.rows[0].sheet, self.rows[0].block, self.rows[0].at))
         if self.top + self.height >= self.document.height:
             self._place = None
 
@@ -108,19 +108,19 @@ class Viewport:
         sheet = document.built(document.sheets[-1])
         at: tuple[Sheet, int] | None = (sheet, len(sheet.blocks) - 1)
         rows = 0
-        place = Place(sheet, 0, 0)
+        place = RowPosition(sheet, 0, 0)
         while at is not None and rows < self.height:
             block = document.exact(*at)
             rows += block.height
-            place = Place(at[0], at[1], max(0, rows - self.height))
+            place = RowPosition(at[0], at[1], max(0, rows - self.height))
             at = document.before(*at)
         self._fill(place)
         self.top = max(0, document.height - self.height)
 
-    def _fill(self, place: Place) -> None:
+    def _fill(self, place: RowPosition) -> None:
         """Collect the rows from a place downwards."""
         document = self.document
-        rows: list[Row] = []
+        rows: list[ScreenRow] = []
         sheet, number = place.sheet, min(place.block, len(place.sheet.blocks) - 1)
         row: int = place.row
         at: tuple[Sheet, int] | None = (sheet, number)
@@ -129,12 +129,12 @@ class Viewport:
             block = document.exact(sheet, number)
             row = min(row, max(0, block.height - 1))
             last = min(block.height, row + self.height - len(rows))
-            rows += [Row(sheet, number, index, block.row(index)) for index in range(row, last)]
+            rows += [ScreenRow(sheet, number, index, block.row(index)) for index in range(row, last)]
             row = 0
             at = document.after(sheet, number)
         self.rows = rows
 
-    def _moved(self, place: Place, rows: int) -> Place:
+    def _moved(self, place: RowPosition, rows: int) -> RowPosition:
         document = self.document
         sheet = document.built(place.sheet)
         number = min(place.block, len(sheet.blocks) - 1)
@@ -143,13 +143,130 @@ class Viewport:
         while row < 0:
             at = document.before(sheet, number)
             if at is None:
-                return Place(sheet, number, 0)
+                return RowPosition(sheet, number, 0)
             sheet, number = at
             row += document.exact(sheet, number).height
         while row >= (height := document.exact(sheet, number).height):
             at = document.after(sheet, number)
             if at is None:
-                return Place(sheet, number, max(0, height - 1))
+                return RowPosition(sheet, number, max(0, height - 1))
             row -= height
             sheet, number = at
-        return Place(sheet, number, row)
+        return RowPosition(sheet, number, row)
+
+
+class BlockCursor:
+    """On a block, or nowhere."""
+
+    def __init__(self, document: TranscriptDocument, viewport: Viewport) -> None:
+        self._document = document
+        self._viewport = viewport
+        self.sheet: Sheet | None = None
+        self.block = 0
+
+    def on(self, row: ScreenRow) -> bool:
+        """Whether the row belongs to its block, empty rows above it left out."""
+        if row.sheet is not self.sheet or row.line is None:
+            return False
+        first, last = self.group()
+        return first <= row.block <= last
+
+    def place(self, sheet: Sheet | None, block: int = 0) -> None:
+        """Go to a block, or nowhere."""
+        self.sheet, self.block = sheet, block
+
+    def group(self) -> tuple[int, int]:
+        """The first and the last block that are one with its block."""
+        assert self.sheet is not None
+        blocks = self.sheet.blocks
+        first = min(self.block, max(0, len(blocks) - 1))
+        while first > 0 and blocks[first].goes_on:
+            first -= 1
+        last = first
+        while last + 1 < len(blocks) and blocks[last + 1].goes_on:
+            last += 1
+        return first, last
+
+    def ready(self) -> bool:
+        """Whether it is on a block; if not, it goes to the last one on the screen."""
+        if self.sheet is not None and self._document.has(self.sheet):
+            self._document.built(self.sheet)
+            return True
+        rows = [row for row in self._viewport.rows if row.line is not None]
+        if not rows:
+            self.sheet = None
+            return False
+        self.place(rows[-1].sheet, rows[-1].block)
+        return True
+
+    def visible(self) -> bool:
+        """Whether any of its rows is on the screen."""
+        return any(self.on(row) for row in self._viewport.rows)
+
+    def move(self, direction: int) -> None:
+        """To the block after or before, and that into view; a block larger than the screen is scrolled through."""
+        if not self.ready() or self.sheet is None:
+            return
+        if not self.visible():
+            rows = [row for row in self._viewport.rows if row.line is not None]
+            if rows:
+                edge = rows[0 if direction > 0 else -1]
+                self.place(edge.sheet, edge.block)
+            return
+        hidden = self._hidden(direction)
+        if hidden:
+            self._viewport.scroll(direction * min(hidden, max(1, self._viewport.height - 2)))
+            return
+        first, last = self.group()
+        step = self._document.after(self.sheet, last) if direction > 0 else self._document.before(self.sheet, first)
+        if step is None:
+            self._viewport.scroll(direction * self._viewport.height)
+            return
+        self.place(*step)
+        self.place(self.sheet, self.group()[0])
+        self.show()
+
+    def show(self, *, context: int = 0) -> None:
+        """Its block into view, moving as little as possible; `context`: rows to leave above it when it has to move."""
+        if self.sheet is None:
+            return
+        document, viewport = self._document, self._viewport
+        first, last = self.group()
+        height = 0
+        for block in range(first, last + 1):
+            height += document.exact(self.sheet, block).height
+            if height > viewport.height:
+                break
+        gap = self.sheet.blocks[first].gap
+        top = viewport.row_of(self.sheet, first)
+        bottom = viewport.row_of(self.sheet, last)
+        if top is not None and bottom is not None and not self._hidden(1) and not self._hidden(-1):
+            return
+        below = document.top_of(self.sheet, first) > viewport.top
+        if height > viewport.height or not below or context:
+            viewport.show(
+                self.sheet, first, gap, at=min(context or 1, viewport.height // 2) if viewport.height > 3 else 0
+            )
+        else:
+            viewport.show(self.sheet, last, self.sheet.heights[last] - 1, at=viewport.height - 1)
+
+    def text(self) -> str:
+        """The source of its block."""
+        if self.sheet is None:
+            return ""
+        first, last = self.group()
+        return "\n".join(block.copied for block in self.sheet.blocks[first : last + 1])
+
+    def _hidden(self, direction: int) -> int:
+        """Rows of its block that lie below (above) the screen."""
+        assert self.sheet is not None
+        rows = [row for row in self._viewport.rows if self.on(row)]
+        if not rows:
+            return 0
+        first, last = self.group()
+        heights = self.sheet.heights
+        if direction > 0:
+            edge = rows[-1]
+            return heights.before(last + 1) - heights.before(edge.block) - edge.at - 1
+        edge = rows[0]
+        return heights.before(edge.block) + edge.at - heights.before(first) - self.sheet.blocks[first].gap

@@ -1,0 +1,129 @@
+"""One model answer: the provider's deltas become events, the answer so far is kept against a crash.
+
+An answer ends in one of three ways: whole; cut off by the person (`Interrupted`); cut off by the provider
+(`AnswerFailed`). In the last two what was said so far comes along.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from gshtui.agents.conversation import Conversation, without_calls
+from gshtui.bus.bus import Bus
+from gshtui.bus.events.agent import ProviderRetried, TextDelta, ThinkingDelta
+from gshtui.bus.messages import Block, Message, Text, Thinking
+from gshtui.context.ports import RecordError
+from gshtui.providers.port import (
+    CallPart,
+    Completed,
+    Provider,
+    ProviderError,
+    Request,
+    Retrying,
+    TextPart,
+    ThinkingPart,
+)
+
+_KEEP_EVERY = 1.0
+"""Seconds between two savings of an answer that still streams."""
+
+
+class Interrupted(Exception):
+    """The person stopped the turn; `partial` is the answer so far."""
+
+    def __init__(self, partial: Message) -> None:
+        super().__init__("interrupted")
+        self.partial = partial
+
+
+class AnswerFailed(Exception):
+    """The provider failed; `partial` is the answer so far, `error` its reason."""
+
+    def __init__(self, partial: Message, error: ProviderError) -> None:
+        super().__init__(error.message)
+        self.partial = partial
+        self.error = error
+
+
+class AnswerStream:
+    """The answer of one iteration, as it comes in."""
+
+    def __init__(self, bus: Bus, conversation: Conversation, agent: str, blank: Message) -> None:
+        """`blank` is the answer's message without blocks: id, turn, iteration, provider, model."""
+        self._bus = bus
+        self._conversation = conversation
+        self._agent = agent
+        self._blank = blank
+        self._text: list[str] = []
+        self._thinking: list[str] = []
+        self._kept_at = time.monotonic()
+
+    def so_far(self, stop: str) -> Message:
+        """What has been said, as a message; calls are left out, since they are not whole."""
+        blocks: list[Block] = []
+        if self._thinking:
+            blocks.append(Thinking("".join(self._thinking)))
+        if self._text:
+            blocks.append(Text("".join(self._text)))
+        b = self._blank
+        return without_calls(
+            Message(b.id, b.role, tuple(blocks), b.at, b.agent, b.turn, b.iteration, b.provider, b.model, stop)
+        )
+
+    async def stream(self, provider: Provider, request: Request) -> Completed:
+        """Send the request and publish the answer as it comes.
+
+        Raises:
+            Interrupted: the task was cancelled.
+            AnswerFailed: the provider failed, before or in the middle of the answer.
+        """
+        deltas = provider.stream(request)
+        try:
+            async for delta in deltas:
+                if isinstance(delta, Completed):
+                    return delta
+                await self._take(provider, delta)
+        except asyncio.CancelledError:
+            raise Interrupted(self.so_far("interrupted")) from None
+        except ProviderError as error:
+            raise AnswerFailed(self.so_far("error"), error) from error
+        except Exception as error:  # a fault of ours, or of an SDK: what was said so far is kept
+            fault = self._bus.report(f"the answer of {provider.name}", error, shown=True)
+            why = ProviderError(
+                "bug", f"The answer failed inside gsh-tui: {fault.why}.", hint=f"Send it again. {fault.details}"
+            )
+            raise AnswerFailed(self.so_far("error"), why) from error
+        finally:
+            # Closing the generator closes the connection.
+            if (close := getattr(deltas, "aclose", None)) is not None:
+                await close()
+        cut = ProviderError(
+            "truncated", f"{provider.name} ended the answer in the middle.", retryable=True, started=True
+        )
+        raise AnswerFailed(self.so_far("error"), cut)
+
+    async def _take(self, provider: Provider, delta: TextPart | ThinkingPart | CallPart | Retrying) -> None:
+        session, message = self._conversation.session, self._blank.id
+        match delta:
+            case TextPart(text):
+                self._text.append(text)
+                self._bus.publish(TextDelta(agent=self._agent, session=session, message=message, text=text))
+            case ThinkingPart(text):
+                self._thinking.append(text)
+                self._bus.publish(ThinkingDelta(agent=self._agent, session=session, message=message, text=text))
+            case Retrying(attempt, wait, error):
+                self._bus.publish(
+                    ProviderRetried(
+                        agent=self._agent, provider=provider.name, attempt=attempt, wait=wait, why=error.message
+                    )
+                )
+            case CallPart():
+                pass
+        if time.monotonic() - self._kept_at > _KEEP_EVERY and (self._text or self._thinking):
+            self._kept_at = time.monotonic()
+            try:
+                await self._conversation.save_partial(self.so_far("interrupted"))
+            except RecordError:
+                # The record reports its own troubles; an answer is not cut off because it can't be kept twice.
+                self._kept_at += 60 * _KEEP_EVERY

@@ -1,0 +1,139 @@
+"""Puts together an agent's context engine, and the context service of a process with the agents that it can find."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from gshtui.agents.agent import Agent
+from gshtui.agents.model_pool import ModelPool
+from gshtui.agents.sessions import session_lookup
+from gshtui.bus.bus import Bus
+from gshtui.bus.events.hub import Noticed
+from gshtui.bus.messages import Message
+from gshtui.context.commands.context_router import ContextRouter
+from gshtui.context.engine import ContextEngine
+from gshtui.context.limits import ContextSettings
+from gshtui.context.memory_section import MemorySection
+from gshtui.context.ports import ContextStore, Contribute, MemoryContextStore
+from gshtui.context.queries import ContextEnvironment, ContextSubject
+from gshtui.context.service import ContextService
+from gshtui.context.summary import SummaryReviewer
+from gshtui.context.system_section import system_source
+from gshtui.context.views import ContextError
+from gshtui.providers.port import Capabilities, Provider
+from gshtui.providers.selection import OFFLINE
+from gshtui.settings.tables import Context
+from gshtui.store.errors import StoreError
+from gshtui.store.store import Store
+
+if TYPE_CHECKING:
+    from gshtui.context.queries import LiveAgent
+    from gshtui.programs.transcripts.reconstruction import Transcripts
+
+
+def make_engine(
+    bus: Bus,
+    agent: str,
+    store: ContextStore | None,
+    table: Context,
+    cwd: Path,
+    sections: Callable[[], tuple[str, ...]],
+    *,
+    attended: Callable[[], bool],
+    more: Sequence[Contribute] = (),
+) -> ContextEngine:
+    """An agent's engine.
+
+    Args:
+        store: keeps what is sent; `None`: this process's memory does, as long as it lives.
+        sections: the system section's texts, the facts of the environment last.
+        attended: whether somebody is at a window who can answer.
+        more: further sources of text, asked after system and memory files.
+    """
+    settings = ContextSettings.of(table)
+    memory = MemorySection(
+        cwd, lambda text, hint: bus.publish(Noticed(level="warning", text=text, hint=hint, about=agent))
+    )
+    review = SummaryReviewer(bus, agent, settings.review_seconds, attended) if settings.review else None
+    sources = (system_source(sections), memory, *more)
+    return ContextEngine(bus, agent, store or MemoryContextStore(), settings, sources, review)
+
+
+_HINT = "`agents` lists those that there are."
+
+
+class AgentFinder:
+    """Finds agents by name or id."""
+
+    def __init__(self, store: Store, here: Callable[[str], Agent | None], cwd: str) -> None:
+        """`here`: an agent of this process; `cwd`: the folder whose conversations count."""
+        self._store = store
+        self._here = here
+        self._sessions = session_lookup(store, self._session_here, cwd)
+
+    async def find(self, agent: str) -> ContextSubject:
+        """The agent, or whoever held the conversation of this id. Raises `ContextError` (`unknown`), `StoreError`."""
+        live = self._here(agent)
+        if live is not None and live.session:
+            return ContextSubject(live.name, live.session, cast("LiveAgent", live))
+        session = await self._sessions(agent)
+        if session:
+            return ContextSubject(await self._kept_as(agent), session)
+        try:
+            held = await self._store.session(agent)
+        except StoreError as error:
+            if error.kind not in ("unknown", "ambiguous"):
+                raise
+            what = f"There is no agent {agent[:60]!r} with a conversation here."
+            raise ContextError("unknown", what, _HINT) from error
+        return ContextSubject(held.agent, held.id)
+
+    def _session_here(self, agent: str) -> str:
+        live = self._here(agent)
+        return live.session if live is not None else ""
+
+    async def _kept_as(self, agent: str) -> str:
+        """The name under which its requests are kept: the id of an agent of the roster."""
+        try:
+            return (await self._store.agent(agent)).id
+        except StoreError:
+            return agent
+
+
+def make_contexts(
+    bus: Bus,
+    store: Store,
+    table: Context,
+    minds: ModelPool,
+    here: Callable[[str], Agent | None],
+    cwd: str,
+    redact: Callable[[str], str],
+) -> ContextRouter:
+    """The service for every agent, other programs' too."""
+
+    async def choose(provider: str, model: str) -> tuple[Provider, str]:
+        mind = await minds.choose(provider, model)
+        return mind.provider, mind.model
+
+    async def load(session: str) -> Sequence[Message]:
+        return [stored.message for stored in await store.messages(session)]
+
+    def abilities(provider: str, model: str) -> Capabilities:
+        if provider == OFFLINE:
+            return Capabilities(price_input=0.0, price_output=0.0, known=True)
+        found = minds.catalog.find(model, provider) or minds.catalog.find(model)
+        return found.capabilities if found is not None else Capabilities()
+
+    def known(model: str) -> Capabilities:
+        return abilities("", model)
+
+    def transcripts() -> Transcripts:
+        from gshtui.programs.transcripts.reconstruction import Transcripts  # what no first screen needs
+
+        return Transcripts(known)
+
+    around = ContextEnvironment(AgentFinder(store, here, cwd).find, choose, abilities, load, redact)
+    ours = ContextService(bus, store, ContextSettings.of(table), around)
+    return ContextRouter(ours, store.agent, transcripts, known)

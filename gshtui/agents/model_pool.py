@@ -1,0 +1,61 @@
+"""Minds for agents: which provider and model, made once each and closed together.
+
+The choice itself is the providers' (`gshtui.providers.selection`); this room keeps what was chosen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+from gshtui.agents.ports import ModelHandle
+from gshtui.providers.candidates import warm
+from gshtui.providers.catalog import Catalog
+from gshtui.providers.port import Provider
+from gshtui.providers.selection import choose_model
+from gshtui.settings.model import Settings
+from gshtui.system.tasks import start_job
+
+
+class ModelPool:
+    """The providers in use in this hub."""
+
+    def __init__(self, settings: Settings, environ: Mapping[str, str]) -> None:
+        self._settings = settings
+        self._environ = environ
+        self._providers: dict[str, Provider] = {}
+        self.catalog = Catalog.load()
+        self._warming: asyncio.Task[None] | None = None
+
+    async def choose(self, provider: str, model: str) -> ModelHandle:
+        """A provider and a model by name; either may be empty.
+
+        Raises:
+            ProviderError: unknown, or its key is missing.
+        """
+        choice = await choose_model(self._settings, self._environ, provider=provider, model=model, catalog=self.catalog)
+        kept = self._providers.setdefault(choice.provider.name, choice.provider)
+        if kept is not choice.provider:
+            await choice.provider.close()
+        return ModelHandle(kept, choice.model, choice.label, self._max_output(choice.provider.name), choice.instead_of)
+
+    def _max_output(self, provider: str) -> int:
+        tables = self._settings.providers
+        named = tables.get(provider) or next((t for t in tables.values() if t.type == provider), None)
+        return named.max_tokens if named is not None else 0
+
+    def warm_soon(self, mind: ModelHandle, after: float) -> None:
+        """Load the provider's SDK in `after` seconds, so that the first answer does not wait for it."""
+
+        async def later() -> None:
+            await asyncio.sleep(after)
+            await warm(mind.provider)
+
+        self._warming = start_job(later(), "the loading of the provider")
+
+    async def close(self) -> None:
+        """Close every connection."""
+        if self._warming is not None:
+            self._warming.cancel()
+        for provider in self._providers.values():
+            await provider.close()

@@ -1,0 +1,226 @@
+"""The skills of a folder: built in, the user's own, and a trusted project's; and how the system section lists them.
+A folder that holds no valid skill is named with the reason, and never stops the others.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from gshtui.agents.skills.front_matter import FrontMatterError, parse
+from gshtui.settings import paths, trust
+from gshtui.settings.toml_file import read_bytes
+from gshtui.system.errors import ExpectedError
+from gshtui.text.sanitise import one_line, plain
+
+FILE = "SKILL.md"
+MAX_BYTES = 64 * 1024
+"""Of one file that is loaded: some 16,000 tokens."""
+MAX_SKILLS = 100
+"""Skills that are read of one folder."""
+MAX_NAME, MAX_DESCRIPTION = 64, 1024
+_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_KEYS = frozenset(
+    ("name", "description", "license", "compatibility", "metadata", "allowed-tools", "version", "author", "tags")
+)
+_SHOWN_FILES = 50
+_BUILT_IN = Path(__file__).parent / "builtin"
+Source = Literal["built in", "yours", "the project's"]
+
+
+class SkillError(ExpectedError):
+    """A skill cannot be had. One sentence; `hint` says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """One skill, without its text."""
+
+    name: str
+    description: str
+    source: Source
+    folder: Path
+    """Real path."""
+
+
+@dataclass(slots=True)
+class SkillStore:
+    """The skills by name, and what is wrong with folders that should have been some, a sentence each."""
+
+    found: dict[str, Skill] = field(default_factory=dict[str, Skill])
+    problems: list[str] = field(default_factory=list[str])
+
+    def sorted(self) -> list[Skill]:
+        """By name: a stable order keeps a provider's prompt cache."""
+        return [self.found[name] for name in sorted(self.found)]
+
+    def get(self, name: str) -> Skill:
+        """Raises `SkillError`."""
+        if (skill := self.found.get(name)) is None:
+            bad = next((problem for problem in self.problems if f"/{name}/" in problem), "")
+            raise SkillError(
+                f"There is no skill {name[:MAX_NAME]!r}.",
+                bad or f"There are: {', '.join(sorted(self.found)) or 'none'}.",
+            )
+        return skill
+
+
+def read_skills(cwd: Path) -> SkillStore:
+    """All skills for a folder. Reads files; blocks for a moment. Never raises for what a file holds."""
+    shelf = SkillStore()
+    _read_folder(shelf, _BUILT_IN, "built in", _BUILT_IN)
+    own = paths.config_dir() / "skills"
+    _read_folder(shelf, own, "yours", None)
+    root = paths.project_root(cwd)
+    theirs = [folder for folder in (root / ".gsh" / "skills", root / ".claude" / "skills") if folder.is_dir()]
+    if theirs and trust.state(root, None) == "untrusted":
+        shelf.problems.append(
+            f"The skills in {theirs[0].parent} are not used: this folder is not trusted; `gsh-tui config trust`."
+        )
+        return shelf
+    for folder in theirs:
+        _read_folder(shelf, folder, "the project's", root)
+    return shelf
+
+
+def load_skill(skill: Skill, file: str = "") -> tuple[str, list[str]]:
+    """A skill's text (or that of another file in its folder), and the names of its other files. Blocks for a moment.
+
+    Raises:
+        SkillError: there is no such file, it is no text, too large, or outside of the skill's folder.
+    """
+    wanted = file.strip() or FILE
+    path = Path(os.path.normpath(skill.folder / wanted))
+    real = Path(os.path.realpath(path))
+    if "\0" in wanted or not path.is_relative_to(skill.folder) or not real.is_relative_to(skill.folder):
+        raise SkillError(f"{one_line(wanted, 100)!r} is not in the folder of the skill {skill.name}.")
+    text = _text(real)
+    body = skill_body(text) if real == skill.folder / FILE else text
+    return plain(body), _others(skill.folder)
+
+
+def skill_body(text: str) -> str:
+    """What stands behind the front matter. Raises `SkillError`."""
+    try:
+        return parse(text).body
+    except FrontMatterError as error:
+        raise SkillError(f"The skill cannot be read any more: {error}.") from error
+
+
+def _read_folder(shelf: SkillStore, folder: Path, source: Source, within: Path | None) -> None:
+    """Add the skills of a folder. `within`: where links may lead; anywhere, for the user's own."""
+    try:
+        entries = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        shelf.problems.append(f"{folder} cannot be read: {error.strerror or error}.")
+        return
+    if len(entries) > MAX_SKILLS:
+        shelf.problems.append(f"{folder} holds {len(entries)} entries; the first {MAX_SKILLS} are read.")
+    for entry in entries[:MAX_SKILLS]:
+        try:
+            skill = _read(entry, source, within, shelf)
+        except (SkillError, FrontMatterError) as error:
+            why = error.message if isinstance(error, SkillError) else str(error)
+            shelf.problems.append(f"The skill {one_line(str(entry / FILE), 300)} is not used: {why}.")
+        else:
+            if skill is not None:
+                shelf.found[skill.name] = skill
+
+
+def _read(entry: Path, source: Source, within: Path | None, shelf: SkillStore) -> Skill | None:
+    if not entry.is_dir():
+        return None  # a readme beside the skills
+    folder = Path(os.path.realpath(entry))
+    if within is not None and not folder.is_relative_to(os.path.realpath(within)):
+        raise SkillError("a link leads out of the project")
+    if within is not None and source == "the project's":
+        for path in trust.files_in(entry):
+            if trust.file_state(within, path) != "trusted":
+                raise SkillError(f"{path.name} is changed or new since you trusted this folder; `gsh-tui config trust`")
+    real = Path(os.path.realpath(folder / FILE))
+    if not real.is_relative_to(folder):
+        raise SkillError("a link leads out of the skill's folder")
+    front = parse(_text(real))
+    for key in sorted(set(front.fields) - _KEYS):
+        shelf.problems.append(
+            f"{entry / FILE}, line {front.line[key]}: {key!r} means nothing here, and is passed over."
+        )
+    name, description = front.fields.get("name", ""), one_line(front.fields.get("description", ""), MAX_DESCRIPTION + 1)
+    if not name:
+        raise SkillError("it has no `name`")
+    if len(name) > MAX_NAME or not _NAME.fullmatch(name):
+        raise SkillError(f"its name {one_line(name, 80)!r} is not of a-z, 0-9 and single -, {MAX_NAME} at most")
+    if name != entry.name:
+        raise SkillError(f"its name {name!r} is not that of its folder")
+    if not description:
+        raise SkillError("it has no `description`")
+    if len(description) > MAX_DESCRIPTION:
+        raise SkillError(f"its description is longer than {MAX_DESCRIPTION:,} characters")
+    before = shelf.found.get(name)
+    if before is not None and source == "the project's":
+        raise SkillError(f"there is a skill {name!r} already ({before.source}), which a project cannot replace")
+    return Skill(name, description, source, folder)
+
+
+def _text(file: Path) -> str:
+    try:
+        raw = read_bytes(file)
+    except OSError as error:
+        raise SkillError(f"{file.name} cannot be read: {error.strerror or error}") from error
+    if raw is None:
+        raise SkillError(f"there is no {file.name} in it")
+    if len(raw) > MAX_BYTES:
+        raise SkillError(f"{file.name} has {len(raw):,} bytes; {MAX_BYTES:,} are the most")
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise SkillError(f"{file.name} is no UTF-8 text") from error
+    if "\0" in text:
+        raise SkillError(f"{file.name} is no text")
+    return text
+
+
+def _others(folder: Path) -> list[str]:
+    found: list[str] = []
+    for path, folders, files in os.walk(folder):  # links to folders are not followed
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(files):
+            relative = str(Path(path, name).relative_to(folder))
+            if relative != FILE and not name.startswith("."):
+                found.append(one_line(relative, 200))
+            if len(found) >= _SHOWN_FILES:
+                return found
+    return found
+
+
+SECTION_LIMIT = 6_000
+"""Characters of all lines together."""
+_ONE = 400
+"""Characters of one description; `skills ls` gives all of it."""
+_HEAD = """\
+Skills
+These are instructions for particular kinds of work. When one fits what you are about to do, load it first: `skills` \
+with action=load and its name."""
+
+
+def skills_section(shelf: SkillStore) -> str:
+    """The text; empty when there is no skill."""
+    lines: list[str] = []
+    size, left = 0, 0
+    for skill in shelf.sorted():
+        said = skill.description if len(skill.description) <= _ONE else skill.description[: _ONE - 1] + "…"
+        whose = " (the project's)" if skill.source == "the project's" else ""
+        line = f"- {skill.name}{whose}: {said}"
+        if size + len(line) > SECTION_LIMIT:
+            left += 1
+            continue
+        size += len(line)
+        lines.append(line)
+    if left:
+        lines.append(f"- and {left} more: `skills` with action=ls names them")
+    return "\n".join((_HEAD, *lines)) if lines else ""

@@ -1,0 +1,125 @@
+"""What requests used, as a table with a bar for each line, and as the data that scripts get.
+
+Pure. Money is in US dollars; a sum that leaves out requests of unknown price says so. Called by the command `usage`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gshtui.bus.messages import Usage
+from gshtui.bus.usage_data import By, UsageSum
+from gshtui.text.sanitise import one_line
+
+_WIDTH = 24
+"""Cells of the longest bar."""
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+_HEADS: dict[By, str] = {"day": "day", "agent": "agent", "model": "model", "session": "conversation"}
+
+
+def total(sums: Sequence[UsageSum]) -> UsageSum:
+    """All lines as one."""
+    usage = Usage()
+    for one in sums:
+        usage = usage + one.usage
+    return UsageSum(
+        "total",
+        sum(one.requests for one in sums),
+        usage,
+        sum(one.estimate for one in sums),
+        sum(one.counted for one in sums),
+        sum(one.cost for one in sums),
+        sum(one.unpriced for one in sums),
+        sum(one.seconds for one in sums),
+        max((one.last for one in sums), default=0.0),
+    )
+
+
+def plain(one: UsageSum) -> dict[str, Any]:
+    """A line as scripts get it. `cost` is `null` where no price at all is known."""
+    usage = one.usage
+    return {
+        "key": one.key,
+        "requests": one.requests,
+        "tokens": one.tokens,
+        "input": usage.input,
+        "cache_read": usage.cache_read,
+        "cache_write": usage.cache_write,
+        "output": usage.output,
+        "reasoning": usage.reasoning,
+        "estimate": one.estimate,
+        "estimate_error": None if one.error is None else round(one.error, 4),
+        "cost": None if one.requests and one.unpriced == one.requests else round(one.cost, 6),
+        "unpriced": one.unpriced,
+        "seconds": round(one.seconds, 1),
+        "last": one.last,
+    }
+
+
+def table(sums: Sequence[UsageSum], by: By) -> str:
+    """The lines, their sum, and a bar of tokens for each."""
+    if not sums:
+        return "Nothing was used."
+    most = max(one.tokens for one in sums)
+    head = (_HEADS[by], "requests", "sent", "cached", "answered", "estimate", "cost", "time", "")
+    rows = [_row(one, bar(one.tokens, most)) for one in sums]
+    if len(sums) > 1:
+        rows.append(_row(total(sums), ""))
+    widths = [max(len(row[place]) for row in (head, *rows)) for place in range(len(head))]
+    lines = [_aligned(row, widths) for row in (head, *rows)]
+    if any(one.unpriced for one in sums):
+        lines.append("+ further requests whose price is not known")
+    return "\n".join(lines)
+
+
+def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
+    """Words to the left, numbers to the right."""
+    cells = [cell.rjust(width) for cell, width in zip(row, widths, strict=True)]
+    return "  ".join([row[0].ljust(widths[0]), *cells[1:-1], row[-1]]).rstrip()
+
+
+def bar(value: float, most: float, width: int = _WIDTH) -> str:
+    """A bar of up to `width` cells, to an eighth of one; something for everything above nothing."""
+    if value <= 0 or most <= 0:
+        return ""
+    eighths = max(1, round(min(value / most, 1.0) * width * 8))
+    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
+
+
+def tokens(count: float) -> str:
+    """A number of tokens, short: 950, 12.3k, 1.2M."""
+    for least, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if count >= least:
+            return f"{count / least:.1f}{unit}"
+    return f"{count:.0f}"
+
+
+def money(cost: float) -> str:
+    """US dollars, with as many places as a small sum needs."""
+    return f"${cost:.2f}" if cost >= 1 or cost == 0 else f"${cost:.4f}"
+
+
+def minutes(seconds: float) -> str:
+    """A duration: 4s, 12m, 3h05."""
+    if seconds < 60:
+        return f"{seconds:.0f}s"
+    whole = round(seconds / 60)
+    return f"{whole}m" if whole < 60 else f"{whole // 60}h{whole % 60:02}"
+
+
+def _row(one: UsageSum, bar_: str) -> tuple[str, ...]:
+    usage = one.usage
+    sent = usage.input + usage.cache_read + usage.cache_write
+    cost = "?" if one.requests == one.unpriced else money(one.cost) + ("+" if one.unpriced else "")
+    return (
+        one_line(one.key, 40) or "-",
+        str(one.requests),
+        tokens(sent),
+        f"{usage.cache_read / sent:.0%}" if sent else "-",
+        tokens(usage.output),
+        f"{one.error:+.0%}" if one.error is not None else "-",
+        cost,
+        minutes(one.seconds),
+        bar_,
+    )

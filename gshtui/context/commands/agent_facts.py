@@ -1,0 +1,74 @@
+"""What `info` says of an agent's context: conversation, model, window, tokens, cost, thresholds, the next cut.
+
+It works from the record, also for agents that live elsewhere. Called by the command `info`, through the hub.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gshtui.commands.declaration import CommandError
+from gshtui.context.commands import lookup, tables
+from gshtui.context.views import ContextError
+
+if TYPE_CHECKING:
+    from gshtui.context.commands.context_router import ContextRouter
+
+
+async def facts(contexts: ContextRouter, agent: str) -> dict[str, Any]:
+    """Plain data about an agent's context. Raises `CommandError` when nothing is known of it."""
+    try:
+        view = await contexts.view(agent)
+        iterations = await contexts.iterations(agent, limit=lookup.ALL)
+        forecast = await contexts.forecast(agent)
+        receipts = await contexts.receipts(agent)
+    except ContextError as error:
+        raise CommandError(error.message, hint=error.hint) from error
+    asked = [one for one in iterations if one.usage is not None]
+    return {
+        "agent": view.agent,
+        "session": view.session,
+        "provider": view.provider,
+        "model": view.model,
+        "window": view.window,
+        "tokens": view.tokens,
+        "expected": view.expected or view.tokens,
+        "estimate_error": view.error,
+        "trigger": view.trigger,
+        "threshold": round(view.trigger / view.window, 4) if view.window else None,
+        "turns_left": forecast.turns,
+        "per_turn": forecast.per_turn,
+        "requests": len(iterations),
+        "cuts": sum(1 for receipt in receipts if not receipt.undone),
+        "cost": None if any(one.cost is None for one in asked) else round(sum(one.cost or 0.0 for one in asked), 6),
+        "sections": {name: tokens for name, tokens in _sections(view.blocks) if tokens},
+        "note": view.note,
+    }
+
+
+def _sections(blocks: Any) -> list[tuple[str, int]]:
+    sums: dict[str, int] = {}
+    for block in blocks:
+        sums[block.section] = sums.get(block.section, 0) + block.tokens
+    return list(sums.items())
+
+
+def rows(of: dict[str, Any]) -> list[tuple[str, str]]:
+    """The facts for people."""
+    window, size = of["window"], of["expected"]
+    share = f" of {window:,} ({size / window:.0%})" if window else ""
+    off = f", estimates are off by {of['estimate_error']:.0%}" if (of["estimate_error"] or 0) >= 0.005 else ""
+    found = [
+        ("conversation", str(of["session"])),
+        ("model", f"{of['model'] or 'none yet'}" + (f" via {of['provider']}" if of["provider"] else "")),
+        ("next request", f"{size:,} tokens{share}{off}"),
+        ("sections", " · ".join(f"{name} {tokens:,}" for name, tokens in of["sections"].items())),
+    ]
+    if of["trigger"]:
+        turns = "" if of["turns_left"] is None else f", in about {of['turns_left']:,} turns"
+        found.append(("compaction", f"at {of['trigger']:,} tokens{turns}"))
+    found += [
+        ("requests", f"{of['requests']:,}, {tables.counted(of['cuts'], 'cut')}"),
+        ("cost", tables.money(of["cost"])),
+    ]
+    return found

@@ -1,0 +1,204 @@
+"""Contexts as plain data for scripts and agents, and errors of the context as errors of a command.
+
+Owns what scripts get of a view, a receipt, a difference; refuses long answers to agents.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import wraps
+from typing import Any, TypeVar
+
+import msgspec
+
+from gshtui.bus.context_data import SECTIONS, Block, Difference, Iteration, Receipt
+from gshtui.commands.declaration import CommandError, Invocation, Outcome
+from gshtui.context.ports import RecordError
+from gshtui.context.prompt_cache import CacheEntry
+from gshtui.context.views import Carry, ContextError, ContextView, Forecast, RequestText, WhatIf
+
+HEAD = 160
+"""Characters of a block's text that are shown where the whole is not asked for."""
+
+
+def view(
+    of: ContextView,
+    *,
+    number: int = 0,
+    section: str = "",
+    limit: int = 0,
+    texts: Mapping[str, str] | None = None,
+    request: RequestText | None = None,
+) -> dict[str, Any]:
+    """A view.
+
+    Args:
+        of: what is told.
+        number: of the iteration in its agent's timeline; 0: the next request.
+        section: this section alone; empty: all.
+        limit: blocks of each section at most, the newest; 0: all.
+        texts: by hash; without them blocks have no `text`.
+        request: what was or would be sent.
+    """
+    told: dict[str, Any] = {
+        "agent": of.agent,
+        "session": of.session,
+        "iteration": number or None,
+        "iteration_id": of.iteration.id if of.iteration else "",
+        "provider": of.provider,
+        "model": of.model,
+        "window": of.window,
+        "tokens": of.tokens,
+        "expected": of.expected or of.tokens,
+        "trigger": of.trigger,
+        "note": of.note,
+        "sections": [_section(of, name, limit, texts) for name in SECTIONS if section in ("", name)],
+    }
+    if request is not None:
+        told |= {"request": parsed(request.text), "request_exact": request.exact, "request_note": request.note}
+    return told
+
+
+def _section(of: ContextView, name: str, limit: int, texts: Mapping[str, str] | None) -> dict[str, Any]:
+    numbered = [(place, block) for place, block in enumerate(of.blocks, 1) if block.section == name]
+    shown = numbered[-limit:] if limit else numbered
+    tokens = sum(block.tokens for _, block in numbered)
+    told: dict[str, Any] = {"name": name, "tokens": tokens, "blocks": [block(one, n, texts) for n, one in shown]}
+    if len(shown) < len(numbered):
+        told["left_out"] = len(numbered) - len(shown)
+    return told
+
+
+def block(of: Block, number: int = 0, texts: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """One block. `number`: its place in the request, by which it can be named."""
+    told: dict[str, Any] = {
+        "number": number,
+        "id": of.id,
+        "source": of.source,
+        "kind": of.kind,
+        "tokens": of.tokens,
+        "hash": of.hash,
+        "age_s": round(max(0.0, time.time() - of.at), 1) if of.at else None,
+        "path": of.path,
+        "pinned": of.pinned,
+        "cache": of.cache,
+        "changes": [msgspec.to_builtins(change) for change in of.changes],
+    }
+    if texts is not None:
+        told["text"] = texts.get(of.hash, "")
+    return told
+
+
+def parsed(text: str) -> Any:
+    """The request as JSON data; as text where it is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def cache(of: CacheEntry) -> dict[str, Any]:
+    """One request's entry in the cache ledger. Tokens are the provider's."""
+    told: dict[str, Any] = {"verdict": of.verdict, "read": of.read, "written": of.written, "fresh": of.fresh}
+    return told | {"broken_by": of.broken_by, "why": of.why}
+
+
+def iteration(of: Iteration, number: int) -> dict[str, Any]:
+    """A mark of the timeline."""
+    return {"number": number} | _all_fields(of) | {"sections": dict(of.sections)}
+
+
+def receipt(of: Receipt) -> dict[str, Any]:
+    """A receipt, item by item; a preview's `id` is empty."""
+    return _all_fields(of)
+
+
+def brief(of: Receipt, items: int = 0) -> dict[str, Any]:
+    """A receipt for an agent: the counts of what became of the blocks, and this many of those that are not kept."""
+    fates: dict[str, int] = {}
+    for item in of.items:
+        fates[item.fate] = fates.get(item.fate, 0) + 1
+    told = receipt(of) | {"items": fates}
+    gone = [item for item in of.items if item.fate != "kept"][:items]
+    if gone:
+        told["not_kept"] = [
+            {"block": item.block, "source": item.source, "fate": item.fate, "before": item.before, "after": item.after}
+            for item in gone
+        ]
+    return told
+
+
+def difference(of: Sequence[Difference], texts: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
+    """The differences, with both texts where they are asked for."""
+    told = [_all_fields(one) for one in of]
+    if texts is not None:
+        for one in told:
+            one["text_before"] = texts.get(one["hash_before"], "")
+            one["text_after"] = texts.get(one["hash_after"], "")
+    return told
+
+
+def forecast(of: Forecast) -> dict[str, Any]:
+    """When the next compaction is due."""
+    return _all_fields(of)
+
+
+def what_if(of: WhatIf) -> dict[str, Any]:
+    """The next request under other circumstances."""
+    return _all_fields(of)
+
+
+def carry(of: Carry) -> dict[str, Any]:
+    """What one thing has cost by being sent again."""
+    return _all_fields(of)
+
+
+def _all_fields(of: msgspec.Struct) -> dict[str, Any]:
+    """Every field, also those that stand at their default: scripts must not have to know which."""
+    return {name: msgspec.to_builtins(getattr(of, name)) for name in of.__struct_fields__}
+
+
+def short(data: Any) -> str:
+    """Plain data as an agent is given it."""
+    return json.dumps(data, ensure_ascii=False, default=str, separators=(",", ":"))
+
+
+S = TypeVar("S")
+P = TypeVar("P")
+Handler = Callable[[S, Invocation, P], Awaitable[Outcome]]
+
+
+def context_handler(handler: Handler[S, P]) -> Handler[S, P]:
+    """The handler, with its errors and its audience taken care of."""
+
+    @wraps(handler)
+    async def told(self: S, invocation: Invocation, parameters: P) -> Outcome:
+        try:
+            outcome = await handler(self, invocation, parameters)
+        except ContextError as error:
+            raise CommandError(_sentence(error.message), hint=error.hint) from error
+        except RecordError as error:
+            raise CommandError(str(error)) from error
+        return for_agents(outcome) if invocation.caller.is_agent else outcome
+
+    return told
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?", ":")) else f"{text}."
+
+
+def for_agents(outcome: Outcome) -> Outcome:
+    """The outcome with its data as the text: without what stands at its usual value, to be short."""
+    return Outcome(outcome.data, short(_lean(outcome.data)), outcome.is_error, timed_out=outcome.timed_out)
+
+
+def _lean(data: Any) -> Any:
+    if isinstance(data, dict):
+        told = {name: _lean(value) for name, value in data.items()}  # pyright: ignore[reportUnknownVariableType]
+        return {name: value for name, value in told.items() if value not in ("", None, [], {}) and value is not False}  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(data, list):
+        return [_lean(value) for value in data]  # pyright: ignore[reportUnknownVariableType]
+    return data

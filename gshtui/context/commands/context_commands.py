@@ -1,0 +1,158 @@
+"""The commands about what agents' models are sent: `context timeline whatif carry`, and those that change it.
+
+Declared once for people, scripts and agents: people get a rendering, agents short JSON, `--json` all of it. Registered
+by the hub, and by an agent's own process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from gshtui.bus.context_data import SECTIONS
+from gshtui.commands.declaration import Assessment, Command, Effect, Invocation
+from gshtui.commands.registry import AnyCommand
+from gshtui.context.commands.access import ContextAccess, Doing, Row
+from gshtui.context.commands.cut_commands import (
+    BlockParameters,
+    ClearParameters,
+    CompactParameters,
+    CutCommands,
+    CutParameters,
+    TuneParameters,
+    UndoParameters,
+)
+from gshtui.context.commands.lookup import side
+from gshtui.context.commands.view_commands import (
+    CarryParameters,
+    ContextParameters,
+    TimelineParameters,
+    ViewCommands,
+    WhatIfParameters,
+)
+
+if TYPE_CHECKING:
+    from gshtui.context.commands.context_router import ContextRouter
+
+Names = Callable[[], list[str]]
+"""The agents that can be named, for completion."""
+
+CONTEXT = """\
+See what your model is sent, or another agent's (by id or name, or `parent`): the sections with tokens and their \
+newest blocks, one section, one block's exact text, an earlier request, or what differs between two."""
+TIMELINE = "See your requests so far, what was cut from your context and when."
+COMPACT = """\
+Have your conversation so far replaced by a summary before your next request. What people said, pins, tasks and \
+touched files are kept."""
+PRUNE = "Have old tool outputs replaced by placeholders now; they can be restored."
+PIN = "Mark a block (a file, or its number or id) as never to be cut from your context. `context` gives the numbers."
+RESTORE = "Send one block that a cut took out in full again (its id as in the cut's receipt, or its number)."
+UNDO = "Undo a cut: all that it took out is sent again. Without an id, the newest one."
+
+
+def commands(contexts: ContextRouter, row: Row | None, names: Names = list) -> list[AnyCommand]:
+    """The family. `row`: an agent of the roster, where there is a record; `names`: for completion."""
+    rights = ContextAccess(row)
+    return [
+        *_reading(ViewCommands(contexts, rights), rights, names),
+        *_cutting(CutCommands(contexts, rights), rights, names),
+    ]
+
+
+def _reading(reading: ViewCommands, rights: ContextAccess, names: Names) -> list[AnyCommand]:
+    look = _assess(rights, "look")
+    complete = _complete(names)
+    return [
+        Command(
+            "context", "What an agent's model is sent, section by section", ContextParameters, reading.context,
+            positions=("agent", "section"), description=CONTEXT, family="context", tool=True, assess=look,
+            complete=complete,
+        ),
+        Command(
+            "timeline", "An agent's requests and cuts over time, and when the next cut comes", TimelineParameters,
+            reading.timeline, positions=("agent",), description=TIMELINE, family="context", tool=True, assess=look,
+            complete=complete,
+        ),
+        Command(
+            "whatif", "The next request with another model, or without some tools or files", WhatIfParameters,
+            reading.what_if, positions=("model",), family="context", assess=look, complete=complete,
+        ),
+        Command(
+            "carry", "What was read once and is paid for with every request", CarryParameters, reading.carry,
+            positions=("agent",), family="context", assess=look, complete=complete,
+        ),
+    ]  # fmt: skip
+
+
+def _cutting(cutting: CutCommands, rights: ContextAccess, names: Names) -> list[AnyCommand]:
+    cut, rule, complete = _assess(rights, "cut"), _assess(rights, "rule"), _complete(names)
+    return [
+        Command(
+            "compact", "Replace the conversation so far by a summary", CompactParameters, cutting.compact,
+            effect=Effect.WRITE, positions=("focus",), description=COMPACT, family="context", tool=True, assess=cut,
+            complete=complete,
+        ),
+        Command(
+            "prune", "Replace old tool outputs by placeholders", CutParameters, cutting.prune, effect=Effect.WRITE,
+            positions=("agent",), description=PRUNE, family="context", tool=True, assess=cut, complete=complete,
+        ),
+        Command(
+            "forget", "Send nothing of the conversation so far any more, without a summary", ClearParameters,
+            cutting.clear, effect=Effect.WRITE, positions=("agent",), aliases=("clear_context",), family="context",
+            assess=cut, complete=complete,
+        ),
+        Command(
+            "pin", "Never cut a block", BlockParameters, cutting.pin, effect=Effect.WRITE, positions=("block",),
+            description=PIN, family="context", tool=True, assess=cut, complete=complete,
+        ),
+        Command(
+            "unpin", "Let a block be cut again", BlockParameters, cutting.unpin, effect=Effect.WRITE,
+            positions=("block",), family="context", assess=rule, complete=complete,
+        ),
+        Command(
+            "restore", "Send one block that was cut in full again", BlockParameters, cutting.restore,
+            effect=Effect.WRITE, positions=("block",), description=RESTORE, family="context", tool=True, assess=cut,
+            complete=complete,
+        ),
+        Command(
+            "undo", "Undo a cut", UndoParameters, cutting.undo, effect=Effect.WRITE, positions=("cut",),
+            description=UNDO, family="context", tool=True, assess=cut, complete=complete,
+        ),
+        Command(
+            "tune", "When and how an agent's context is cut", TuneParameters, cutting.tune, effect=Effect.WRITE,
+            positions=("agent",), family="context", assess=rule, complete=complete,
+        ),
+    ]  # fmt: skip
+
+
+def _assess(rights: ContextAccess, doing: Doing) -> Callable[[Invocation, Any], Awaitable[Assessment]]:
+    async def assess(invocation: Invocation, parameters: Any) -> Assessment:
+        said = [str(value) for name, value in parameters.model_dump(exclude_unset=True).items() if name != "agent"]
+        strength: Doing = "look" if getattr(parameters, "preview", False) else doing
+        if also := _other_agents(parameters):
+            for agent in also:
+                assessment = await rights.assess(invocation, agent, strength, " ".join(said))
+                if not assessment.inside:
+                    return assessment
+        return await rights.assess(invocation, parameters.agent, strength, " ".join(said))
+
+    return assess
+
+
+def _other_agents(parameters: Any) -> list[str]:
+    """The agents that a comparison names: looking at them is looking at them."""
+    words = str(getattr(parameters, "diff", "")).replace("..", " ").replace(",", " ").split()
+    return [who for who, _ in map(side, words) if who]
+
+
+def _complete(names: Names) -> Callable[[Invocation, str, str], Awaitable[list[str]]]:
+    async def complete(_invocation: Invocation, parameter: str, prefix: str) -> list[str]:
+        known: dict[str, Callable[[], list[str]]] = {
+            "agent": names,
+            "section": lambda: list(SECTIONS),
+            "by": lambda: ["source", "file", "tool", "section", "agent"],
+            "strategy": lambda: ["summarise", "last 40", "budget 50000"],
+        }
+        return [word for word in known.get(parameter, list)() if word.startswith(prefix)]
+
+    return complete

@@ -1,0 +1,372 @@
+"""Contexts as text: sections with bars, blocks, differences, what-if, costs; the chart of requests, receipts of cuts.
+
+Owns the words and the layout for 80 columns; refuses to look anything up.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+
+from gshtui.bus.context_data import SECTIONS, Block, Difference, Iteration, Receipt
+from gshtui.context.prompt_cache import CacheEntry, ledger
+from gshtui.context.views import Carry, ContextView, Forecast, WhatIf
+from gshtui.text.sanitise import literal, one_line, visible
+
+BAR = 20
+SOURCE = 26
+"""Characters of a source that a table shows."""
+LARGEST = 8
+"""Blocks that the overview names."""
+_SIGNS = {"added": "+", "removed": "-", "rewritten": "~", "moved": ">"}
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
+    """A Markdown table with set columns. `right`: the columns that are set to the right."""
+    cells = [[one_line(cell).replace("|", "¦") for cell in row] for row in (head, *rows)]
+    widths = [max(3, *(len(row[column]) for row in cells)) for column in range(len(head))]
+
+    def line(row: Sequence[str]) -> str:
+        shown = [
+            f"{cell:>{w}}" if n in right else f"{cell:<{w}}"
+            for n, (cell, w) in enumerate(zip(row, widths, strict=True))
+        ]
+        return f"| {' | '.join(shown)} |"
+
+    rule = [f"{'-' * (width - 1)}:" if n in right else "-" * width for n, width in enumerate(widths)]
+    return "\n".join([line(cells[0]), f"| {' | '.join(rule)} |", *(line(row) for row in cells[1:])])
+
+
+def money(dollars: float | None) -> str:
+    """A price; small ones with as many digits as they need."""
+    if dollars is None:
+        return "unknown"
+    return f"${dollars:.2f}" if dollars >= 1 else f"${dollars:.4f}"
+
+
+def counted(number: int, what: str) -> str:
+    """A number of things: `1 cut`, `3 cuts`."""
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
+def ago(at: float) -> str:
+    """How long ago a time was."""
+    if not at:
+        return ""
+    seconds = max(0.0, time.time() - at)
+    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def cut_short(text: str, width: int = SOURCE) -> str:
+    """One clean line of at most this many characters."""
+    clean = one_line(text)
+    return clean if len(clean) <= width else clean[: width - 1] + "…"
+
+
+def headline(view: ContextView, forecast: Forecast | None = None, number: int = 0) -> str:
+    """Whose request it is, how full the window is, and when something is cut."""
+    which = f"iteration {number}" if number else "the next request"
+    size = view.expected or view.tokens
+    full = f"{size:,} of {view.window:,} tokens ({size / view.window:.0%})" if view.window else f"{size:,} tokens"
+    estimate = " by estimate" if view.error is None else ""
+    if view.error and view.error >= 0.005:
+        estimate = f" (estimates are off by {view.error:.0%} so far)"
+    lines = [f"**{view.agent}**, {which}: {full}{estimate} · {view.model or 'no model yet'}"]
+    if view.trigger:
+        lines.append(f"{due(forecast, view.trigger)}.")
+    if view.note:
+        lines.append(visible(view.note))
+    return "\n\n".join(lines)
+
+
+def due(forecast: Forecast | None, trigger: int) -> str:
+    """When the next compaction comes."""
+    said = f"A compaction starts at {trigger:,} tokens"
+    if forecast is None or forecast.turns is None:
+        return said
+    if forecast.turns == 0:
+        return f"{said}: before the next request"
+    turns = "the next turn" if forecast.turns == 1 else f"about {forecast.turns:,} turns"
+    return f"{said}, in {turns} ({forecast.per_turn:+,} tokens a turn)"
+
+
+def overview(view: ContextView, forecast: Forecast | None = None, number: int = 0) -> str:
+    """All sections with their shares, and the largest blocks."""
+    rows: list[list[str]] = []
+    for name in SECTIONS:
+        blocks = [block for block in view.blocks if block.section == name]
+        tokens = sum(block.tokens for block in blocks)
+        share = tokens / view.tokens if view.tokens else 0.0
+        rows.append([name, str(len(blocks)), f"{tokens:,}", f"{share:.0%}", bar(share), cache_of(blocks)])
+    sections = table(("section", "blocks", "tokens", "share", "", "cache"), rows, right=(1, 2, 3))
+    largest = sorted(enumerate(view.blocks, 1), key=lambda entry: -entry[1].tokens)[:LARGEST]
+    parts = [headline(view, forecast, number), sections]
+    if largest:
+        parts += ["The largest blocks:", blocks_table(largest)]
+    return "\n\n".join(parts)
+
+
+def bar(share: float) -> str:
+    """A share of 1 as a bar."""
+    eighths = round(max(0.0, min(share, 1.0)) * BAR * 8)
+    return "█" * (eighths // 8) + (" ▏▎▍▌▋▊▉"[eighths % 8].strip())
+
+
+def cache_of(blocks: Sequence[Block]) -> str:
+    """What the provider had of these in its cache."""
+    known = {block.cache for block in blocks} - {""}
+    return ", ".join(state for state in ("read", "written", "fresh") if state in known)
+
+
+def section(view: ContextView, name: str, limit: int, number: int = 0) -> str:
+    """One section's blocks."""
+    numbered = [(place, block) for place, block in enumerate(view.blocks, 1) if block.section == name]
+    shown = numbered[-limit:] if limit else numbered
+    tokens = sum(block.tokens for _, block in numbered)
+    left_out = len(numbered) - len(shown)
+    what = f"{name}: {counted(len(numbered), 'block')}, {tokens:,} tokens" + (
+        f"; the newest {len(shown)}" if left_out else ""
+    )
+    return "\n\n".join([headline(view, None, number), f"{what}.", blocks_table(shown) if shown else "(empty)"])
+
+
+def blocks_table(numbered: Sequence[tuple[int, Block]]) -> str:
+    """Blocks with their numbers."""
+    rows = [
+        [str(number), cut_short(block.source), short_kind(block), f"{block.tokens:,}", ago(block.at), marked(block)]
+        for number, block in numbered
+    ]
+    return table(("#", "source", "kind", "tokens", "age", "state"), rows, right=(0, 3))
+
+
+def short_kind(block: Block) -> str:
+    """What a block is, in at most eight characters."""
+    return block.kind.removeprefix("tool_")
+
+
+def marked(block: Block) -> str:
+    """The first thing that was done to a block, and how many more."""
+    first, *more = state_of(block).split(", ")
+    return f"{first} +{len(more)}" if more else first
+
+
+def state_of(block: Block) -> str:
+    """What was done to a block."""
+    words = ["pinned"] if block.pinned else []
+    words += [change.kind for change in block.changes]
+    return ", ".join(dict.fromkeys(words))
+
+
+def whole_block(block: Block, text: str, number: int) -> str:
+    """One block with its exact text, in a fence that the text cannot close."""
+    facts = [f"**{cut_short(block.source, 60)}** (#{number}, {block.section}, {block.kind}): {block.tokens:,} tokens"]
+    if block.at:
+        facts[0] += f", {ago(block.at)} ago"
+    facts.append(f"id `{one_line(block.id)}`" + (f", {state_of(block)}" if state_of(block) else ""))
+    return "\n\n".join([*facts, fenced(text)])
+
+
+def fenced(text: str, language: str = "") -> str:
+    """A text as it is, between fences that are longer than any in it."""
+    clean = literal(text)
+    longest = max((len(run) for run in clean.replace("~", " ").split() if set(run) == {"`"}), default=0)
+    longest = max(longest, *(len(line) - len(line.lstrip("`")) for line in clean.split("\n")))
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{clean}\n{fence}"
+
+
+def difference(found: Sequence[Difference], names: tuple[str, str]) -> str:
+    """What differs, a line each, with the sums."""
+    if not found:
+        return f"{names[0]} and {names[1]} send the same."
+    before, after = sum(one.before for one in found), sum(one.after for one in found)
+    counts = {kind: sum(1 for one in found if one.kind == kind) for kind in _SIGNS}
+    said = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
+    rows = [
+        [_SIGNS[one.kind], one.section, cut_short(one.source), f"{one.before:,}", f"{one.after:,}"] for one in found
+    ]
+    head = f"From {names[0]} to {names[1]}: {said}; {after - before:+,} tokens."
+    return "\n\n".join([head, table(("", "section", "source", "before", "after"), rows, right=(3, 4))])
+
+
+def what_if(view: ContextView, told: WhatIf, model: str) -> str:
+    """The next request under other circumstances, beside what it is now."""
+    now = view.expected or view.tokens
+    fits = "fits" if told.fits else "does not fit"
+    rows = [
+        ["now", view.model or "?", f"{now:,}", f"{view.window:,}", "", ""],
+        ["then", model or view.model, f"{told.tokens:,}", f"{told.window:,}", money(told.price), money(told.warm)],
+    ]
+    lines = [
+        f"It {fits}: {told.tokens:,} of {told.window:,} tokens ({told.tokens - now:+,}).",
+        table(("", "model", "tokens", "window", "first request", "from cache"), rows, right=(2, 3, 4, 5)),
+    ]
+    lines += [f"- {said}" for said in (*told.cuts, *told.notes)]
+    return "\n\n".join(lines[:2]) + ("\n\n" + "\n".join(lines[2:]) if lines[2:] else "")
+
+
+def carry(found: Sequence[Carry], limit: int) -> str:
+    """What was read once and paid for again and again."""
+    if not found:
+        return "Nothing was sent yet."
+    rows = [
+        [cut_short(one.source), f"{one.tokens:,}", f"{one.times:,}", f"{one.tokens_paid:,}", money(one.cost)]
+        for one in found[:limit]
+    ]
+    first = found[0]
+    head = (
+        f"{cut_short(first.source)}: {first.tokens:,} tokens, sent {first.times:,} times, {first.tokens_paid:,} paid."
+    )
+    return "\n\n".join([head, table(("what", "tokens", "times", "paid", "cost"), rows, right=(1, 2, 3, 4))])
+
+
+WIDTH = 64
+HEIGHT = 8
+_MISSES = 5
+"""Requests at most of which it is said why they were no hits."""
+MARKS = {"truncate": "T", "prune": "P", "compact": "C", "clear": "X", "drop": "D"}
+_STEPS = " ▁▂▃▄▅▆▇█"
+
+
+def marks_of(iteration: Iteration, receipts: Mapping[str, Receipt]) -> str:
+    """The letters of an iteration."""
+    letters: list[str] = []
+    for cut in iteration.cuts:
+        receipt = receipts.get(cut)
+        letters.append(MARKS.get(receipt.kind if receipt else cut, ""))
+        if receipt is not None and receipt.undone:
+            letters.append("U")
+    return "".join(dict.fromkeys(letters)) + ("!" if iteration.error else "")
+
+
+def chart(iterations: Sequence[Iteration], receipts: Mapping[str, Receipt], trigger: int = 0) -> str:
+    """Heights are tokens; older requests are taken together where there are more than columns."""
+    if not iterations:
+        return ""
+    each = -(-len(iterations) // WIDTH)
+    groups = [iterations[at : at + each] for at in range(0, len(iterations), each)]
+    heights = [max(one.tokens for one in group) for group in groups]
+    letters = ["".join(dict.fromkeys("".join(marks_of(one, receipts) for one in group))) for group in groups]
+    top = max(1, trigger, *heights)
+    line = round(trigger / top * HEIGHT) if trigger else 0
+    rows: list[str] = []
+    for row in range(HEIGHT, 0, -1):
+        cells = "".join(_cell(height / top * HEIGHT, row) for height in heights)
+        label = f"{top * row // HEIGHT:>9,}" if row in (HEIGHT, HEIGHT // 2) else " " * 9
+        if row == line:
+            label = f"{trigger:>9,}"
+            cells = "".join("─" if cell == " " else cell for cell in cells.ljust(len(groups)))
+        rows.append(f"{label} ┤{cells}")
+    said = "".join(letter[-1] if letter else "·" for letter in letters)
+    rows.append(f"{'':9} └{'─' * len(groups)}")
+    rows.append(f"{'':11}{said}")
+    return "\n".join(row.rstrip() for row in rows)
+
+
+def _cell(height: float, row: int) -> str:
+    return _STEPS[max(0, min(8, round((height - row + 1) * 8)))]
+
+
+def timeline(
+    agent: str,
+    iterations: Sequence[Iteration],
+    receipts: Sequence[Receipt],
+    forecast: Forecast,
+    limit: int,
+    first: int = 1,
+) -> str:
+    """The chart, the newest iterations, and when the next compaction comes. `first`: number of the first iteration."""
+    if not iterations:
+        return f"{agent} has sent nothing yet."
+    known = {receipt.id: receipt for receipt in receipts}
+    trigger = forecast.trigger or iterations[-1].trigger
+    spent = [one.cost for one in iterations if one.usage is not None]
+    cost = None if None in spent else sum(one or 0.0 for one in spent)
+    cuts = sum(1 for receipt in receipts if not receipt.undone)
+    head = f"**{agent}**: {counted(len(iterations), 'request')}, {counted(cuts, 'cut')}, {money(cost)}."
+    entries = ledger(iterations)
+    rows = [
+        [
+            str(first + place),
+            ago(one.at),
+            f"{one.tokens:,}",
+            marks_of(one, known),
+            cut_short(one.model, 12),
+            money(one.cost) if one.usage is not None else "",
+            cached(entry),
+            cut_short(one.error, 12),
+        ]
+        for place, (one, entry) in list(enumerate(zip(iterations, entries, strict=True)))[-limit:]
+    ]
+    parts = [head, fenced(chart(iterations, known, trigger))]
+    if trigger:
+        parts.append(f"{due(forecast, trigger)}.")
+    parts.append(table(("#", "ago", "tokens", "cuts", "model", "cost", "cache", "error"), rows, right=(0, 2, 5)))
+    missed = [f"- #{n}: {entry.why}" for n, entry in enumerate(entries, first) if entry.why][-min(limit, _MISSES) :]
+    if missed:
+        parts.append("\n".join(["What the provider's cache did not have:", *missed]))
+    if receipts:
+        parts += ["Cuts (`timeline cut=ID` shows one):", cuts_table(receipts[-limit:])]
+    return "\n\n".join(parts)
+
+
+def cached(entry: CacheEntry) -> str:
+    """How much of a request came from the provider's cache; empty where that is not known."""
+    return f"{entry.share:.0%}" if entry.verdict in ("hit", "part") else entry.verdict
+
+
+def cuts_table(receipts: Sequence[Receipt]) -> str:
+    """Receipts, a line each."""
+    rows = [
+        [
+            one.id,
+            one.kind,
+            ago(one.at),
+            f"{one.tokens_before:,} → {one.tokens_after:,}",
+            one.by,
+            "undone" if one.undone else "",
+        ]
+        for one in receipts
+    ]
+    return table(("id", "kind", "ago", "tokens", "by", ""), rows)
+
+
+def receipt(of: Receipt, limit: int = 40) -> str:
+    """What a cut did or, without an id, would do: item by item."""
+    what = f"**{of.kind}** {of.id}" if of.id else f"**{of.kind}** (preview: nothing is changed)"
+    when = f", {ago(of.at)} ago" if of.at and of.id else ""
+    by = f" by {of.by}" if of.by else ""
+    lines = [
+        f"{what} of {of.agent}{by}{when}" + (" — undone" + (f" by {of.undone_by}" if of.undone_by else "")) * of.undone
+    ]
+    if of.why:
+        lines.append(visible(of.why))
+    saved = of.tokens_before - of.tokens_after
+    size = f"{of.tokens_before:,} → {of.tokens_after:,} tokens ({-saved:+,})"
+    if of.messages_before:
+        size += f", {of.messages_before:,} → {of.messages_after:,} messages"
+    lines.append(size + ".")
+    if of.request_before is not None and of.request_after is not None:
+        lines.append(f"A request costs {money(of.request_after)} then, and {money(of.request_before)} before.")
+    if of.id and (of.cost or of.seconds):
+        lines.append(f"Making it took {of.seconds:.1f} s and cost {money(of.cost)}.")
+    lines += [f"- {visible(said)}" for said in (*of.steps, *of.notes)]
+    if of.items:
+        counts = {
+            fate: sum(1 for item in of.items if item.fate == fate) for fate in dict.fromkeys(i.fate for i in of.items)
+        }
+        lines.append(", ".join(f"{count} {fate}" for fate, count in counts.items()) + ":")
+        telling = sorted(of.items, key=lambda item: item.fate == "kept")[:limit]
+        rows = [
+            [item.fate, cut_short(item.source), f"{item.before:,}", f"{item.after:,}", one_line(item.why)]
+            for item in telling
+        ]
+        lines.append(table(("", "source", "before", "after", "why"), rows, right=(2, 3)))
+        if len(of.items) > limit:
+            lines.append(f"… and {len(of.items) - limit} more (`--json` has all).")
+    if of.summary:
+        lines += ["The summary:", fenced(of.summary)]
+    return "\n\n".join(lines)

@@ -1,0 +1,106 @@
+"""The log as it may be sent: every call with one result behind it, kept up to date as the log grows.
+
+Owns the pairing of a growing log and the plain blocks of every message, made once each; refuses to change the log. It
+gives what `pairing.paired` gives, at the cost of what is new. Called by the assembly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gshtui.bus.context_data import Block
+from gshtui.bus.messages import Message, ToolCall, ToolResult
+from gshtui.context.blocks import message_blocks
+from gshtui.context.call_pairing import LOST, distinct, without_doubles
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntry:
+    """One message that may be sent, with its blocks before any overlay."""
+
+    message: Message
+    blocks: tuple[Block, ...]
+
+
+class ConversationLog:
+    """See the module's text."""
+
+    def __init__(self) -> None:
+        self.entries: list[LogEntry] = []
+        self.changed = 0
+        """Entries before this one are as they were when `settle` was last called."""
+        self._place: dict[str, int] = {}
+        self._taken = 0
+        self._last: Message | None = None
+        self._open: dict[str, int] = {}
+        """Call → its answer's results in `entries`, while it has none."""
+        self._calls: dict[int, dict[str, ToolCall]] = {}
+
+    def take(self, messages: Sequence[Message]) -> None:
+        """Take the whole log; what was taken before is not looked at again. Another log starts over."""
+        if self._taken and (len(messages) < self._taken or messages[self._taken - 1] is not self._last):
+            self.__init__()
+        for message in messages[self._taken :]:
+            self._add(message)
+        self._taken = len(messages)
+        self._last = messages[-1] if messages else None
+
+    def settle(self) -> int:
+        """The first entry that is new or changed since this was asked last."""
+        first, self.changed = self.changed, len(self.entries)
+        return first
+
+    def place(self, message: str) -> int | None:
+        """Where a message of this id is among the entries."""
+        return self._place.get(message)
+
+    @property
+    def unfinished(self) -> int:
+        """The first answer whose calls still wait for results; behind the last entry when none does."""
+        return min((place - 1 for place in self._open.values()), default=len(self.entries))
+
+    def block(self, id: str) -> tuple[LogEntry, int] | None:
+        """The entry of a block, and its number there; `None` for an id that the log has not."""
+        message, _, number = id.rpartition("/")
+        place = self._place.get(message)
+        if place is None or not number.isdecimal() or int(number) >= len(self.entries[place].blocks):
+            return None
+        return self.entries[place], int(number)
+
+    def _add(self, message: Message) -> None:
+        if message.role == "tool":
+            for result in message.results:
+                self._close(result, message)
+            return
+        if not message.blocks:
+            return
+        calls = distinct(message.calls) if message.role == "assistant" else []
+        if len(calls) < len(message.calls):
+            message = without_doubles(message)
+        self._put(message, {})
+        if not calls:
+            return
+        lost = tuple(ToolResult(call.id, call.name, LOST, status="lost") for call in calls)
+        place = len(self.entries)
+        self._calls[place] = {call.id: call for call in calls}
+        # What an older answer left open stays lost: its results can no longer come.
+        self._open = dict.fromkeys((call.id for call in calls), place)
+        self._put(
+            Message(f"{message.id}-results", "tool", lost, message.at, message.agent, message.turn, message.iteration),
+            self._calls[place],
+        )
+
+    def _put(self, message: Message, calls: dict[str, ToolCall]) -> None:
+        self._place[message.id] = len(self.entries)
+        self.entries.append(LogEntry(message, message_blocks(message, calls)))
+
+    def _close(self, result: ToolResult, came: Message) -> None:
+        place = self._open.pop(result.call_id, None)
+        if place is None:
+            return
+        old = self.entries[place].message
+        results = tuple(result if block.call_id == result.call_id else block for block in old.results)
+        message = Message(old.id, "tool", results, came.at or old.at, old.agent, old.turn, old.iteration)
+        self.entries[place] = LogEntry(message, message_blocks(message, self._calls[place]))
+        self.changed = min(self.changed, place)

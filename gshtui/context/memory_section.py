@@ -1,0 +1,319 @@
+"""The memory section: AGENTS.md and its kin as passages, read again when they change.
+
+Owns which files there are for a folder and what of each may be read; refuses links out of a folder and more than its
+limits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import os
+import stat
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gshtui.context.blocks import Passage
+from gshtui.context.ports import Contribution
+from gshtui.settings import paths, trust
+from gshtui.settings.toml_file import read_bytes
+from gshtui.system import private_files
+from gshtui.text.sanitise import literal, one_line
+
+NAMES = trust.MEMORY_NAMES
+"""In a folder the first of these counts, and the others are not read."""
+MAX_FILE = 64 * 1024
+"""Bytes of one file: some 16,000 tokens."""
+MAX_TOTAL = 128 * 1024
+"""Bytes of all files together: the user's own is read first, then those nearest to the folder at hand."""
+_MAX_LINK = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFile:
+    """One file that is there."""
+
+    path: Path
+    """As it is found, for people."""
+    name: str
+    """Relative to the project; with its folder for the user's own."""
+    within: Path | None
+    """Where links may lead; `None`: anywhere, it is the user's own."""
+
+
+@dataclass(slots=True)
+class MemoryFiles:
+    """What there is for a folder."""
+
+    files: list[MemoryFile] = field(default_factory=list[MemoryFile])
+    """The user's own first, then from the project's root down."""
+    root: Path = field(default_factory=Path)
+    state: trust.State = "untrusted"
+    ignored: list[MemoryFile] = field(default_factory=list[MemoryFile])
+    """The project's, where it is not trusted, or they were changed since it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFile:
+    """A file's text, as far as it may be used; else `problem` says why not."""
+
+    file: MemoryFile
+    text: str = ""
+    size: int = 0
+    """Bytes of the whole file."""
+    used: int = 0
+    """Bytes of it that are in the text."""
+    problem: str = ""
+
+    @property
+    def cut(self) -> bool:
+        """Whether something is left out."""
+        return not self.problem and self.used < self.size
+
+
+def find_memory_files(cwd: Path) -> MemoryFiles:
+    """The files that there are, by name only. Never raises."""
+    found = MemoryFiles()
+    try:
+        own = paths.config_dir() / NAMES[0]
+        if _there(own):
+            found.files.append(MemoryFile(own, str(own), None))
+        here = cwd.resolve()
+        found.root = paths.project_root(here)
+    except OSError:
+        return found
+    theirs = [file for folder in _folders(found.root, here) if (file := _of_folder(folder, found.root)) is not None]
+    base = _trusted_base(found.root) if theirs else found.root
+    for file in theirs:
+        state = trust.file_state(base, file.path, within=found.root)
+        (found.files if state == "trusted" else found.ignored).append(file)
+        found.state = state if found.state != "changed" else found.state
+    return found
+
+
+def _trusted_base(root: Path) -> Path:
+    """Whose list counts: the project's, or that of its main repository where it is an untrusted worktree."""
+    if _state(root) == "untrusted" and (main := main_repository(root)) is not None:
+        return main
+    return root
+
+
+def main_repository(root: Path) -> Path | None:
+    """The folder of the repository whose worktree this is; `None` when it is none.
+
+    A folder cannot make itself one: the repository's own list of worktrees must name it.
+    """
+    try:
+        link = (read_bytes(root / ".git") or b"").decode()[:_MAX_LINK]
+        if not link.startswith("gitdir:"):
+            return None
+        entry = (root / link.removeprefix("gitdir:").strip()).resolve()
+        if entry.parent.name != "worktrees" or entry.parent.parent.name != ".git":
+            return None
+        back = (read_bytes(entry / "gitdir") or b"").decode()[:_MAX_LINK].strip()
+        if not back or (entry / back).resolve() != (root / ".git").resolve():
+            return None
+        return entry.parent.parent.parent
+    except (OSError, ValueError):
+        return None
+
+
+def read_memory_file(files: Sequence[MemoryFile]) -> list[ReadFile]:
+    """The files' texts in their order, within the limits. A file that is linked twice is read once. Never raises."""
+    left, seen, done = MAX_TOTAL, set[str](), dict[int, ReadFile]()
+    for at in sorted(range(len(files)), key=lambda at: (files[at].within is not None, -at)):
+        real = os.path.realpath(files[at].path)
+        if real in seen:
+            continue
+        seen.add(real)
+        done[at] = _read(files[at], real, min(MAX_FILE, left))
+        left -= done[at].used
+    return [done[at] for at in sorted(done)]
+
+
+def signature(files: Sequence[MemoryFile]) -> tuple[object, ...]:
+    """What changes when a file does: cheap to compare, without reading any."""
+    marks: list[object] = []
+    for file in files:
+        try:
+            info = file.path.stat()
+            marks.append((str(file.path), info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns))
+        except OSError as error:
+            marks.append((str(file.path), error.errno))
+    return tuple(marks)
+
+
+def _state(root: Path) -> trust.State:
+    try:
+        return trust.state(root, read_bytes(paths.project_config_file(root)))
+    except OSError:
+        return "untrusted"
+
+
+def _folders(root: Path, here: Path) -> list[Path]:
+    """From the project's root down to the folder at hand."""
+    chain = [here, *here.parents]
+    return chain[: chain.index(root) + 1][::-1] if root in chain else [here]
+
+
+def _of_folder(folder: Path, root: Path) -> MemoryFile | None:
+    for name in NAMES:
+        if _there(folder / name):
+            return MemoryFile(folder / name, str((folder / name).relative_to(root)), root)
+    return None
+
+
+def _there(path: Path) -> bool:
+    """Whether there is something of this name, be it a broken link: that is said, not passed over."""
+    try:
+        return not stat.S_ISDIR(path.lstat().st_mode)
+    except OSError:
+        return False
+
+
+def _read(file: MemoryFile, real: str, limit: int) -> ReadFile:
+    if file.within is not None and not Path(real).is_relative_to(os.path.realpath(file.within)):
+        return ReadFile(file, problem="it is a link that leads out of the project")
+    try:
+        raw, size = _head(real, limit)
+    except OSError as error:
+        return ReadFile(file, problem=f"it cannot be read ({error.strerror or error})")
+    if b"\0" in raw:
+        return ReadFile(file, size=size, problem="it is no text")
+    cut = size > len(raw)
+    if cut:
+        raw = raw[: raw.rfind(b"\n") + 1] or raw
+    try:
+        text = raw.decode("utf-8-sig", "ignore" if cut else "strict")
+    except UnicodeDecodeError:
+        return ReadFile(file, size=size, problem="it is no UTF-8 text")
+    return ReadFile(file, literal(text).strip("\n"), size, used=len(raw))
+
+
+def _head(real: str, limit: int) -> tuple[bytes, int]:
+    """The first `limit` bytes of a regular file, and its size. Raises `OSError`."""
+    descriptor = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as opened:
+        info = os.fstat(descriptor)
+        if not stat.S_ISREG(info.st_mode):
+            raise OSError(0, "it is not a regular file")
+        raw = opened.read(limit)
+        more = len(raw) == limit and opened.read(1) != b""
+    return raw, max(info.st_size, len(raw) + more)
+
+
+def shown(file: MemoryFile) -> str:
+    """The file's name on one line."""
+    return one_line(file.name, 200)
+
+
+Tell = Callable[[str, str], None]
+"""Takes what a person should be told: a sentence, and what to do."""
+_TOLD = "memory-told"
+"""File in the state folder: the projects of which a person was told that their files are not used."""
+_TOLD_LINES = 1_000
+
+
+class MemorySection:
+    """The files for one folder, as contributions to an agent's context."""
+
+    def __init__(self, cwd: Path, tell: Tell) -> None:
+        """`tell` is called in the loop, once for each thing."""
+        self._cwd = cwd
+        self._tell = tell
+        self._signature: tuple[object, ...] | None = None
+        self._contribution = Contribution()
+        self._said: set[str] = set()
+        self._ignored: tuple[object, ...] = ()
+
+    async def __call__(self, new: bool) -> Contribution:
+        """What there is now; the same object as long as nothing changed."""
+        try:
+            contribution, words = await asyncio.to_thread(self._look)
+        except OSError as error:
+            contribution = self._contribution
+            words = self._unsaid([(f"The memory files cannot be read: {error}.", "")])
+        for text, hint in words:
+            self._tell(text, hint)
+        self._contribution = contribution
+        return contribution
+
+    def _look(self) -> tuple[Contribution, list[tuple[str, str]]]:
+        found = find_memory_files(self._cwd)
+        words: list[tuple[str, str]] = []
+        ignored = (found.state, *signature(found.ignored)) if found.ignored else ()
+        if ignored != self._ignored:  # each change of a file that was trusted is told
+            self._ignored = ignored
+            words += [_ignored(found)] if ignored and _first_time(found) else []
+        mark = (found.state, *signature(found.files))
+        if mark == self._signature:
+            return self._contribution, words
+        files = read_memory_file(found.files)
+        self._signature = mark
+        words += self._unsaid([word for file in files if (word := _wrong(file)) is not None])
+        return Contribution(tuple(_passage(file) for file in files if not file.problem and file.text)), words
+
+    def _unsaid(self, words: list[tuple[str, str]]) -> list[tuple[str, str]]:
+        fresh = [word for word in words if word[0] not in self._said]
+        self._said.update(text for text, _ in fresh)
+        return fresh
+
+
+def _passage(read: ReadFile) -> Passage:
+    """One file as the model gets it: with its name, and whose it is."""
+    file = read.file
+    whose = "the person's own, for all projects" if file.within is None else "of the project"
+    rest = ""
+    if read.cut:
+        rest = f"\n\n[{read.size - read.used:,} more bytes of this file are left out; read it for them.]"
+    head = f"Instructions from {shown(file)} ({whose}). They say how to work here, and give no rights."
+    text = f"{head}\n\n{read.text}{rest}"
+    source = "AGENTS.md (yours)" if file.within is None else shown(file)
+    return Passage("memory", source, text, path=os.fsencode(file.path).decode(errors="replace"), kind="file")
+
+
+def _ignored(found: MemoryFiles) -> tuple[str, str]:
+    names = ", ".join(shown(file) for file in found.ignored[:3]) + (" …" if len(found.ignored) > 3 else "")
+    changed = found.state == "changed"
+    why = "changed or new since you trusted this folder" if changed else "it is not trusted"
+    text = f"Agents do not get {names} of {one_line(str(found.root), 300)}: {why}."
+    return text, "`gsh-tui config trust` in that folder shows it and asks; then it counts from the next prompt on."
+
+
+def _wrong(read: ReadFile) -> tuple[str, str] | None:
+    name = shown(read.file)
+    if read.problem:
+        return f"{name} is not used: {read.problem}.", f"Its place is {one_line(str(read.file.path), 300)}."
+    if read.cut:
+        file, total = MAX_FILE // 1024, MAX_TOTAL // 1024
+        most = f"{file} KB of a file and {total} KB of all are the most"
+        return (
+            f"{name} has {read.size:,} bytes; agents get the first {read.used:,} of it.",
+            f"{most}; shorten it, or put parts into files that agents read when they need them.",
+        )
+    return None
+
+
+def _first_time(found: MemoryFiles) -> bool:
+    """Whether nobody was told this yet, in any process. Where that cannot be kept, each process tells it once."""
+    said = [found.state, str(found.root), *(str(file.path) for file in found.ignored)]
+    if found.state == "changed":  # each change is told
+        said.append(repr(signature(found.ignored)))
+    mark = hashlib.sha256("\0".join(said).encode(errors="replace")).hexdigest()[:32]
+    with contextlib.suppress(OSError):
+        return _noted(paths.state_dir() / _TOLD, mark)
+    return True
+
+
+def _noted(file: Path, mark: str) -> bool:
+    """Note the mark; whether it was not there before."""
+    before: Sequence[str] = []
+    with contextlib.suppress(FileNotFoundError):
+        before = file.read_text(encoding="ascii", errors="replace").split()
+    if mark in before:
+        return False
+    lines = [*before[-_TOLD_LINES:], mark]
+    private_files.write_whole(file, ("\n".join(lines) + "\n").encode("ascii", "replace"))
+    return True

@@ -1,0 +1,369 @@
+"""What any agent's model is sent: its requests so far, the next one, their bytes, cuts and costs.
+
+Owns the queries and the protocols by which agents are found; refuses to change anything, or to ask a provider.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+
+from gshtui.bus.bus import Bus
+from gshtui.bus.context_data import Block, Difference, Iteration, Receipt
+from gshtui.bus.messages import Message, Usage
+from gshtui.context.assembly import Assembly, Inputs
+from gshtui.context.block_diff import differences
+from gshtui.context.conversation_log import ConversationLog
+from gshtui.context.cutter import Cutter
+from gshtui.context.engine import ContextDraft, ContextEngine
+from gshtui.context.forecast import CarryBy, WhatIfTarget, carry_costs, forecast, suppose
+from gshtui.context.limits import ContextSettings, limits
+from gshtui.context.overlays import OverlayLog
+from gshtui.context.ports import ContextStore
+from gshtui.context.prompt_cache import is_cache_warm, marked
+from gshtui.context.receipts import found_receipt, receipts_of
+from gshtui.context.request_record import passages_of, request_of, restored_outputs, tools_of
+from gshtui.context.requests import RequestInputs
+from gshtui.context.tokens import Correction
+from gshtui.context.views import Carry, ContextError, ContextView, Forecast, RequestText, WhatIf
+from gshtui.providers.port import Capabilities, Delta, Provider, ProviderError, Request
+from gshtui.providers.request_hash import text_of, was_sent
+from gshtui.store.errors import StoreError
+
+
+class UnavailableProvider:
+    """See the module's text."""
+
+    def __init__(self, name: str, capabilities: Capabilities) -> None:
+        self.name = name
+        self._capabilities = capabilities
+
+    def capabilities(self, model: str) -> Capabilities:
+        """What is known of its models."""
+        return self._capabilities
+
+    def body(self, request: Request) -> dict[str, Any]:
+        """Nothing: how this provider writes requests is not known here."""
+        return {"model": request.model, "note": f"The provider {self.name!r} cannot be used here."}
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        """Refuses."""
+        raise ProviderError("missing", f"The provider {self.name!r} cannot be used here.", hint="Is its key set?")
+        yield  # an async generator, as the port has it
+
+    async def count(self, request: Request) -> int:
+        """Nothing is counted."""
+        return 0
+
+    async def models(self) -> list[str]:
+        """None."""
+        return []
+
+    async def close(self) -> None:
+        """There is nothing to close."""
+
+
+class LiveAgent(Protocol):
+    """An agent of this process."""
+
+    @property
+    def engine(self) -> ContextEngine: ...
+
+    async def messages(self) -> list[Message]: ...
+
+    async def draft(self) -> ContextDraft: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ContextSubject:
+    """See the module's text."""
+
+    agent: str
+    """The name under which its iterations are kept."""
+    session: str
+    live: LiveAgent | None = None
+
+
+Find = Callable[[str], Awaitable[ContextSubject]]
+"""An agent by name or id. Raises `ContextError` (`unknown`) and `StoreError`."""
+Choose = Callable[[str, str], Awaitable[tuple[Provider, str]]]
+"""(provider, model) → what can be asked; either may be empty. Raises `ProviderError`."""
+Abilities = Callable[[str, str], Capabilities]
+"""(provider, model) → what is known of it, without asking anybody."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContextEnvironment:
+    """What the service needs besides bus and record."""
+
+    find: Find
+    choose: Choose
+    abilities: Abilities
+    load: Callable[[str], Awaitable[Sequence[Message]]]
+    """The log of a conversation. Raises `StoreError`."""
+    redact: Callable[[str], str] = lambda text: text
+
+
+T = TypeVar("T")
+_CARRY = 200
+"""Requests that are gone through for the carry cost: the newest."""
+_TOGETHER = 50
+
+
+@dataclass(slots=True)
+class CurrentContext:
+    """The next request of an agent as it stands now."""
+
+    subject: ContextSubject
+    cutter: Cutter
+    terms: RequestInputs
+    assembly: Assembly
+    correction: Correction
+    note: str = ""
+
+
+class ContextQueries:
+    """See the module's text."""
+
+    def __init__(self, bus: Bus, shelf: ContextStore, settings: ContextSettings, around: ContextEnvironment) -> None:
+        self._bus = bus
+        self._shelf = shelf
+        self._settings = settings
+        self._around = around
+        self._cutters: dict[str, tuple[Cutter, Correction]] = {}
+        """Session → what cuts and assembles it here; apart from the engine's own, which may be at work."""
+        self._last: dict[str, tuple[Assembly, dict[str, int]]] = {}
+        """Session → what was looked at last, and where each text is in it once one was asked for."""
+        self._receipts: dict[str, Receipt] = {}
+
+    async def iterations(self, agent: str, *, limit: int = 500) -> list[Iteration]:
+        """The agent's requests in its conversation, oldest first."""
+        subject = await self.subject(agent)
+        return await self._told(self._shelf.iterations(subject.session, agent=subject.agent, limit=limit))
+
+    async def view(self, agent: str, iteration: str = "") -> ContextView:
+        """What a request holds, block by block; without an iteration the next one, as it would go out now."""
+        subject = await self.subject(agent)
+        if iteration:
+            return await self._past(subject, iteration)
+        standing = await self.standing(subject)
+        terms, assembly = standing.terms, standing.assembly
+        blocks = await self._told(is_cache_warm(self._shelf, terms, assembly.blocks))
+        return ContextView(
+            agent=subject.agent, session=subject.session, model=terms.model, provider=terms.provider.name,
+            window=terms.capabilities.window, tokens=assembly.tokens, trigger=terms.limits.trigger, blocks=blocks,
+            note=standing.note, expected=standing.cutter.expected(terms, assembly.tokens),
+            error=standing.correction.error,
+        )  # fmt: skip
+
+    async def text(self, hash: str) -> str:
+        """The text of a block, by its hash."""
+        for assembly, places in self._last.values():
+            if not places:
+                places |= {block.hash: place for place, block in enumerate(assembly.blocks)}
+            if (place := places.get(hash)) is not None:
+                return assembly.text(place)
+        return await self._told(self._shelf.text(hash))
+
+    async def request(self, agent: str, iteration: str = "") -> RequestText:
+        """A request as its provider gets it, as JSON; keys and other secrets are redacted."""
+        subject = await self.subject(agent)
+        if not iteration:
+            standing = await self.standing(subject)
+            body = standing.terms.provider.body(standing.assembly.request)
+            return RequestText(self._around.redact(text_of(body)), not standing.note, standing.note)
+        mark, blocks, texts, messages = await self._kept(subject, iteration)
+        log = ConversationLog()
+        log.take(messages)
+        provider = await self._provider(mark.provider, mark.model)
+        request = request_of(mark.model, blocks, texts, log)
+        body, exact = provider.body(request), False
+        for longest in (0, await self._draft_output(subject), mark.window - mark.tokens - 64):
+            tried = provider.body(replace(request, max_output=max(0, longest)))
+            if was_sent(tried, mark.sent):
+                body, exact = tried, True
+                break
+        note = "" if exact else "Put together again from its blocks; the bytes that went out may differ."
+        return RequestText(self._around.redact(text_of(body)), exact, note)
+
+    async def receipts(self, agent: str) -> list[Receipt]:
+        """Every cut of the agent's conversation, oldest first, truncations at capture too."""
+        subject = await self.subject(agent)
+        cutter, _ = await self._cutter(subject)
+        messages = await self._messages(subject)
+        found = await asyncio.to_thread(receipts_of, subject.agent, subject.session, messages, cutter.plan)
+        self._receipts |= {receipt.id: receipt for receipt in found}
+        return found
+
+    async def receipt(self, id: str) -> Receipt:
+        """A receipt by its id alone, whichever agent's it is."""
+        found = await self._told(found_receipt(self._shelf, self._around.load, id)) or self._receipts.get(id)
+        if found is None:
+            raise ContextError("unknown", f"There is no cut {id!r}.", "`timeline` lists an agent's cuts.")
+        return found
+
+    async def forecast(self, agent: str) -> Forecast:
+        """In how many turns the next compaction comes."""
+        view = await self.view(agent)
+        return forecast(await self.iterations(agent), view.expected or view.tokens, view.trigger)
+
+    async def what_if(self, agent: str, *, model: str = "", provider: str = "", without: Sequence[str] = ()) -> WhatIf:
+        """The next request with another model, or without some of what it holds."""
+        view = await self.view(agent)
+        subject = await self.subject(agent)
+        name, chosen = view.provider, view.model
+        if model or provider:
+            try:
+                found, chosen = await self._around.choose(provider, model)
+                name, able = found.name, found.capabilities(chosen)
+            except ProviderError as error:
+                # What a model would cost can be told without the key that using it takes.
+                able, name, chosen = self._around.abilities(provider, model), provider or name, model
+                if not able.known:
+                    raise ContextError("unknown", error.message, error.hint) from error
+        else:
+            able = self._around.abilities(name, chosen)
+        standing = await self.standing(subject)
+        prunable = standing.cutter.outputs.prunable(standing.terms.limits.protect)
+        target = WhatIfTarget(chosen, name, able, limits(able, self._settings).trigger, prunable)
+        return suppose(view, target, without)
+
+    async def difference(self, a: ContextView, b: ContextView) -> list[Difference]:
+        """What differs between two requests."""
+        return await asyncio.to_thread(differences, a.blocks, b.blocks)
+
+    async def carry(self, agent: str, *, by: CarryBy = "source") -> list[Carry]:
+        """What each thing has cost by being sent again and again."""
+        marks = await self.iterations(agent, limit=_CARRY)
+        sent = [(mark, await self._told(self._shelf.blocks(mark.id))) for mark in marks]
+        return await asyncio.to_thread(carry_costs, sent, self._price, by)
+
+    # What the other half uses too
+
+    async def subject(self, agent: str) -> ContextSubject:
+        """An agent by name or id."""
+        subject = await self._told(self._around.find(agent))
+        if not subject.session:
+            raise ContextError("unknown", f"{agent or 'This agent'} has no conversation yet.")
+        return subject
+
+    async def standing(self, subject: ContextSubject) -> CurrentContext:
+        """The next request as it stands now, before any cut."""
+        cutter, correction = await self._cutter(subject)
+        note = ""
+        if subject.live is not None:
+            correction = subject.live.engine.correction
+            try:
+                terms = await subject.live.engine.terms(await subject.live.messages(), await subject.live.draft())
+                terms = await self._newest(terms, cutter, subject.live.engine.settings)
+            except (ProviderError, StoreError) as error:
+                raise ContextError("failed", error.message, error.hint) from error
+        else:
+            terms, note = await self._elsewhere(subject, cutter)
+        assembly = cutter.assemble(terms)
+        self._last[subject.session] = assembly, {}
+        return CurrentContext(subject, cutter, terms, assembly, correction, note)
+
+    async def _newest(self, terms: RequestInputs, cutter: Cutter, settings: ContextSettings) -> RequestInputs:
+        """Terms with what was decided since the engine looked last: it does so before its next request."""
+        tuned = settings.tuned(cutter.plan.tuned)
+        outputs = await restored_outputs(self._shelf, terms.messages, cutter.plan)
+        bounds = limits(terms.capabilities, tuned)
+        return replace(terms, settings=tuned, limits=bounds, inputs=replace(terms.inputs, outputs=outputs))
+
+    async def _elsewhere(self, subject: ContextSubject, cutter: Cutter) -> tuple[RequestInputs, str]:
+        """The terms of an agent that is not in this process: the fixed sections as it sent them last."""
+        marks = await self._told(self._shelf.iterations(subject.session, agent=subject.agent, limit=1))
+        if not marks:
+            raise ContextError("unknown", f"{subject.agent} has sent nothing yet.")
+        mark = marks[0]
+        blocks = await self._told(self._shelf.blocks(mark.id))
+        fixed = [block for block in blocks if block.section not in ("history", "input")]
+        texts = await self._texts(fixed)
+        provider = await self._provider(mark.provider, mark.model)
+        able = replace(provider.capabilities(mark.model), window=mark.window or 100_000)
+        messages = await self._messages(subject)
+        settings = self._settings.tuned(cutter.plan.tuned)
+        outputs = await restored_outputs(self._shelf, messages, cutter.plan)
+        inputs = Inputs(mark.model, passages_of(fixed, texts), tools_of(fixed, texts), "", 0, outputs)
+        terms = RequestInputs(
+            subject.agent, subject.session, provider, mark.model, able, settings, limits(able, settings), messages,
+            inputs,
+        )  # fmt: skip
+        return terms, "System, tools and memory are as it sent them last."
+
+    async def _cutter(self, subject: ContextSubject) -> tuple[Cutter, Correction]:
+        if subject.session not in self._cutters:
+            correction = Correction()
+            for mark in await self._told(self._shelf.iterations(subject.session, agent=subject.agent, limit=20)):
+                correction.note(f"{mark.provider}/{mark.model}", mark.tokens, mark.usage or Usage())
+            decisions = OverlayLog(self._shelf, subject.session)
+            self._cutters[subject.session] = Cutter(self._bus, decisions, correction), correction
+        cutter, correction = self._cutters[subject.session]
+        await self._told(cutter.decisions.refresh())
+        return cutter, correction
+
+    async def _messages(self, subject: ContextSubject) -> Sequence[Message]:
+        if subject.live is not None:
+            return await subject.live.messages()
+        return await self._told(self._around.load(subject.session))
+
+    async def _past(self, subject: ContextSubject, iteration: str) -> ContextView:
+        mark = await self._mark(subject, iteration)
+        blocks = marked(await self._told(self._shelf.blocks(iteration)), mark.usage, mark.provider)
+        return ContextView(
+            agent=subject.agent, session=mark.session, iteration=mark, model=mark.model, provider=mark.provider,
+            window=mark.window, tokens=mark.tokens, trigger=mark.trigger, blocks=blocks, expected=mark.tokens,
+        )  # fmt: skip
+
+    async def _mark(self, subject: ContextSubject, iteration: str) -> Iteration:
+        marks = await self._told(self._shelf.iterations(subject.session, agent=subject.agent, limit=100_000))
+        found = next((mark for mark in marks if mark.id == iteration), None)
+        if found is None:
+            raise ContextError("unknown", f"{subject.agent} made no request {iteration!r}.", "`timeline` lists them.")
+        return found
+
+    async def _kept(
+        self, subject: ContextSubject, iteration: str
+    ) -> tuple[Iteration, Sequence[Block], Mapping[str, str], Sequence[Message]]:
+        mark = await self._mark(subject, iteration)
+        blocks = await self._told(self._shelf.blocks(iteration))
+        return mark, blocks, await self._texts(blocks), await self._messages(subject)
+
+    async def _texts(self, blocks: Sequence[Block]) -> dict[str, str]:
+        wanted = list(dict.fromkeys(block.hash for block in blocks))
+        found: dict[str, str] = {}
+        for at in range(0, len(wanted), _TOGETHER):
+            some = wanted[at : at + _TOGETHER]
+            texts = await asyncio.gather(*(self._shelf.text(hash) for hash in some), return_exceptions=True)
+            found |= {hash: text for hash, text in zip(some, texts, strict=True) if isinstance(text, str)}
+        return found
+
+    async def _provider(self, provider: str, model: str) -> Provider:
+        try:
+            found, _ = await self._around.choose(provider, model)
+        except ProviderError:
+            return UnavailableProvider(provider, self._around.abilities(provider, model))
+        return found
+
+    async def _draft_output(self, subject: ContextSubject) -> int:
+        try:
+            return (await subject.live.draft()).max_output if subject.live is not None else 0
+        except ProviderError:
+            return 0
+
+    def _price(self, mark: Iteration) -> float | None:
+        able = self._around.abilities(mark.provider, mark.model)
+        usage = mark.usage or Usage(input=mark.tokens)
+        return able.cost(msgspec.structs.replace(usage, output=0, reasoning=0))
+
+    async def _told(self, work: Awaitable[T]) -> T:
+        try:
+            return await work
+        except StoreError as error:
+            kind = "unknown" if error.kind == "unknown" else "record"
+            raise ContextError(kind, error.message, error.hint) from error

@@ -1,0 +1,182 @@
+"""Requests in the record: each one's mark, blocks and texts, and a past one rebuilt from them.
+
+Owns which texts are new to the store, and the whole outputs of what was restored; refuses to invent what is missing.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from gshtui.bus.context_data import Block, Iteration
+from gshtui.bus.messages import Block as Part
+from gshtui.bus.messages import Message, Text, ToolResult
+from gshtui.context.assembly import Assembly
+from gshtui.context.blocks import Passage, hash_of, text_of
+from gshtui.context.conversation_log import ConversationLog
+from gshtui.context.history import SentHistory
+from gshtui.context.overlays import ContextPlan
+from gshtui.context.ports import ContextStore
+from gshtui.context.prompt_cache import broken_by
+from gshtui.context.requests import RequestInputs
+from gshtui.providers.port import Request, ToolSpec
+from gshtui.store.errors import StoreError
+from gshtui.system.ids import new_id
+
+
+class RequestRecorder:
+    """The filing of one conversation."""
+
+    def __init__(self, shelf: ContextStore) -> None:
+        self._shelf = shelf
+        self._kept: set[str] = set()
+        self._looked_at = 0
+        self._before: tuple[Iteration, tuple[Block, ...]] | None = None
+
+    async def file(
+        self, terms: RequestInputs, assembly: Assembly, number: int, cuts: Sequence[str], history: SentHistory
+    ) -> Iteration:
+        """Keep a request before it is sent. Raises `StoreError`.
+
+        Args:
+            number: the iteration within its turn.
+            cuts: receipts since the last one.
+        """
+        iteration = Iteration(
+            id=new_id(),
+            agent=terms.agent,
+            session=terms.session,
+            turn=terms.inputs.turn,
+            iteration=number,
+            at=time.time(),
+            provider=terms.provider.name,
+            model=terms.model,
+            tokens=assembly.tokens,
+            window=terms.limits.window,
+            sections=tuple((section.name, section.tokens) for section in assembly.sections),  # type: ignore[misc]
+            trigger=terms.limits.trigger,
+            cuts=(*cuts, *self._truncated(history.log)),
+        )
+        iteration = msgspec.structs.replace(iteration, broken_by=await self._broken_by(iteration, assembly, history))
+        texts = self._new_texts(assembly, history.unfiled)
+        await self._shelf.add_iteration(iteration, assembly.blocks, texts)
+        self._kept.update(texts)
+        history.unfiled = len(history.blocks)
+        self._before = iteration, assembly.blocks
+        return iteration
+
+    async def _broken_by(self, iteration: Iteration, assembly: Assembly, history: SentHistory) -> str:
+        """The block that breaks what the same model was sent before, in this process or an earlier one."""
+        if self._before is None and not self._kept:
+            marks = await self._shelf.iterations(iteration.session, agent=iteration.agent, limit=1)
+            try:
+                self._before = (marks[0], await self._shelf.blocks(marks[0].id)) if marks else None
+            except StoreError:
+                self._before = None  # one that is damaged tells nothing
+        if self._before is None:
+            return ""
+        mark, before = self._before
+        if (mark.provider, mark.model) != (iteration.provider, iteration.model):
+            return ""
+        fixed = assembly.fixed
+        if self._kept and len(before) == fixed + history.unfiled and before[:fixed] == assembly.blocks[:fixed]:
+            return ""  # the history only went on, as it says itself: not looked through
+        return broken_by(before, assembly.blocks, iteration.provider)
+
+    def _truncated(self, log: ConversationLog) -> list[str]:
+        """Blocks that came in shortened since the last request: the receipts of that have their names."""
+        entries = log.entries
+        first, self._looked_at = min(self._looked_at or len(entries), len(entries)), len(entries)
+        return [b.id for e in entries[first:] for b in e.blocks if any(c.kind == "truncated" for c in b.changes)]
+
+    def _new_texts(self, assembly: Assembly, unfiled: int) -> dict[str, str]:
+        first = assembly.fixed + (unfiled if self._kept else 0)
+        places = (*range(assembly.fixed), *range(first, len(assembly.blocks)))
+        return {
+            block.hash: assembly.text(place)
+            for place in places
+            if (block := assembly.blocks[place]).hash not in self._kept
+        }
+
+
+MISSING = "[this text is not kept any more]"
+
+
+def passages_of(blocks: Sequence[Block], texts: Mapping[str, str]) -> tuple[Passage, ...]:
+    """The passages of system, call and memory."""
+    return tuple(
+        Passage(b.section, b.source, texts.get(b.hash, MISSING), b.path, b.kind)
+        for b in blocks
+        if b.section in ("system", "call", "memory")
+    )
+
+
+def tools_of(blocks: Sequence[Block], texts: Mapping[str, str]) -> tuple[ToolSpec, ...]:
+    """The tools that were offered."""
+    found: list[ToolSpec] = []
+    for block in blocks:
+        if block.section != "tools":
+            continue
+        try:
+            told: dict[str, Any] = json.loads(texts.get(block.hash, ""))
+            found.append(ToolSpec(str(told["name"]), str(told["description"]), dict(told["schema"])))
+        except (ValueError, KeyError, TypeError):
+            found.append(ToolSpec(block.source, MISSING, {"type": "object"}))
+    return tuple(found)
+
+
+def request_of(model: str, blocks: Sequence[Block], texts: Mapping[str, str], log: ConversationLog) -> Request:
+    """The request of these blocks."""
+    messages: list[tuple[str, str, float, list[Part]]] = []
+    for block in blocks:
+        if block.section not in ("history", "input"):
+            continue
+        part = _part(block, texts, log)
+        if messages and messages[-1][0] == block.message and messages[-1][1] == block.role:
+            messages[-1][3].append(part)
+        else:
+            messages.append((block.message, block.role, block.at, [part]))
+    system = tuple(passage.text for passage in passages_of(blocks, texts))
+    return Request(model, system, tuple(_message(log, *one) for one in messages), tools_of(blocks, texts))
+
+
+def _message(log: ConversationLog, id: str, role: str, at: float, parts: list[Part]) -> Message:
+    place = log.place(id)
+    known = log.entries[place].message if place is not None else None
+    if known is not None and known.role == role:
+        return msgspec.structs.replace(known, blocks=tuple(parts))
+    return Message(id, "assistant" if role == "assistant" else "tool" if role == "tool" else "user", tuple(parts), at)
+
+
+def _part(block: Block, texts: Mapping[str, str], log: ConversationLog) -> Part:
+    found = log.block(block.id)
+    part = found[0].message.blocks[found[1]] if found is not None else None
+    if part is not None and hash_of(text_of(part)) == block.hash:
+        return part
+    text = texts.get(block.hash, MISSING)
+    if isinstance(part, ToolResult) and block.kind == "tool_result":
+        return msgspec.structs.replace(part, content=text)
+    return Text(text)
+
+
+async def restored_outputs(shelf: ContextStore, messages: Sequence[Message], plan: ContextPlan) -> Mapping[str, str]:
+    """Key → whole text of each restored block whose output was shortened."""
+    if not plan.restored:
+        return {}
+    answers = {id.rpartition("/")[0].removesuffix("-results"): id for id in plan.restored}
+    wanted = set(plan.restored)
+    found: dict[str, str] = {}
+    for message in messages:
+        if message.role != "tool" or message.id.removesuffix("-results").removesuffix("-closed") not in answers:
+            continue
+        for number, part in enumerate(message.blocks):
+            if f"{message.id}/{number}" in wanted and isinstance(part, ToolResult) and part.output:
+                try:
+                    found[part.output] = await shelf.output(part.output)
+                except StoreError:
+                    continue  # removed since: the shortened text is all there is
+    return found

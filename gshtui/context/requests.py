@@ -1,0 +1,54 @@
+"""The inputs of one request, and a request for a cut. Plain data.
+
+Owns what belongs together when a request is made or cut; refuses to change while it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gshtui.bus.messages import Message
+from gshtui.context.assembly import Inputs
+from gshtui.context.limits import ContextSettings, Limits
+from gshtui.providers.port import Capabilities, Provider
+
+
+@dataclass(frozen=True, slots=True)
+class CutRequest:
+    """Who wants a cut, and why."""
+
+    by: str = "person"
+    why: str = ""
+    focus: str = ""
+    request: str = ""
+    """Id that the answer names."""
+    forced: bool = False
+    """Everything that can go goes: nothing else makes room."""
+    dry: bool = False
+    """Only tell what it would do: nothing is asked, written or published."""
+
+    @property
+    def automatic(self) -> bool:
+        """Nobody asked for it."""
+        return self.by in ("threshold", "overflow", "strategy")
+
+
+@dataclass(frozen=True, slots=True)
+class RequestInputs:
+    """See the module's text."""
+
+    agent: str
+    session: str
+    provider: Provider
+    model: str
+    capabilities: Capabilities
+    settings: ContextSettings
+    limits: Limits
+    messages: Sequence[Message]
+    inputs: Inputs
+
+    @property
+    def key(self) -> str:
+        """The model by its provider, as counts are kept for it."""
+        return f"{self.provider.name}/{self.model}"

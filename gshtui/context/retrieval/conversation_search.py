@@ -1,0 +1,68 @@
+"""Past conversations that speak of something: by their titles and their messages, with excerpts.
+
+Owns the grouping of messages by conversation; refuses the conversation that asks, which holds the question itself.
+Called by `search_context`.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from gshtui.store.errors import StoreError
+from gshtui.store.sessions import SessionInfo
+from gshtui.store.store import Store
+
+EXCERPTS = 3
+"""Excerpts of one conversation at most."""
+_TITLES = 2_000
+"""Conversations whose titles are looked at, the last used first."""
+
+
+class FoundConversation(msgspec.Struct, frozen=True):
+    """One conversation and what in it fits; without excerpts it is the title that does."""
+
+    info: SessionInfo
+    excerpts: tuple[str, ...] = ()
+
+
+async def find_conversations(
+    store: Store, query: str, *, cwd: str, after: float | None, before: float | None, limit: int, current: str = ""
+) -> list[FoundConversation]:
+    """Conversations that fit, the best first; without a query the last ones. Raises `StoreError`.
+
+    Args:
+        cwd: held in this folder or below; empty: in any.
+        after: with a message (or, by title alone, used) not before this moment; `before`: earlier than this one.
+        current: the conversation that asks.
+    """
+    recent = {info.id: info for info in await store.sessions(limit=_TITLES)}
+
+    def fits(info: SessionInfo, at: float) -> bool:
+        inside = not cwd or info.cwd == cwd.rstrip("/") or info.cwd.startswith(f"{cwd.rstrip('/')}/")
+        soon = (after is None or at >= after) and (before is None or at < before)
+        return inside and soon and info.id != current
+
+    excerpts: dict[str, list[str]] = {}
+    infos: dict[str, SessionInfo] = {}
+    if query.strip():
+        for hit in await store.search_messages(query, limit=min(limit * 20, 1_000)):
+            info = infos.get(hit.session) or recent.get(hit.session) or await _session(store, hit.session)
+            if info is not None and fits(info, hit.at):
+                infos[hit.session] = info
+                excerpts.setdefault(hit.session, []).append(hit.excerpt)
+    needle = " ".join(query.lower().split())
+    for info in recent.values():
+        if len(infos) >= limit:
+            break
+        if info.id not in infos and needle in " ".join(info.title.lower().split()) and fits(info, info.updated):
+            infos[info.id] = info
+    return [
+        FoundConversation(info, tuple(excerpts.get(info.id, ())[:EXCERPTS])) for info in list(infos.values())[:limit]
+    ]
+
+
+async def _session(store: Store, id: str) -> SessionInfo | None:
+    try:
+        return await store.session(id)
+    except StoreError:
+        return None

@@ -1,0 +1,161 @@
+"""What was found, in words: the form that agents know, and lines for people.
+
+Pure. Everything that a program, a model or a shell wrote is sanitised here. Called by the commands of this folder.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from typing import Any
+
+from gshtui.bus.shell_data import ShellNote, ShellRecord
+from gshtui.context.retrieval.conversation_search import FoundConversation
+from gshtui.text.sanitise import one_line, plain
+
+_COMMAND, _EXCERPT, _OUTPUT = 400, 240, 600
+"""Characters of each that are shown."""
+
+
+def when(at: float, form: str = "%Y-%m-%d %H:%M") -> str:
+    """A moment in local time."""
+    try:
+        return datetime.datetime.fromtimestamp(at).strftime(form)
+    except (OverflowError, OSError, ValueError):
+        return "at an unknown time"
+
+
+def history_for_agents(found: Sequence[ShellRecord | ShellNote]) -> str:
+    """`$ command (in folder) → exit N (time)`, a line each; notes as `note_line` has them."""
+    lines = [f"{note_line(row) if isinstance(row, ShellNote) else command_line(row)} ({when(row.at)})" for row in found]
+    return _headed(f"# Shell History ({_results(found)})", lines)
+
+
+def history_for_people(found: Sequence[ShellRecord | ShellNote]) -> str:
+    """Time, end, duration, command and folder in columns; of a note its kind and its text."""
+    if not found:
+        return "No command fits."
+    rows = [
+        (when(row.at), row.kind, "-", one_line(row.text, _COMMAND), one_line(row.cwd))
+        if isinstance(row, ShellNote)
+        else (when(row.at), _end(row), _took(row.duration), one_line(row.command, _COMMAND), one_line(row.cwd))
+        for row in found
+    ]
+    widths = [max(len(row[place]) for row in rows) for place in range(3)]
+    return "\n".join(
+        f"{time:{widths[0]}}  {end:>{widths[1]}}  {took:>{widths[2]}}  {command}  (in {cwd})"
+        for time, end, took, command, cwd in rows
+    )
+
+
+def command_line(record: ShellRecord) -> str:
+    """`$ command (in folder) → exit N`, as the ambient summary has it too."""
+    ran = f" by {one_line(record.agent, 40)}" if record.agent else ""
+    return f"$ {one_line(record.command, _COMMAND)} (in {one_line(record.cwd)}){ran} → {_end(record)}"
+
+
+def note_line(note: ShellNote) -> str:
+    """A remark as it was typed, a change of folder, or changed files: what stands between commands."""
+    match note.kind:
+        case "folder":
+            return f"→ now in {one_line(note.text)}"
+        case "file":
+            return f"~ changed: {one_line(note.text, _COMMAND)} (in {one_line(note.cwd)})"
+        case "note":
+            return f"# {one_line(note.text.removeprefix('#').strip(), _COMMAND)} (in {one_line(note.cwd)})"
+
+
+def conversations(found: Sequence[FoundConversation], query: str) -> str:
+    """A heading and its excerpts for each conversation."""
+    about = f': "{one_line(query, 80)}"' if query.strip() else ""
+    lines: list[str] = []
+    for one in found:
+        info = one.info
+        lines += ["", f"## {one_line(info.title) or 'Without a title'} ({when(info.updated)})"]
+        lines.append(f"Session: {info.id} | {info.messages} messages | cwd: {one_line(info.cwd)}")
+        lines += [f"  > {one_line(excerpt, _EXCERPT)}" for excerpt in one.excerpts]
+    return _headed(f"# Session Search{about} ({_results(found)})", lines[1:])
+
+
+def logs(records: Sequence[dict[str, Any]]) -> str:
+    """A line for each record, and a shortened output below it."""
+    lines: list[str] = []
+    for record in records:
+        lines += ["", *log_lines(record)]
+    return _headed(f"# Log Search ({_results(records)})", lines[1:])
+
+
+def log_lines(record: dict[str, Any]) -> list[str]:
+    """One record: what happened, and what came of it."""
+    time = when(float(record.get("at") or 0.0), "%Y-%m-%d %H:%M:%S")
+    agent = one_line(_word(record, "agent"), 40)
+    by = f"{agent} " if agent else ""
+    lines = [f"[{time}] {by}{_said(record)}"]
+    output = plain(_word(record, "output"))
+    if output.strip() and record.get("type") in ("bash_exec", "tool_call"):
+        words = " ".join(output.split())
+        lines.append(f"  output: {words if len(words) <= _OUTPUT else words[:_OUTPUT] + ' …'}")
+    return lines
+
+
+def _said(record: dict[str, Any]) -> str:
+    took = f" ({record.get('duration_ms', 0)}ms)"
+    match record.get("type"):
+        case "bash_exec":
+            code = record.get("exit_code")
+            end = "OK" if code == 0 else f"exit {code}" if isinstance(code, int) else _word(record, "status")
+            return f"bash: `{one_line(_word(record, 'command'), _COMMAND)}` -> {end}{took}"
+        case "tool_call":
+            subject = one_line(_word(record, "subject") or _word(record, "arguments"), _COMMAND)
+            return f"{one_line(_word(record, 'tool'), 60)}: {subject} -> {_word(record, 'status')}{took}"
+        case "prompt":
+            return f"prompt: {one_line(_word(record, 'text'), _COMMAND)}"
+        case "truncation":
+            return (
+                f"truncation: {one_line(_word(record, 'tool'), 60)}: {record.get('original_bytes')} bytes"
+                f" -> {record.get('truncated_bytes')}"
+            )
+        case "prune":
+            return (
+                f"prune: {record.get('outputs')} outputs, {record.get('original_tokens')}"
+                f" -> {record.get('kept_tokens')} tokens"
+            )
+        case "compaction":
+            return (
+                f"compaction: {record.get('original_tokens')} -> "
+                f"{record.get('tokens_after', record.get('summary_tokens'))} tokens,"
+                f" {record.get('messages_before')} -> {record.get('messages_after')} messages"
+            )
+        case "usage":
+            sent = sum(int(record.get(name) or 0) for name in ("input", "cache_read", "cache_write"))
+            return f"usage: {one_line(_word(record, 'model'), 60)}: {sent} tokens sent, {record.get('output')} answered"
+        case "error" | "warning" as type:
+            where = one_line(_word(record, "where"), 60)
+            return f"{type}: {where + ': ' if where else ''}{one_line(_word(record, 'message'), _COMMAND)}"
+        case other:
+            return one_line(str(other), 60)
+
+
+def _word(record: dict[str, Any], name: str) -> str:
+    value = record.get(name)
+    return "" if value is None else str(value)
+
+
+def _end(record: ShellRecord) -> str:
+    if record.exit is not None:
+        return f"exit {record.exit}"
+    return "running" if record.state == "running" else "end unknown"
+
+
+def _took(seconds: float | None) -> str:
+    if seconds is None:
+        return "-"
+    return f"{seconds:.1f}s" if seconds < 100 else f"{seconds / 60:.0f}m"
+
+
+def _results(found: Sequence[object]) -> str:
+    return "1 result" if len(found) == 1 else f"{len(found)} results"
+
+
+def _headed(head: str, lines: Sequence[str]) -> str:
+    return "\n".join([head, "", *(lines or ["Nothing was found; other words or fewer filters may find more."])])

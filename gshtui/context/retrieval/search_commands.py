@@ -1,0 +1,249 @@
+"""The commands `search_context` (an agent's tool, and a person's `search`) and `logs`. Both only read.
+
+Owns their parameters, and whose past is looked at: a person's search is of every folder, an agent's of its project
+unless it names another, which is asked about. Nothing in a query is syntax: quotes, brackets and dots stand for
+themselves. Declared for the hub and for an agent in its own process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+from pydantic import Field
+
+from gshtui.bus.shell_data import ShellNote
+from gshtui.commands.declaration import (
+    Assessment,
+    Command,
+    CommandError,
+    Effect,
+    Invocation,
+    Outcome,
+    Parameters,
+    UsageError,
+    synonyms,
+)
+from gshtui.commands.registry import AnyCommand
+from gshtui.commands.schema import PLAIN
+from gshtui.commands.timespec import FORMS, parse_time
+from gshtui.context.retrieval import conversation_search, result_text
+from gshtui.store import log_reader
+from gshtui.store.errors import StoreError
+from gshtui.store.log_records import RecordType
+from gshtui.store.store import Store
+from gshtui.text.sanitise import one_line
+from gshtui.text.verbatim import fenced
+
+Source = Literal["shell_history", "sessions", "logs"]
+_NOTES = 10_000
+"""Notes among which words are looked for: the newest."""
+_SESSIONS = 10_000
+"""Conversations that are looked at, the last used first."""
+MOST = 50
+"""Results of one search."""
+_SINCE = f"Only from then on, {FORMS}."
+
+
+class SearchParameters(Parameters):
+    """What to look for, and where. Filters of other sources are refused."""
+
+    source: Annotated[Source, synonyms({"history": "shell_history"})] = Field(
+        description="Commands of shells, past conversations, or the log of agents' doings.", json_schema_extra=PLAIN
+    )
+    query: str = Field(default="", description="Text to find, in capitals or not; no syntax. Empty: the newest.")
+    cwd: str = Field(
+        default="",
+        description="Folder it was in or below. For agents: of this project; others, such as /, are asked about",
+    )
+    exit_code: int | None = Field(default=None, description="-1: any failure (shell_history)")
+    event_type: RecordType | Literal[""] = Field(default="", description="Kind of record (logs)")
+    agent: str = Field(default="", description="Who did it (shell_history, logs)")
+    since: str = Field(default="", description=_SINCE)
+    until: str = Field(default="", description="Only before that moment.")
+    last_n: int = Field(default=20, ge=1, le=MOST, description="Results at most.", json_schema_extra=PLAIN)
+
+
+class LogsParameters(Parameters):
+    """Which records."""
+
+    query: str = Field(default="", description="Text to find, in capitals or not; no syntax. Empty: the newest.")
+    type: RecordType | Literal[""] = Field(default="", description="Kind of record; empty: all.")
+    agent: str = Field(default="", description="Only of this agent.")
+    since: str = Field(default="", description=_SINCE)
+    until: str = Field(default="", description="Only before that moment.")
+    limit: int = Field(default=50, ge=1, le=10_000, description="Records at most.")
+
+
+def commands(store: Store, logs: Path) -> list[AnyCommand]:
+    """The commands, on this record and this folder of logs."""
+
+    async def search(invocation: Invocation, parameters: SearchParameters) -> Outcome:
+        _check(parameters)
+        try:
+            match parameters.source:
+                case "shell_history":
+                    return await _history(store, invocation, parameters)
+                case "sessions":
+                    return await _sessions(store, invocation, parameters)
+                case "logs":
+                    p = parameters
+                    wanted = _wanted(p.query, p.event_type, p.agent, p.since, p.until)
+                    wanted = await _of(store, _scope(invocation, p.cwd), wanted)
+                    return await _logs(invocation, logs, wanted, p.last_n)
+        except StoreError as error:
+            raise CommandError(error.message, hint=error.hint, data={"kind": error.kind}) from error
+
+    async def look(invocation: Invocation, parameters: LogsParameters) -> Outcome:
+        p = parameters
+        wanted = await _of(store, _scope(invocation, ""), _wanted(p.query, p.type, p.agent, p.since, p.until))
+        return await _logs(invocation, logs, wanted, p.limit)
+
+    async def assess(invocation: Invocation, parameters: SearchParameters) -> Assessment:
+        scope = _scope(invocation, parameters.cwd)
+        subject = one_line(f"{parameters.source} {parameters.query}".strip(), 160)
+        if Path(scope or "/").is_relative_to(invocation.project):
+            return Assessment(Effect.READ, subject)
+        where = one_line(scope or "/", 200)
+        why = f"{where} is outside the project (rule project)"
+        return Assessment(Effect.READ, subject, inside=False, detail=f"{parameters.source} of {where}", why=why)
+
+    return [
+        Command(
+            "search_context",
+            "Find what was before: shell commands, past conversations, the log",
+            SearchParameters,
+            search,
+            positions=("source", "query"),
+            description=(
+                "Search what happened before: `shell_history` (commands that people and agents ran, with folder and"
+                " exit code, and people's notes and changed files), `sessions` (past conversations), `logs` (commands"
+                " and tool calls of agents with their output, prompts, errors). Newest or best first."
+            ),
+            aliases=("search",),
+            family="context",
+            tool=True,
+            assess=assess,
+        ),
+        Command(
+            "logs",
+            "What agents did: the observability log",
+            LogsParameters,
+            look,
+            positions=("query",),
+            family="context",
+        ),
+    ]
+
+
+def _check(parameters: SearchParameters) -> None:
+    """Refuse a filter that would be ignored. Raises `UsageError`."""
+    source = parameters.source
+    given = {
+        "exit_code": parameters.exit_code is not None and source != "shell_history",
+        "event_type": bool(parameters.event_type) and source != "logs",
+        "agent": bool(parameters.agent) and source == "sessions",
+    }
+    if wrong := [name for name, is_wrong in given.items() if is_wrong]:
+        raise UsageError(f"{wrong[0]} is no filter of {source}.", hint="Leave it out, or search another source.")
+
+
+def _scope(invocation: Invocation, cwd: str) -> str:
+    """The folder in or below which things happened that are looked at; empty: anywhere."""
+    if not cwd:
+        return str(invocation.project) if invocation.caller.is_agent and invocation.project != Path("/") else ""
+    path = Path(cwd).expanduser() if cwd.startswith("~") else Path(cwd)
+    # As the shell wrote it: a folder that is gone, or a link, is still where the command ran; but no `..` in it.
+    found = path if path.is_absolute() else (invocation.cwd / path).resolve()
+    found = Path(os.path.normpath(found))
+    return "" if found == Path("/") else str(found)
+
+
+async def _of(store: Store, scope: str, wanted: log_reader.LogQuery) -> log_reader.LogQuery:
+    """Only of conversations that were held in this folder or below. Raises `StoreError`."""
+    if not scope:
+        return wanted
+    held = await store.sessions(limit=_SESSIONS, empty=True)
+    return msgspec.structs.replace(
+        wanted, sessions=frozenset(info.id for info in held if Path(info.cwd).is_relative_to(scope))
+    )
+
+
+async def _history(store: Store, invocation: Invocation, parameters: SearchParameters) -> Outcome:
+    now = time.time()
+    code = parameters.exit_code
+    if code is not None and not -1 <= code <= 255:
+        raise UsageError(f"{code} is no exit code.", hint="Give 0 to 255, or -1 for any failure.")
+    found = await store.history(
+        query=parameters.query,
+        cwd=_scope(invocation, parameters.cwd),
+        exit=None if code == -1 else code,
+        failed=code == -1,
+        after=parse_time(parameters.since, now),
+        before=parse_time(parameters.until, now),
+        agent=parameters.agent or None,
+        limit=parameters.last_n,
+    )
+    notes = await _notes(store, invocation, parameters, now)
+    rows = sorted([*found, *notes], key=lambda row: row.at, reverse=True)[: parameters.last_n]
+    say = result_text.history_for_agents if invocation.caller.is_agent else result_text.history_for_people
+    return Outcome(msgspec.to_builtins(found), _shown(invocation, say(rows)))
+
+
+async def _notes(store: Store, invocation: Invocation, parameters: SearchParameters, now: float) -> list[ShellNote]:
+    """Remarks, changes of folder and of files that fit: they ended in nothing, and nobody but a person made them."""
+    if parameters.exit_code is not None or parameters.agent:
+        return []
+    words, folder = parameters.query.strip().lower(), _scope(invocation, parameters.cwd)
+    found = await store.notes(
+        after=parse_time(parameters.since, now), before=parse_time(parameters.until, now),
+        limit=_NOTES if words or folder else parameters.last_n,
+    )  # fmt: skip
+    return [
+        note for note in found
+        if words in note.text.lower() and (not folder or f"{note.cwd}/".startswith(f"{folder.rstrip('/')}/"))
+    ]  # fmt: skip
+
+
+async def _sessions(store: Store, invocation: Invocation, parameters: SearchParameters) -> Outcome:
+    now = time.time()
+    found = await conversation_search.find_conversations(
+        store,
+        parameters.query,
+        cwd=_scope(invocation, parameters.cwd),
+        after=parse_time(parameters.since, now),
+        before=parse_time(parameters.until, now),
+        limit=parameters.last_n,
+        current=invocation.session if invocation.caller.is_agent else "",
+    )
+    data = [
+        {
+            "session": one.info.id,
+            "title": one.info.title,
+            "cwd": one.info.cwd,
+            "updated": one.info.updated,
+            "messages": one.info.messages,
+            "excerpts": list(one.excerpts),
+        }
+        for one in found
+    ]
+    return Outcome(data, _shown(invocation, result_text.conversations(found, parameters.query)))
+
+
+async def _logs(invocation: Invocation, folder: Path, wanted: log_reader.LogQuery, limit: int) -> Outcome:
+    found = await asyncio.to_thread(log_reader.find_records, folder, wanted, limit)
+    return Outcome(found, _shown(invocation, result_text.logs(found)))
+
+
+def _wanted(query: str, type: str, agent: str, since: str, until: str) -> log_reader.LogQuery:
+    now = time.time()
+    return log_reader.LogQuery(query, type, agent, parse_time(since, now), parse_time(until, now))
+
+
+def _shown(invocation: Invocation, text: str) -> str:
+    """For people as it is, columns and all; agents read it plain."""
+    return text if invocation.caller.is_agent else fenced(text)

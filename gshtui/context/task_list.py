@@ -1,0 +1,281 @@
+"""An agent's list of things to do: what can be done to it, where it is kept, and the command `todo`.
+
+Owns the list's limits and its place among a conversation's overlays, which is read anew before every change; refuses
+lists that are too long.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from functools import partial
+from typing import Literal, Protocol
+
+import msgspec
+from pydantic import BaseModel, ConfigDict, Field
+
+from gshtui.bus.bus import Bus
+from gshtui.bus.context_data import Task
+from gshtui.bus.event import Event
+from gshtui.bus.events.context import TasksChanged
+from gshtui.bus.events.session import SessionOpened
+from gshtui.commands.declaration import (
+    Assessment,
+    Command,
+    CommandError,
+    Effect,
+    Invocation,
+    Outcome,
+    Parameters,
+    UsageError,
+)
+from gshtui.commands.registry import AnyCommand
+from gshtui.context import overlays
+from gshtui.store.errors import StoreError
+from gshtui.text.sanitise import one_line
+
+State = Literal["open", "active", "done", "dropped"]
+MOST = 100
+LONGEST = 500
+"""Characters of one task."""
+
+
+class TaskError(Exception):
+    """It cannot be done to this list; the text is one clear sentence."""
+
+
+def added(tasks: Sequence[Task], text: str) -> tuple[Task, ...]:
+    """The list with one more at its end."""
+    return _bounded((*tasks, Task(_next(tasks), _words(text))))
+
+
+def marked(tasks: Sequence[Task], id: str, state: State) -> tuple[Task, ...]:
+    """The list with a task in another state. One is worked on at a time: who starts one lays down the other."""
+    wanted = find_task(tasks, id)
+
+    def now(task: Task) -> Task:
+        if task.id == wanted.id:
+            return msgspec.structs.replace(task, state=state)
+        if state == "active" and task.state == "active":
+            return msgspec.structs.replace(task, state="open")
+        return task
+
+    return tuple(now(task) for task in tasks)
+
+
+def reworded(tasks: Sequence[Task], id: str, text: str) -> tuple[Task, ...]:
+    """The list with a task in other words."""
+    wanted = find_task(tasks, id)
+    return tuple(msgspec.structs.replace(task, text=_words(text)) if task.id == wanted.id else task for task in tasks)
+
+
+def removed(tasks: Sequence[Task], id: str) -> tuple[Task, ...]:
+    """The list without a task."""
+    wanted = find_task(tasks, id)
+    return tuple(task for task in tasks if task.id != wanted.id)
+
+
+def written(tasks: Sequence[Task], items: Iterable[tuple[str, str, State]]) -> tuple[Task, ...]:
+    """A whole new list of (id, text, state); a task without id keeps that of the old one with the same words."""
+    known = {task.text: task.id for task in tasks}
+    used: set[str] = set()
+    found: list[Task] = []
+    last = max((_number(task.id) for task in tasks), default=0)
+    for id, text, state in items:
+        words = _words(text)
+        name = id.strip() or known.get(words, "")
+        if not name or name in used:
+            last += 1
+            name = str(last)
+        last = max(last, _number(name))
+        used.add(name)
+        found.append(Task(name, words, state))
+    return _bounded(tuple(found))
+
+
+def find_task(tasks: Sequence[Task], id: str) -> Task:
+    """The task of this id, or the only one whose words begin with this."""
+    said = id.strip().removeprefix("#")
+    for task in tasks:
+        if task.id == said:
+            return task
+    begun = [task for task in tasks if said and task.text.lower().startswith(said.lower())]
+    if len(begun) == 1:
+        return begun[0]
+    there = ", ".join(task.id for task in tasks) or "none"
+    raise TaskError(f"There is no task {said[:60]!r}; there are: {there}.")
+
+
+def _next(tasks: Sequence[Task]) -> str:
+    return str(max((_number(task.id) for task in tasks), default=0) + 1)
+
+
+def _number(id: str) -> int:
+    return int(id) if id.isascii() and id.isdigit() and len(id) < 10 else 0
+
+
+def _words(text: str) -> str:
+    words = " ".join(text.split())
+    if not words:
+        raise TaskError("A task needs words.")
+    return words if len(words) <= LONGEST else words[: LONGEST - 1] + "…"
+
+
+def _bounded(tasks: tuple[Task, ...]) -> tuple[Task, ...]:
+    if len(tasks) > MOST:
+        raise TaskError(f"A list holds {MOST} tasks at most; remove what is done.")
+    return tasks
+
+
+class OverlayStore(Protocol):
+    """The part of the record that this needs. Raises `StoreError`."""
+
+    async def add_overlay(self, session: str, overlay_id: str, kind: str, at: float, data: str) -> int: ...
+    async def overlays(self, session: str, after: int = 0) -> list[tuple[int, str]]: ...
+
+
+class TaskStore:
+    """Lists by conversation. When a conversation is opened, its list is told again."""
+
+    def __init__(self, bus: Bus, kept: OverlayStore) -> None:
+        self._bus = bus
+        self._kept = kept
+        self._lock = asyncio.Lock()
+        self._read: dict[str, tuple[int, tuple[Task, ...]]] = {}
+        bus.subscribe(self._opened, SessionOpened, name="tasks")
+
+    async def tasks(self, session: str) -> tuple[Task, ...]:
+        """A conversation's list as it is now. Raises `StoreError`."""
+        last, tasks = self._read.get(session, (0, ()))
+        for place, data in await self._kept.overlays(session, last):
+            last = place
+            if '"tasks"' in data and isinstance(overlay := overlays.decode(data), overlays.Tasks):
+                tasks = overlay.tasks
+        self._read[session] = (last, tasks)
+        return tasks
+
+    async def change(
+        self, agent: str, session: str, by: str, new: Callable[[tuple[Task, ...]], tuple[Task, ...]]
+    ) -> tuple[Task, ...]:
+        """Keep what `new` makes of the list, and tell it. Raises `StoreError`, and what `new` raises."""
+        async with self._lock:
+            before = await self.tasks(session)
+            after = new(before)
+            if after == before:
+                return before
+            overlay = overlays.Tasks(tasks=after, by=by, at=time.time())
+            data = overlays.encode(overlay)
+            await self._kept.add_overlay(session, overlay.id, overlays.kind_of(overlay), overlay.at, data)
+            self._bus.publish(TasksChanged(agent=agent, session=session, tasks=after))
+            return after
+
+    async def _opened(self, batch: Sequence[Event]) -> None:
+        for event in batch:
+            if not isinstance(event, SessionOpened):
+                continue
+            try:
+                tasks = await self.tasks(event.session)
+            except StoreError:
+                continue  # the record says itself what is wrong with it
+            self._bus.publish(TasksChanged(agent=event.agent, session=event.session, tasks=tasks))
+
+
+Action = Literal["list", "add", "start", "done", "drop", "reopen", "reword", "remove", "clear", "write"]
+_STATES: dict[Action, State] = {"start": "active", "done": "done", "drop": "dropped", "reopen": "open"}
+_MARKS = {"open": "☐", "active": "▶", "done": "☑", "dropped": "☒"}
+
+
+class TodoItem(BaseModel):
+    """One task of a whole list."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+
+    text: str = Field(description="In a few words")
+    state: State = Field(default="open", description="At most one is active")
+    id: str = Field(default="", description="Of a task on the list; empty: found by its words")
+
+
+class TodoParameters(Parameters):
+    """What to do to the list."""
+
+    action: Action = Field(default="list", description="`write` sets the whole list to `tasks`")
+    task: str = Field(default="", description="Words of a new one (add), else its id or first words")
+    text: str = Field(default="", description="New words (reword)")
+    tasks: list[TodoItem] = Field(default=[], description="The whole list (write)")
+    agent: str = Field(default="", description="Whose; empty: your own, or that of the agent in front")
+
+
+def task_commands(shelf: TaskStore, session_of: Callable[[str], Awaitable[str]]) -> list[AnyCommand]:
+    """The command, on these lists. `session_of(agent)`: the conversation that an agent has in hand, by name or id."""
+
+    async def run(invocation: Invocation, parameters: TodoParameters) -> Outcome:
+        agent = parameters.agent or invocation.agent
+        own = agent == invocation.agent
+        try:
+            session = (invocation.session if own else "") or await session_of(agent)
+        except StoreError as error:
+            raise CommandError(error.message, hint=error.hint) from error
+        if not session:
+            raise CommandError(f"There is no agent {agent!r} with a conversation.", hint="`agents` lists them.")
+        if invocation.caller.is_agent and not own and parameters.action != "list":
+            raise UsageError("An agent changes its own list only.", hint="Send the other one a message.")
+        try:
+            if parameters.action == "list":
+                tasks = await shelf.tasks(session)
+            else:
+                tasks = await shelf.change(agent, session, invocation.caller.name, partial(_changed, parameters))
+        except TaskError as error:
+            raise CommandError(str(error)) from error
+        except StoreError as error:
+            raise CommandError(error.message, hint=error.hint, data={"kind": error.kind}) from error
+        data = {"agent": agent, "tasks": [{"state": "open", **msgspec.to_builtins(task)} for task in tasks]}
+        return Outcome(data, tasks_text(tasks))
+
+    async def assess(_invocation: Invocation, parameters: TodoParameters) -> Assessment:
+        # It writes nothing but the list that everybody sees: no question is worth asking.
+        return Assessment(Effect.READ, f"{parameters.action} {parameters.task}".strip()[:120])
+
+    return [
+        Command(
+            "todo",
+            "An agent's list of things to do: show, add, start, done, drop, write",
+            TodoParameters,
+            run,
+            effect=Effect.WRITE,
+            positions=("action", "task"),
+            description=(
+                "Your list of things to do; the person sees it, and it outlives every cut of the context. Use it for"
+                " work of several steps: `write` the whole list first, `start` a task before you work on it, mark it"
+                " `done` at once when it is."
+            ),
+            family="agents",
+            tool=True,
+            assess=assess,
+        )
+    ]
+
+
+def tasks_text(tasks: Sequence[Task]) -> str:
+    """The list, a line each, as people and models read it."""
+    if not tasks:
+        return "Nothing is on the list."
+    return "\n".join(f"- {_MARKS[task.state]} {task.id}. {one_line(task.text, LONGEST)}" for task in tasks)
+
+
+def _changed(parameters: TodoParameters, tasks: tuple[Task, ...]) -> tuple[Task, ...]:
+    match parameters.action:
+        case "add":
+            return added(tasks, " ".join(part for part in (parameters.task, parameters.text) if part))
+        case "start" | "done" | "drop" | "reopen":
+            return marked(tasks, parameters.task, _STATES[parameters.action])
+        case "reword":
+            return reworded(tasks, parameters.task, parameters.text)
+        case "remove":
+            return removed(tasks, parameters.task)
+        case "write":
+            return written(tasks, [(item.id, item.text, item.state) for item in parameters.tasks])
+        case "clear":
+            return ()
+        case "list":
+            return tasks

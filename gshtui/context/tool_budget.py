@@ -1,0 +1,136 @@
+"""Which tools a model with a small window is offered: the most useful ones that leave room for a conversation. Pure.
+
+Owns the order of usefulness, and leaving out of our own texts what sends a model to a tool that it is not offered;
+refuses nothing to a model with room for all, and never changes a person's text. Called by the engine and the history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+import msgspec
+
+from gshtui.bus.messages import ToolResult
+from gshtui.context.blocks import Passage, tool_text
+from gshtui.context.tokens import text_tokens
+from gshtui.providers.port import ToolSpec
+from gshtui.text.truncation import way_back
+
+FIRST = ("bash", "read", "edit", "write", "grep", "glob", "output", "search_context", "todo")
+"""These before all others."""
+TOOLS = frozenset(
+    {
+        *FIRST, "compact", "context", "git_worktree", "pin", "prune", "report", "restore", "say", "session", "skills",
+        "spawn_agent", "talk", "terminal", "timeline", "tmux", "undo", "usage",
+    }
+)  # fmt: skip
+"""Every tool that one of our texts may name in backticks."""
+SEARCH_MORE = "Use the `search_context` tool for more shell history, past sessions, or logs."
+_SHARE = 3
+"""All tools together take at most a third of the request."""
+
+
+def offered(tools: Sequence[ToolSpec], room: int) -> tuple[ToolSpec, ...]:
+    """The tools to offer, in their own order.
+
+    Args:
+        room: tokens that a request may have.
+    """
+    sizes = {tool.name: text_tokens(tool_text(tool)) for tool in tools}
+    left = room // _SHARE
+    if sum(sizes.values()) <= left:
+        return tuple(tools)
+    order = {name: place for place, name in enumerate(FIRST)}
+    kept: set[str] = set()
+    for tool in sorted(tools, key=lambda tool: order.get(tool.name, len(order))):
+        if sizes[tool.name] <= left:
+            kept.add(tool.name)
+            left -= sizes[tool.name]
+    return tuple(tool for tool in tools if tool.name in kept)
+
+
+def fitting(text: str, withheld: Collection[str], *, lines: bool = False) -> str:
+    """A text of ours without the sentences (or whole lines) that name a tool which is not offered."""
+    marks = [mark for name in withheld for mark in (f"`{name}`", f"`{name} ")]
+    if not any(mark in text for mark in marks):
+        return text
+    kept: list[str] = []
+    for line in text.split("\n"):
+        sentences = line.split(". ")
+        fit = [sentence for sentence in sentences if not any(mark in sentence for mark in marks)]
+        if len(fit) == len(sentences):
+            kept.append(line)
+        elif fit and not lines:
+            said = ". ".join(fit)
+            kept.append(said if said.endswith((".", ":")) else f"{said}.")
+    return "\n".join(kept)
+
+
+def worded(passage: Passage, withheld: Collection[str]) -> Passage | None:
+    """A passage as it is sent with these tools withheld; `None` where all of it is about one of them."""
+    if passage.needs in withheld:
+        return None
+    if passage.section != "system":
+        return passage
+    text = fitting(passage.text, withheld, lines=bool(passage.needs))
+    return passage if text == passage.text else replace(passage, text=text)
+
+
+def described(tool: ToolSpec, withheld: Collection[str]) -> ToolSpec:
+    """A tool as it is told where others are withheld. Its own parameters and their values are no tools."""
+    text = fitting(tool.description, set(withheld) - set(_words(tool.schema)))
+    return tool if text == tool.description else replace(tool, description=text)
+
+
+def without_way_back(result: ToolResult) -> ToolResult:
+    """A result whose marker does not name `output`."""
+    line = way_back(result.output)
+    if not line or line not in result.content:
+        return result
+    return msgspec.structs.replace(result, content=result.content.replace(line, "", 1))
+
+
+def without_search(text: str) -> str:
+    """A text that goes along, without the sentence that names `search_context`."""
+    return text.removesuffix(SEARCH_MORE).rstrip("\n")
+
+
+def _words(schema: Any) -> Iterator[str]:
+    if isinstance(schema, Mapping):
+        found = cast("Mapping[str, Any]", schema)
+        properties = found.get("properties")
+        yield from cast("Mapping[str, Any]", properties) if isinstance(properties, Mapping) else ()
+        yield from (str(value) for value in found.get("enum", ()))
+        for part in found.values():
+            yield from _words(part)
+
+
+class ToolOffer:
+    """What one agent's models are offered, worked out once for each, with a word on it where it is not all."""
+
+    def __init__(self) -> None:
+        self._known: tuple[tuple[ToolSpec, ...], int] | None = None
+        self._tools: tuple[ToolSpec, ...] = ()
+        self.withheld: frozenset[str] = TOOLS
+        """Tools that are not among the ones worked out last."""
+        self._told: set[str] = set()
+
+    def of(self, tools: tuple[ToolSpec, ...], room: int) -> tuple[ToolSpec, ...]:
+        """The tools for a request of `room` tokens."""
+        if self._known != (tools, room):
+            kept = offered(tools, room)
+            self.withheld = (TOOLS | {tool.name for tool in tools}) - {tool.name for tool in kept}
+            self._known = (tools, room)
+            self._tools = tuple(described(tool, self.withheld) for tool in kept)
+        return self._tools
+
+    def word(self, model: str, window: int, tools: tuple[ToolSpec, ...]) -> str:
+        """What a person is told about it, once a model; empty where there is nothing to tell."""
+        kept = self._tools
+        if len(kept) == len(tools) or model in self._told:
+            return ""
+        self._told.add(model)
+        names = ", ".join(tool.name for tool in kept)
+        return f"The window of {model} is {window:,} tokens, so it gets {len(kept)} of {len(tools)} tools: {names}."

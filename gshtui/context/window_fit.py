@@ -1,0 +1,204 @@
+"""Bringing a request under the trigger, or at least into the window: which cuts are made, in which order.
+
+Owns the order and the progress that counts; refuses a request that fits in no way, with what fills the window.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from gshtui.bus.bus import Bus
+from gshtui.bus.context_data import CutKind, Receipt
+from gshtui.bus.events.context import CutFailed
+from gshtui.bus.events.hub import Noticed
+from gshtui.context import cut_rules
+from gshtui.context.assembly import Assembly
+from gshtui.context.cut_rules import largest, step_of
+from gshtui.context.cutter import Cutter
+from gshtui.context.limits import strategy_of
+from gshtui.context.requests import CutRequest, RequestInputs
+from gshtui.context.views import ContextError
+
+_LARGER = "Switch to a model with a larger window (`model list`)"
+
+
+def refusal(terms: RequestInputs, assembly: Assembly, expected: int, *, again: bool) -> ContextError | None:
+    """Why the request may not be sent; `None` when it may.
+
+    Args:
+        expected: its tokens as the provider would count them.
+        again: it was compacted only a moment ago.
+    """
+    hard = terms.limits.hard
+    if expected <= hard:
+        return None
+    ratio = expected / max(1, assembly.tokens)
+    takes = f"{terms.model} takes {terms.limits.window:,} with its answer"
+    fixed, rest = assembly.blocks[: assembly.fixed], assembly.blocks[assembly.fixed :]
+    size = round(sum(block.tokens for block in fixed) * ratio)
+    pins = [block for block in rest if block.pinned]
+    pinned = round(sum(block.tokens for block in pins) * ratio)
+    if size > hard:
+        return ContextError(
+            "full",
+            f"The system and tools sections alone take about {size:,} tokens, and {takes}; the largest are "
+            f"{largest(fixed)}.",
+            f"{_LARGER}, or shorten AGENTS.md and give the agent fewer tools.",
+        )
+    if pinned and size + pinned > hard:
+        return ContextError(
+            "full",
+            f"The pinned blocks do not fit: they take about {pinned:,} tokens beside {size:,} of system and tools, and "
+            f"{takes}.",
+            f"Unpin one (`unpin`). {_LARGER}.",
+        )
+    if again:
+        return ContextError(
+            "full",
+            f"The context was full again right after it was compacted: about {expected:,} tokens, and {takes}; the "
+            f"largest are {largest(rest)}.",
+            f"{_LARGER}, lower `[context] max_tool_output_bytes`, or ask for less at a time.",
+        )
+    return ContextError(
+        "full",
+        f"The message is too long: with everything cut that can be cut the request is about {expected:,} tokens, and "
+        f"{takes}; the largest are {largest(rest)}.",
+        f"Put the text into a file and let the agent read it in parts. {_LARGER}.",
+    )
+
+
+def with_room(terms: RequestInputs, assembly: Assembly, expected: int) -> Assembly:
+    """The assembly with an answer that fits behind it: providers refuse what together exceeds the window."""
+    left = terms.limits.window - expected - 64
+    wanted = assembly.request.max_output or terms.capabilities.max_output
+    if not wanted or wanted <= left:
+        return assembly
+    return replace(assembly, request=replace(assembly.request, max_output=max(128, left)))
+
+
+PROGRESS = 3
+"""Answers between two automatic compactions of one turn that count as progress."""
+_DROPS = 8
+
+
+@dataclass(slots=True)
+class CutPace:
+    """What happened in the turn in progress."""
+
+    turn: str = ""
+    answers: int = 0
+    overflows: int = 0
+    """Times that the provider said that it was too long."""
+    compacted_at: int | None = None
+    """`answers` at the last automatic compaction."""
+    cuts: list[str] = field(default_factory=list[str])
+    """Receipts since this list was emptied last."""
+
+    @property
+    def just_compacted(self) -> bool:
+        """There was a compaction, and no progress since."""
+        return self.compacted_at is not None and self.answers - self.compacted_at < PROGRESS
+
+
+class Shrinker:
+    """Automatic cuts of one conversation, and those that were asked for."""
+
+    def __init__(self, bus: Bus, cutter: Cutter, pace: CutPace) -> None:
+        self.pace = pace
+        self._bus = bus
+        self._cutter = cutter
+
+    async def shrink(self, terms: RequestInputs) -> None:
+        """Make the cuts that are due before a request. Raises `StoreError`, and `ContextError` (`full`)."""
+        await self._prune(terms)
+        await self._by_strategy(terms)
+        if not self._over(terms, terms.limits.trigger):
+            return
+        by = "overflow" if self.pace.overflows else "threshold"
+        order = CutRequest(by, self._why(terms))
+        if self._may_compact(must=self._over(terms, terms.limits.hard)):
+            await self.attempt(terms, "prune", order)
+            if self._over(terms, terms.limits.trigger) and await self.attempt(terms, "compact", order):
+                self.pace.compacted_at = self.pace.answers
+        if self._over(terms, terms.limits.hard):
+            await self._make_room(terms, CutRequest("overflow", order.why, forced=True))
+
+    async def attempt(self, terms: RequestInputs, kind: CutKind, order: CutRequest) -> Receipt | None:
+        """One cut; a failure is told, and what is sent stays as it is."""
+        try:
+            receipt = await self._cutter.cut(terms, kind, order)
+        except ContextError as error:
+            self._failed(terms, kind, error, order)
+            return None
+        if receipt is not None:
+            self.pace.cuts.append(receipt.id)
+        return receipt
+
+    def _failed(self, terms: RequestInputs, kind: CutKind, error: ContextError, order: CutRequest) -> None:
+        if error.kind == "rejected":
+            self.pace.compacted_at = self.pace.answers
+        elif error.kind == "full" and order.automatic:
+            raise error
+        self._bus.publish(
+            CutFailed(
+                agent=terms.agent, session=terms.session, kind=kind, why=error.message, hint=error.hint,
+                request=order.request,
+            )
+        )  # fmt: skip
+
+    async def _prune(self, terms: RequestInputs) -> None:
+        self._cutter.assemble(terms)
+        protect = terms.limits.protect
+        if self._cutter.outputs.prunable(protect) >= step_of(protect):
+            why = f"More than {protect:,} tokens of tool output came after these."
+            await self.attempt(terms, "prune", CutRequest("threshold", why))
+
+    async def _make_room(self, terms: RequestInputs, order: CutRequest) -> None:
+        """What is left when no ordinary cut was enough: all outputs, the oldest pairs, everything before the prompt."""
+        await self.attempt(terms, "prune", order)
+        for _ in range(_DROPS):
+            if not self._over(terms, terms.limits.hard) or not await self.attempt(terms, "drop", order):
+                break
+        last = self._over(terms, terms.limits.hard) and not self.pace.just_compacted
+        if last and await self.attempt(terms, "compact", order):
+            self.pace.compacted_at = self.pace.answers
+
+    def _may_compact(self, *, must: bool) -> bool:
+        """No second compaction without progress after the first; and what a person undid stays undone while it fits."""
+        return not self.pace.just_compacted and (must or not self._cutter.plan.held)
+
+    async def _by_strategy(self, terms: RequestInputs) -> None:
+        try:
+            name, count = strategy_of(terms.settings.strategy)
+        except ValueError as error:
+            self._bus.publish(Noticed(level="warning", text=str(error), about=terms.agent))
+            return
+        if name == "summarise":
+            return
+        self._cutter.assemble(terms)
+        history, plan = self._cutter.assembler.history, self._cutter.plan
+        # Half as much again may gather before it is cut: each cut breaks the provider's cache.
+        allowed = count + count // 2
+        if name == "last":
+            due = len(history.log.entries) - cut_rules.start_of(history.log, plan) > allowed
+            cut = cut_rules.last_messages(history.log, plan, count)
+        else:
+            due = history.tokens > allowed
+            cut = cut_rules.span(history.log, plan, count)
+        if not due:
+            return
+        order = CutRequest("strategy", f"The strategy is `{name} {count}`.")
+        try:
+            receipt = await self._cutter.clear_by(terms, order, cut)
+        except ContextError as error:
+            self._failed(terms, "clear", error, order)
+            return
+        if receipt is not None:
+            self.pace.cuts.append(receipt.id)
+
+    def _over(self, terms: RequestInputs, limit: int) -> bool:
+        return self._cutter.expected(terms, self._cutter.assemble(terms).tokens) > limit
+
+    def _why(self, terms: RequestInputs) -> str:
+        tokens = self._cutter.expected(terms, self._cutter.assemble(terms).tokens)
+        return f"The next request would be {tokens:,} tokens, and {terms.limits.trigger:,} is the trigger."

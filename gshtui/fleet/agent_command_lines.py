@@ -1,0 +1,166 @@
+"""The command line of each agent: our own program with its spec, or somebody else's program.
+
+Owns the choice of argv and environment; refuses a program that is not there. The spec file is 0600 in the data folder,
+so no prompt is ever an argument of ours. Used by the fleet as its launcher.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from gshtui.bus.agent_data import AgentRow, SpawnRequest
+from gshtui.commands.declaration import CommandError
+from gshtui.fleet.agent_programs import Programs
+from gshtui.fleet.ports import AgentStart, FleetError
+from gshtui.system.environment import program_environment
+
+if TYPE_CHECKING:
+    from gshtui.fleet.native.spec import Spec
+    from gshtui.guard.approval import Mode
+    from gshtui.tools.worktree_setup import Consent
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchTerms:
+    """On what terms this hub's agents work; what they start is held to the same."""
+
+    approvals: Mode = "ask"
+    auto_approve: tuple[str, ...] = ()
+    max_steps: int = 0
+    runtime: Path = Path()
+    """Folder of the hubs' sockets."""
+    worktrees_inside: bool = False
+    notice: str = ""
+    """File for words to the shell in which this is a command; empty: there is none."""
+    setup: tuple[str, ...] = ()
+    """Command for new worktrees, run only once somebody has agreed."""
+
+
+class CommandLines:
+    """Makes command lines, and worktrees."""
+
+    def __init__(
+        self,
+        data: Path,
+        terms: LaunchTerms,
+        hub: Callable[[], str] = lambda: "",
+        *,
+        programs: Programs | None = None,
+        consent: Callable[[str], Consent] | None = None,
+        notice: Callable[[str, str], None] = lambda text, about: None,
+    ) -> None:
+        """
+        Args:
+            hub: gives the socket that agents report to, empty when there is none.
+            programs: somebody's programs.
+            consent: who agrees to a worktree's set-up command, for an agent; nobody, when none is given.
+            notice: takes a sentence for people, and the agent that it is about.
+        """
+        self._data = data
+        self._programs = programs or Programs()
+        self._terms = terms
+        self._hub = hub
+        self._consent = consent
+        self._notice = notice
+
+    async def first(self, row: AgentRow, request: SpawnRequest) -> AgentStart:
+        """For a new agent. Raises `FleetError`."""
+        if row.kind == "native":
+            return await self._native(row, request)
+        return await self._program(row, request, again=False)
+
+    async def again(self, row: AgentRow, request: SpawnRequest) -> AgentStart:
+        """For one that was there before. Raises `FleetError`."""
+        if row.kind == "native":
+            return await self._native_again(row, request)
+        return await self._program(row, request, again=True)
+
+    async def worktree(self, row: AgentRow, branch: str) -> Path:
+        """Its git worktree: a new one, or the one that the branch has already. Raises `FleetError`."""
+        from gshtui.tools.worktree import list_worktrees
+        from gshtui.tools.worktree_create import create_worktree
+        from gshtui.tools.worktree_setup import no_consent
+
+        terms, cwd = self._terms, Path(row.cwd)
+        try:
+            there = next((tree for tree in await list_worktrees(cwd) if tree.branch == branch), None)
+            if there is not None and not there.main and not there.gone:
+                self._notice(f"{row.name} ({row.id}) works in {there.shown}, where {branch} was already.", row.id)
+                return Path(there.path)
+            inside, consent = terms.worktrees_inside, no_consent if self._consent is None else self._consent(row.id)
+            made = await create_worktree(cwd, branch, inside=inside, setup=terms.setup, consent=consent)
+        except CommandError as error:
+            raise FleetError("invalid", error.message, hint=error.hint) from error
+        for note in made.notes:
+            self._notice(f"Worktree {branch}: {note}", row.id)
+        return Path(made.path)
+
+    async def unsaved(self, row: AgentRow) -> list[str]:
+        """What is uncommitted or unpushed in its worktree, or that this cannot be told."""
+        from gshtui.tools.worktree_state import unsaved_work
+
+        if not row.worktree:
+            return []
+        try:
+            return await unsaved_work(Path(row.worktree))
+        except CommandError as error:
+            return [f"What its worktree {row.worktree} holds cannot be told: {error.message}"]
+
+    async def _native(self, row: AgentRow, request: SpawnRequest) -> AgentStart:
+        from gshtui.agents.personas import load_personas
+        from gshtui.fleet.native.spec import SpecError, make_spec
+
+        terms = self._terms
+        try:
+            personas = await asyncio.to_thread(load_personas, Path(row.home))
+            persona = personas.get(request.persona) if request.persona else None
+            spec = make_spec(
+                row,
+                request,
+                data=self._data,
+                home=Path(row.home),
+                hub=self._hub(),
+                runtime=str(terms.runtime),
+                persona=persona,
+                approvals=terms.approvals,
+                auto_approve=terms.auto_approve,
+                max_steps=terms.max_steps,
+            )
+            spec = msgspec.structs.replace(spec, notice=terms.notice)
+        except KeyError as error:
+            raise FleetError("invalid", str(error.args[0])) from error
+        except SpecError as error:
+            raise FleetError("invalid", error.message, hint=error.hint) from error
+        return await self._from_spec(row, spec)
+
+    async def _native_again(self, row: AgentRow, request: SpawnRequest) -> AgentStart:
+        """From its own spec: what it was asked is then not asked a second time."""
+        from gshtui.fleet.native.spec import SpecError, read_spec, spec_path
+
+        try:
+            spec = await asyncio.to_thread(read_spec, spec_path(self._data, row.id))
+        except SpecError:
+            # Its conversation holds the prompt already; a new spec must not bring it again.
+            return await self._native(row, msgspec.structs.replace(request, prompt=""))
+        spec = msgspec.structs.replace(spec, hub=self._hub(), session=row.session, tmux_socket=row.socket)
+        return await self._from_spec(row, spec)
+
+    async def _from_spec(self, row: AgentRow, spec: Spec) -> AgentStart:
+        from gshtui.fleet.native.spec import SpecError, native_argv, write_spec
+
+        try:
+            file = await asyncio.to_thread(write_spec, spec)
+        except SpecError as error:
+            raise FleetError("invalid", error.message, hint=error.hint) from error
+        return AgentStart(tuple(native_argv(row, file)), program_environment(os.environ, row.id))
+
+    async def _program(self, row: AgentRow, request: SpawnRequest, *, again: bool) -> AgentStart:
+        environ = program_environment(os.environ, row.id)
+        return await self._programs.start(row, request, self._data, environ, again=again)

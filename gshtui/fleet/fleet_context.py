@@ -1,0 +1,193 @@
+"""What the parts of the fleet share: the bus, the record, the options, the terminals, and the agents' rows in memory.
+The rows are kept in step with the record that all hubs share; writes that can wait are gathered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow, SpawnRequest
+from gshtui.bus.bus import Bus
+from gshtui.bus.events.agent import AgentAdded
+from gshtui.bus.events.fleet import AgentChanged, AgentRemoved
+from gshtui.fleet.ports import FleetError, FleetOptions, Launcher, MessageTransport
+from gshtui.fleet.terminals import AgentTerminals
+from gshtui.store.errors import StoreError
+from gshtui.store.store import Store
+from gshtui.system.tasks import start_job
+
+WRITE_EVERY = 0.25
+"""Seconds in which changes of figures and statuses are gathered before they are written."""
+
+
+class AgentRows:
+    """Agents by id. `load` first; `flush` last."""
+
+    def __init__(self, bus: Bus, store: Store) -> None:
+        self._bus = bus
+        self._store = store
+        self._rows: dict[str, AgentRow] = {}
+        self._revision = -1
+        self._pending: dict[str, dict[str, Any]] = {}
+        self._writing: asyncio.Task[None] | None = None
+        self._changed = asyncio.Event()
+
+    def all(self) -> list[AgentRow]:
+        """Every row, in the order of the numbers."""
+        return sorted(self._rows.values(), key=lambda row: (len(row.id), row.id))
+
+    def get(self, id: str) -> AgentRow | None:
+        """The row of this very id."""
+        return self._rows.get(id)
+
+    async def load(self, *, force: bool = False) -> None:
+        """Take in what other processes changed. Raises `StoreError`."""
+        revision = await self._store.agents_revision()
+        if revision == self._revision and not force:
+            return
+        fresh = {row.id: row for row in await self._store.agents()}
+        self._revision = revision
+        for id in [id for id in self._rows if id not in fresh]:
+            self.drop(id)
+        for id, row in fresh.items():
+            self._put(msgspec.structs.replace(row, **self._pending.get(id, {})))
+
+    async def add(self, row: AgentRow, request: SpawnRequest) -> AgentRow:
+        """A new row in the record. Raises `StoreError`."""
+        row = await self._store.add_agent(row, request)
+        self._put(row)
+        return row
+
+    async def change(self, id: str, **fields: Any) -> AgentRow:
+        """Change a row; it is in the record when this returns. Raises `StoreError`."""
+        waiting = self._pending.pop(id, {})
+        try:
+            row = await self._store.update_agent(id, **(waiting | fields))
+        except BaseException:
+            self._pending[id] = waiting | self._pending.get(id, {})
+            raise
+        self._put(msgspec.structs.replace(row, **self._pending.get(id, {})))
+        return row
+
+    def change_soon(self, id: str, fields: dict[str, Any]) -> None:
+        """Change a row here at once, and in the record shortly."""
+        row = self._rows.get(id)
+        if row is None or not fields:
+            return
+        self._pending.setdefault(id, {}).update(fields)
+        self._put(msgspec.structs.replace(row, **fields))
+        if self._writing is None:
+            self._writing = start_job(self._write_soon(), "the record of agents")
+
+    def drop(self, id: str) -> None:
+        """Forget a row that is no longer on the roster."""
+        if self._rows.pop(id, None) is not None:
+            self._pending.pop(id, None)
+            self._bus.publish(AgentRemoved(agent=id))
+            self._tell()
+
+    async def flush(self) -> None:
+        """Write what waits. Raises `StoreError`."""
+        while self._pending:
+            id, fields = self._pending.popitem()
+            try:
+                await self._store.update_agent(id, **fields)
+            except StoreError as error:
+                if error.kind != "unknown":
+                    self._pending[id] = fields | self._pending.get(id, {})
+                    raise
+
+    async def wait(self, id: str, matches: Callable[[AgentRow], bool], timeout: float) -> AgentRow:
+        """The row once it matches.
+
+        Raises:
+            TimeoutError: it did not within `timeout` seconds.
+            KeyError: it is not on the roster, or was taken off it.
+        """
+        async with asyncio.timeout(timeout):
+            while not matches(row := self._rows[id]):
+                changed = self._changed
+                await changed.wait()
+            return row
+
+    def _put(self, row: AgentRow) -> None:
+        old = self._rows.get(row.id)
+        if old == row:
+            return
+        self._rows[row.id] = row
+        if old is None:
+            self._bus.publish(
+                AgentAdded(
+                    agent=row.id,
+                    name=row.name,
+                    kind=row.kind,
+                    runtime=row.runtime,
+                    session=row.session,
+                    parent=row.parent,
+                    cwd=row.cwd,
+                )
+            )
+        self._bus.publish(AgentChanged(agent=row.id, row=row, at=time.time()))
+        self._tell()
+
+    def _tell(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    async def _write_soon(self) -> None:
+        try:
+            await asyncio.sleep(WRITE_EVERY)
+            await self.flush()
+        except StoreError:
+            await asyncio.sleep(4 * WRITE_EVERY)  # busy or full: it stays in memory, and the next change tries again
+        finally:
+            self._writing = None
+
+
+@dataclass(frozen=True)
+class FleetContext:
+    """Handed to every room; made by the fleet."""
+
+    bus: Bus
+    store: Store
+    rows: AgentRows
+    terminals: AgentTerminals
+    launcher: Launcher
+    make_post: Callable[[], MessageTransport]
+    place: FleetOptions
+
+    @cached_property
+    def post(self) -> MessageTransport:
+        """Delivers messages; made when the first one is sent."""
+        return self.make_post()
+
+    async def row(self, wanted: str) -> AgentRow:
+        """The agent of this id (leading zeros may be missing) or name.
+
+        Raises:
+            FleetError: there is none (`unknown`), or the record cannot be read (`store`).
+        """
+        try:
+            found = await self.store.agent(wanted)
+            await self.rows.load()
+        except StoreError as error:
+            raise from_store_error(error) from error
+        row = self.rows.get(found.id)
+        return row if row is not None else found
+
+
+def is_over(row: AgentRow) -> bool:
+    """Whether nothing of the agent runs any more, as far as is known."""
+    return bool(row.ended) and row.status in ENDED_STATUSES
+
+
+def from_store_error(error: StoreError) -> FleetError:
+    """The fleet's error for one of the record's."""
+    return FleetError("unknown" if error.kind == "unknown" else "store", error.message, hint=error.hint)

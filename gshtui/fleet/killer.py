@@ -1,0 +1,157 @@
+"""Ending agents, with a while in which it can be undone.
+
+A killed agent is interrupted, and whatever it has started stands still; its program itself is kept, because tmux lets
+no program of its own stand, until the while is over: then all of it is ended. Called by the fleet.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from gshtui.bus.agent_data import AgentRow
+from gshtui.bus.events.fleet import AgentKilled, AgentRestored
+from gshtui.bus.events.hub import Noticed
+from gshtui.fleet import process_tree
+from gshtui.fleet.agent_programs import is_known
+from gshtui.fleet.fleet_context import FleetContext, is_over
+from gshtui.fleet.ports import FleetError
+from gshtui.fleet.terminals import ended_changes
+from gshtui.store.errors import StoreError
+from gshtui.system.tasks import start_job
+from gshtui.tmux.errors import TmuxError
+
+STILL_EVERY = 0.5
+"""Seconds between two looks for what a killed agent has started since."""
+END_GRACE = 3.0
+"""Seconds that a program has to end by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wait:
+    """A killed agent's while."""
+
+    called_off: asyncio.Event
+    task: asyncio.Task[None]
+
+
+class Killer:
+    """Keeps the killed ones standing, and ends them when their while is over."""
+
+    def __init__(self, ground: FleetContext, on_ended: Callable[[AgentRow], Awaitable[None]]) -> None:
+        self._ground = ground
+        self._on_ended = on_ended
+        self._waiting: dict[str, _Wait] = {}
+
+    async def unsaved(self, row: AgentRow) -> list[str]:
+        """What would be lost with the agent now, a sentence each."""
+        if is_over(row):
+            return await self._ground.launcher.unsaved(row)
+        found: list[str] = []
+        if row.status in ("thinking", "tool", "waiting"):
+            found.append(f"It is at work: {row.doing or row.status}.")
+        running = await asyncio.to_thread(process_tree.below, row.pid, row.pid_started)
+        found += [f"It runs a command: {line}" for line in running[:3]]
+        return found + await self._ground.launcher.unsaved(row)
+
+    async def kill(self, row: AgentRow, *, now: bool) -> AgentRow:
+        """Kill it; for good at once when `now`. Raises `FleetError`."""
+        if row.killed and not now:
+            return row
+        grace = self._ground.place.grace
+        if not now:
+            now = not await self._stand(row)
+        row = await self._ground.rows.change(
+            row.id, killed=True, killed_at=row.killed_at or time.time(), needs_you=False, doing="killed"
+        )
+        self._ground.bus.publish(AgentKilled(agent=row.id, until=0.0 if now else row.killed_at + grace))
+        if now:
+            return await self.end(row)
+        self.watch(row)
+        return row
+
+    def watch(self, row: AgentRow) -> None:
+        """End a killed agent when its while is over; until then what it starts is made to stand."""
+        if row.id not in self._waiting:
+            called_off = asyncio.Event()
+            task = start_job(self._later(row, called_off), f"the end of {row.id}")
+            self._waiting[row.id] = _Wait(called_off, task)
+
+    async def undo(self, row: AgentRow) -> AgentRow:
+        """Let a killed agent go on. Raises `FleetError` when there is nothing to undo any more."""
+        if not row.killed:
+            raise FleetError("invalid", f"{row.name} ({row.id}) is not killed.")
+        if is_over(row):
+            hint = f"`agent restart {row.id}` starts it again."
+            raise FleetError("ended", f"{row.name} ({row.id}) has ended already.", hint=hint)
+        await self._call_off(row.id)
+        await asyncio.to_thread(process_tree.continue_below, row.pid, row.pid_started)
+        row = await self._ground.rows.change(row.id, killed=False, killed_at=0.0, doing="")
+        self._ground.bus.publish(AgentRestored(agent=row.id))
+        return row
+
+    async def end(self, row: AgentRow) -> AgentRow:
+        """End what runs of the agent, all of it, for good. Raises `FleetError` when something cannot be ended."""
+        await self.clear(row)
+        row = await self._ground.rows.change(row.id, **ended_changes(row, None, time.time()), pane="")
+        await self._on_ended(row)
+        return row
+
+    async def clear(self, row: AgentRow) -> None:
+        """Close the agent's terminal and end whatever runs in it; the row stays as it is. Raises `FleetError`."""
+        await self._call_off(row.id)
+        try:
+            server = self._ground.terminals.of(row.socket)
+            if row.pane and (await server.pane(row.pane)).pid == row.pid:
+                await server.kill_pane(row.pane, grace=END_GRACE)
+        except TmuxError as error:
+            if error.kind not in ("gone", "no_such_pane"):
+                raise FleetError("tmux", error.message, hint=error.hint) from error
+        if not await asyncio.to_thread(process_tree.end, row.pid, row.pid_started, END_GRACE):
+            raise FleetError("failed", f"Process {row.pid} of {row.name} ({row.id}) could not be ended.")
+
+    async def stop(self) -> None:
+        """End at once what is killed: with this hub gone, nobody would end it when its while is over."""
+        waiting = list(self._waiting)
+        for id in waiting:
+            await self._call_off(id)
+        rows = [row for id in waiting if (row := self._ground.rows.get(id)) is not None and not is_over(row)]
+        await asyncio.gather(*(self.end(row) for row in rows), return_exceptions=True)
+
+    async def _stand(self, row: AgentRow) -> bool:
+        """Have it stop working. Returns whether there is something left that could go on."""
+        await asyncio.to_thread(process_tree.stop_below, row.pid, row.pid_started)
+        if not is_known(row):
+            return False  # nothing is known that would interrupt this program without ending it
+        try:
+            await self._ground.post.interrupt(row)
+        except FleetError:
+            return False
+        return True
+
+    async def _later(self, row: AgentRow, called_off: asyncio.Event) -> None:
+        try:
+            until = row.killed_at + self._ground.place.grace
+            while (left := until - time.time()) > 0:
+                await asyncio.to_thread(process_tree.stop_below, row.pid, row.pid_started)
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(min(STILL_EVERY, left)):
+                        await called_off.wait()
+                if called_off.is_set():
+                    return
+            self._waiting.pop(row.id, None)
+            await self.end(row)
+        except (FleetError, StoreError) as error:
+            text = f"{row.name} ({row.id}) was killed, but has not ended: {error.message}"
+            self._ground.bus.publish(Noticed(level="error", text=text, hint=error.hint, about=row.id))
+        else:
+            self._ground.bus.publish(AgentKilled(agent=row.id))
+
+    async def _call_off(self, id: str) -> None:
+        """Stop waiting for its end; after this nothing makes it stand any more."""
+        if (wait := self._waiting.pop(id, None)) is not None:
+            wait.called_off.set()
+            await asyncio.wait([wait.task])  # not cancelled: a look that is under way would still stop it

@@ -1,0 +1,146 @@
+"""How far messages have come: each step into the record and onto the bus, and who confirms that one was taken up.
+
+`acted` comes from the agent's own events or hooks, never from its screen. What the turn said last is the answer to a
+talk. Held by `delivery`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from gshtui.bus.bus import Bus
+from gshtui.bus.event import Event
+from gshtui.bus.events import fleet
+from gshtui.bus.events.agent import AgentStatusChanged, PromptEdited, PromptWithdrawn, TurnFinished, TurnStarted
+from gshtui.bus.letter import Letter
+from gshtui.store.errors import StoreError
+from gshtui.store.store import Store
+
+ANSWER = 20_000
+"""Characters of an answer that are kept."""
+_EVENTS: dict[str, type[Event]] = {
+    "queued": fleet.MessageQueued,
+    "held": fleet.MessageHeld,
+    "typed": fleet.MessageTyped,
+    "submitted": fleet.MessageSubmitted,
+    "acted": fleet.MessageActed,
+    "dropped": fleet.MessageDropped,
+}
+
+
+class DeliveryState:
+    """Messages that are on their way, by agent."""
+
+    def __init__(self, bus: Bus, store: Store) -> None:
+        self._bus = bus
+        self._store = store
+        self._prompts: dict[str, Letter] = {}
+        """Id → a message in the inbox of one of ours, or on the way there."""
+        self._typed: dict[str, Letter] = {}
+        """Id → a message that was, or is just being, typed."""
+        self._turns: dict[str, str] = {}
+        """Turn → the message that it answers."""
+
+    def delivered(self, id: str) -> bool:
+        """Whether a message lies in the inbox of one of ours and was not taken up yet."""
+        return id in self._prompts
+
+    def tell(self, letter: Letter) -> None:
+        """Say on the bus how it stands."""
+        fields: dict[str, Any] = {
+            "message": letter.id, "agent": letter.recipient, "sender": letter.sender, "text": letter.text,
+        }  # fmt: skip
+        if letter.state in ("held", "dropped"):
+            fields["why"] = letter.why
+        self._bus.publish(_EVENTS[letter.state](**fields))
+
+    def expect(self, letter: Letter, *, inbox: bool) -> None:
+        """It is being delivered; the agent may take it up before we have said so."""
+        (self._prompts if inbox else self._typed)[letter.id] = letter
+
+    def forget(self, letter: Letter) -> None:
+        """It was not delivered."""
+        self._prompts.pop(letter.id, None)
+        self._typed.pop(letter.id, None)
+
+    def said(self, letter: Letter, state: Literal["typed", "submitted"]) -> None:
+        """It stands in the agent's input, or was entered."""
+        self._bus.publish(
+            _EVENTS[state](message=letter.id, agent=letter.recipient, sender=letter.sender, text=letter.text)  # pyright: ignore[reportCallIssue]
+        )
+
+    async def submitted(self, letter: Letter) -> None:
+        """It was entered. In an inbox it stays ours until it is taken up: until then we know. Raises `StoreError`."""
+        if letter.id in self._prompts or letter.id in self._typed:  # else it was taken up already
+            await self._store.change_letter(letter.id, state="submitted")
+        if letter.id not in self._prompts:
+            await self._store.let_letter_go(letter.id)
+
+    async def held(self, letter: Letter, why: str) -> None:
+        """It waits for a person. Raises `StoreError`."""
+        self.tell(await self._store.change_letter(letter.id, state="held", why=why))
+
+    async def dropped(self, letter: Letter, why: str) -> None:
+        """It will not be delivered. Raises `StoreError`."""
+        self.forget(letter)
+        dropped = await self._store.change_letter(letter.id, state="dropped", why=why)
+        await self._store.let_letter_go(letter.id)
+        self.tell(dropped)
+
+    async def heard(self, event: Event) -> None:
+        """What an agent says may confirm a message. Never raises."""
+        try:
+            match event:
+                case TurnStarted():
+                    await self._turn(event)
+                case TurnFinished():
+                    await self._finished(event)
+                case AgentStatusChanged() if event.source in ("hook", "event") and event.status in ("thinking", "tool"):
+                    await self._moves(event.agent)
+                case PromptWithdrawn() if event.prompt in self._prompts:
+                    await self.dropped(self._prompts[event.prompt], "It was withdrawn from the agent's inbox.")
+                case PromptEdited() if event.prompt in self._prompts:
+                    await self._store.change_letter(event.prompt, text=event.text)
+                case fleet.AgentEnded():
+                    await self._ended(event)
+                case _:
+                    pass
+        except StoreError:
+            pass  # the record is busy or full; the message stays as it was said last
+
+    async def _turn(self, event: TurnStarted) -> None:
+        if (letter := self._prompts.pop(event.prompt, None)) is not None:
+            self._turns[event.turn] = letter.id
+            await self._acted(letter)
+
+    async def _moves(self, agent: str) -> None:
+        """Somebody's program works, by its own word: it took up what was typed last."""
+        for letter in [one for one in self._typed.values() if one.recipient == agent]:
+            if (await self._store.letter(letter.id)).state == "submitted":
+                del self._typed[letter.id]
+                self._turns[f"agent {agent}"] = letter.id
+                await self._acted(letter)
+
+    async def _finished(self, event: TurnFinished) -> None:
+        id = self._turns.pop(event.turn, None) or self._turns.pop(f"agent {event.agent}", None)
+        if id is None and (typed := next((one for one in self._typed.values() if one.recipient == event.agent), None)):
+            self.forget(typed)  # a program that does not say by itself that it took it up
+            await self._store.let_letter_go(id := typed.id)
+        if id is not None:
+            answer = (event.text or event.error)[:ANSWER]
+            await self._store.change_letter(id, answered=True, answer=answer)
+
+    async def _acted(self, letter: Letter) -> None:
+        acted = await self._store.change_letter(letter.id, state="acted", why="")
+        await self._store.let_letter_go(letter.id)
+        self.tell(acted)
+
+    async def _ended(self, event: fleet.AgentEnded) -> None:
+        for turn, id in tuple(self._turns.items()):
+            if turn == f"agent {event.agent}":
+                del self._turns[turn]
+                await self._store.change_letter(id, answered=True, answer=event.report[:ANSWER])
+        for letter in [one for one in self._typed.values() if one.recipient == event.agent]:
+            self.forget(letter)
+        for letter in [one for one in self._prompts.values() if one.recipient == event.agent]:
+            await self.dropped(letter, f"{event.name or event.agent} ended before it took it up.")

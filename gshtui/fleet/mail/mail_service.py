@@ -1,0 +1,211 @@
+"""The mail room of one hub: counter, delivery, and what a person may do with messages that still wait.
+
+Owns those parts and the fleet's post; refuses to change what an agent has taken up. Made, started and stopped by the
+hub; an agent's own process has a counter alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Sequence
+
+from gshtui.bus.agent_data import AT_WORK, AgentRow
+from gshtui.bus.bus import Bus
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent import PromptEditRequested
+from gshtui.bus.events.fleet import MessageEditRequested, MessageHoldRequested
+from gshtui.bus.events.hub import Noticed
+from gshtui.bus.letter import OPEN, PERSON, Letter
+from gshtui.commands.declaration import CommandError
+from gshtui.fleet.agent_programs import Programs
+from gshtui.fleet.mail.delivery import Delivery
+from gshtui.fleet.mail.outbox import Address, Addresses, MailOutbox
+from gshtui.fleet.mail.transports import MailTransports
+from gshtui.fleet.ports import FleetError, MessageTransport
+from gshtui.fleet.terminals import AgentTerminals
+from gshtui.store.errors import StoreError
+from gshtui.store.store import Store
+from gshtui.system.tasks import end_all
+
+OUT_WITHIN = 90.0
+"""Seconds that a command which leaves at once waits for its message to be delivered."""
+_COLLECTED_WITHIN, _COLLECTED_EVERY = 15.0, 0.1
+"""Seconds for an agent's own process, or its hub, to take the message up, and between looks."""
+_ANSWERED_WITHIN = 3.0
+"""Seconds for an agent's inbox to say what became of a wish."""
+
+
+class MailService:
+    """See the module's text."""
+
+    def __init__(
+        self,
+        bus: Bus,
+        store: Store,
+        *,
+        here: Callable[[str], str],
+        connected: Callable[[str], bool] = lambda agent: False,
+        terminals: AgentTerminals | None = None,
+        programs: Programs | None = None,
+        visiting: bool = False,
+    ) -> None:
+        """
+        Args:
+            here: name of an agent that lives in this window → its conversation; empty when there is none.
+            connected: whether an agent's own process listens to this hub's bus.
+            terminals, programs: shared with the fleet.
+            visiting: a command that looks in and leaves; it delivers what it sends itself, and nothing else.
+        """
+        self.terminals = terminals or AgentTerminals()
+        self.programs = programs or Programs()
+        self.counter = MailOutbox(bus, store, Addresses(store, here))
+        carriers = MailTransports(bus, store, self.terminals, self.programs, here, connected, visiting)
+        self.delivery = Delivery(bus, store, carriers)
+        self.visiting = visiting
+        self._bus = bus
+        self._store = store
+        self._subscription = bus.subscribe(self._listen, MessageHoldRequested, MessageEditRequested, name="mail room")
+
+    async def start(self) -> None:
+        """Begin to deliver. Raises `StoreError`."""
+        if not self.visiting:
+            await self.delivery.start()
+
+    async def stop(self) -> None:
+        """Deliver no more; what waits is kept."""
+        await end_all("the end of mail", self._subscription.unsubscribe, self.counter.close, self.delivery.stop)
+
+    async def letters(self, *, all: bool = False, recipient: str = "") -> list[Letter]:
+        """Messages that are not taken up yet, or all that are kept; oldest first. Raises `StoreError`."""
+        states = () if all else (*OPEN, "typed", "submitted")
+        return await self._store.letters(states, recipient=recipient)
+
+    async def find(self, id: str) -> Letter:
+        """The message of this id, or whose id ends so. Raises `StoreError`."""
+        return await self._store.letter(id)
+
+    async def hold(self, id: str) -> Letter:
+        """Keep it back until a person releases it. Raises `StoreError`."""
+        letter = await self._store.letter(id)
+        if self.delivery.progress.delivered(letter.id):
+            await self._back(letter)
+        fields = {"state": "held", "why": "A person holds it."}
+        return self._told(await self._store.change_letter(letter.id, within=("queued", "dropped"), **fields))
+
+    async def release(self, id: str) -> Letter:
+        """Let it go. Raises `StoreError`."""
+        letter = await self._store.letter(id)
+        return self._told(await self._store.change_letter(letter.id, within=("held",), state="queued", why=""))
+
+    async def edit(self, id: str, text: str) -> Letter:
+        """Give it other words. Raises `StoreError`."""
+        letter = await self._store.letter(id)
+        if self.delivery.progress.delivered(letter.id):
+            await self._back(letter)
+            fields = {"state": "queued", "why": "", "text": text}
+            return self._told(await self._store.change_letter(letter.id, within=("dropped",), **fields))
+        return self._told(await self._store.change_letter(letter.id, within=OPEN, text=text))
+
+    async def drop(self, id: str) -> Letter:
+        """Never deliver it. Raises `StoreError`."""
+        letter = await self._store.letter(id)
+        if self.delivery.progress.delivered(letter.id):
+            return await self._back(letter)
+        dropped = await self._store.change_letter(
+            letter.id, within=OPEN, state="dropped", why="A person dropped it.", answered=True
+        )
+        return self._told(dropped)
+
+    def post(self, typing: MessageTransport) -> MailTransport:
+        """The fleet's post. `typing`: who interrupts."""
+        return MailTransport(self, typing)
+
+    async def send(self, row: AgentRow, text: str, *, sender: str, defer_if_busy: bool) -> str:
+        """What the fleet sends: its id. By a visitor it is delivered when this returns. Raises `FleetError`."""
+        # Whoever started an agent speaks to it as its principal, and is told of its report; others are quoted.
+        family = sender == row.parent or sender == PERSON
+        try:
+            if not family:
+                above = await self.counter.addresses.row(sender)
+                family = above is not None and above.parent == row.id
+            letter = await self.counter.post(
+                sender, Address(row.id, row.name, row=row), text, kind="send" if family else "say", defer=defer_if_busy
+            )
+            if self.visiting:
+                await self._out(letter, patient=not (defer_if_busy and row.status in AT_WORK))
+        except CommandError as error:
+            raise FleetError("invalid", error.message, hint=error.hint) from error
+        except StoreError as error:
+            raise FleetError("store", error.message, hint=error.hint) from error
+        return letter.id
+
+    async def _out(self, letter: Letter, *, patient: bool) -> None:
+        try:
+            out = await self.delivery.out(letter.id, OUT_WITHIN)
+            if out.state == "queued" and patient:
+                out = await self._collected(out)
+        except TimeoutError as error:
+            hint = "It stays queued, and a window of its folder delivers it; `mail drop` withdraws it."
+            trouble = self.delivery.trouble(letter.recipient)
+            why = f": {trouble.message}" if trouble is not None else "."
+            message = f"{letter.recipient_name} was not ready for the message{why}"
+            raise FleetError("busy", message, hint=hint) from error
+        if out.state in ("held", "dropped"):
+            raise FleetError("ended" if out.state == "dropped" else "tmux", out.why, hint="`mail ls` shows it.")
+
+    async def _collected(self, letter: Letter) -> Letter:
+        """The message as it is once somebody else has taken it up. Raises `TimeoutError`, `StoreError`."""
+        async with asyncio.timeout(_COLLECTED_WITHIN):
+            while letter.state == "queued":
+                await asyncio.sleep(_COLLECTED_EVERY)
+                letter = await self._store.letter(letter.id)
+        return letter
+
+    async def _back(self, letter: Letter) -> Letter:
+        """Take it out of the agent's inbox again. Raises `StoreError` when the agent was faster."""
+        self._bus.publish(PromptEditRequested(prompt=letter.id, agent=letter.recipient, text=""))
+        now = letter
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_ANSWERED_WITHIN):
+                while now.state == letter.state:
+                    await self._bus.drained()
+                    now = await self._store.letter(letter.id)
+                    await asyncio.sleep(0.02)
+        if now.state != "dropped":
+            raise StoreError("busy", f"The message {letter.id} is {now.state}; it can be changed no more.")
+        return now
+
+    def _told(self, letter: Letter) -> Letter:
+        self.delivery.progress.tell(letter)
+        self.delivery.poke()
+        return letter
+
+    async def _listen(self, batch: Sequence[Event]) -> None:
+        for event in batch:
+            try:
+                match event:
+                    case MessageHoldRequested():
+                        await (self.hold(event.message) if event.held else self.release(event.message))
+                    case MessageEditRequested():
+                        await (self.edit(event.message, event.text) if event.text else self.drop(event.message))
+                    case _:
+                        pass
+            except StoreError as error:
+                self._bus.publish(Noticed(level="warning", text=error.message, hint=error.hint, about="mail"))
+
+
+class MailTransport:
+    """The fleet's post: messages go through the mail, interruptions at once."""
+
+    def __init__(self, room: MailService, typing: MessageTransport) -> None:
+        self._room = room
+        self._typing = typing
+
+    async def send(self, row: AgentRow, text: str, *, sender: str, defer_if_busy: bool) -> str:
+        """See `MailService.send`."""
+        return await self._room.send(row, text, sender=sender, defer_if_busy=defer_if_busy)
+
+    async def interrupt(self, row: AgentRow) -> None:
+        """Stop what it is doing, as a person would. Raises `FleetError`."""
+        await self._typing.interrupt(row)

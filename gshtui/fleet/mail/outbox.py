@@ -1,0 +1,273 @@
+"""Where messages are handed in: addressed, checked against the limits, kept in the record, and announced on the bus.
+Limits: how often, how long, and how far from a person's last word agents may write to each other.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow
+from gshtui.bus.bus import Bus
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent import TurnFinished, TurnStarted
+from gshtui.bus.events.fleet import MessagePosted, MessageQueued
+from gshtui.bus.letter import OPEN, PERSON, Letter, LetterKind
+from gshtui.commands.declaration import CommandError
+from gshtui.store.errors import StoreError
+from gshtui.store.store import Store
+from gshtui.system.ids import new_id
+
+WITHIN = 60.0
+"""Seconds over which messages are counted."""
+MOST, MOST_TO_ONE = 20, 6
+"""Messages of one agent within that time: in all, and to the same agent."""
+MOST_WAITING = 50
+"""Messages that may wait for one agent."""
+DEEPEST = 6
+"""Messages of agents in a row, each sent because of the one before, without a person in between."""
+LONGEST = 50_000
+"""Characters."""
+
+
+def check_limits(letter: Letter, sent: Sequence[Letter], waiting: int) -> None:
+    """Refuse what goes too far.
+
+    Args:
+        letter: as it would be sent.
+        sent: what its sender has sent within `WITHIN` seconds.
+        waiting: messages that wait for its recipient.
+
+    Raises:
+        CommandError: one sentence, and what to do instead.
+    """
+    if letter.depth > DEEPEST:
+        raise CommandError(
+            f"This would be message {letter.depth} in a row from agent to agent; {DEEPEST} are the most.",
+            hint="End your turn with what you know; a person, or your parent, goes on from there.",
+        )
+    if len(sent) >= MOST:
+        raise CommandError(f"You have sent {len(sent)} messages within a minute, which is the most.", hint=_LESS)
+    if sum(1 for one in sent if one.recipient == letter.recipient) >= MOST_TO_ONE:
+        to = letter.recipient_name or letter.recipient
+        raise CommandError(f"You have sent {MOST_TO_ONE} messages to {to} within a minute.", hint=_LESS)
+    if waiting >= MOST_WAITING:
+        raise CommandError(f"{waiting} messages wait for {letter.recipient_name or letter.recipient} already.")
+    if len(letter.text) > LONGEST:
+        raise CommandError(f"A message has {LONGEST:,} characters at most.", hint="Put it into a file and name that.")
+
+
+_LESS = "Put what you have to say into one message, or do something else meanwhile."
+
+
+class PromptChains:
+    """The prompts in hand, by agent. `close` ends it."""
+
+    def __init__(self, bus: Bus, store: Store) -> None:
+        self._store = store
+        self._prompts: dict[str, str] = {}
+        self._subscription = bus.subscribe(self._listen, TurnStarted, TurnFinished, name="mail chains")
+
+    def close(self) -> None:
+        """Follow no longer."""
+        self._subscription.unsubscribe()
+
+    async def depth(self, sender: str) -> int:
+        """The depth of a message that this agent sends now. Raises `StoreError`."""
+        if sender == PERSON:
+            return 0
+        prompt = self._prompts.get(sender)
+        if prompt is None:
+            return 1
+        try:
+            return (await self._store.letter(prompt)).depth + 1
+        except StoreError as error:
+            if error.kind in ("unknown", "ambiguous"):
+                return 1
+            raise
+
+    def _listen(self, batch: Sequence[Event]) -> None:
+        for event in batch:
+            if isinstance(event, TurnStarted):
+                self._prompts[event.agent] = event.prompt
+            elif isinstance(event, TurnFinished):
+                self._prompts.pop(event.agent, None)
+
+
+PARENT = "parent"
+_HIGHEST = 16
+"""Generations that are looked up; there are never so many."""
+Relation = str
+"""What the recipient is to the sender: parent, child (at any depth), other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A recipient. Without a row it lives in a window; `session` is the conversation there that is meant."""
+
+    id: str
+    name: str
+    session: str = ""
+    row: AgentRow | None = None
+
+
+class Addresses:
+    """Looks up the record, since agents of other windows and processes count too."""
+
+    def __init__(self, store: Store, here: Callable[[str], str]) -> None:
+        """`here`: name of an agent that lives in this window → its conversation; empty when there is none."""
+        self._store = store
+        self._here = here
+
+    async def find(self, wanted: str, sender: str) -> Address:
+        """The recipient of this id or name. Raises `CommandError`."""
+        name = wanted.strip()
+        if name == PARENT:
+            return await self.parent(sender)
+        if name in ("", PERSON, "you"):
+            raise CommandError("Say who it is for.", hint="An agent's id or name, or `parent`.")
+        found = await self._local(name, sender)
+        if found is None:
+            row = await self.row(name)
+            if row is None:
+                raise CommandError(f"There is no agent {name[:40]!r}.", hint="`agent ls` lists them.")
+            found = Address(row.id, row.name, row=row)
+        return self._reachable(found, sender)
+
+    async def parent(self, sender: str) -> Address:
+        """Whoever started the sender. Raises `CommandError` when that was a person, or it is gone."""
+        row = await self.row(sender)
+        if row is None or not row.parent:
+            raise CommandError(
+                "You were not started by another agent, so there is no parent to report to.",
+                hint="What you answer is seen by the person.",
+            )
+        above = await self.row(row.parent)
+        if above is None:
+            return Address(row.parent, row.parent, row.parent_session)
+        return self._reachable(Address(above.id, above.name, row=above), sender)
+
+    async def relation(self, sender: str, to: Address) -> Relation:
+        """What the recipient is to the sender."""
+        row = await self.row(sender)
+        if row is not None and row.parent == to.id:
+            return PARENT
+        above = to.row
+        for _ in range(_HIGHEST):
+            if above is None:
+                break
+            if above.parent == sender:
+                return "child"
+            above = await self.row(above.parent) if above.parent else None
+        return "other"
+
+    async def row(self, id: str) -> AgentRow | None:
+        """An agent on the roster; `None` when it is not there. Raises `CommandError` when the record fails."""
+        try:
+            return await self._store.agent(id)
+        except StoreError as error:
+            if error.kind == "unknown":
+                return None
+            raise CommandError(error.message, hint=error.hint) from error
+
+    async def _local(self, name: str, sender: str) -> Address | None:
+        if session := self._here(name):
+            return Address(name, name, session)
+        # From an agent's own process: the one in the window at the top of its family.
+        row = await self.row(sender) if sender != PERSON else None
+        for _ in range(_HIGHEST):
+            if row is None or not row.parent:
+                return None
+            above = await self.row(row.parent)
+            if above is None:
+                return Address(name, name, row.parent_session) if row.parent == name else None
+            row = above
+        return None
+
+    def _reachable(self, to: Address, sender: str) -> Address:
+        if to.id == sender:
+            raise CommandError("That is you; there is no need to send yourself messages.")
+        row = to.row
+        if row is not None and (row.killed or (row.ended and row.status in ENDED_STATUSES)):
+            what = "is killed" if row.killed else f"has ended ({row.status})"
+            raise CommandError(
+                f"{row.name} ({row.id}) {what}; nobody would read it.", hint=f"`agent show {row.id}` gives its report."
+            )
+        return to
+
+
+class MailOutbox:
+    """See the module's text. `close` ends it."""
+
+    def __init__(self, bus: Bus, store: Store, addresses: Addresses) -> None:
+        self.addresses = addresses
+        self._bus = bus
+        self._store = store
+        self._chains = PromptChains(bus, store)
+
+    def close(self) -> None:
+        """Take nothing more."""
+        self._chains.close()
+
+    async def post(
+        self, sender: str, to: Address, text: str, *, kind: LetterKind = "say", defer: bool = True
+    ) -> Letter:
+        """Hand a message in; it is on disk when this returns.
+
+        Args:
+            sender: id of an agent, or `person`.
+            defer: it waits until the agent is idle.
+
+        Raises:
+            CommandError: empty, over a limit, or the record failed.
+        """
+        if not text.strip():
+            raise CommandError("There is nothing to say.", hint="Give the words of the message.")
+        try:
+            row = await self.addresses.row(sender) if sender != PERSON else None
+            letter = Letter(
+                id=new_id(),
+                sender=sender,
+                sender_name=row.name if row is not None else "",
+                recipient=to.id,
+                recipient_name=to.name,
+                session=to.session,
+                text=text.strip("\n"),
+                kind=kind,
+                defer=defer,
+                depth=await self._chains.depth(sender),
+            )
+            if sender != PERSON and kind != "send":
+                await self._check(letter)
+            letter = await self._store.add_letter(letter)
+        except StoreError as error:
+            raise CommandError(error.message, hint=error.hint) from error
+        self._bus.publish(MessageQueued(message=letter.id, agent=letter.recipient, sender=sender, text=letter.text))
+        self._bus.publish(MessagePosted(message=letter.id, agent=sender))
+        return letter
+
+    async def _check(self, letter: Letter) -> None:
+        sent = await self._store.letters_since(letter.sender, time.time() - WITHIN)
+        waiting = await self._store.letters(OPEN, recipient=letter.recipient, limit=MOST_WAITING)
+        check_limits(letter, sent, len(waiting))
+        if letter.kind == "talk" and await self._waits_for(letter.recipient, letter.sender):
+            to = letter.recipient_name or letter.recipient
+            raise CommandError(
+                f"{to} waits for an answer of yours just now, so you would wait for each other.",
+                hint="Answer first, or use `say`.",
+            )
+
+    async def _waits_for(self, one: str, other: str) -> bool:
+        """Whether an agent waits for another one's answer, perhaps through others."""
+        talks = [letter for letter in await self._store.letters((*OPEN, "typed", "submitted", "acted"))
+                 if letter.kind == "talk" and not letter.answered]  # fmt: skip
+        waiting, seen = [one], set[str]()
+        while waiting:
+            agent = waiting.pop()
+            if agent == other:
+                return True
+            if agent not in seen:
+                seen.add(agent)
+                waiting.extend(letter.recipient for letter in talks if letter.sender == agent)
+        return False

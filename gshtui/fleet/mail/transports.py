@@ -1,0 +1,190 @@
+"""How a message reaches its agent: as a prompt in the inbox of one of ours, or typed into somebody's program.
+
+Each way says first whether it can be done now, and types nothing that it is not sure of; what may have been typed is
+`DeliveryUnsure` and never tried again by itself. Called by `delivery`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from gshtui.bus.agent_data import AT_WORK, ENDED_STATUSES, AgentRow
+from gshtui.bus.bus import Bus
+from gshtui.bus.events.agent import PromptSubmitted
+from gshtui.bus.letter import PERSON, Letter
+from gshtui.fleet.agent_programs import Programs, is_known
+from gshtui.fleet.mail.inbox import framed_letter
+from gshtui.fleet.terminals import AgentTerminals
+from gshtui.programs.pane_view import PASSES, SessionError
+from gshtui.store.errors import StoreError
+from gshtui.store.store import Store
+from gshtui.tmux.errors import TmuxError
+from gshtui.tmux.readiness import wait_ready
+from gshtui.tmux.server import TmuxServer
+
+RouteState = Literal["now", "later", "elsewhere", "gone"]
+"""later: it is busy, or not linked. elsewhere: another process delivers it. gone: it will never read it."""
+STILL, STILL_WITHIN = 1.0, 30.0
+"""Seconds for which the screen of an unknown program stands still when it is taken for ready, and to wait for that."""
+TypedCallback = Callable[[Literal["typed", "submitted"]], None]
+
+
+class NotDeliverable(Exception):
+    """Nothing was typed; it may be tried again later. `trouble` is what stands in the way."""
+
+    def __init__(self, trouble: SessionError) -> None:
+        super().__init__(str(trouble))
+        self.trouble = trouble
+
+
+class DeliveryUnsure(Exception):
+    """It may have been typed. The text is a sentence for the person who decides."""
+
+
+class RecipientGone(Exception):
+    """The agent will never read it."""
+
+
+@dataclass(slots=True)
+class Route:
+    """The way to one recipient as it is now. `inbox`: it is one of ours, and takes prompts."""
+
+    standing: RouteState
+    row: AgentRow | None = None
+    inbox: bool = False
+    why: str = ""
+
+
+@dataclass(slots=True)
+class BusyAgents:
+    """Which agents are at work, by what they say of themselves."""
+
+    working: set[str] = field(default_factory=set[str])
+    resting: set[str] = field(default_factory=set[str])
+
+    def note(self, agent: str, *, works: bool) -> None:
+        """An agent has said so."""
+        (self.working if works else self.resting).add(agent)
+        (self.resting if works else self.working).discard(agent)
+
+
+class MailTransports:
+    """Both ways, and which one a message goes."""
+
+    def __init__(
+        self,
+        bus: Bus,
+        store: Store,
+        terminals: AgentTerminals,
+        programs: Programs,
+        here: Callable[[str], str],
+        connected: Callable[[str], bool],
+        visiting: bool = False,
+    ) -> None:
+        """
+        Args:
+            here: name of an agent that lives in this window → its conversation.
+            connected: whether an agent's own process listens to this hub's bus.
+            visiting: nobody connects to this process, which leaves at once.
+        """
+        self.busy = BusyAgents()
+        self._bus = bus
+        self._store = store
+        self._terminals = terminals
+        self._programs = programs
+        self._here = here
+        self._connected = connected
+        self._visiting = visiting
+        self._started: set[tuple[str, int]] = set()
+
+    async def route(self, letter: Letter) -> Route:
+        """The way that this message would go now. Raises `StoreError`."""
+        try:
+            row = await self._store.agent(letter.recipient)
+        except StoreError as error:
+            if error.kind != "unknown":
+                raise
+            row = None
+        if row is None:
+            return self._to_window(letter)
+        if row.owner not in (0, os.getpid()):
+            return Route("elsewhere", row)
+        if row.killed or (row.ended and row.status in ("done", "failed")):
+            return Route("gone", row, why=f"{row.name} ({row.id}) has ended.")
+        if row.status in ENDED_STATUSES:
+            return Route("later", row)  # lost: it may be recovered
+        if row.kind == "native":
+            return self._to_native(letter, row)
+        sure = not row.status_source.endswith("?")
+        return Route("later" if letter.defer and sure and row.status in AT_WORK else "now", row)
+
+    def _to_window(self, letter: Letter) -> Route:
+        session = self._here(letter.recipient)
+        if not session or (letter.session and letter.session != session):
+            return Route("elsewhere")
+        busy = letter.defer and letter.recipient in self.busy.working
+        return Route("later" if busy else "now", inbox=True)
+
+    def _to_native(self, letter: Letter, row: AgentRow) -> Route:
+        if self._visiting:
+            return Route("elsewhere", row, inbox=True)  # without a hub it takes its messages out of the record itself
+        if not self._connected(row.id):
+            return Route("later", row, inbox=True)
+        # One that was started for a single task ends when it rests; its own inbox is where a message can wait.
+        for_one_task = row.background or bool(row.parent)
+        works = row.id in self.busy.working or (row.id not in self.busy.resting and row.status in ("thinking", "tool"))
+        return Route("later" if letter.defer and works and not for_one_task else "now", row, inbox=True)
+
+    async def ready(self, letter: Letter, route: Route) -> SessionError | None:
+        """What keeps a program's terminal from taking it now, by a look that changes nothing; `None`: nothing."""
+        if route.row is None or route.inbox:
+            return None
+        session = await self._programs.session(self._terminals.of(route.row.socket), route.row)
+        try:
+            trouble = await session.obstacle(even_busy=not letter.defer)
+        except SessionError as error:
+            return error
+        # That it has ended the attempt will say; one that starts is waited for.
+        starts = letter.defer and route.row.status == "starting" and trouble is not None and trouble.kind == "busy"
+        return None if trouble is None or trouble.kind == "ended" or starts else trouble
+
+    async def deliver(self, letter: Letter, route: Route, told: TypedCallback) -> None:
+        """Deliver it. Raises `NotDeliverable`, `DeliveryUnsure`, `RecipientGone`."""
+        if route.inbox:
+            source = letter.sender if letter.sender == PERSON else f"agent {letter.sender}"
+            text = framed_letter(letter, replies=True)
+            self._bus.publish(PromptSubmitted(prompt=letter.id, agent=letter.recipient, text=text, source=source))
+            told("submitted")
+            return
+        assert route.row is not None
+        await self._type(letter, route.row, told)
+
+    async def _type(self, letter: Letter, row: AgentRow, told: TypedCallback) -> None:
+        server = self._terminals.of(row.socket)
+        session = await self._programs.session(server, row)
+        text = framed_letter(letter, replies=False, as_code=session.takes_code)
+        try:
+            if letter.defer and row.status == "starting" and (row.id, row.pid) not in self._started:
+                await session.start()
+                self._started.add((row.id, row.pid))
+            if letter.defer and not is_known(row):
+                await self._still(server, row)
+            await session.send(text, told=told, even_busy=not letter.defer)
+        except SessionError as error:
+            if error.kind == "ended":
+                raise RecipientGone(error.message) from error
+            if error.kind in PASSES:
+                raise NotDeliverable(error) from error
+            raise DeliveryUnsure(str(error)) from error
+
+    async def _still(self, server: TmuxServer, row: AgentRow) -> None:
+        """Wait until the screen of a program of which nothing is known has stood still for a moment."""
+        try:
+            ready = await wait_ready(server, row.pane, pattern=None, idle_seconds=STILL, timeout=STILL_WITHIN)
+        except TmuxError as error:
+            raise SessionError("terminal", error.message, error.hint) from error
+        if ready.reason == "timeout":
+            raise SessionError("busy", f"{row.name} goes on printing.")

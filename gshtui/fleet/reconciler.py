@@ -1,0 +1,200 @@
+"""Compares the roster with what really runs, at the start, on each change and every few seconds; corrects the rows.
+Agents of ours that had no hub meanwhile are read up from the journals that they write themselves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+
+from gshtui.bus.agent_data import AgentRow
+from gshtui.bus.events.agent import AgentStatusChanged
+from gshtui.bus.events.hub import Noticed
+from gshtui.fleet import agent_states, terminals
+from gshtui.fleet.agent_programs import Programs
+from gshtui.fleet.fleet_context import FleetContext, is_over
+from gshtui.store.errors import StoreError
+from gshtui.system.tasks import attempt, keep_on
+
+_PAGE = 1_000
+"""Events that are read at once."""
+_FIGURES = ("provider", "model", "window", "context", "tokens", "cost", "report", "needs_you")
+
+
+class JournalReader:
+    """Remembers how far each journal was read."""
+
+    def __init__(self, ground: FleetContext, connected: Callable[[str], bool]) -> None:
+        """`connected`: whether an agent's own process talks to this hub now."""
+        self._ground = ground
+        self._connected = connected
+        self._read: dict[str, tuple[int, AgentRow]] = {}
+
+    async def of(self, row: AgentRow) -> None:
+        """Bring the row up to what its journal says. Raises `StoreError`."""
+        if row.kind != "native" or not row.session or self._connected(row.id):
+            self._read.pop(row.id, None)
+            return
+        blank = msgspec.structs.replace(row, tokens=0, cost=None, context=0, needs_you=False)
+        after, told = self._read.get(row.id, (0, blank))
+        while page := await self._ground.store.events(row.session, after=after, limit=_PAGE):
+            for place, event in page:
+                after = place
+                if getattr(event, "agent", "") == row.id:
+                    told = msgspec.structs.replace(told, **agent_states.row_changes(told, event))
+        self._read[row.id] = (after, told)
+        now = self._ground.rows.get(row.id)
+        if now is not None and after:
+            self._ground.rows.change_soon(row.id, _news(now, told))
+
+
+def _news(row: AgentRow, told: AgentRow) -> dict[str, Any]:
+    fields = {name: getattr(told, name) for name in _FIGURES if getattr(told, name) != getattr(row, name)}
+    if told.status_at > row.status_at:
+        fields |= {"status": told.status, "status_at": told.status_at, "doing": told.doing, "status_source": "journal"}
+    return fields
+
+
+LOOK_EVERY = 2.0
+"""Seconds between two looks while agents are at work."""
+IDLE_LOOK_EVERY = 5.0
+"""Seconds between two looks at the record alone, while none is."""
+OnRow = Callable[[AgentRow], Awaitable[None]]
+
+
+class Reconciler:
+    """Looks; `start` and `stop` bracket its own looking."""
+
+    def __init__(
+        self,
+        ground: FleetContext,
+        catch_up: JournalReader,
+        programs: Programs,
+        *,
+        on_ended: OnRow,
+        on_killed: Callable[[AgentRow], None],
+    ) -> None:
+        self._ground = ground
+        self._catch_up = catch_up
+        self._programs = programs
+        self._on_ended = on_ended
+        self._on_killed = on_killed
+        self.on_look: Callable[[list[AgentRow]], Awaitable[None]] | None = None
+        """Told after each look which agents of this hub are alive and not killed."""
+        self._wake = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._looking = asyncio.Lock()
+
+    def start(self) -> None:
+        """Go on looking until `stop`."""
+        self._task = keep_on(self._watch, "the watch on agents")
+
+    async def stop(self) -> None:
+        """Look no more."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+
+    def poke(self) -> None:
+        """Something has changed: look now."""
+        self._wake.set()
+
+    async def look(self) -> list[AgentRow]:
+        """One look. Returns the rows that turned out to be lost. Raises `StoreError`."""
+        async with self._looking:
+            rows, place = self._ground.rows, self._ground.place
+            before = {row.id for row in rows.all() if not is_over(row)}
+            # That a hub has died is written nowhere; reading the rows again finds it out.
+            others = any(row.owner not in (0, os.getpid()) for row in rows.all())
+            await rows.load(force=others)
+            if not place.visiting and any(not row.owner and row.home == str(place.home) for row in rows.all()):
+                await self._ground.store.adopt_agents(str(place.home))
+                await rows.load()
+            mine = [row for row in rows.all() if self._is_mine(row)]
+            for row in mine:
+                if is_over(row) and row.id in before:
+                    # another process ended it; who waits for that is here
+                    await attempt(f"the end of {row.id}", self._on_ended(row), StoreError)
+            for row in mine:
+                if row.killed and not is_over(row) and not place.visiting:
+                    self._on_killed(row)
+            alive = [row for row in mine if not is_over(row)]
+            seen = await self._ground.terminals.look(alive) if alive else {}
+            for row in alive:
+                await attempt(f"the journal of {row.id}", self._catch_up.of(row), StoreError)
+            lost = [
+                row
+                for before in alive
+                if (row := await attempt(f"the watch on {before.id}", self._take(before, seen[before.id]), StoreError))
+                is not None
+            ]
+            left = [row for before in alive if (row := rows.get(before.id)) is not None and not is_over(row)]
+            if place.visiting:
+                await self._glance(left)
+            elif self.on_look is not None:
+                await self.on_look([row for row in left if not row.killed])
+            return lost
+
+    async def _glance(self, rows: list[AgentRow]) -> None:
+        """What the screens of somebody's programs say, where nobody follows them."""
+        for row in rows:
+            if row.kind == "cli" and row.pane and not row.killed:
+                fields = await self._programs.glance(self._ground.terminals.of(row.socket), row)
+                if fields:
+                    self._ground.rows.change_soon(row.id, fields | {"status_at": time.time()})
+
+    def _is_mine(self, row: AgentRow) -> bool:
+        """Whether this process is the one that writes about the row."""
+        return row.owner == os.getpid() or (self._ground.place.visiting and not row.owner)
+
+    async def _take(self, before: AgentRow, seen: terminals.PaneProbe) -> AgentRow | None:
+        """Write down what was seen of one row; the row, when it is lost by that."""
+        ground = self._ground
+        row = ground.rows.get(before.id)
+        if row is None or row.pid != before.pid or row.pane != before.pane or is_over(row):
+            return None  # it was restarted or ended while its terminal was looked at
+        if not (fields := terminals.probed_changes(row, seen, time.time())):
+            return None
+        row = await ground.rows.change(row.id, **fields)
+        status = (
+            "lost"
+            if row.status == "lost"
+            else "failed"
+            if row.status == "failed"
+            else "done"
+            if is_over(row)
+            else "idle"
+        )
+        ground.bus.publish(AgentStatusChanged(agent=row.id, status=status, source="process", doing=row.doing))
+        if is_over(row):
+            await self._on_ended(row)
+        return row if row.status == "lost" else None
+
+    async def _watch(self) -> None:
+        while True:
+            busy = any(not is_over(row) for row in self._ground.rows.all())
+            try:
+                async with asyncio.timeout(LOOK_EVERY if busy else IDLE_LOOK_EVERY):
+                    await self._wake.wait()
+            except TimeoutError:
+                pass
+            self._wake.clear()
+            try:
+                self.tell_lost(await self.look())
+            except StoreError:
+                continue  # the record says by itself that it cannot be read; what is known stays
+
+    def tell_lost(self, lost: list[AgentRow]) -> None:
+        """Say who is gone, once for all of them."""
+        if not lost:
+            return
+        names = ", ".join(f"{row.name} ({row.id})" for row in lost[:6]) + (" …" if len(lost) > 6 else "")
+        text = f"Lost: {names}; {lost[0].doing}." if len(lost) == 1 else f"{len(lost)} agents are lost: {names}."
+        which = lost[0].id if len(lost) == 1 else "all"
+        hint = f"`agent recover {which}` brings {'it' if len(lost) == 1 else 'them'} back one at a time."
+        self._ground.bus.publish(Noticed(level="warning", text=text, hint=hint, about="agents"))

@@ -1,0 +1,382 @@
+"""Brings agents to life: a new one, one again after it ended or lost its terminal, and proof that it lives.
+Refuses agents that start agents too deep, too many or too fast, and gives up on one that keeps failing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow, SpawnRequest
+from gshtui.bus.events.fleet import AgentSpawned, AgentSpawnFailed
+from gshtui.bus.events.hub import Noticed
+from gshtui.fleet import process_tree
+from gshtui.fleet.fleet_context import FleetContext, from_store_error, is_over
+from gshtui.fleet.killer import Killer
+from gshtui.fleet.native.spec import MAX_DEPTH, TERMINAL
+from gshtui.fleet.ports import AgentStart, FleetError
+from gshtui.fleet.terminals import session_mark, socket_name
+from gshtui.store.errors import StoreError
+from gshtui.system.tasks import start_job
+from gshtui.tmux.errors import TmuxError
+from gshtui.tmux.panes import PaneInfo
+from gshtui.tmux.server import TmuxServer
+
+MAX_ALIVE = 16
+"""Agents that one agent may have at work at once."""
+RATE, RATE_SECONDS = 8, 60.0
+"""Agents that one agent may start within so many seconds."""
+
+
+def check_spawn(request: SpawnRequest, rows: Sequence[AgentRow], now: float) -> None:
+    """Refuse what goes too far.
+
+    Raises:
+        FleetError: `limit`.
+    """
+    if request.depth > MAX_DEPTH:
+        raise FleetError(
+            "limit",
+            f"Agents may be nested {MAX_DEPTH} deep, and this one would be at {request.depth}.",
+            hint="Do the work yourself, or say in your report that it remains.",
+        )
+    if not request.parent:
+        return
+    children = [row for row in rows if row.parent == request.parent]
+    alive = sum(1 for row in children if row.status not in ENDED_STATUSES and not row.killed)
+    if alive >= MAX_ALIVE:
+        hint = "Wait for one of them to end."
+        raise FleetError("limit", f"You have {alive} agents at work, which is the most.", hint=hint)
+    recent = sorted(row.created for row in children if row.created > now - RATE_SECONDS)
+    if len(recent) >= RATE:
+        raise FleetError(
+            "limit",
+            f"You started {len(recent)} agents within {RATE_SECONDS:g} s; {RATE} are the most.",
+            hint=f"Wait {recent[-RATE] + RATE_SECONDS - now:.0f} s.",
+        )
+
+
+AT_ONCE = 4
+"""Agents that are brought up at the same time; more wait for their turn."""
+_NAMES_TRIED = 20
+_AGAIN = 1.0
+"""Seconds between attempts to take back the row of an agent that could not be started."""
+PROVEN_AFTER = 1.0
+"""Seconds that a restarted program must live before it counts as back."""
+
+
+class Starter:
+    """Starts agents on one server."""
+
+    def __init__(self, ground: FleetContext) -> None:
+        self._ground = ground
+        self._row_at_a_time = asyncio.Lock()
+        self._places = asyncio.Semaphore(AT_ONCE)
+        self._briefings: set[asyncio.Task[None]] = set()
+        self._removals: set[asyncio.Task[None]] = set()
+
+    async def spawn(
+        self, request: SpawnRequest, *, parent_session: str, spawn: str = "", limited: bool = True
+    ) -> AgentRow:
+        """A new agent, running in its terminal.
+
+        Raises:
+            FleetError: it goes too far (`limit`), or could not be started.
+        """
+        try:
+            row = await self._new_row(request, parent_session, limited)
+            try:
+                row = await self._first(row, request)
+            except BaseException:
+                await asyncio.shield(self._undo(row.id))
+                raise
+        except (FleetError, TmuxError, StoreError) as error:
+            failed = _plain(error)
+            self._ground.bus.publish(
+                AgentSpawnFailed(why=failed.message, hint=failed.hint, name=request.name, spawn=spawn)
+            )
+            raise failed from error
+        except Exception as error:  # a fault of ours: who asked hears of it
+            fault = self._ground.bus.report("the start of an agent", error, shown=True)
+            failed = FleetError(
+                "failed", f"The agent was not started, for a fault inside gsh-tui: {fault.why}.", hint=fault.details
+            )
+            self._ground.bus.publish(
+                AgentSpawnFailed(why=failed.message, hint=failed.hint, name=request.name, spawn=spawn)
+            )
+            raise failed from error
+        self._ground.bus.publish(AgentSpawned(agent=row.id, row=row, spawn=spawn))
+        return row
+
+    async def again(self, row: AgentRow, *, blank_is_fine: bool) -> AgentRow:
+        """An agent that was there before, in a new terminal, with its conversation.
+
+        Raises:
+            FleetError: `blank` when its program cannot go on where it was and that is not fine; or it did not start.
+        """
+        ground = self._ground
+        try:
+            request = await ground.store.agent_request(row.id)
+            start = await ground.launcher.again(row, request)
+            if start.blank and not blank_is_fine:
+                raise FleetError(
+                    "blank",
+                    f"{row.name} ({row.id}) cannot go on where it was: its program's conversation is not known.",
+                    hint=f"`agent restart {row.id}` starts it anew, with nothing remembered.",
+                )
+            async with self._places:
+                return await self._run(row, start)
+        except (TmuxError, StoreError) as error:
+            raise _plain(error) from error
+
+    async def proven(self, row: AgentRow) -> bool:
+        """Whether the agent is alive after a moment: it has spoken, or its program has at least not ended."""
+        server = self._ground.terminals.of(row.socket)
+        deadline = time.monotonic() + PROVEN_AFTER
+        while time.monotonic() < deadline:
+            try:
+                if (await server.pane(row.pane)).dead:
+                    return False
+            except TmuxError as error:
+                if error.kind in ("no_such_pane", "gone"):
+                    return False
+            now = self._ground.rows.get(row.id)
+            if now is not None and now.status_source in ("event", "hook"):
+                return True
+            await asyncio.sleep(0.1)
+        return True
+
+    async def briefed(self) -> None:
+        """Wait until every first prompt is typed; a command that leaves at once calls it."""
+        while self._briefings:
+            await asyncio.wait(self._briefings)
+
+    async def stop(self) -> None:
+        """Give up what is still to be typed, and to be taken back."""
+        tasks = self._briefings | self._removals
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _new_row(self, request: SpawnRequest, parent_session: str, limited: bool) -> AgentRow:
+        place, rows = self._ground.place, self._ground.rows
+        cwd = Path(request.cwd or place.home)
+        if not await asyncio.to_thread(cwd.is_dir):
+            raise FleetError("invalid", f"The folder {cwd} does not exist.", hint="Choose another one to start in.")
+        now = time.time()
+        row = AgentRow(
+            id="",
+            name=request.name
+            or request.persona
+            or request.profile
+            or (Path(request.cli[0]).name if request.cli else "agent"),
+            kind="cli" if request.cli or request.profile else "native",
+            status_at=now,
+            parent=request.parent,
+            parent_session=parent_session,
+            depth=request.depth,
+            cwd=str(cwd),
+            home=str(place.home),
+            socket=place.socket,
+            profile=request.profile,
+            persona=request.persona,
+            provider=request.provider,
+            model=request.model,
+            background=request.background,
+            created=now,
+        )
+        async with self._row_at_a_time:
+            await rows.load()
+            if limited:
+                check_spawn(request, rows.all(), now)
+            return await rows.add(row, request)
+
+    async def _first(self, row: AgentRow, request: SpawnRequest) -> AgentRow:
+        ground = self._ground
+        async with self._places:
+            if request.worktree:
+                folder = await ground.launcher.worktree(row, request.worktree)
+                row = await ground.rows.change(row.id, worktree=str(folder), cwd=str(folder))
+            if row.kind == "native":
+                # A parent keeps it from being "the folder's latest conversation".
+                info = await ground.store.create_session(
+                    cwd=row.cwd, agent=row.id, provider=row.provider, model=row.model, title=row.name,
+                    parent=row.parent_session or f"agent {row.id}",
+                )  # fmt: skip
+                row = await ground.rows.change(row.id, session=info.id)
+            return await self._run(row, await ground.launcher.first(row, request))
+
+    async def _run(self, row: AgentRow, start: AgentStart) -> AgentRow:
+        ground = self._ground
+        server = ground.terminals.of(ground.place.socket)
+        pane = await self._open(server, row, start)
+        begun = await asyncio.to_thread(process_tree.start_time, pane.pid)
+        fields = {
+            "socket": socket_name(server), "tmux_session": pane.session, "pane": pane.pane, "pid": pane.pid,
+            "pid_started": begun, "argv": list(start.argv), "status": "starting", "status_source": "spawn",
+            "status_at": time.time(), "doing": "", "ended": 0.0, "exit_status": None, "needs_you": False,
+            "killed": False, "killed_at": 0.0,
+        }  # fmt: skip
+        if start.external_id:
+            fields["external_id"] = start.external_id
+        if start.profile:
+            fields["profile"] = start.profile
+        try:
+            row = await ground.rows.change(row.id, **fields)
+        except BaseException:
+            await asyncio.shield(_close(server, pane))
+            raise
+        if start.prompt:
+            task = start_job(self._brief(row, start.prompt), f"the first prompt of {row.id}")
+            self._briefings.add(task)
+            task.add_done_callback(self._briefings.discard)
+        return row
+
+    async def _open(self, server: TmuxServer, row: AgentRow, start: AgentStart) -> PaneInfo:
+        base = f"{self._ground.place.prefix}-agent-{row.id}"
+        number = 1
+        for _ in range(_NAMES_TRIED):
+            session = base if number == 1 else f"{base}-{number}"
+            try:
+                env = {**start.env, TERMINAL: session}
+                return await server.spawn(session, start.argv, cwd=Path(row.cwd), env=env, mark=session_mark(row))
+            except TmuxError as error:
+                # A server that is just ending takes nothing in; the next attempt starts another one.
+                if error.kind == "gone":
+                    await asyncio.sleep(0.1)
+                elif "already called" in error.message:
+                    number += 1
+                else:
+                    raise
+        raise FleetError("tmux", f"No terminal could be made as {base}, {base}-2 … on the tmux server.")
+
+    async def _brief(self, row: AgentRow, prompt: str) -> None:
+        try:
+            await self._ground.post.send(row, prompt, sender=row.parent or "person", defer_if_busy=True)
+        except FleetError as error:
+            text = f"{row.name} ({row.id}) runs, but did not get its prompt: {error.message}"
+            self._ground.bus.publish(Noticed(level="warning", text=text, hint=error.hint, about=row.id))
+        except Exception as error:
+            fault = self._ground.bus.report(f"the first prompt of {row.id}", error, shown=True)
+            text = f"{row.name} ({row.id}) runs, but did not get its prompt: {fault.why}."
+            hint = f"Send it again. {fault.details}"
+            self._ground.bus.publish(Noticed(level="warning", text=text, hint=hint, about=row.id))
+
+    async def _undo(self, id: str) -> None:
+        """Take back a start that failed: its terminal, when there is one, and its row."""
+        row = self._ground.rows.get(id)
+        if row is not None and row.pane:
+            await _close(self._ground.terminals.of(row.socket), row)
+        try:
+            await self._ground.store.remove_agent(id)
+        except StoreError:
+            # The record failed, which is what is being reported. Should it not come round, the row is found lost later.
+            self._removals.add(task := start_job(self._remove(id), f"the removal of {id}"))
+            task.add_done_callback(self._removals.discard)
+        self._ground.rows.drop(id)
+
+    async def _remove(self, id: str) -> None:
+        """Take a row back as soon as the record takes anything again."""
+        while True:
+            await asyncio.sleep(_AGAIN)
+            try:
+                await self._ground.store.remove_agent(id)
+            except StoreError as error:
+                if error.kind != "unknown":  # else it is gone already
+                    continue
+            self._ground.rows.drop(id)
+            return
+
+
+async def _close(server: TmuxServer, pane: PaneInfo | AgentRow) -> None:
+    try:
+        await server.kill_pane(pane.pane)
+    except TmuxError:
+        pass  # it has gone by itself, or tmux has; what failed first is what is told
+
+
+def _plain(error: FleetError | TmuxError | StoreError) -> FleetError:
+    if isinstance(error, FleetError):
+        return error
+    if isinstance(error, StoreError):
+        return from_store_error(error)
+    return FleetError("tmux", error.message, hint=error.hint)
+
+
+ENOUGH = 3
+"""Failures in a row after which no further agent is tried: their cause is a common one (a login that has expired)."""
+
+
+class Recoverer:
+    """Restarts and recovers; one agent at a time over all callers."""
+
+    def __init__(self, ground: FleetContext, starter: Starter, killer: Killer) -> None:
+        self._ground = ground
+        self._starter = starter
+        self._killer = killer
+        self._turn = asyncio.Lock()
+
+    async def restart(self, row: AgentRow) -> AgentRow:
+        """End what runs of it, then start it again; without its memory where its program cannot have it back."""
+        async with self._turn:
+            try:
+                if not is_over(row) or row.pane:
+                    await self._killer.clear(row)
+                fresh = await self._starter.again(row, blank_is_fine=True)
+                return await self._ground.rows.change(fresh.id, failures=0, reported=False, report="")
+            except StoreError as error:
+                raise from_store_error(error) from error
+
+    async def recover(self, row: AgentRow) -> AgentRow:
+        """Bring a lost agent back. Raises `FleetError` when it is not lost, has no memory left, or fails."""
+        if row.status != "lost":
+            hint = f"`agent restart {row.id}` starts it again in any case."
+            raise FleetError("invalid", f"{row.name} ({row.id}) is not lost, but {row.status}.", hint=hint)
+        async with self._turn:
+            try:
+                return await self._recover(row)
+            except StoreError as error:
+                raise from_store_error(error) from error
+
+    async def recover_all(self, rows: list[AgentRow]) -> tuple[list[AgentRow], list[str]]:
+        """Bring back as many as can be; stops after several failures in a row.
+
+        Returns:
+            Those that are back, and a sentence for each trouble; the bus hears of the troubles too.
+        """
+        back: list[AgentRow] = []
+        troubles: list[str] = []
+        failures = 0
+        for at, row in enumerate(rows):
+            try:
+                back.append(await self.recover(row))
+                failures = 0
+            except FleetError as error:
+                failures += 0 if error.kind == "blank" else 1
+                text = f"{row.name} ({row.id}) could not be recovered: {error.message}"
+                troubles.append(f"{text} {error.hint}".rstrip())
+                self._say(text, error.hint, row.id)
+            if failures >= ENOUGH and at + 1 < len(rows):
+                text = f"{failures} agents in a row could not be recovered; {len(rows) - at - 1} more were not tried."
+                hint = "Find the common cause (a login, the network, a program), then `agent recover all` again."
+                troubles.append(f"{text} {hint}")
+                self._say(text, hint, "agents")
+                break
+        return back, troubles
+
+    async def _recover(self, row: AgentRow) -> AgentRow:
+        await self._killer.clear(row)
+        fresh = await self._starter.again(row, blank_is_fine=False)
+        if await self._starter.proven(fresh):
+            return await self._ground.rows.change(fresh.id, failures=0)
+        fresh = await self._ground.rows.change(fresh.id, failures=row.failures + 1)
+        raise FleetError(
+            "failed",
+            f"{row.name} ({row.id}) was started again but ended at once, for the {fresh.failures}. time in a row.",
+            hint=f"`agent show {row.id}` has its last words.",
+        )
+
+    def _say(self, text: str, hint: str, about: str) -> None:
+        self._ground.bus.publish(Noticed(level="warning", text=text, hint=hint, about=about))

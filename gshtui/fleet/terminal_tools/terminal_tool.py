@@ -1,0 +1,230 @@
+"""The `terminal` tool: one command in the shared shell, visible to the person, with its output and exit code.
+
+Owns the course of one run. Refuses to type where something runs, and over what a person has half typed: zsh puts that
+aside and gives it back, in other shells the run waits and then says so. Run by the registry.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import Field
+
+from gshtui.commands.declaration import Assessment, CommandError, Invocation, Outcome
+from gshtui.commands.schema import ToolParameters
+from gshtui.fleet.terminal_tools import sentinel, shared_shell
+from gshtui.fleet.terminal_tools.shared_shell import shared_shell_lock
+from gshtui.fleet.terminal_tools.targets import (
+    ApprovedState,
+    TerminalTarget,
+    TerminalTargets,
+    from_tmux_error,
+    from_typing_error,
+)
+from gshtui.guard.catastrophe import catastrophe
+from gshtui.programs.pane_view import SessionError
+from gshtui.programs.pane_writer import PaneWriter
+from gshtui.text.sanitise import one_line, plain
+from gshtui.text.truncation import original_size
+from gshtui.tmux.errors import TmuxError
+from gshtui.tmux.marker import Marker, since
+from gshtui.tmux.panes import PaneInfo
+from gshtui.tmux.readiness import wait_ready
+from gshtui.tools import paths
+from gshtui.tools.command_output import show_output
+from gshtui.tools.shell_assessment import assess_line
+
+DESCRIPTION = """\
+Run one command in the shared shell, a terminal that the person sees and uses too, with their own configuration: for \
+what they should see happen, and for what depends on their shell (an activated environment, an ssh agent, a folder \
+they are in). Folder and variables last from call to call. Gives the output and the exit code. When the command still \
+runs after timeout_s it goes on, and you are told; `tmux` reads and steers it then. In zsh `#` begins no comment \
+there. Not for programs that ask or draw (REPLs, editors, other agents): start those with `tmux`. For everything else \
+`bash` is better: it is private, clean and asks less."""
+STILL = 3.0
+"""Seconds without any change at the prompt after which a command that said no exit code is taken for ended."""
+_LINES = 5_000
+"""Lines of output that are looked back over."""
+_LONGEST = 60_000
+_APART = 0.1
+"""Seconds between attempts while something half typed stands there."""
+
+
+class TerminalParameters(ToolParameters):
+    """What to run in the shared shell."""
+
+    command: str = Field(description="In the person's own shell (zsh mostly)")
+    timeout_s: float = Field(default=120, gt=0, le=3600, description="Seconds to wait")
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """How the wait ended, and what was on the screen since the command was typed."""
+
+    how: Literal["exit", "running", "stopped", "dead"]
+    code: int | None
+    text: str
+    whole: bool = True
+
+
+async def assess(
+    reach: TerminalTargets, told: ApprovedState, invocation: Invocation, parameters: TerminalParameters
+) -> Assessment:
+    """What the line seems to do, where the shell is now. Never offered for good: what runs is up to that shell."""
+    try:
+        info = await reach.shared.find()
+    except TmuxError as error:
+        raise from_tmux_error(error) from error
+    folder = invocation.cwd if info is None else await reach.shared.folder(info, invocation.cwd)
+    told.note(invocation, folder, f"the shared shell was in {folder}")
+    place = await asyncio.to_thread(paths.locate, invocation, str(folder))
+    found = await asyncio.to_thread(assess_line, parameters.command, place, invocation.project, own_shell=True)
+    return Assessment(
+        effect=found.effect,
+        subject=found.subject,
+        inside=found.inside,
+        detail=f"in the shared shell {reach.shared.session}, with your configuration and keys, {found.detail}",
+        key=found.key,
+        warnings=found.warnings,
+        why=found.why,
+    )
+
+
+async def run(
+    reach: TerminalTargets, told: ApprovedState, limit: int, invocation: Invocation, parameters: TerminalParameters
+) -> Outcome:
+    """Run it. `limit`: bytes of output to give, where the caller has not said how many."""
+    command = _checked(invocation, parameters.command)
+    who = "the person" if not invocation.caller.is_agent else f"agent {invocation.caller.name}"
+    try:
+        async with shared_shell_lock(reach.socket, f"{who}: {one_line(command, 120)}", reach.patience):
+            info = await reach.shared.open(invocation.cwd)
+            info = await reach.shared.at_prompt(info.pane, reach.patience)
+            folder = await reach.shared.folder(info, invocation.cwd)
+            told.confirm(invocation, folder, f"it is in {folder}")
+            token, shell = sentinel.token(), info.command.removeprefix("-")
+            writer = await reach.writer(TerminalTarget(reach.shared.server, info))
+            begun = asyncio.Event()
+            try:
+                before = await _type(reach, writer, info, command, token, begun)
+                prompted = sentinel.prompted(sentinel.line(command, token, shell), shell)
+                ended = await _wait(reach, before, token, prompted, parameters.timeout_s, invocation.cancelled)
+            except asyncio.CancelledError:
+                if not begun.is_set():
+                    raise
+                with contextlib.suppress(SessionError):
+                    await asyncio.shield(writer.press(("C-c",)))
+                raise
+    except TmuxError as error:
+        raise from_tmux_error(error) from error
+    return _outcome(ended, reach.shared.session, parameters.timeout_s, invocation.limit(limit))
+
+
+def _checked(invocation: Invocation, command: str) -> str:
+    if not command.strip():
+        raise CommandError("The command is empty.")
+    if "\0" in command or len(command) > _LONGEST:
+        raise CommandError(f"The command holds a NUL or is longer than {_LONGEST:,} characters.")
+    if invocation.caller.is_agent and (why := catastrophe(command)):
+        raise CommandError(f"This command is refused, whoever asks: {why}.")
+    return command.strip("\n")
+
+
+async def _type(
+    reach: TerminalTargets, writer: PaneWriter, info: PaneInfo, command: str, token: str, begun: asyncio.Event
+) -> Marker:
+    """Type the line and enter it; what was there before. A half-typed line is put aside, or waited for.
+
+    Args:
+        begun: set once the line stands there.
+    """
+    line = sentinel.line(command, token, info.command.removeprefix("-"))
+    aside = shared_shell.ASIDE.encode() if await reach.shared.puts_aside(info) else b""
+    until = asyncio.get_running_loop().time() + reach.patience
+    while True:
+        try:
+            return (await writer.write(line, aside=aside, told=lambda _: begun.set())).marker
+        except SessionError as error:
+            # A half-typed line may be entered, and a command that a person began may end, while one waits.
+            if error.kind not in ("draft", "busy") or asyncio.get_running_loop().time() >= until:
+                if error.kind == "draft":
+                    error.hint = "It is not overwritten. Ask the person to enter or clear it, or use `bash`."
+                raise from_typing_error(error) from error
+        await asyncio.sleep(_APART)
+
+
+async def _wait(
+    reach: TerminalTargets,
+    before: Marker,
+    token: str,
+    prompted: Sequence[str],
+    timeout: float,
+    cancelled: asyncio.Event,
+) -> _Ended:
+    """Wait for the sentinel; without one, for the prompt to be back or the time to be over."""
+    server, pane = reach.shared.server, before.info.pane
+    until = asyncio.get_running_loop().time() + timeout
+    while True:
+        left = until - asyncio.get_running_loop().time()
+        ready = await wait_ready(
+            server,
+            pane,
+            pattern=sentinel.pattern(token),
+            idle_seconds=min(STILL, max(left, 0.0)),
+            timeout=max(left, 0.0),
+            since=before,
+        )
+        if ready.reason == "dead":
+            return _Ended("dead", None, ready.text)
+        # First whether the shell is back, then the screen: what ended in between is on it.
+        info = await server.pane(pane)
+        back = (await reach.shared.front(info)).prompt
+        lines = await server.capture(pane, start=-_LINES, styled=False, join=True)
+        if found := sentinel.found([line.rstrip() for line in lines], token, prompted):
+            return _Ended("exit", found.code, "\n".join(found.lines), found.whole)
+        if back and ready.reason == "idle":
+            return _Ended("stopped", None, await since(server, before))
+        if cancelled.is_set() or asyncio.get_running_loop().time() >= until:
+            return _Ended("running", None, await since(server, before))
+
+
+def _outcome(ended: _Ended, session: str, timeout: float, limit: int) -> Outcome:
+    full = plain(ended.text)
+    notes: list[str] = []
+    match ended.how:
+        case "exit" if ended.code:
+            notes.append(f"[exit code: {ended.code}]")
+        case "running":
+            notes.append(
+                f"[still running in {session} after {timeout:g} s, and goes on; `tmux action=wait_ready` waits for it, "
+                "`tmux action=read` shows it, `tmux action=keys keys=C-c` stops it]"
+            )
+        case "stopped":
+            notes.append("[the shell is back at its prompt without an exit code: it was interrupted, or not taken]")
+        case "dead":
+            notes.append("[the shared shell ended with it; the next command starts a new one]")
+        case _:
+            pass
+    if not ended.whole:
+        notes.append("[the beginning of the output has scrolled out of reach]")
+    said = "\n".join(notes)
+    seen = show_output(full, limit, said, "(no output)")
+    return Outcome(
+        data={
+            "exit_code": ended.code,
+            "running": ended.how == "running",
+            "ended": ended.how in ("exit", "stopped", "dead"),
+            "output": seen.output,
+        },
+        text=seen.text,
+        is_error=ended.how in ("stopped", "dead") or bool(ended.code),
+        full=full,
+        notes=said,
+        cut=seen.cut,
+        bytes=original_size(full),
+        timed_out=ended.how == "running",
+    )

@@ -1,0 +1,94 @@
+"""Messages to agents by their terminals: pasted as one block and entered, once the program seems ready for it.
+
+The plain way, for whoever has no better one; it never tries a message twice. Used by the fleet as its post.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from gshtui.bus.agent_data import AgentRow
+from gshtui.bus.bus import Bus
+from gshtui.bus.events.agent import InterruptRequested, PromptSubmitted
+from gshtui.bus.events.fleet import MessageSubmitted
+from gshtui.fleet.agent_programs import Programs, from_session_error, is_known
+from gshtui.fleet.ports import FleetError
+from gshtui.fleet.terminals import AgentTerminals
+from gshtui.programs.pane_view import PASSES, SessionError
+from gshtui.system.ids import new_id
+from gshtui.tmux.errors import TmuxError
+from gshtui.tmux.readiness import wait_ready
+from gshtui.tmux.server import TmuxServer
+
+DEFER_WITHIN, DEFER_EVERY = 60.0, 0.5
+"""Seconds that a message waits for a program that works, and between two attempts."""
+READY_WITHIN = 30.0
+"""Seconds that a program may take until it takes words."""
+READY_IDLE = 1.0
+"""Seconds without a change on its screen after which it is taken for ready."""
+
+
+class TerminalTransport:
+    """Types. Two messages to one agent never mix."""
+
+    def __init__(
+        self,
+        bus: Bus,
+        terminals: AgentTerminals,
+        programs: Programs,
+        connected: Callable[[str], bool] = lambda agent: False,
+    ) -> None:
+        """`connected`: whether an agent's own process listens to this hub's bus."""
+        self._bus = bus
+        self._programs = programs
+        self._connected = connected
+        self._terminals = terminals
+
+    async def send(self, row: AgentRow, text: str, *, sender: str, defer_if_busy: bool) -> str:
+        """Give it to one of ours that listens, else type it. Raises `FleetError`."""
+        message = new_id()
+        if row.kind == "native" and self._connected(row.id):
+            source = f"agent {sender}" if sender != "person" else sender
+            self._bus.publish(PromptSubmitted(prompt=message, agent=row.id, text=text, source=source))
+            return message
+        if row.kind == "native":
+            raise FleetError("busy", f"{row.name} ({row.id}) is not connected.", hint="Try again in a moment.")
+        server = self._terminals.of(row.socket)
+        try:
+            if defer_if_busy and not is_known(row):
+                await wait_ready(server, row.pane, pattern=None, idle_seconds=READY_IDLE, timeout=READY_WITHIN)
+        except TmuxError as error:
+            raise FleetError("tmux", error.message, hint=error.hint) from error
+        await self._tell_program(server, row, text, defer_if_busy)
+        self._bus.publish(MessageSubmitted(message=message, agent=row.id, sender=sender, text=text))
+        return message
+
+    async def _tell_program(self, server: TmuxServer, row: AgentRow, text: str, defer: bool) -> None:
+        """Type to a program that is known: never over a draft, into a question, or, where that can wait, into work."""
+        session = await self._programs.session(server, row)
+        until = time.monotonic() + DEFER_WITHIN
+        try:
+            if row.status == "starting":
+                await session.start()
+            while True:
+                try:
+                    await session.send(text, even_busy=not defer)
+                    return
+                except SessionError as error:
+                    if not defer or error.kind not in PASSES or time.monotonic() > until:
+                        raise
+                await asyncio.sleep(DEFER_EVERY)
+        except SessionError as error:
+            raise from_session_error(error) from error
+
+    async def interrupt(self, row: AgentRow) -> None:
+        """Interrupt it: by an event when it is ours and listens, else by its own keys. Raises `FleetError`."""
+        if row.kind == "native" and self._connected(row.id):
+            self._bus.publish(InterruptRequested(agent=row.id))
+            return
+        try:
+            await (await self._programs.session(self._terminals.of(row.socket), row)).interrupt()
+        except SessionError as error:
+            raise from_session_error(error) from error

@@ -1,1 +1,0 @@
-"""What a shell line may do without a question: the parser, the table of programs, and the judgement."""

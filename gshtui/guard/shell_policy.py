@@ -1,0 +1,369 @@
+"""The verdict on a shell line that an agent wants to run: allow, ask or deny, by which rule, and why, part by part.
+
+`allow` is for lines of literal words whose every command is a known reader of this project. What builds or tests the
+project is asked about, and `--yes` runs it (`contained`). Everything that is not understood is asked about. Looks at
+files to see where paths lead, and at nothing else; opens git's configuration alone. The `bash` tool, the shared shell
+and `guard check` call it.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import itertools
+import os
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from gshtui.guard import program_table, sensitive_paths, shell_line
+from gshtui.guard.catastrophe import catastrophe
+from gshtui.guard.shell_line import ShellWord, SimpleCommand
+
+Verdict = Literal["allow", "ask", "deny"]
+_PARTS = 50
+_MATCHES = 500
+"""Files that a pattern may stand for, before it is not looked at any more."""
+_WALKED = 2_000
+"""Files that a recursive search may pass by."""
+_CONTROLLED = re.compile(
+    r"(?im)^[^\S\n]*+\[[^\S\n]*+(?:diff|filter|merge|include|includeif|alias|pager|gpg|credential)\b"
+    r"|^[^\S\n]*+(?:fsmonitor|hookspath|external|textconv|pager|sshcommand|worktree|attributesfile)[^\S\n]*+="
+)
+ENVIRONMENT = {
+    "GIT_CONFIG_COUNT": "4",
+    "GIT_CONFIG_KEY_0": "core.fsmonitor",
+    "GIT_CONFIG_VALUE_0": "false",
+    "GIT_CONFIG_KEY_1": "core.hooksPath",
+    "GIT_CONFIG_VALUE_1": "/dev/null",
+    "GIT_CONFIG_KEY_2": "safe.bareRepository",
+    "GIT_CONFIG_VALUE_2": "explicit",
+    "GIT_CONFIG_KEY_3": "log.showSignature",
+    "GIT_CONFIG_VALUE_3": "false",
+    "GIT_OPTIONAL_LOCKS": "0",
+}
+"""What a line that only reads is run with, so that git starts no program of the repository's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One simple command and what is thought of it."""
+
+    text: str
+    verdict: Verdict
+    rule: str
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What is thought of a line."""
+
+    verdict: Verdict
+    rule: str
+    why: str
+    parts: tuple[Part, ...] = ()
+    contained: bool = False
+    """It clearly stays inside the project: `--yes` runs it."""
+    pattern: str = ""
+    """What `always` would cover; empty where that is not offered."""
+
+    @property
+    def reads(self) -> bool:
+        """All that it runs are readers of this project, though its output may go to `/dev/null`."""
+        return self.contained and all(part.verdict == "allow" for part in self.parts)
+
+    @property
+    def sentence(self) -> str:
+        """Why it is not simply run, with the part and the rule, as the end of a sentence."""
+        part = next((part for part in self.parts if part.rule == self.rule and part.verdict != "allow"), None)
+        named = f"`{_short(part.text)}`: " if part is not None and len(self.parts) > 1 else ""
+        return f"{named}{self.why} (rule {self.rule})"
+
+
+def judge(command: str, folder: Path, project: Path) -> Judgement:
+    """What may be done with this line for bash, run in `folder`. Blocks for a moment: it looks where paths lead."""
+    if refused := catastrophe(command):
+        return Judgement("deny", "catastrophe", refused, _named_parts(command, "deny", "catastrophe", refused))
+    if strange := shell_line.strange_character(command):
+        return Judgement("ask", "character", f"it holds {strange}")
+    line = shell_line.read(command)
+    plain = shell_line.plain_commands(command)
+    parsed = tuple(tuple(simple.texts) for simple in line.commands)
+    odd = [found for found in line.odd if not (plain and plain.quiet and found[0] == "redirection")]
+    if plain is None or odd or parsed != tuple(tuple(word.text for word in words) for words in plain.commands):
+        rule, why = line.odd[0] if line.odd else ("syntax", "it is no line of literal words")
+        if not command.strip():
+            rule, why = "syntax", "it is empty"
+        return Judgement("ask", rule, why, tuple(Part(_short(s.source), "ask", rule, why) for s in line.commands))
+    if len(plain.commands) > _PARTS:
+        return Judgement("ask", "size", f"{len(plain.commands)} commands are too many to judge")
+    ground = _Ground(Path(os.path.realpath(folder)), Path(os.path.realpath(project)))
+    judged = [
+        _judged(SimpleCommand(words, source.source), join, ground)
+        for words, join, source in zip(plain.commands, plain.joins, line.commands, strict=True)
+    ]
+    parts = tuple(part for part, _ in judged)
+    contained = all(inside for _, inside in judged)
+    pattern = _pattern(plain.commands[0], judged[0][0]) if len(parts) == 1 and not plain.quiet else ""
+    first = next((part for part, inside in judged if not inside), None)
+    first = first or next((part for part in parts if part.verdict != "allow"), None)
+    if first is None and plain.quiet:
+        return Judgement("ask", "redirection", "it redirects, though only to /dev/null or a descriptor", parts, True)
+    if first is None:
+        return Judgement("allow", "reader", "it only reads this project", parts, True, pattern)
+    return Judgement("ask", first.rule, first.why, parts, contained, pattern)
+
+
+def _named_parts(command: str, verdict: Verdict, rule: str, why: str) -> tuple[Part, ...]:
+    line = shell_line.read(command)
+    return tuple(
+        Part(_short(simple.source), verdict if (own := catastrophe(simple.source)) else "ask", rule, own or why)
+        for simple in line.commands[:_PARTS]
+        if simple.source
+    )
+
+
+def _judged(simple: SimpleCommand, join: str, ground: _Ground) -> tuple[Part, bool]:
+    """The part, and whether it clearly stays inside the project."""
+    text = _short(simple.source)
+
+    def asked(rule: str, why: str, *, contained: bool = False) -> tuple[Part, bool]:
+        return Part(text, "ask", rule, why), contained
+
+    words = simple.texts
+    if not re.fullmatch(r"[A-Za-z0-9_.:+-]+", words[0]) or simple.source.split()[:1] != words[:1]:
+        return asked("program", f"`{_short(words[0])}` is no program known by its name")
+    reading = program_table.read_words(words)
+    if reading is None:
+        return asked("program", f"`{_short(' '.join(words[:2]))}` is not known to be harmless")
+    if reading.problem[0]:
+        return asked(*reading.problem)
+    for at, word in enumerate(simple.words):
+        if at and word.pattern and (why := _pattern_problem(reading, at, simple.words, ground)):
+            return asked("pattern", why)
+    for at, kind in reading.operands:
+        if kind in ("path", "rev") and (found := ground.problem(simple.words[at], kind, reading.program.use)):
+            return asked(*found)
+    if reading.program.use == "build" and (file := next((word for word in words[1:] if word.startswith("@")), "")):
+        return asked("argument", f"{_short(file)} may be a file of further flags")
+    if words[0] == "cd":
+        return _changed_folder(simple, join, ground)
+    if found := _looks_further(reading, simple, ground):
+        return asked(*found)
+    if reading.program.use == "change":
+        return asked("change", f"`{reading.name}` changes things")
+    if reading.program.use == "build":
+        return asked("build", f"`{reading.name}` runs code of this project", contained=True)
+    if not reading.program.built_in and (why := ground.brought(words[0])):
+        return asked("program", why, contained=True)
+    return Part(text, "allow", "reader"), True
+
+
+def _changed_folder(simple: SimpleCommand, join: str, ground: _Ground) -> tuple[Part, bool]:
+    text = _short(simple.source)
+    operands = [word for word in simple.words[1:] if not word.text.startswith("-") or word.text == "-"]
+    if len(operands) != 1 or operands[0].text == "-" or operands[0].pattern:
+        return Part(text, "ask", "folder", "it changes to a folder that is not named"), False
+    if join == "|" or not ground.enter(operands[0].text):
+        return Part(text, "ask", "folder", f"{_short(operands[0].text)} is no folder to change to"), False
+    return Part(text, "allow", "reader"), True
+
+
+def _pattern_problem(
+    reading: program_table.ProgramReading, at: int, words: Sequence[ShellWord], ground: _Ground
+) -> str:
+    word = words[at]
+    kinds = dict(reading.operands)
+    if word.text[0] in "*?[" and not reading.program.globs and ShellWord("--") not in words[:at]:
+        return f"a file's name in place of {_short(word.text)} could be read as a flag"
+    if word.text.startswith("-"):
+        return f"{_short(word.text)} is a pattern and a flag"
+    if kinds.get(at, "text") == "text":
+        # The shell puts names in its place all the same, and they are shown or searched for: that is harmless.
+        return (
+            "" if reading.program.built_in else f"{_short(word.text)} is a pattern where no file is expected; quote it"
+        )
+    return ground.matches(word)
+
+
+def _looks_further(
+    reading: program_table.ProgramReading, simple: SimpleCommand, ground: _Ground
+) -> tuple[str, str] | None:
+    """What a reader opens beyond its operands: a folder's secrets, a repository's configuration."""
+    name, flags = reading.name, set(reading.flags)
+    deep = name in ("grep", "egrep", "fgrep") and flags & {"-r", "-R", "--recursive", "--dereference-recursive"}
+    deep = deep or (name == "rg" and flags & {"-u", "--hidden", "--no-ignore"} and "--files" not in flags)
+    deep = deep or (name == "diff" and flags & {"-r", "--recursive"})
+    if deep:
+        folders = [simple.words[at] for at, kind in reading.operands if kind == "path"] or [ShellWord(".")]
+        if why := next((why for word in folders if (why := ground.holds_secrets(word))), ""):
+            return "secret", why
+    if name.startswith("git ") and "version" not in name and (why := ground.git_is_controlled()):
+        return "git", why
+    return None
+
+
+class _Ground:
+    """The folders that a line may be in, and where its paths lead from there."""
+
+    def __init__(self, folder: Path, project: Path) -> None:
+        self.project = project
+        self._folders = [folder]
+
+    def enter(self, name: str) -> bool:
+        """The line may be in this folder from now on; whether it is one inside the project."""
+        entered = [Path(os.path.realpath(folder / name)) for folder in self._folders]
+        if not all(folder.is_dir() and folder.is_relative_to(self.project) for folder in entered):
+            return False
+        self._folders = list(dict.fromkeys([*self._folders, *entered]))
+        return len(self._folders) <= 8
+
+    def problem(self, word: ShellWord, kind: program_table.Kind, use: program_table.Use) -> tuple[str, str] | None:
+        """(rule, why) of a word that leads out of the project, or to a secret."""
+        text = os.path.expanduser(word.text) if word.home else word.text  # noqa: PTH111 - a word is no path yet
+        if text in ("-", "/dev/null", ""):
+            return None
+        parts = [text]
+        if kind == "rev":
+            parts += [part for part in re.split(r"[:^]|\.\.\.?", text) if part]
+        elif use == "build":
+            parts = [part for part in (text.partition("::")[0], text.partition(":")[2]) if part]
+        for part, folder in itertools.product(parts, self._folders):
+            if len(part) > 4096 or "\0" in part:
+                return "outside", f"{_short(part)} is no possible path"
+            real = Path(os.path.realpath(folder / part))
+            lexical = Path(os.path.normpath(folder / part))
+            if secret := sensitive_paths.secret(real) or sensitive_paths.secret(lexical):
+                return "secret", f"{_short(word.text)} may hold {secret}"
+            if not real.is_relative_to(self.project):
+                if kind == "rev" and part is text and not text.startswith(("/", "~", "../")) and ".." in text:
+                    continue  # a range of revisions; its ends are looked at on their own
+                return "outside", f"{_short(word.text)} is outside the project"
+            if ".git" in (name.casefold() for name in real.relative_to(self.project).parts):
+                return "secret", f"{_short(word.text)} is one of git's own files"
+        return None
+
+    def matches(self, word: ShellWord) -> str:
+        """Why the files that a pattern stands for must not be read, or empty."""
+        if sensitive_paths.secret(Path("/", word.text.replace("*", "").replace("?", ""))):
+            return f"{_short(word.text)} may stand for keys or passwords"
+        if any(part.startswith(".") and fnmatch.fnmatchcase("..", part) for part in word.text.split("/")):
+            return f"{_short(word.text)} may stand for the folder above"
+        for folder in self._folders:
+            found = list(itertools.islice(_expanded(folder, word.text), _MATCHES + 1))
+            if len(found) > _MATCHES:
+                return f"{_short(word.text)} stands for too many files to look at"
+            for path in found:
+                if problem := self.problem(ShellWord(str(path)), "path", "read"):
+                    return f"{_short(word.text)} stands for {_short(path.name)}, and {problem[1]}"
+        return ""
+
+    def holds_secrets(self, word: ShellWord) -> str:
+        """Why a search of everything below a folder may show keys, or empty."""
+        for folder in self._folders:
+            for count, path in enumerate(_walked(folder / word.text)):
+                if count >= _WALKED:
+                    return f"{_short(word.text)} has too many files to see whether one of them holds keys"
+                if sensitive_paths.secret(path) == "keys or passwords":
+                    return f"it searches {_short(path.name)} too, which may hold keys or passwords"
+        return ""
+
+    def git_is_controlled(self) -> str:
+        """Why git would run a program of the repository's, or empty."""
+        return next((why for folder in self._folders if (why := self._controls_git(folder))), "")
+
+    def _controls_git(self, folder: Path) -> str:
+        for here in (folder, *folder.parents):
+            if here != self.project and (here / "HEAD").exists() and (here / "config").exists():
+                return f"{_short(here.name)} is a bare repository with a configuration of its own"
+            if (here / ".git").exists():
+                return _configured(here / ".git")
+            if here == self.project:
+                break
+        return ""
+
+    def brought(self, program: str) -> str:
+        """Why the program is not the system's own, or empty."""
+        for entry in os.environ.get("PATH", os.defpath).split(os.pathsep):
+            place = Path(entry or ".")
+            if os.access(place / program, os.X_OK):
+                if not place.is_absolute():
+                    return f"`{program}` would be found in the folder that the line runs in"
+                real = Path(os.path.realpath(place))
+                return f"`{program}` is one that the project brings" if real.is_relative_to(self.project) else ""
+        return ""
+
+
+def _configured(git: Path) -> str:
+    """Why the configuration of this repository runs programs, or empty."""
+    try:
+        if git.is_file():
+            named = git.read_text("utf-8", "replace").removeprefix("gitdir:").strip()
+            git = Path(os.path.normpath(git.parent / named))
+            if (common := git / "commondir").exists():
+                git = Path(os.path.normpath(git / common.read_text("utf-8", "replace").strip()))
+        for name in ("config", "config.worktree"):
+            if (git / name).exists() and _CONTROLLED.search((git / name).read_text("utf-8", "replace")[:200_000]):
+                return "git's configuration here names programs to run"
+    except OSError as error:
+        return f"git's configuration cannot be read: {error.strerror or error}"
+    return ""
+
+
+def _expanded(folder: Path, pattern: str) -> Iterator[Path]:
+    import glob
+
+    for name in glob.iglob(pattern, root_dir=folder):  # noqa: PTH207 - Path.glob takes no absolute pattern
+        yield folder / name
+
+
+def _walked(place: Path) -> Iterator[Path]:
+    """Files below a folder, those of git left out."""
+    waiting = [place]
+    while waiting:
+        try:
+            with os.scandir(waiting.pop()) as entries:
+                for entry in entries:
+                    yield Path(entry.path)
+                    if entry.name != ".git" and entry.is_dir(follow_symlinks=False):
+                        waiting.append(Path(entry.path))
+        except OSError:
+            continue
+
+
+_NOT_FOR_GOOD = frozenset(
+    (
+        *("bash", "sh", "zsh", "dash", "fish", "ksh", "env", "exec", "eval", "source", ".", "command", "builtin"),
+        *("sudo", "doas", "su", "nice", "nohup", "time", "timeout", "setsid", "stdbuf", "watch", "parallel", "strace"),
+        *("python", "python3", "node", "perl", "ruby", "php", "lua", "awk", "gawk", "xargs", "tmux", "screen", "ssh"),
+        *("rm", "dd", "chmod", "chown", "mv", "ln", "install", "tee", "kill", "pkill", "killall", "crontab", "mount"),
+        *("curl", "wget", "nc", "ncat", "telnet", "scp", "sftp", "rsync", "systemctl", "service", "find", "sed"),
+        *("export", "unset", "alias", "hash", "set", "trap", "history", "printenv", "gsh", "gsh-tui", "git", "gh"),
+        *("docker", "kubectl", "aws", "gcloud", "az", "npx", "uvx", "pipx", "tar", "zip", "unzip", "watch", "at"),
+    )
+)
+
+
+def _pattern(words: Sequence[ShellWord], part: Part) -> str:
+    """What `always` would cover: the program, its subcommand and flags; or this very line, where it is not known."""
+    texts = [word.text for word in words]
+    reading = program_table.read_words(texts)
+    if any(word.pattern or word.home for word in words) and part.rule not in ("reader", "build"):
+        return ""
+    if reading is not None:
+        if reading.problem[0] or part.rule not in ("reader", "build", "change", ""):
+            return ""
+        flags = sorted(set(reading.flags))
+        return " ".join((reading.name, *flags, *(("…",) if reading.operands else ())))
+    if texts[0] in _NOT_FOR_GOOD or not re.fullmatch(r"[A-Za-z0-9_.+-]+(?:/[A-Za-z0-9_.+-]+)*", texts[0]):
+        return ""
+    exact = shlex.join(texts)
+    return exact if len(exact) <= 200 and part.rule == "program" else ""
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 120 else f"{line[:119]}…"

@@ -1,0 +1,215 @@
+"""Questions for approval at the prompt: asked on the terminal, in the middle of a turn, answered by one key.
+
+Owns the question's words and the reading of the key; what a key means is `AnswerKeys`'s affair. The answers are shown
+once they count: after the question has been on the terminal for a moment in which nothing was typed. What was typed
+before is thrown away. Called by `prompt` for a person at a shell.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import cast
+
+from gshtui.bus.bus import Bus
+from gshtui.bus.event import Event
+from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested, ApprovalSettled, Decision
+from gshtui.guard.answer_keys import (
+    AnswerKeys,
+    Choice,
+    Chosen,
+    Outcome,
+    ReasonBegun,
+    choice_of,
+    choices,
+    line_of,
+    offers,
+)
+from gshtui.headless.terminal_keys import TerminalKeys
+from gshtui.text.sanitise import one_line
+
+_DIFF_LINES = 60
+"""Lines of a diff that are shown; more are counted."""
+_DETAIL_LINES = 20
+_REASON = 2_000
+_DONE = {
+    "once": "allowed once",
+    "session": "allowed, this exact call for the session",
+    "always": "always allowed",
+    "deny": "denied",
+}
+_ERASE, _CLEAR, _ENTER, _ESCAPE = ("\x7f", "\x08"), ("\x15",), ("\r", "\n"), ("\x1b",)
+
+
+def question_text(request: ApprovalRequested) -> str:
+    """The question as lines of text, without its keys."""
+    lines = [f"{request.agent} wants to use {request.tool} ({request.effect}): {request.subject}"]
+    if request.detail and request.detail.strip() != request.subject.strip():
+        lines += _some(request.detail, _DETAIL_LINES)
+    if request.diff:
+        lines += _some(request.diff, _DIFF_LINES)
+    lines += [f"! {warning}" for warning in request.warnings]
+    if request.pattern:
+        lines.append(f"3 would always allow: {request.pattern}")
+    return "\n".join(lines)
+
+
+def key_hints(request: ApprovalRequested) -> str:
+    """What may be pressed."""
+    return f"{line_of(offers(request.pattern))} ? "
+
+
+class KeyReader:
+    """The keys of one question, in the pieces in which a terminal sends them. Pure: no terminal, no clock."""
+
+    def __init__(self, request: ApprovalRequested, say: Callable[[str], None]) -> None:
+        """`say` shows what is typed of a reason."""
+        self._request = request
+        self._offers = offers(request.pattern)
+        self._keys = AnswerKeys()
+        self._keys.expect()
+        self._say = say
+        self._reason = ""
+
+    @property
+    def in_reason(self) -> bool:
+        """Whether a reason is being written."""
+        return self._keys.in_reason
+
+    def show(self, at: float) -> None:
+        """The question has been on the terminal long enough to be read, and its answers since now."""
+        self._keys.show(self._request.approval, choices(self._offers), at - 3_600.0)
+
+    def feed(self, piece: str, at: float) -> Chosen | None:
+        """What came in one piece; the answer, if it is one."""
+        typed = piece
+        while typed:
+            if self._keys.in_reason:
+                outcome, typed = self._reason_key(typed, at)
+            else:
+                outcome, typed = self._key(typed, at, alone=len(piece) == 1)
+            if isinstance(outcome, Chosen):
+                return outcome
+        return None
+
+    def _key(self, typed: str, at: float, *, alone: bool) -> tuple[Outcome | None, str]:
+        key, rest = typed[0], typed[1:]
+        choice: Choice | None = "deny" if key in _ESCAPE and alone else choice_of(key, self._offers)
+        # An answer is a single key: what comes in one piece, a paste or an arrow key, is none. But the letters behind
+        # the key that begins a reason belong to the reason.
+        meaning = choice if choice == "reason" or alone else None
+        outcome = self._keys.press(meaning or "words", at)
+        if isinstance(outcome, ReasonBegun):
+            self._reason = ""
+            self._say("why not? " if outcome.question else "too soon; enter, then answer: ")
+        return outcome, rest
+
+    def _reason_key(self, typed: str, at: float) -> tuple[Outcome | None, str]:
+        key, rest = typed[0], typed[1:]
+        self._keys.press("words", at)
+        if key in _ENTER:
+            self._say("\n")
+            outcome = self._keys.give_reason(one_line(self._reason, _REASON))
+            if not isinstance(outcome, Chosen):
+                self._say(key_hints(self._request))
+            return outcome, rest
+        if key in _ESCAPE:
+            if rest:
+                return None, ""  # an arrow key, or another one of several characters
+            self._keys.leave_reason()
+            self._say(f"\n{key_hints(self._request)}")
+        elif key in _ERASE:
+            if self._reason:
+                self._reason = self._reason[:-1]
+                self._say("\b \b")
+        elif key in _CLEAR:
+            self._say("\b \b" * len(self._reason))
+            self._reason = ""
+        elif key.isprintable() and len(self._reason) < _REASON:
+            self._reason += key
+            self._say(key)
+        return None, rest
+
+
+class ApprovalPrompt:
+    """Takes the questions of one turn, one after the other. Made in a running loop; `close` ends it."""
+
+    def __init__(
+        self, bus: Bus, say: Callable[[str], None], wait_until_said: Callable[[Callable[[], bool]], None]
+    ) -> None:
+        """`say` writes a text to the terminal, in order with the answer; `wait_until_said` waits until it is there."""
+        self._bus = bus
+        self._say = say
+        self._wait_until_said = wait_until_said
+        self._waiting: asyncio.Queue[ApprovalRequested] = asyncio.Queue()
+        self._settled: set[str] = set()
+        self._gone = threading.Event()
+        self._asked = ""
+        self._subscription = bus.subscribe(self._take, ApprovalRequested, ApprovalSettled, name="asker")
+        self._task = asyncio.ensure_future(self._ask())
+
+    async def close(self) -> None:
+        """Ask nothing more."""
+        self._subscription.unsubscribe()
+        self._gone.set()
+        self._task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._task
+
+    def _take(self, events: Sequence[Event]) -> None:
+        for event in events:
+            if isinstance(event, ApprovalRequested):
+                self._waiting.put_nowait(event)
+            elif isinstance(event, ApprovalSettled):
+                self._settled.add(event.approval)
+                if event.approval == self._asked:
+                    self._gone.set()
+
+    async def _ask(self) -> None:
+        while True:
+            request = await self._waiting.get()
+            if request.approval in self._settled:
+                continue
+            self._asked = request.approval
+            self._gone = gone = threading.Event()
+            self._say(f"{question_text(request)}\n")
+            try:
+                chosen = await asyncio.to_thread(self._answer, request, gone)
+            except OSError:
+                # The terminal is gone, and with it whoever could have agreed.
+                chosen = Chosen(request.approval, "deny")
+            if chosen is None:
+                self._say("\n")
+                continue
+            self._say(f"{_DONE[chosen.choice]}\n")
+            decision = cast("Decision", chosen.choice)
+            self._bus.publish(ApprovalAnswered(approval=chosen.question, decision=decision, reason=chosen.reason))
+
+    def _answer(self, request: ApprovalRequested, gone: threading.Event) -> Chosen | None:
+        """Wait for an answer; `None` when the question is closed. Raises `OSError`."""
+        with TerminalKeys() as terminal:
+            self._wait_until_said(gone.is_set)
+            terminal.wait_for_quiet(gone.is_set)
+            if gone.is_set():
+                return None
+            terminal.forget()  # before the answers are shown: whoever has seen them may press a key at once
+            terminal.write(key_hints(request))
+            reader = KeyReader(request, terminal.write)
+            reader.show(time.monotonic())
+            while not gone.is_set():
+                if (typed := terminal.read()) is None:
+                    continue
+                if not typed:
+                    return Chosen(request.approval, "deny")
+                if (chosen := reader.feed(typed, time.monotonic())) is not None:
+                    return chosen
+        return None
+
+
+def _some(text: str, most: int) -> list[str]:
+    lines = text.rstrip("\n").split("\n")
+    more = [f"… {len(lines) - most} more lines"] if len(lines) > most else []
+    return [f"  {line}" for line in lines[:most]] + more

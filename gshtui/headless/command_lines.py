@@ -1,0 +1,234 @@
+"""`gsh-tui run 'LINE'`: one line of the command language, and the commands that are little more than one."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from gshtui.headless import exits, streams
+from gshtui.headless.command_hub import load_settings, running_hub, working_folder
+from gshtui.headless.runner import run_command, until_stopped
+
+if TYPE_CHECKING:
+    from gshtui.bus.events.fleet import AgentSpawned
+    from gshtui.commands.declaration import Outcome
+    from gshtui.hub.hub import Hub
+
+STORE_ONLY = frozenset({"store"})
+MOST_PARTS = frozenset({"store", "guard", "providers", "fleet"})
+FLEET_PARTS = frozenset({"store", "fleet"})
+
+
+@dataclass(frozen=True, slots=True)
+class LineOptions:
+    """What the command line said. `agent`: with whose rights; empty: the person's."""
+
+    line: str
+    agent: str = ""
+    yes: bool = False
+    json: bool = False
+    timeout: float = 0.0
+    parts: frozenset[str] = MOST_PARTS
+    flags: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    waiting: str = "Working"
+    """What a person is told after a second of silence."""
+    started: Callable[[AgentSpawned], None] | None = None
+    """Told of an agent that the line has started, as soon as it runs."""
+    write: Callable[[Outcome], None] | None = None
+    """Writes the outcome in place of the usual way."""
+
+
+def run_line(options: LineOptions) -> int:
+    """Run the line; gives the exit code."""
+    return run_command(lambda stop: until_stopped(_run(options), stop))
+
+
+async def _run(options: LineOptions) -> int:
+    import asyncio
+
+    from gshtui.commands.declaration import CommandError, UsageError
+    from gshtui.headless.progress import watching
+    from gshtui.hub.options import HubOptions
+
+    loaded = await asyncio.to_thread(load_settings, options.flags)
+    hub_options = HubOptions(
+        cwd=working_folder(),
+        loaded=loaded,
+        approvals="policy" if options.yes else "refuse",
+        parts=options.parts,
+        visiting=True,
+        where="gsh-tui run",
+    )
+    async with running_hub(hub_options) as hub, watching(hub, options.waiting, started=options.started) as progress:
+        await hub.start()
+        if not _has_what_it_needs(hub):
+            return exits.ERROR
+        try:
+            async with asyncio.timeout(options.timeout or None):
+                outcome = await (_as_agent if options.agent else _as_person)(hub, options)
+            progress.clear()
+        except TimeoutError:
+            progress.clear()
+            streams.complain("the time is up; the command was stopped.")
+            return exits.TIMED_OUT
+        except Denied as denied:
+            progress.clear()
+            streams.complain(str(denied))
+            return exits.DENIED
+        except UsageError as error:
+            progress.clear()
+            streams.complain(str(error))
+            return exits.USAGE
+        except CommandError as error:
+            progress.clear()
+            streams.complain(str(error))
+            return exits.ERROR
+    return _write(outcome, options)
+
+
+class Denied(Exception):
+    """The guard did not let the line pass; the text says why."""
+
+
+async def _as_person(hub: Hub, options: LineOptions) -> Outcome:
+    return await hub.run(options.line)
+
+
+async def _as_agent(hub: Hub, options: LineOptions) -> Outcome:
+    """The line as a tool call of the agent: access, then the guard, then the run."""
+    from gshtui.agents.toolbox import assess
+    from gshtui.commands.declaration import Caller, UsageError
+    from gshtui.commands.execution import run_parsed
+    from gshtui.commands.language import parse
+    from gshtui.commands.registry import may_run
+    from gshtui.guard.approval import Call, Gate, NoGrants, ProjectGrants
+    from gshtui.system.ids import new_id
+
+    caller = Caller(options.agent, is_agent=True)
+    parsed = parse(hub.registry, options.line)
+    if not may_run(parsed.command, caller):
+        raise UsageError(f"{parsed.command.name} is for people only.")
+    arguments: dict[str, Any] = parsed.parameters.model_dump(exclude_unset=True)
+    invocation = hub.invocation(caller)
+    assessment = await assess(parsed.command, invocation, parsed.parameters, arguments)
+    grants = NoGrants() if hub.store is None else ProjectGrants(hub.store, str(hub.project))
+    auto = frozenset(hub.settings.agent.auto_approve)
+    gate = Gate(hub.bus, grants, mode=hub.options.approvals, auto_approve=auto)
+    try:
+        verdict = await gate.review(Call(options.agent, "", new_id(), parsed.command.name, arguments), assessment)
+    finally:
+        await gate.close()
+    if not verdict.allowed:
+        raise Denied(f"{parsed.command.name} {assessment.subject}: {verdict.reason}")
+    return await run_parsed(parsed.command, parsed.parameters, invocation)
+
+
+def _has_what_it_needs(hub: Hub) -> bool:
+    """Whether every part that was asked for is there; says what is not."""
+    for failed in hub.failed.values():
+        streams.complain(f"{failed.part}: {failed.why}", failed.hint)
+    return not hub.failed
+
+
+def _write(outcome: Outcome, options: LineOptions) -> int:
+    from gshtui.text.truncation import shorten
+    from gshtui.text.verbatim import bare
+
+    if options.write is not None:
+        options.write(outcome)
+    elif options.json:
+        streams.result_json(outcome.data if outcome.data is not None or not outcome.text else outcome.text)
+    else:
+        streams.result(bare(shorten(outcome.full, 0, notes=outcome.notes) if outcome.cut else outcome.text))
+    if outcome.timed_out:
+        return exits.TIMED_OUT
+    return exits.ERROR if outcome.is_error else exits.DONE
+
+
+CONTEXT_PARTS = frozenset({"store", "providers"})
+
+
+def show_context(agent: str, named: Mapping[str, str], *, request: bool, as_json: bool) -> int:
+    """What an agent's model is sent; gives the exit code."""
+    words = {"agent": agent, **named}
+    if as_json:
+        words |= {"texts": "true"} if named["diff"] else {"texts": "true", "request": "true"}
+    elif request:
+        words["request"] = "true"
+    return run_context_line("context", words, as_json=as_json)
+
+
+def run_context_line(command: str, named: Mapping[str, str], *, as_json: bool) -> int:
+    """Run a context command; gives the exit code."""
+    from gshtui.commands.language import quote
+
+    words = [command, *(f"{name}={quote(value)}" for name, value in named.items() if value)]
+    options = LineOptions(" ".join(words), json=as_json, parts=CONTEXT_PARTS, write=_write_context if as_json else None)
+    return run_line(options)
+
+
+def _write_context(outcome: Outcome) -> None:
+    data: Any = outcome.data
+    streams.result_json(data)
+
+
+_LONGEST = 8 * 1024 * 1024
+"""Bytes of a line; the rest of a longer one is passed over."""
+
+
+def check_guard_lines() -> int:
+    """Answer until the input ends; gives the exit code."""
+    from gshtui.guard.commands import checked
+    from gshtui.settings.paths import project_root
+
+    cwd = working_folder()
+    project = project_root(cwd)
+    while raw := sys.stdin.buffer.readline(_LONGEST):
+        piece = raw
+        while len(piece) == _LONGEST and not piece.endswith(b"\n"):
+            piece, raw = sys.stdin.buffer.readline(_LONGEST), b"too long"
+        if raw.strip():
+            answer = json.dumps(checked(_value(raw), cwd, project), ensure_ascii=True)
+            streams.write_all(streams.STDOUT, answer.encode() + b"\n")
+    return exits.DONE
+
+
+def _value(raw: bytes) -> Any:
+    try:
+        return json.loads(raw)
+    except (ValueError, RecursionError):
+        return None
+
+
+def find_session(id: str, *, as_json: bool, then: Callable[[str], int] | None) -> int:
+    """Find the conversation; say it, or open it in its own folder with `then(session)`."""
+    from gshtui.commands.language import quote
+
+    if then is not None and not (os.isatty(0) and os.isatty(1) and os.isatty(2)):
+        streams.complain("`session resume` opens the window and needs a terminal; `prompt --session ID` does not.")
+        return exits.USAGE
+    found: dict[str, Any] = {}
+
+    def keep(outcome: Outcome) -> None:
+        found.update(outcome.data)
+
+    line = f"session resume target={quote(id)}"
+    code = run_line(LineOptions(line, json=as_json, parts=STORE_ONLY, write=keep if then is not None else None))
+    if code or then is None:
+        return code
+    try:
+        os.chdir(found["cwd"])
+    except OSError as error:
+        streams.complain(f"its folder {found['cwd']} cannot be opened: {error.strerror}. The current one is used.")
+    return then(str(found["session"]))
+
+
+def confirm(question: str) -> bool:
+    """A person's yes; without a terminal nobody is asked, and what was typed stands."""
+    if not (os.isatty(0) and os.isatty(2)):
+        return True
+    return streams.ask_yes_no(question)

@@ -1,0 +1,271 @@
+"""`gsh-tui doctor`: everything that may be missing or wrong, and the exact command that mends it."""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import locale
+import os
+import platform
+import shutil
+import stat
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gshtui.headless import doctor_programs, exits
+from gshtui.headless.command_hub import working_folder
+from gshtui.headless.doctor_programs import Finding, as_data, as_text
+from gshtui.headless.runner import Stop, run_command, until_stopped
+from gshtui.headless.shell_plugin import inspect_shells
+from gshtui.headless.streams import result, result_json
+from gshtui.settings import paths
+from gshtui.settings.loader import Loaded
+from gshtui.settings.paths import FolderError
+
+if TYPE_CHECKING:
+    from gshtui.providers.candidates import ProviderCandidate
+
+GROUP = "Record"
+LITTLE = 200 * 1024 * 1024
+"""Bytes of free disk below which it is a problem."""
+
+
+async def examine_record(loaded: Loaded) -> list[Finding]:
+    """Findings about the folders and the record."""
+    folder = loaded.settings.general.session_dir
+    findings = [_folder("data folder", folder), _folder("state folder", paths.state_dir(create=False)), _runtime()]
+    findings.append(_room(folder))
+    findings += await _file(folder / "gsh.db", loaded)
+    return findings
+
+
+def _folder(name: str, folder: Path) -> Finding:
+    existing = folder
+    while not existing.exists() and existing != existing.parent:
+        existing = existing.parent
+    if not existing.is_dir():
+        return Finding(GROUP, name, "problem", f"{existing} is not a folder", f"mv {existing} {existing}.old", True)
+    if not os.access(existing, os.W_OK | os.X_OK):
+        return Finding(GROUP, name, "problem", f"{existing} cannot be written to", f"chmod u+rwx {existing}", True)
+    if existing != folder:
+        return Finding(GROUP, name, "ok", f"{folder} is made when it is needed", needed=True)
+    found = folder.stat()
+    if found.st_uid != os.geteuid():
+        fix = f"sudo chown -R {os.geteuid()} {folder}"
+        return Finding(GROUP, name, "problem", f"{folder} belongs to user {found.st_uid}, not to you", fix, True)
+    if stat.S_IMODE(found.st_mode) & 0o077:
+        return Finding(GROUP, name, "problem", f"{folder} is open to others", f"chmod 700 {folder}", True)
+    return Finding(GROUP, name, "ok", str(folder), needed=True)
+
+
+def _runtime() -> Finding:
+    try:
+        return Finding(GROUP, "runtime folder", "ok", str(paths.runtime_dir()), needed=True)
+    except OSError as error:
+        return Finding(GROUP, "runtime folder", "problem", str(error), "export XDG_RUNTIME_DIR=…", needed=True)
+
+
+def _room(folder: Path) -> Finding:
+    existing = folder
+    while not existing.exists() and existing != existing.parent:
+        existing = existing.parent
+    try:
+        free = shutil.disk_usage(existing).free
+    except OSError as error:
+        return Finding(GROUP, "free disk", "problem", f"not known: {error.strerror or error}")
+    said = f"{free / 1024**3:.1f} GB"
+    if free < LITTLE:
+        return Finding(GROUP, "free disk", "problem", said, "make room: the record cannot grow", needed=True)
+    return Finding(GROUP, "free disk", "ok", said, needed=True)
+
+
+async def _file(file: Path, loaded: Loaded) -> list[Finding]:
+    if not file.exists():
+        return [Finding(GROUP, "record", "ok", f"{file} is made when it is needed", needed=True)]
+    from gshtui.store.errors import StoreError
+    from gshtui.store.store import Store
+
+    notices: list[str] = []
+    try:
+        synchronous = loaded.settings.store.synchronous
+        store = await Store.open(
+            file, synchronous=synchronous, on_notice=lambda text, hint: notices.append(f"{text} {hint}".rstrip())
+        )
+    except StoreError as error:
+        return [Finding(GROUP, "record", "problem", error.message, error.hint, needed=True)]
+    try:
+        faults = await store.check()
+    except StoreError as error:
+        faults = [error.message]
+    finally:
+        await store.close()
+    findings = [Finding(GROUP, "record", "note", notice) for notice in notices]
+    if faults:
+        fix = "close every gsh-tui and start one: it keeps the damaged file and recovers what can be read"
+        return [*findings, Finding(GROUP, "record", "problem", f"{file}: {'; '.join(faults[:3])}", fix, needed=True)]
+    size = file.stat().st_size / 1024**2
+    return [*findings, Finding(GROUP, "record", "ok", f"{file} is sound ({size:.1f} MB)", needed=True)]
+
+
+_GROUP = "Shells"
+
+
+def examine_shells(loaded: Loaded) -> list[Finding]:
+    """The plugin and each problem with it."""
+    try:
+        facts = inspect_shells(loaded)
+    except FolderError as error:
+        return [Finding(_GROUP, "plugin", "problem", str(error))]
+    if facts.installed:
+        findings = [Finding(_GROUP, "plugin", "ok", f"loaded by {', '.join(facts.installed.values())}")]
+    else:
+        findings = [Finding(_GROUP, "plugin", "note", "in no start-up file", "gsh-tui shell install")]
+    if facts.paused:
+        findings.append(Finding(_GROUP, "recording", "note", "paused", "gsh-tui shell resume"))
+    return [*findings, *(Finding(_GROUP, "plugin", "problem", problem) for problem in facts.problems)]
+
+
+_WITHIN = 2.0
+"""Seconds that an Ollama has to answer."""
+_PROVIDERS = "Providers"
+
+
+def examine_python() -> list[Finding]:
+    """Python itself."""
+    version = platform.python_version()
+    fine = sys.version_info >= (3, 11)
+    fix = "" if fine else "install Python 3.11 or newer"
+    return [
+        Finding("System", "Python", "ok" if fine else "problem", f"{version} at {sys.executable}", fix, needed=True)
+    ]
+
+
+def examine_terminal(environ: Mapping[str, str]) -> list[Finding]:
+    """The terminal, as far as its variables tell."""
+    group = "Terminal"
+    findings: list[Finding] = []
+    term = environ.get("TERM", "")
+    if not term or term == "dumb":
+        fix = "run it in a terminal that sets TERM, such as xterm-256color"
+        findings.append(Finding(group, "TERM", "problem", term or "not set", fix))
+    else:
+        findings.append(Finding(group, "TERM", "ok", term))
+    colour = environ.get("COLORTERM", "")
+    if colour in ("truecolor", "24bit"):
+        findings.append(Finding(group, "colour", "ok", colour))
+    else:
+        fix = "export COLORTERM=truecolor, if your terminal has true colour"
+        findings.append(Finding(group, "colour", "note", f"COLORTERM is {colour or 'not set'}; 256 colours", fix))
+    encoding = locale.getpreferredencoding(False)
+    if codecs.lookup(encoding).name == "utf-8":
+        findings.append(Finding(group, "encoding", "ok", "UTF-8"))
+    else:
+        fix = "export LANG=C.UTF-8, or your own language's UTF-8"
+        findings.append(Finding(group, "encoding", "problem", f"{encoding}, not UTF-8", fix))
+    if os.isatty(1):
+        columns, rows = shutil.get_terminal_size()
+        fits = columns >= 80 and rows >= 24
+        fix = "" if fits else "80x24 or more shows all panes"
+        findings.append(Finding(group, "size", "ok" if fits else "note", f"{columns}x{rows}", fix))
+    return findings
+
+
+def examine_config(loaded: Loaded) -> list[Finding]:
+    """The configuration's problems, one finding each."""
+    problems = [
+        Finding(
+            "Configuration",
+            problem.key or "file",
+            "problem" if problem.level == "warning" else "note",
+            str(problem),
+            "gsh-tui config edit" if problem.origin.layer == "user" else "",
+        )
+        for problem in loaded.problems
+    ]
+    return problems or [Finding("Configuration", "settings", "ok", "no mistakes")]
+
+
+async def examine_providers(loaded: Loaded, environ: Mapping[str, str]) -> list[Finding]:
+    """Which providers could be used (a key in the environment, or a server that answers), and which one would be."""
+    from gshtui.providers.candidates import candidates
+    from gshtui.providers.port import ProviderError
+    from gshtui.providers.selection import choose_model
+
+    found = candidates(loaded.settings, environ).values()
+    findings = list(await asyncio.gather(*(_provider(candidate, environ) for candidate in found)))
+    try:
+        choice = await choose_model(loaded.settings, environ)
+    except ProviderError as error:
+        return [*findings, Finding(_PROVIDERS, "in use", "problem", error.message, error.hint)]
+    await choice.provider.close()
+    status = "note" if choice.provider.name == "offline" else "ok"
+    return [*findings, Finding(_PROVIDERS, "in use", status, f"{choice.label}: {choice.why}")]
+
+
+async def _provider(candidate: ProviderCandidate, environ: Mapping[str, str]) -> Finding:
+    name = candidate.name
+    if candidate.api == "ollama":
+        from gshtui.providers.probe import ollama_models
+
+        models = await ollama_models(candidate.base_url, _WITHIN)
+        if models is None:
+            detail = f"no Ollama answers at {candidate.base_url}"
+            return Finding(_PROVIDERS, name, "missing", detail, "ollama serve (https://ollama.com/download)")
+        if not models:
+            detail = f"Ollama answers at {candidate.base_url}, without a model"
+            return Finding(_PROVIDERS, name, "missing", detail, f"ollama pull {candidate.default_model or 'llama3.2'}")
+        return Finding(_PROVIDERS, name, "ok", f"Ollama answers at {candidate.base_url}; {len(models)} models")
+    variable = candidate.key_variable
+    if candidate.keyed:
+        return Finding(_PROVIDERS, name, "ok", f"{variable} is set" if candidate.key else "its server needs no key")
+    detail = f"{variable} is {'set but empty' if variable in environ else 'not set'}"
+    return Finding(_PROVIDERS, name, "missing", detail, f"export {variable}=…")
+
+
+def doctor(*, as_json: bool) -> int:
+    """Examine everything and say it; gives the exit code."""
+    return run_command(lambda stop: _told(stop, as_json))
+
+
+async def _told(stop: Stop, as_json: bool) -> int:
+    findings: list[Finding] = []
+    manager = doctor_programs.package_manager()
+
+    async def work() -> int:
+        findings.extend(await examine(manager))
+        return exits.ERROR if any(finding.stops for finding in findings) else exits.DONE
+
+    code = await until_stopped(work(), stop)
+    if code == exits.INTERRUPTED:
+        return code
+    missing = [finding.package for finding in findings if finding.status == "missing" and finding.package]
+    install = doctor_programs.install_command(missing, manager)
+    if as_json:
+        result_json(as_data(findings, install))
+    else:
+        result(as_text(findings, install))
+    return code
+
+
+async def examine(manager: str) -> list[Finding]:
+    """All findings, by group."""
+    from gshtui.settings.loader import load
+
+    loaded = await asyncio.to_thread(load, working_folder())
+    programs, providers, kept, reporting = await asyncio.gather(
+        doctor_programs.examine_programs(manager),
+        examine_providers(loaded, os.environ),
+        examine_record(loaded),
+        asyncio.to_thread(examine_shells, loaded),
+    )
+    return [
+        *examine_python(),
+        *programs,
+        *examine_terminal(os.environ),
+        *providers,
+        *kept,
+        *reporting,
+        *examine_config(loaded),
+    ]

@@ -1,0 +1,202 @@
+"""The doctor's findings, and those about programs: are they installed, new enough, and what command installs them?"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+Status = Literal["ok", "missing", "problem", "note"]
+"""note: worth knowing, nothing to mend."""
+
+_MARKS = {"ok": "ok", "missing": "missing", "problem": "problem", "note": "note"}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What was looked at, and what came of it. `fix` is a command or a sentence."""
+
+    group: str
+    name: str
+    status: Status
+    detail: str = ""
+    fix: str = ""
+    needed: bool = False
+    package: str = ""
+    """Name of the package that brings it, as this system calls it."""
+
+    @property
+    def stops(self) -> bool:
+        """Whether the doctor's exit code is 1 because of it."""
+        return self.needed and self.status in ("missing", "problem")
+
+
+def as_data(findings: Sequence[Finding], install: str) -> dict[str, Any]:
+    """All findings as plain data; `install` is the one command that installs every missing package."""
+    return {
+        "ok": not any(finding.stops for finding in findings),
+        "install": install,
+        "findings": [asdict(finding) for finding in findings],
+    }
+
+
+def as_text(findings: Sequence[Finding], install: str) -> str:
+    """All findings as lines for people, by group."""
+    lines: list[str] = []
+    group = ""
+    for finding in findings:
+        if finding.group != group:
+            group = finding.group
+            lines += ["", group] if lines else [group]
+        mark = _MARKS[finding.status]
+        if finding.status in ("missing", "problem") and not finding.needed:
+            mark += " (optional)"
+        lines.append(f"  {finding.name:14} {mark:18} {finding.detail}".rstrip())
+        if finding.fix:
+            lines.append(f"  {'':14} {'':18} → {finding.fix}")
+    if install:
+        lines += ["", f"Everything that is missing: {install}"]
+    stops = [finding.name for finding in findings if finding.stops]
+    lines += ["", f"Needed and not right: {', '.join(stops)}." if stops else "Nothing that is needed is missing."]
+    return "\n".join(lines)
+
+
+_COMMANDS = {
+    "apt": "apt-get install -y",
+    "dnf": "dnf install -y",
+    "yum": "yum install -y",
+    "pacman": "pacman -S --needed",
+    "zypper": "zypper install -y",
+    "apk": "apk add",
+    "brew": "brew install",
+}
+_BY_FAMILY = {
+    "debian": "apt",
+    "ubuntu": "apt",
+    "fedora": "dnf",
+    "rhel": "dnf",
+    "centos": "dnf",
+    "arch": "pacman",
+    "suse": "zypper",
+    "opensuse": "zypper",
+    "alpine": "apk",
+}
+_PROGRAMS = {"apt": "apt-get"}
+
+
+def package_manager(release: Path = Path("/etc/os-release"), platform: str = sys.platform) -> str:
+    """The package manager's name in `_COMMANDS`; empty when none is known here."""
+    if platform == "darwin":
+        return "brew"
+    for family in _families(release):
+        if family in _BY_FAMILY:
+            name = _BY_FAMILY[family]
+            return "yum" if name == "dnf" and not shutil.which("dnf") and shutil.which("yum") else name
+    return next((name for name in _COMMANDS if shutil.which(_PROGRAMS.get(name, name))), "")
+
+
+def install_command(packages: Sequence[str], name: str, *, root: bool | None = None) -> str:
+    """The command that installs these packages; empty when there are none, or no manager is known."""
+    if not packages or name not in _COMMANDS:
+        return ""
+    command = f"{_COMMANDS[name]} {' '.join(packages)}"
+    is_root = os.geteuid() == 0 if root is None else root
+    return command if name == "brew" or is_root else f"sudo {command}"
+
+
+def _families(release: Path) -> list[str]:
+    """`ID` and `ID_LIKE` of the system, nearest first."""
+    try:
+        text = release.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return []
+    fields = dict(line.split("=", 1) for line in text.split("\n") if "=" in line and not line.startswith("#"))
+    words = f"{fields.get('ID', '')} {fields.get('ID_LIKE', '')}".replace('"', "").replace("'", "")
+    return [word.lower().partition("-")[0] for word in words.split()]
+
+
+_VERSION_WITHIN = 3.0
+GROUP = "Programs"
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A program: what for, which version at least, and whether there is no way around it."""
+
+    name: str
+    program: str
+    flag: str
+    least: tuple[int, ...]
+    why: str
+    needed: bool
+    package: str
+    without: str = ""
+    """What happens instead, where it is optional."""
+
+
+TOOLS = (
+    Tool("tmux", "tmux", "-V", (3, 0), "agents' terminals", True, "tmux"),
+    Tool("zsh", "zsh", "--version", (5, 0), "the shell log", True, "zsh"),
+    Tool("git", "git", "--version", (2, 20), "branches, diffs and worktrees", True, "git"),
+    Tool("ripgrep", "rg", "--version", (11,), "the search in files", False, "ripgrep", "agents have no grep"),
+)
+BUBBLEWRAP = Tool(
+    "bubblewrap", "bwrap", "--version", (0, 4), "the sandbox", False, "bubblewrap", "commands run only after a question"
+)
+
+
+async def examine_programs(manager: str) -> list[Finding]:
+    """A finding for each program."""
+    tools = (*TOOLS, BUBBLEWRAP) if sys.platform.startswith("linux") else TOOLS
+    return list(await asyncio.gather(*(asyncio.to_thread(_examine, tool, manager) for tool in tools)))
+
+
+def _examine(tool: Tool, manager: str) -> Finding:
+    found = shutil.which(tool.program)
+    wanted = ".".join(map(str, tool.least))
+    fix = install_command([tool.package], manager) or f"install {tool.package} {wanted} or newer"
+    without = f"; without it {tool.without}" if tool.without else ""
+    if found is None or not Path(found).is_absolute():
+        detail = f"for {tool.why}{without}"
+        return Finding(GROUP, tool.name, "missing", detail, fix, tool.needed, tool.package)
+    version, said = _version(found, tool.flag)
+    if version is None:
+        detail = f"{found} does not say its version{f': {said}' if said else ''}"
+        return Finding(GROUP, tool.name, "problem", detail, f"{tool.program} {tool.flag}", tool.needed)
+    shown = ".".join(map(str, version))
+    if version < tool.least:
+        detail = f"{shown} at {found} is older than {wanted}{without}"
+        return Finding(GROUP, tool.name, "problem", detail, fix, tool.needed)
+    return Finding(GROUP, tool.name, "ok", f"{shown} at {found}", needed=tool.needed)
+
+
+def _version(program: str, flag: str) -> tuple[tuple[int, ...] | None, str]:
+    """(version, what the program said when it has none)"""
+    try:
+        done = subprocess.run(
+            [program, flag],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_VERSION_WITHIN,
+            check=False,
+            start_new_session=True,
+        )
+    except subprocess.TimeoutExpired:
+        return None, f"no answer within {_VERSION_WITHIN:g} s"
+    except OSError as error:
+        return None, error.strerror or str(error)
+    text = (done.stdout or done.stderr).decode("utf-8", "replace")
+    # tmux says `tmux 3.3a`, `tmux next-3.5` or, built from its repository, `tmux master`.
+    if re.search(r"\btmux (master|openbsd)", text):
+        return (99,), ""
+    match = re.search(r"(\d+)((?:\.\d+)*)", text)
+    if match is None or done.returncode:
+        return None, text.strip().split("\n", 1)[0][:100]
+    return tuple(int(part) for part in match[0].split(".")), ""

@@ -1,0 +1,159 @@
+"""`gsh WORDS…` at the prompt: an answer streamed in place, in the conversation of this shell and project."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gshtui.headless import exits, streams
+from gshtui.headless.command_hub import load_settings, running_hub, working_folder
+from gshtui.headless.command_lines import FLEET_PARTS, STORE_ONLY, LineOptions, run_line
+from gshtui.headless.prompt import PromptOptions, prompt
+from gshtui.headless.runner import run_command, until_stopped
+from gshtui.settings import paths
+from gshtui.shell import plugin_files as options
+from gshtui.system import private_files
+
+if TYPE_CHECKING:
+    from gshtui.commands.declaration import Outcome
+
+_KEPT = 7 * 86_400.0
+"""Seconds that a conversation may be gone on with."""
+
+
+class PromptSession:
+    """The conversation of this shell in this project."""
+
+    def __init__(self, cwd: Path) -> None:
+        shell = os.environ.get("GSH_SHELL_ID") or _terminal()
+        key = hashlib.sha256(f"{shell}\0{paths.project_root(cwd)}".encode("utf-8", "surrogateescape")).hexdigest()
+        self._file = options.options_folder() / "talks" / key[:32]
+
+    def session(self) -> str:
+        """Its id; empty when there is none to go on with."""
+        with contextlib.suppress(OSError):
+            if time.time() - self._file.stat().st_mtime < _KEPT:
+                found = self._file.read_text("utf-8", "replace").strip()
+                return found if re.fullmatch(r"[0-9a-zA-Z-]{6,64}", found) else ""
+        return ""
+
+    def asked(self) -> float:
+        """When it was last gone on with, seconds since the epoch; 0: never."""
+        with contextlib.suppress(OSError):
+            return self._file.stat().st_mtime
+        return 0.0
+
+    def keep(self, session: str) -> None:
+        """Go on with this one."""
+        with contextlib.suppress(OSError):
+            options.options_folder(create=True)
+            private_files.make_folder(self._file.parent)
+            private_files.write_whole(self._file, session.encode() + b"\n")
+            for old in self._file.parent.iterdir():
+                if time.time() - old.stat().st_mtime > _KEPT:
+                    old.unlink()
+
+
+def _terminal() -> str:
+    """The terminal and whoever leads it: as much as is known where no plugin says which shell this is."""
+    with contextlib.suppress(OSError):
+        return f"{os.ttyname(0)} {os.getsid(0)}"
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class AskOptions:
+    """What was typed."""
+
+    text: str = ""
+    background: bool = False
+    new: bool = False
+    yes: bool = False
+    json: bool = False
+    agent: str = "main"
+    provider: str = ""
+    model: str = ""
+    session: str = ""
+    timeout: float = 0.0
+
+
+def ask(options: AskOptions) -> int:
+    """Do it; gives the exit code."""
+    if options.background:
+        return _in_background(options)
+    talk = PromptSession(working_folder())
+    earlier = "" if options.new or options.session else _still_ours(talk.session())
+    turn = PromptOptions(
+        text=options.text,
+        agent=options.agent,
+        provider=options.provider,
+        model=options.model,
+        session=options.session or earlier or "new",
+        timeout=options.timeout,
+        yes=options.yes,
+        json=options.json,
+        ask=not options.yes and not options.json and os.isatty(2),
+        where="gsh at a prompt",
+        since=talk.asked() if earlier else 0.0,
+        opened=talk.keep,
+    )
+    return prompt(turn)
+
+
+def _still_ours(session: str) -> str:
+    """The conversation to go on with; empty when it is gone, or open in a window just now."""
+    if not session:
+        return ""
+    found: list[str] = []
+
+    async def look() -> int:
+        from gshtui.hub.options import HubOptions
+        from gshtui.store.errors import StoreError
+
+        async with running_hub(
+            HubOptions(cwd=working_folder(), loaded=load_settings(), parts=STORE_ONLY, where="gsh")
+        ) as hub:
+            await hub.start()
+            if hub.store is None:
+                return exits.ERROR
+            try:
+                info = await hub.store.session(session)
+            except StoreError:
+                return exits.DONE
+            if info.held_by:
+                streams.complain(f"the conversation of this prompt is open in {info.held_by}; here a new one begins.")
+            else:
+                found.append(info.id)
+        return exits.DONE
+
+    run_command(lambda stop: until_stopped(look(), stop))
+    return found[0] if found else ""
+
+
+def _in_background(options: AskOptions) -> int:
+    from gshtui.commands.language import quote
+
+    def write(outcome: Outcome) -> None:
+        if options.json:
+            streams.result_json(outcome.data)
+            return
+        data = outcome.data
+        name = data.get("session_name") or data["id"]
+        streams.result(f"[gsh] Started agent {name} (background).")
+        if data.get("attach"):
+            streams.result(f"[gsh] Watch it: {data['attach']}, or ctrl+x ctrl+a")
+        streams.result(f"[gsh] Its report, once it is done: gsh show {str(data['id']).lstrip('0') or data['id']}")
+
+    if not options.text.strip():
+        streams.complain("there is nothing to do. Give the words: gsh --background explore how login works")
+        return exits.USAGE
+    words = ["spawn", "background=true", f"prompt={quote(options.text)}"]
+    for name, value in (("model", options.model), ("provider", options.provider)):
+        words += [f"{name}={quote(value)}"] if value else []
+    return run_line(LineOptions(" ".join(words), parts=FLEET_PARTS, write=write))

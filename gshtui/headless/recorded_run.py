@@ -1,0 +1,342 @@
+"""`gsh run -- COMMAND`: runs it in a terminal of its own, copied to ours, and keeps what it printed in the record."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import select
+import shlex
+import shutil
+import signal
+import socket
+import termios
+import time
+import tty
+from collections import deque
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from gshtui.headless import exits, streams
+from gshtui.headless.command_hub import load_settings, running_hub, working_folder
+from gshtui.headless.command_lines import STORE_ONLY
+from gshtui.headless.runner import run_command, until_stopped
+from gshtui.settings import paths
+
+if TYPE_CHECKING:
+    from gshtui.bus.shell_data import ShellRecord
+    from gshtui.store.store import Store
+
+HEAD, TAIL = 256 * 1024, 768 * 1024
+"""Bytes of the output's beginning and end that are kept."""
+_FULL_SCREEN = (b"\x1b[?1049h", b"\x1b[?1047h", b"\x1b[?47h")
+_PIECE = 65_536
+
+
+class Printed:
+    """What a command printed: its beginning, its end, and how much there was between."""
+
+    def __init__(self) -> None:
+        self.full_screen = False
+        """It took the whole screen: then nothing of it is text to be kept."""
+        self._head = bytearray()
+        self._tail: deque[bytes] = deque()
+        self._tail_size = 0
+        self._left_out = 0
+
+    def add(self, data: bytes) -> None:
+        """Take what it printed next."""
+        self.full_screen = self.full_screen or any(mark in data for mark in _FULL_SCREEN)
+        room = HEAD - len(self._head)
+        self._head += data[:room]
+        if rest := data[max(0, room) :]:
+            self._tail.append(rest)
+            self._tail_size += len(rest)
+            while self._tail_size - len(self._tail[0]) >= TAIL:
+                gone = len(self._tail.popleft())
+                self._tail_size -= gone
+                self._left_out += gone
+
+    def text(self) -> str:
+        """The text without what only steers a terminal; empty for a full-screen program."""
+        if self.full_screen:
+            return ""
+        from gshtui.text.sanitise import plain
+        from gshtui.text.truncation import marker
+
+        between = marker(self._left_out).encode() if self._left_out else b""
+        raw = bytes(self._head) + between + b"".join(self._tail)
+        return plain(raw.replace(b"\r\n", b"\n").decode("utf-8", "replace"))
+
+
+def execute(argv: list[str]) -> tuple[int, Printed]:
+    """Run a program to its end: (its exit code, what it printed).
+
+    Raises:
+        FileNotFoundError: there is no such program. OSError: it cannot be run.
+    """
+    printed = Printed()
+    if not os.isatty(1):
+        return _piped(argv, printed), printed
+    return _Terminal(argv, printed).run(), printed
+
+
+def _piped(argv: list[str], printed: Printed) -> int:
+    """Standard output goes somewhere else: it is passed on byte by byte, errors go where they went."""
+    import subprocess
+
+    with subprocess.Popen(argv, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to the program itself
+        try:
+            while data := os.read(process.stdout.fileno(), _PIECE):
+                printed.add(data)
+                _write(1, data)
+        except BrokenPipeError:
+            process.stdout.close()
+        finally:
+            signal.signal(signal.SIGINT, before)
+    return _code(process.returncode)
+
+
+class _Terminal:
+    """One run in a pseudo-terminal."""
+
+    def __init__(self, argv: list[str], printed: Printed) -> None:
+        self._argv = argv
+        self._printed = printed
+        self._has_keys = os.isatty(0)
+        self._before = termios.tcgetattr(0) if self._has_keys else None
+
+    def run(self) -> int:
+        """To the end; its exit code."""
+        master, slave = os.openpty()
+        if self._before is not None:
+            with contextlib.suppress(termios.error):
+                termios.tcsetattr(slave, termios.TCSANOW, self._before)
+        self._size(master)
+        told, tell = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            self._become(slave, tell)
+        os.close(slave)
+        os.close(tell)
+        failed = os.read(told, 16)
+        os.close(told)
+        if failed:
+            os.waitpid(pid, 0)
+            os.close(master)
+            number = int(failed)
+            raise OSError(number, os.strerror(number))
+        resized, notice = os.pipe()
+        os.set_blocking(notice, False)
+
+        def on_size(_number: int, _frame: FrameType | None) -> None:
+            with contextlib.suppress(OSError):
+                os.write(notice, b"s")
+
+        before = {number: signal.signal(number, on_size) for number in (signal.SIGWINCH, signal.SIGCHLD)}
+        try:
+            self._raw()
+            return self._copy(pid, master, resized)
+        finally:
+            self._cooked()
+            for number, handler in before.items():
+                signal.signal(number, handler)
+            for descriptor in (master, resized, notice):
+                os.close(descriptor)
+
+    def _become(self, slave: int, tell: int) -> None:
+        """In the child: the program, with the new terminal; never comes back."""
+        try:
+            os.setsid()
+            fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+            for number in (0, 1, 2) if self._has_keys else (1, 2):
+                if number != 2 or os.isatty(2):
+                    os.dup2(slave, number)
+            for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGTSTP, signal.SIGQUIT):
+                signal.signal(number, signal.SIG_DFL)
+            os.execvp(self._argv[0], self._argv)
+        except OSError as error:
+            os.write(tell, str(error.errno or errno.ENOEXEC).encode())
+        finally:
+            os._exit(127)
+
+    def _copy(self, pid: int, master: int, notices: int) -> int:
+        sources = [master, notices, *([0] if self._has_keys else [])]
+        status: int | None = None
+        while True:
+            ready, _, _ = select.select(sources, [], [], 0.2 if status is not None else None)
+            if notices in ready:
+                os.read(notices, 64)
+                self._size(master)
+            if 0 in ready:
+                keys = os.read(0, 4096)
+                if keys:
+                    _write(master, keys)
+                else:
+                    sources.remove(0)
+            if master in ready and not self._pass_on(master):
+                break
+            if status is None:
+                status = self._waited(pid)
+            elif master not in ready:
+                break  # it has ended; whoever still holds its terminal is not waited for
+        if status is None:
+            _, status = os.waitpid(pid, 0)
+        return _code(os.waitstatus_to_exitcode(status))
+
+    def _pass_on(self, master: int) -> bool:
+        try:
+            data = os.read(master, _PIECE)
+        except OSError:  # Linux says so when the last program has closed the terminal
+            return False
+        self._printed.add(data)
+        with contextlib.suppress(BrokenPipeError):
+            _write(1, data)
+        return bool(data)
+
+    def _waited(self, pid: int) -> int | None:
+        """How it ended, if it has. When it was stopped, we stop too, and both go on together."""
+        found, status = os.waitpid(pid, os.WNOHANG | os.WUNTRACED)
+        if not found:
+            return None
+        if not os.WIFSTOPPED(status):
+            return status
+        self._cooked()
+        os.kill(0, signal.SIGSTOP)
+        self._raw()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGCONT)
+        return None
+
+    def _raw(self) -> None:
+        if self._has_keys:
+            tty.setraw(0, termios.TCSADRAIN)
+
+    def _cooked(self) -> None:
+        if self._before is not None:
+            with contextlib.suppress(termios.error):
+                termios.tcsetattr(0, termios.TCSADRAIN, self._before)
+
+    def _size(self, master: int) -> None:
+        with contextlib.suppress(OSError):
+            fcntl.ioctl(master, termios.TIOCSWINSZ, fcntl.ioctl(1, termios.TIOCGWINSZ, b"\0" * 8))
+
+
+def _write(number: int, data: bytes) -> None:
+    from gshtui.headless.streams import write_all
+
+    write_all(number, data)
+
+
+def _code(ended: int) -> int:
+    return ended if ended >= 0 else 128 - ended
+
+
+_TELL_WITHIN = 0.5
+"""Seconds for a window to take the news."""
+
+
+def run_recorded(words: list[str], *, as_json: bool) -> int:
+    """Run it; gives its exit code: 128 and the number of the signal that ended it, 127 for no such command."""
+    if not words:
+        streams.complain("there is nothing to run. Write: gsh run -- make test")
+        return exits.USAGE
+    argv = words
+    if len(words) == 1 and len(words[0].split()) > 1 and shutil.which(words[0]) is None:  # a line in quotes
+        argv = [os.environ.get("SHELL") or "/bin/sh", "-c", words[0]]
+    began, clock = time.time(), time.monotonic()
+    try:
+        code, printed = execute(argv)
+    except FileNotFoundError:
+        streams.complain(f"there is no command {words[0]!r}; an alias or function has to be written out.")
+        return 127
+    except OSError as error:
+        streams.complain(f"{words[0]} cannot be run: {error.strerror or error}.")
+        return 126
+    took = time.monotonic() - clock
+    command = words[0] if len(words) == 1 else shlex.join(words)
+    run_command(lambda stop: until_stopped(_keep(command, code, began, took, printed, as_json), stop))
+    return code
+
+
+async def _keep(command: str, code: int, began: float, took: float, printed: Printed, as_json: bool) -> int:
+    """Keep it in the record; what cannot be kept is said, and changes nothing of how the command ended."""
+
+    from gshtui.bus.shell_data import ShellRecord
+    from gshtui.guard.redaction import Redactor
+    from gshtui.hub.options import HubOptions
+    from gshtui.store.errors import StoreError
+    from gshtui.system.ids import new_id
+
+    redact = Redactor(os.environ).redact
+    record = ShellRecord(
+        shell=f"run-{new_id()}",
+        number=1,
+        command=redact(command),
+        cwd=str(working_folder()),
+        host=socket.gethostname(),
+        tty=_tty(),
+        pane=os.environ.get("TMUX_PANE", "") if os.environ.get("TMUX") else "",
+        program="gsh run",
+        at=began,
+        duration=took,
+        exit=code,
+        state="done",
+        source="run",
+    )
+    loaded = load_settings()
+    async with running_hub(HubOptions(cwd=working_folder(), loaded=loaded, parts=STORE_ONLY, where="gsh run")) as hub:
+        await hub.start()
+        if hub.store is None:
+            streams.complain("this run is not recorded: the record cannot be opened.")
+            return exits.ERROR
+        try:
+            record = await _stored(hub.store, record, redact(printed.text()))
+        except StoreError as error:
+            streams.complain(f"this run is not recorded: {error}")
+            return exits.ERROR
+    from gshtui.shell.hub_registry import shells_socket_path
+
+    _tell(shells_socket_path(loaded.settings.general.socket_path), record)
+    if as_json:
+        streams.result_json({"id": record.id, "exit": code, "duration": took, "output_lines": record.output_lines})
+    return exits.DONE
+
+
+async def _stored(store: Store, record: ShellRecord, text: str) -> ShellRecord:
+    kept = await store.keep_record(record)
+    if not text:
+        return kept
+    return await store.put_shell_output(record.shell, record.number, text) or kept
+
+
+def _tty() -> str:
+    try:
+        return os.ttyname(2)
+    except OSError:
+        return ""
+
+
+def _tell(place: Path, record: ShellRecord) -> None:
+    """Tell an open window, which shows it at once; without one it is in the record for the next."""
+    from gshtui.bus import wire
+    from gshtui.bus.events.shell import ShellRecorded
+    from gshtui.shell.line_stream import to_line
+
+    hello = to_line({"hello": "hub", "pid": os.getpid()})
+    try:
+        if place.parent == paths.runtime_dir(create=False) and place.parent.lstat().st_uid != os.getuid():
+            return
+        with socket.socket(socket.AF_UNIX) as line:
+            line.settimeout(_TELL_WITHIN)
+            line.connect(str(place))
+            line.sendall(hello + wire.encode(ShellRecorded(record=record)))
+            line.shutdown(socket.SHUT_WR)
+            while line.recv(4096):
+                pass
+    except OSError:
+        return

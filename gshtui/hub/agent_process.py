@@ -1,0 +1,320 @@
+"""Composition root of a native agent in its own process: record, gate, models, tools, mail and one conversation.
+Parts are opened in order and closed in reverse; what the agent may not use is never registered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from datetime import date
+from functools import partial
+from pathlib import Path
+
+from gshtui.agents.agent import Agent
+from gshtui.agents.commands import commands as record_commands
+from gshtui.agents.context_assembly import make_contexts, make_engine
+from gshtui.agents.model_pool import ModelPool
+from gshtui.agents.sessions import OpenSessions
+from gshtui.agents.skills import commands as skill_commands
+from gshtui.agents.skills.skill_store import read_skills, skills_section
+from gshtui.agents.telemetry import Telemetry
+from gshtui.agents.toolbox import Toolbox, WorkDirs
+from gshtui.bus.bus import Bus
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent import ModelChangeRequested, UsageReported
+from gshtui.bus.events.context import ContextCut
+from gshtui.bus.events.hub import Noticed
+from gshtui.commands import help as help_commands
+from gshtui.commands.declaration import Caller, Invocation
+from gshtui.commands.registry import AnyCommand, Registry
+from gshtui.context.commands import context_commands
+from gshtui.context.retrieval.shell_summary import shell_summary
+from gshtui.context.system_section import system_sections
+from gshtui.fleet import status_commands
+from gshtui.fleet.agent_states import AgentStates
+from gshtui.fleet.mail import commands as mail_commands
+from gshtui.fleet.mail.inbox import MailInbox
+from gshtui.fleet.mail.outbox import Addresses, MailOutbox
+from gshtui.fleet.native import commands
+from gshtui.fleet.native.commands import personas_command
+from gshtui.fleet.native.outcome import AgentProcessError
+from gshtui.fleet.native.permissions import SpendingBudget, open_gate, permitted_registry, spending_limit, unknown_tools
+from gshtui.fleet.native.spec import Spec
+from gshtui.fleet.terminal_tools import commands as terminal_commands
+from gshtui.fleet.terminals import AgentTerminals
+from gshtui.guard.approval import Gate
+from gshtui.providers import model_command as model_commands
+from gshtui.providers.port import ProviderError
+from gshtui.settings.git_info import branch as current_branch
+from gshtui.settings.loader import Loaded, load
+from gshtui.settings.model import Settings
+from gshtui.store.errors import StoreError
+from gshtui.store.store import Store
+from gshtui.system.tasks import end_all
+from gshtui.tools import commands as tool_commands
+from gshtui.tools.workspace import ToolConfig
+
+_TASK = """\
+You were started by {who} for one task, and work in a terminal of your own. Nobody reads along while you work: your \
+last answer is your report, and all that {who} gets. So finish the task, or say plainly how far you came and what \
+remains; put what was found into the report itself."""
+
+
+def system_texts(spec: Spec, cwd: Path, branch: str, skills: str) -> tuple[str, ...]:
+    """The texts in their order, the facts of the environment last."""
+    character, facts = system_sections(spec.name or spec.agent, cwd, branch, date.today())
+    who = "another agent" if spec.request.parent else "a person"
+    task = _TASK.format(who=who) if spec.request.background or spec.request.parent else ""
+    words = spec.persona.words.strip() if spec.persona else ""
+    return (character, *(part for part in (skills, words, task) if part), facts)
+
+
+class AgentProcess:
+    """See the module's text. Made inside a running loop; `open` and `close` bracket its life."""
+
+    def __init__(self, spec: Spec, bus: Bus, linked: Callable[[], bool] = lambda: False) -> None:
+        """`linked`: whether a hub is connected now."""
+        self.spec = spec
+        self._linked = linked
+        self._letterbox: MailInbox | None = None
+        self.bus = bus
+        self.registry = Registry()
+        self.ledger = AgentStates(bus)
+        self.budget = SpendingBudget(spec.request.budget_usd, spec.agent)
+        self.agent: Agent | None = None
+        self.resumed = False
+        """The first prompt was taken up in an earlier life, and something came of it; it is not sent again."""
+        self._cwd = Path(spec.cwd)
+        self._loaded: Loaded | None = None
+        self._store: Store | None = None
+        self._gate: Gate | None = None
+        self._minds: ModelPool | None = None
+        self._sessions: OpenSessions | None = None
+        self._branch = ""
+        self._skills = ""
+        self._counter: MailOutbox | None = None
+        self._observing: Telemetry | None = None
+        self._terminals = AgentTerminals()
+
+    @property
+    def project(self) -> Path:
+        """Root of the agent's own ground."""
+        return self._loaded.project if self._loaded is not None else self._cwd
+
+    async def open(self) -> None:
+        """Build everything, in order. Raises `AgentProcessError`."""
+        if not await asyncio.to_thread(self._cwd.is_dir):
+            raise AgentProcessError(
+                f"The folder {self._cwd} does not exist any more.", hint="Start another agent elsewhere."
+            )
+        self._loaded = await asyncio.to_thread(load, self._cwd, flags=self.spec.flags)
+        for problem in self._loaded.problems:
+            self.bus.publish(Noticed(level=problem.level, text=str(problem), about=self.spec.agent))
+        self._branch = await asyncio.to_thread(current_branch, self._cwd)
+        self._skills = await asyncio.to_thread(lambda: skills_section(read_skills(self._cwd)))
+        try:
+            store = await self._open_record()
+            self._gate = open_gate(self.spec, self.bus, store, self._loaded.settings, self.project)
+            self._minds = ModelPool(self._loaded.settings, os.environ)
+            self._register()
+            await self._open_agent()
+        except StoreError as error:
+            raise AgentProcessError(error.message, hint=error.hint) from error
+        except ProviderError as error:
+            raise AgentProcessError(error.message, hint=error.hint, exit=3) from error
+
+    async def close(self) -> None:
+        """Stop the agent, let go of its conversation, write what is queued. Never raises."""
+        await end_all("the end of the agent", *self._ends())
+
+    def _ends(self) -> Iterator[Callable[[], Awaitable[object] | None]]:
+        if self._letterbox is not None:
+            yield self._letterbox.stop
+        if self.agent is not None:
+            yield self.agent.stop
+        if self._sessions is not None:
+            yield partial(self._close_sessions, self._sessions)
+        if self._gate is not None:
+            yield self._gate.close
+        if self._minds is not None:
+            yield partial(self._close_minds, self._minds)
+        if self._counter is not None:
+            yield self._counter.close
+        yield self._terminals.close
+        yield self.bus.drained
+        if self._observing is not None:
+            yield self._observing.close
+        yield self.ledger.close
+        if self._store is not None:
+            yield self._store.close
+
+    async def _close_sessions(self, sessions: OpenSessions) -> None:
+        with contextlib.suppress(StoreError):  # the hold of a process that is gone counts for nothing
+            await sessions.close_all()
+
+    async def _close_minds(self, minds: ModelPool) -> None:
+        with contextlib.suppress(ProviderError, OSError):  # its connections end with the process
+            await minds.close()
+
+    def invocation(self, output: Callable[[str], None] | None = None) -> Invocation:
+        """The surroundings of a command that a person types in the agent's pane."""
+        return Invocation(
+            caller=Caller(),
+            cwd=self._cwd,
+            project=self.project,
+            session=self.agent.session if self.agent else "",
+            agent=self.spec.agent,
+            output=output or (lambda _: None),
+        )
+
+    async def _open_record(self) -> Store:
+        assert self._loaded is not None
+        store = self._store = await Store.open(
+            Path(self.spec.data) / "gsh.db",
+            synchronous=self._loaded.settings.store.synchronous,
+            on_notice=lambda text, hint: self.bus.publish(
+                Noticed(level="warning", text=text, hint=hint, about=self.spec.agent)
+            ),
+        )
+        self._observing = Telemetry(self.bus, self._loaded.settings, os.environ)
+        self._observing.keep_usage(store)
+        self.bus.subscribe(self._journal, name="journal")
+        self.bus.subscribe(self.budget.note, UsageReported, ContextCut, name="budget")
+        return store
+
+    def _journal(self, batch: Sequence[Event]) -> None:
+        assert self._store is not None
+        for event in batch:
+            self._store.record(event)
+
+    def _register(self) -> None:
+        assert self._loaded is not None and self._minds is not None and self._store is not None
+        settings = self._loaded.settings
+        for command in (
+            *tool_commands.commands(ToolConfig.of(settings)),
+            *status_commands.commands(self.bus, self.ledger),
+            *help_commands.commands(self.registry),
+            *model_commands.commands(
+                self._minds.catalog,
+                self._change_model,
+                settings=settings,
+                environ=os.environ,
+                in_use=self.ledger.in_use,
+            ),
+            *commands.spawn_commands(
+                self.bus, commands.SpawnAuthority(self.spec.depth, lambda: self.budget.left), ask=False
+            ),
+            personas_command(),
+            *skill_commands.commands(),
+            *record_commands(self.bus, self._store, settings, self._session_of, self.spec.cwd),
+            *self._shared(settings),
+            *self._about_context(settings),
+        ):
+            self.registry.register(command)
+        for tool in unknown_tools(self.registry, self.spec.limits):
+            text = f"There is no tool {tool!r}, which this agent was to have."
+            self.bus.publish(Noticed(level="warning", text=text, about=self.spec.agent))
+
+    def _about_context(self, settings: Settings) -> list[AnyCommand]:
+        """What is told of contexts, its own and others'."""
+        assert self._store is not None and self._minds is not None and self._observing is not None
+        contexts = make_contexts(
+            self.bus, self._store, settings.context, self._minds, self._here, self.spec.cwd,
+            self._observing.redactor.redact,
+        )  # fmt: skip
+        return context_commands.commands(contexts, self._store.agent)
+
+    def _here(self, agent: str) -> Agent | None:
+        return self.agent if agent in (self.spec.agent, self.spec.name) else None
+
+    def _shared(self, settings: Settings) -> list[AnyCommand]:
+        """What it shares with others: terminals, and messages, which a hub delivers."""
+        assert self._store is not None
+        self._counter = MailOutbox(self.bus, self._store, Addresses(self._store, lambda name: ""))
+        reach = terminal_commands.terminal_targets(
+            settings, self._terminals, self._store.agents, socket=self.spec.tmux_socket
+        )
+        return [
+            *mail_commands.commands(self._counter, self._store),
+            *terminal_commands.commands(reach, settings.context.max_tool_output_bytes),
+        ]
+
+    async def _open_agent(self) -> None:
+        assert self._store is not None and self._gate is not None and self._observing is not None
+        assert self._minds is not None and self._loaded is not None
+        spec, settings = self.spec, self._loaded.settings
+        self._sessions = OpenSessions(self.bus, self._store, f"agent {spec.name or spec.agent}")
+        steps = min((n for n in (settings.agent.max_steps, spec.max_steps) if n), default=settings.agent.max_steps)
+        toolbox = Toolbox(
+            self.bus,
+            permitted_registry(self.registry, spec.limits),
+            self._gate,
+            spec.agent,
+            WorkDirs(self._cwd, self.project),
+            self._sessions.record.put_output,
+            settings.context.max_tool_output_bytes,
+        )
+        engine = make_engine(
+            self.bus,
+            spec.agent,
+            self._store,
+            settings.context,
+            self._cwd,
+            self._system,
+            attended=lambda: self._linked() and spec.approvals == "ask",
+            more=() if spec.request.parent else (shell_summary(self._store, settings.context),),
+        )
+        agent = Agent(
+            self.bus,
+            spec.agent,
+            toolbox,
+            engine,
+            self._minds.choose,
+            spec.request.max_iterations or settings.context.max_iterations,
+            steps,
+            spending_limit(
+                self.budget,
+                self._observing.budgets(spec.agent, self._store, self._gate),
+                lambda: self._session_of(spec.agent),
+            ),
+        )
+        self.agent = agent
+        await agent.think_with(spec.request.provider, spec.request.model)
+        await self._converse(agent, self._store, self._sessions)
+        agent.start()
+        self._letterbox = MailInbox(
+            self.bus, self._store, spec.agent, linked=self._linked, working=lambda: agent.working
+        )
+        self._letterbox.start()
+
+    async def _converse(self, agent: Agent, store: Store, sessions: OpenSessions) -> None:
+        spec, mind = self.spec, agent.mind
+        session = spec.session
+        if not session:
+            info = await store.create_session(
+                cwd=spec.cwd, agent=spec.agent, title=spec.name, parent=spec.parent_session or f"agent {spec.agent}"
+            )
+            session = info.id
+        opened = await sessions.open(session, agent=spec.agent, cwd=spec.cwd)
+        if opened.conversation is None:
+            raise AgentProcessError(
+                f"The conversation {session} of this agent is open in {opened.info.held_by or 'another process'}.",
+                hint="It runs already; `gsh-tui agent ls` shows where.",
+            )
+        messages = await opened.conversation.messages()
+        self.resumed = any(message.id == spec.prompt for message in messages[:-1])
+        if mind is not None:
+            self.budget.spent_before(messages, mind)
+        agent.converse(opened.conversation)
+
+    def _system(self) -> tuple[str, ...]:
+        return system_texts(self.spec, self._cwd, self._branch, self._skills)
+
+    def _session_of(self, agent: str) -> str:
+        mine = agent in (self.spec.agent, self.spec.name)
+        return self.agent.session if mine and self.agent is not None else ""
+
+    def _change_model(self, provider: str, model: str) -> None:
+        self.bus.publish(ModelChangeRequested(agent=self.spec.agent, provider=provider, model=model))

@@ -1,0 +1,77 @@
+"""The life of the hub's parts: each starts with a deadline, and stops in reverse; one that fails is said and kept.
+
+Refuses to let one part's fault take the others down. Held by the hub.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+
+from gshtui.bus.bus import Bus
+from gshtui.bus.events.hub import PartFailed, PartStarted
+from gshtui.system.errors import ExpectedError
+
+_START_WITHIN = 20.0
+"""Seconds that one part may take to start."""
+_STOP_WITHIN = 8.0
+
+
+class PartLifecycle:
+    """See the module's text."""
+
+    def __init__(self, bus: Bus) -> None:
+        self.failed: dict[str, PartFailed] = {}
+        """Parts that did not start, or did not stop in time, by name."""
+        self._bus = bus
+        self._stops: list[tuple[str, Callable[[], Awaitable[None]]]] = []
+
+    async def start(self, part: str, start: Callable[[], Awaitable[None]]) -> None:
+        """Start a part. Never raises: what fails is in `failed` and on the bus."""
+        began = time.monotonic()
+        try:
+            async with asyncio.timeout(_START_WITHIN):
+                await start()
+        except TimeoutError:
+            self.fail(part, f"it did not start within {_START_WITHIN:g} s", "")
+        except ExpectedError as error:
+            self.fail(part, error.message, error.hint)
+        except Exception as error:  # one part's fault must not take the window down
+            fault = self._bus.report(f"the start of {part}", error, shown=True)
+            self.fail(part, fault.why, f"`gsh-tui doctor` says more. {fault.details}")
+        else:
+            self._bus.publish(PartStarted(part=part, seconds=time.monotonic() - began))
+
+    async def attempt(self, what: str, do: Callable[[], Awaitable[object] | None]) -> None:
+        """Do a step between the parts. Never raises: without it the rest goes on, and says so."""
+        try:
+            waits = do()
+            if waits is not None:
+                await waits
+        except Exception as error:
+            fault = self._bus.report(f"the start of {what}", error, shown=True)
+            self.fail(what, fault.why, f"`gsh-tui doctor` says more. {fault.details}")
+
+    def stops_with(self, part: str, stop: Callable[[], Awaitable[None]]) -> None:
+        """What ends a part that runs now."""
+        self._stops.append((part, stop))
+
+    def fail(self, part: str, why: str, hint: str) -> None:
+        """Say that a part does not work, in one sentence, and what to do."""
+        self.failed[part] = PartFailed(part=part, why=why, hint=hint)
+        self._bus.publish(self.failed[part])
+
+    async def stop(self) -> None:
+        """Stop every part, the last one first."""
+        for part, stop in reversed(self._stops):
+            try:
+                async with asyncio.timeout(_STOP_WITHIN):
+                    await stop()
+            except TimeoutError:
+                self.fail(part, "it did not stop in time", "")
+            except (ExpectedError, OSError) as error:
+                self.fail(part, str(error), "")
+            except Exception as error:  # the parts that are left stop all the same
+                fault = self._bus.report(f"the end of {part}", error, shown=True)
+                self.fail(part, f"it failed when it stopped: {fault.why}", fault.details)

@@ -1,0 +1,270 @@
+"""A conversation with somebody's program in its terminal: ready, send, answer, interrupt, exit."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from gshtui.bus.agent_data import AgentRow
+from gshtui.programs.pane_view import LOOK, PaneView, Profiles, Seen, SessionError
+from gshtui.programs.pane_writer import PaneWriter, Sent, State
+from gshtui.programs.profile import GENERIC, Profile, takes_code
+from gshtui.programs.screen_reading import ScreenReading, conversation
+from gshtui.tmux.errors import TmuxError
+from gshtui.tmux.marker import Marker, look, since
+from gshtui.tmux.readiness import Ready, wait_ready
+from gshtui.tmux.server import TmuxServer
+
+_ANCHORS = (6, 4, 3, 2, 1)
+_NARROW, _BLANK = 10, 4
+"""Columns of the narrowest terminal that is reckoned with, and empty rows that may stand before an echo."""
+_ECHO = "❯›>┃│▌▄▀─ \xa0"
+
+
+def added_lines(before: Sequence[str], after: Sequence[str], prompt: str = "") -> str:
+    """The lines of `after` that came since `before`, without the echo of the prompt.
+
+    Args:
+        before, after: plain lines of the conversation, oldest first.
+        prompt: what was entered in between.
+    """
+    old = [line for line in before if line]
+    places = [number for number, line in enumerate(after) if line]
+    new = [after[number] for number in places]
+    rest = list(after) if not old else None
+    for size in _ANCHORS:
+        if rest is not None or size > len(old):
+            continue
+        anchor = old[-size:]
+        found = next((n for n in range(len(new) - size, -1, -1) if new[n : n + size] == anchor), None)
+        if found is not None:
+            rest = list(after[places[found + size - 1] + 1 :])
+    if rest is None:  # it has scrolled on for longer than can be seen
+        known = set(old)
+        rest = [line for line in after if not line or line not in known]
+    return "\n".join(_without_echo(rest, prompt)).strip("\n")
+
+
+def _without_echo(lines: list[str], prompt: str) -> list[str]:
+    words = [line.strip() for line in prompt.split("\n") if line.strip()]
+    at = 0
+    while at < len(lines) and (not lines[at].strip(_ECHO) or lines[at].strip(_ECHO) in words):
+        at += 1
+    return lines[at:]
+
+
+def printed_output(before: Marker, now: Marker, came: str, entered: str) -> str:
+    """What a program with a prompt printed.
+
+    Args:
+        before, now: its terminal, at its prompt both times.
+        came: what came in between: the echo of what was entered, the output, and the prompt.
+    """
+    rows = came.split("\n")
+    rows = rows[_echoed(rows, entered) :]
+    prompt = now.unfinished.rstrip()
+    if rows and prompt and rows[-1].rstrip() == prompt:
+        rows.pop()
+        # A prompt of several lines: those above its last one were there before as well.
+        for above, was in zip(reversed(now.anchor()), reversed(before.anchor()), strict=False):
+            if not (rows and above and rows[-1].rstrip() == above == was):
+                break
+            rows.pop()
+    return "\n".join(rows).strip("\n")
+
+
+def _echoed(rows: Sequence[str], entered: str) -> int:
+    """How many rows at the beginning show what was entered; a long line stands in several, a block behind prompts."""
+    at = 0
+    lines = [line for line in entered.split("\n") if line.strip()]
+    for line in lines:
+        wanted, shown = "".join(line.split()), ""
+        for end in range(at, min(at + len(line) // _NARROW + _BLANK, len(rows))):
+            shown += "".join(rows[end].split())
+            if wanted in shown:
+                at = end + 1
+                break
+        else:
+            return at
+    while len(lines) > 1 and at < len(rows) and rows[at].strip() in ("...", ">"):
+        at += 1
+    return at
+
+
+__all__ = ["CliSession", "SessionError"]
+_PAST = 3000
+"""Lines above the screen that an answer may have scrolled."""
+_QUIET = 0.5
+"""Seconds without a change after which an idle input is believed at the end of an answer."""
+
+
+class CliSession:
+    """One program in one pane. One text at a time: later ones wait for their turn."""
+
+    def __init__(self, server: TmuxServer, row: AgentRow, profile: Profile, profiles: Profiles | None = None) -> None:
+        """`profiles`: finds the profile of another program that is in front."""
+        self._server = server
+        self._name = row.name
+        self._profile = profile
+        self._view = PaneView(server, row.pane, row.name, profile, profiles)
+        self.writer = PaneWriter(self._view)
+        """What types into its terminal."""
+        self._last: Sent | None = None
+        """What was entered last and has not been asked about."""
+
+    async def start(self, *, timeout: float | None = None) -> ScreenReading:
+        """Wait until the program takes input, or asks something. Raises `SessionError` (starting, ended)."""
+        timing = self._profile.timing
+        loop = asyncio.get_running_loop()
+        until = loop.time() + (timing.start if timeout is None else timeout)
+        last: tuple[ScreenReading, tuple[str, ...]] | None = None
+        still = settled = loop.time()
+        while True:
+            seen = await self._view.look()
+            now = loop.time()
+            if seen.dead:
+                raise SessionError("ended", f"{self._name} ended while it started.", "Its terminal shows why.")
+            # A picture may move for ever, a changing hint or a logo; what it says has to stand still.
+            if last is None or seen.reading != last[0]:
+                settled = now
+            if last is None or seen.lines != last[1]:
+                still = now
+            last = (seen.reading, seen.lines)
+            quiet = now - still
+            known = seen.reading.status in ("idle", "waiting") and now - settled >= timing.settle
+            # Of a program that nothing is known of, that it reads; or else that it has stood still for long enough.
+            unknown = not self._profile.rules or self._profile.name == GENERIC
+            if known or (unknown and (bool(seen.front.reads) or quiet >= timing.idle)):
+                return seen.reading
+            if now >= until:
+                raise SessionError(
+                    "starting",
+                    f"{self._name} was not ready for input within {timeout or timing.start:g} s.",
+                    "Look at its terminal.",
+                )
+            await asyncio.sleep(LOOK)
+
+    async def look(self) -> Seen:
+        """Its terminal now. Raises `SessionError` (terminal)."""
+        return await self._view.look()
+
+    @property
+    def takes_code(self) -> bool:
+        """It is a shell or an interpreter: what is typed there is run, not read."""
+        return takes_code(self._profile)
+
+    async def obstacle(self, *, even_busy: bool = False) -> SessionError | None:
+        """What keeps a text from being typed now; `None` when nothing does. Raises `SessionError` (terminal)."""
+        return self._view.obstacle(await self._view.look(), even_busy=even_busy)
+
+    async def send(self, text: str, *, told: Callable[[State], None] | None = None, even_busy: bool = False) -> Sent:
+        """Type a text and enter it. Raises `SessionError`; see `PaneWriter.write`."""
+        self._last = await self.writer.write(text, told=told, even_busy=even_busy)
+        return self._last
+
+    async def so_far(self) -> str:
+        """What its screen shows to have come since the last text that was entered here, until `answer` told it.
+
+        Raises:
+            SessionError: terminal.
+        """
+        return "" if self._last is None else await self._since(self._last)
+
+    async def answer(self) -> str:
+        """The same; each is told once. Raises `SessionError` (terminal)."""
+        last, self._last = self._last, None
+        return "" if last is None else await self._since(last)
+
+    async def read_response(
+        self,
+        sent: Sent,
+        *,
+        pattern: str | None = None,
+        idle_seconds: float | None = None,
+        timeout: float = 600.0,
+        finished: asyncio.Event | None = None,
+    ) -> Ready:
+        """What came after a text: until the program is idle or asks, by its screen, its own word, or by stillness.
+
+        Args:
+            pattern: of a prompt's line, where the profile's rules are not enough.
+            idle_seconds: stillness that counts as the end; the profile's by default.
+            timeout: seconds after which it ends anyway (`Ready.reason` says so).
+            finished: set by who hears the program itself say that it is done.
+        """
+        idle = self._profile.timing.idle if idle_seconds is None else idle_seconds
+        if pattern is not None or not self._profile.rules:
+            try:
+                return await wait_ready(
+                    self._server,
+                    self._view.pane,
+                    pattern=pattern,
+                    idle_seconds=idle,
+                    timeout=timeout,
+                    since=sent.marker,
+                )
+            except TmuxError as error:
+                raise SessionError("terminal", error.message, error.hint) from error
+        loop = asyncio.get_running_loop()
+        began = still = loop.time()
+        last: tuple[str, ...] = ()
+        worked = False
+        while True:
+            seen = await self._view.look()
+            now = loop.time()
+            if seen.lines != last:
+                last, still = seen.lines, now
+            quiet = now - still
+            worked = worked or seen.reading.status in ("thinking", "tool", "waiting")
+            over = seen.reading.status in ("idle", "waiting") and quiet >= min(self._profile.timing.settle, _QUIET)
+            if over and not worked:  # it may not have begun yet; then nothing has come but the echo
+                over = (
+                    bool(added_lines(sent.before, conversation(self._profile, seen.lines), sent.text)) or quiet >= idle
+                )
+            # An answer may be written below an input that looks idle; then only stillness tells, or the program.
+            if finished is not None and not finished.is_set():
+                over = over and (seen.reading.status == "waiting" or quiet >= idle)
+            if seen.dead:
+                return Ready("dead", await self._since(sent))
+            if over:
+                return Ready("pattern", await self._since(sent))
+            if quiet >= idle and seen.reading.status not in ("thinking", "tool"):
+                return Ready("idle", await self._since(sent))
+            if now - began >= timeout:
+                return Ready("timeout", await self._since(sent))
+            await asyncio.sleep(LOOK)
+
+    async def rests(self) -> bool:
+        """Whether a program with a prompt shows it, and so is done with what was entered. Raises `SessionError`."""
+        seen = await self._view.look()
+        return seen.dead or (seen.front.own and seen.reading.status == "idle" and not seen.unfinished)
+
+    async def _since(self, sent: Sent) -> str:
+        """What came since. A program with an input of its own redraws its screen; others only print."""
+        if self._profile.ai:
+            return added_lines(sent.before, await self._view.conversation(_PAST), sent.text)
+        try:
+            now = await look(self._server, sent.marker.info)
+            came = await since(self._server, sent.marker, now)
+        except TmuxError as error:
+            raise SessionError("terminal", error.message, error.hint) from error
+        return printed_output(sent.marker, now, came, sent.text)
+
+    async def interrupt(self) -> None:
+        """Stop what it is doing, by its own keys. Raises `SessionError` (terminal)."""
+        await self.writer.press(self._profile.keys.interrupt)
+
+    async def exit(self, *, timeout: float = 10.0) -> bool:
+        """Ask it to end by its own keys; whether it did. Raises `SessionError` (terminal)."""
+        if (await self._view.look()).dead:
+            return True
+        keys = self._profile.keys
+        if not keys.exit_text or not await self.writer.exit_text(keys.exit_text):
+            await self.writer.press(keys.exit)
+        loop = asyncio.get_running_loop()
+        until = loop.time() + timeout
+        while not (await self._view.look()).dead:
+            if loop.time() >= until:
+                return False
+            await asyncio.sleep(LOOK)
+        return True

@@ -1,0 +1,220 @@
+"""What is in front in a pane: which program has the terminal, whether it waits for input, and what stands typed there.
+
+The kernel is asked: for the terminal's foreground group, its mode, and what the processes in that group wait for; the
+program's name decides only where the kernel does not say. Refuses to guess in a shell's favour: what cannot be known
+counts as running, or as typed by somebody.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import termios
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from gshtui.tmux.panes import PaneInfo
+
+SHELLS = frozenset(("zsh", "bash", "sh", "dash", "ash", "ksh", "mksh", "fish"))
+"""Shells that can be spoken to."""
+_EDITS = frozenset(("zsh", "bash", "fish"))
+"""Shells that take the terminal out of line mode while they wait at the prompt."""
+_EDITORS = """
+vi vim vim.tiny vim.basic vim.nox vim.gtk3 nvim view vimdiff ex ed nano rnano pico emacs emacsclient hx helix kak micro
+joe jed ne mg mcedit
+"""
+EDITORS = frozenset(_EDITORS.split())
+PAGERS = frozenset(["less", "more", "most", "pg", "lv", "man", "info"])
+_ENDS = "$#%>"
+"""ASCII characters that prompts end in. Any sign beyond ASCII that is no letter or digit does as well."""
+_MOST = 200
+"""Processes of a terminal that are looked at."""
+
+# Numbers of system calls, by machine: reading; waiting for one of several things; waiting for time or a child alone.
+_READING = {"x86_64": {"0"}, "aarch64": {"63"}}
+_ASLEEP = {"x86_64": {"34", "35", "61", "130", "230", "247"}, "aarch64": {"95", "101", "115", "133", "260"}}
+
+
+@dataclass(frozen=True, slots=True)
+class Foreground:
+    """What has the terminal.
+
+    `program` is its name and `argv` its command line, where it can be told. `own`: it is the program that the pane was
+    started with (or works in its group). `prompt`: that is a shell, and it waits for a line. `reads`: it waits for a
+    line from this terminal; `None` where that cannot be told.
+    """
+
+    program: str
+    prompt: bool = False
+    own: bool = True
+    kind: Literal["program", "editor", "pager"] = "program"
+    argv: tuple[str, ...] = ()
+    reads: bool | None = None
+
+
+def is_shell(program: str) -> bool:
+    """Whether a program of this name is a shell; a login shell's name begins with `-`."""
+    return program.removeprefix("-") in SHELLS
+
+
+def front(info: PaneInfo) -> Foreground:
+    """What is in front in the pane now. Blocks for a moment (it reads `/proc`)."""
+    program = info.command.removeprefix("-")
+    if info.dead:
+        return Foreground(program)
+    group = _foreground_group(info.pid)
+    if group is None:
+        return Foreground(program, prompt=_at_prompt(program, info.pid, None), kind=_kind((program,)))
+    own = group == _own_group(info.pid)
+    members = list(_members(info.pid, group))
+    leader = group if group in members else info.pid if own else 0
+    argv = _argv(leader)
+    names = [name for pid in members if pid == leader or _draws(pid) for name in _names(pid)]
+    return Foreground(
+        program,
+        prompt=own and _at_prompt(program, info.pid, own),
+        own=own,
+        kind=_kind(names or [program]),
+        argv=argv,
+        reads=_reads(members),
+    )
+
+
+def _at_prompt(program: str, pid: int, grouped: bool | None) -> bool:
+    if not is_shell(program):
+        return False
+    if program not in _EDITS:
+        return grouped is True
+    mode = _in_line_mode(pid)
+    return not mode if mode is not None else grouped is True
+
+
+def _kind(names: Sequence[str]) -> Literal["program", "editor", "pager"]:
+    if any(name in EDITORS for name in names):
+        return "editor"
+    return "pager" if any(name in PAGERS for name in names) else "program"
+
+
+def _stat(pid: int) -> list[str]:
+    """Fields of a process behind its name; none where the system does not say."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return []
+
+
+def _own_group(pid: int) -> int:
+    fields = _stat(pid)
+    return int(fields[2]) if fields else 0
+
+
+def _foreground_group(pid: int) -> int | None:
+    """The foreground group of the process's terminal; `None` where the system does not say."""
+    fields = _stat(pid)
+    return int(fields[5]) if fields and int(fields[5]) > 0 else None
+
+
+def _members(pid: int, group: int) -> Iterator[int]:
+    """The process and all below it that are in this group."""
+    waiting, seen = [pid], 0
+    while waiting and seen < _MOST:
+        one = waiting.pop()
+        seen += 1
+        if _own_group(one) == group:
+            yield one
+        try:
+            for task in Path(f"/proc/{one}/task").iterdir():
+                waiting.extend(int(child) for child in (task / "children").read_text().split())
+        except OSError:
+            continue  # it has ended, or the system does not tell whose children there are
+
+
+def _argv(pid: int) -> tuple[str, ...]:
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return ()
+    return tuple(word.decode("utf-8", "replace") for word in words if word)
+
+
+def _names(pid: int) -> Iterator[str]:
+    """What a process is called: by the kernel, and by its command line."""
+    try:
+        yield Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()
+    except OSError:
+        return
+    if argv := _argv(pid):
+        yield Path(argv[0]).name.removeprefix("-")
+
+
+def _draws(pid: int) -> bool:
+    """Whether a process writes to a terminal; what an agent runs for its own use writes into a pipe."""
+    try:
+        return str(Path(f"/proc/{pid}/fd/1").readlink()).startswith(("/dev/pts/", "/dev/tty"))
+    except OSError:
+        return False
+
+
+def _reads(pids: Sequence[int]) -> bool | None:
+    """Whether one of these waits for a line from its terminal; `False` only where all wait for something else."""
+    machine = platform.machine()
+    reading, asleep = _READING.get(machine), _ASLEEP.get(machine)
+    if reading is None or asleep is None or not pids:
+        return None
+    unknown = False
+    for pid in pids:
+        try:
+            words = Path(f"/proc/{pid}/syscall").read_text().split()
+            if words[0] in reading:
+                source = Path(f"/proc/{pid}/fd/{int(words[1], 16)}").readlink()
+                if source.is_relative_to("/dev"):
+                    return True
+        except (OSError, ValueError, IndexError):
+            unknown = True
+            continue
+        unknown = unknown or words[0] not in asleep
+    return None if unknown else False
+
+
+def _in_line_mode(pid: int) -> bool | None:
+    """Whether the process's terminal collects lines itself, as it does while commands run; `None`: not known."""
+    try:
+        terminal = os.open(f"/proc/{pid}/fd/0", os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        return bool(termios.tcgetattr(terminal)[3] & termios.ICANON)
+    except termios.error:
+        return None
+    finally:
+        os.close(terminal)
+
+
+def typed_at_prompt(info: PaneInfo, rows: Sequence[str], prompt: str = "") -> str:
+    """What seems to be typed at a shell's prompt and not entered; empty only when nothing is.
+
+    Args:
+        info: the pane, with its shell at the prompt.
+        rows: of its screen, without styles.
+        prompt: what the shell's prompt was when nothing was typed behind it, where that is known.
+    """
+    row = rows[info.cursor_y] if info.cursor_y < len(rows) else ""
+    before = row[: info.cursor_x].ljust(info.cursor_x) if row.isascii() else row[: info.cursor_x]
+    if prompt and before.rstrip() == prompt.rstrip():
+        return ""
+    behind = row[len(before) :].strip()
+    text = before.rstrip()
+    end = text[-1:]
+    # One prompt's end, with a blank behind it and nothing that could be the end of a command: `$ echo $` is typed.
+    ends = end in _ENDS or (not end.isascii() and not end.isalnum())
+    if end and ends and text.count(end) == 1 and before != text and (not behind or _is_at_right(row, before)):
+        return ""
+    return (text + (f" {behind}" if behind else "")) or behind
+
+
+def _is_at_right(row: str, before: str) -> bool:
+    """Whether what stands behind the cursor is a prompt at the right edge: well apart from it."""
+    return re.match(r"\s{4,}", row[len(before) :]) is not None

@@ -1,0 +1,252 @@
+"""What one screen says: the program's status by its profile's rules, and the text typed but not yet sent.
+
+Pure.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from gshtui.programs.profile import Profile, StatusRule
+from gshtui.text.linear_regex import Found, compile_linear
+from gshtui.text.sanitise import one_line
+
+_SEQUENCE = re.compile(r"\x1b(?:\[([0-9;:]*)([@-~])|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][A-Z0-9]|.)")
+
+
+def without_styles(line: str) -> str:
+    """The line without its escape sequences."""
+    return _SEQUENCE.sub("", line).rstrip() if "\x1b" in line else line.rstrip()
+
+
+def plain_lines(lines: Sequence[str]) -> list[str]:
+    """Plain lines, without the blank ones below the last text."""
+    result = [without_styles(line) for line in lines]
+    while result and not result[-1]:
+        result.pop()
+    return result
+
+
+def _dim(parameters: str, dim: bool) -> bool:
+    """Whether text is dim after these SGR parameters."""
+    parts = parameters.replace(":", ";").split(";")
+    at = 0
+    while at < len(parts):
+        match parts[at]:
+            case "" | "0" | "22":
+                dim = False
+            case "2":
+                dim = True
+            case "38" | "48" | "58":  # the numbers of a colour follow
+                at += 2 if parts[at + 1 : at + 2] == ["5"] else 4
+            case _:
+                pass
+        at += 1
+    return dim
+
+
+def undimmed(lines: Sequence[str]) -> list[str]:
+    """The lines with every dim character blanked; attributes go on from one line to the next."""
+    result: list[str] = []
+    dim = False
+    for line in lines:
+        kept: list[str] = []
+        at = 0
+        for match in _SEQUENCE.finditer(line):
+            text = line[at : match.start()]
+            kept.append(" " * len(text) if dim else text)
+            at = match.end()
+            if match.group(2) == "m":
+                dim = _dim(match.group(1) or "", dim)
+        rest = line[at:]
+        kept.append(" " * len(rest) if dim else rest)
+        result.append("".join(kept).rstrip())
+    return result
+
+
+_WIDEST = 1000
+_REMEMBERED = 8192
+"""Lines and patterns that were looked at: from one look at a screen to the next, most lines stay."""
+_ASKED = 16
+"""Lines of the screen that are given of a question."""
+_VOLATILE = re.compile(r"\b\d+ ?(?:s|m|h|ms|sec|min)\b|[^\w]+")
+
+
+@dataclass(frozen=True, slots=True)
+class ScreenReading:
+    """What a screen says. `status` is empty when no rule fits."""
+
+    status: str = ""
+    doing: str = ""
+    draft: str = ""
+    """Typed text in the input that is not entered."""
+    input: bool = False
+    """The input is to be seen."""
+    asked: str = ""
+    """The lines of the screen with what is asked, where the status is `waiting`."""
+    dialog: bool = False
+    """Nobody is asked: a dialog of the program's own is open."""
+
+
+@functools.lru_cache(maxsize=_REMEMBERED)
+def search(pattern: str, text: str) -> Found | None:
+    """The first match of a profile's pattern in a line of a screen, or in a title."""
+    return compile_linear(pattern).search(text)
+
+
+def read_screen(
+    profile: Profile, lines: Sequence[str], title: str = "", cursor: tuple[int, int] | None = None
+) -> ScreenReading:
+    """Read a screen.
+
+    Args:
+        lines: as captured, with their styles.
+        title: the terminal's.
+        cursor: column and row.
+    """
+    text = [line[:_WIDEST] for line in plain_lines(lines)]
+    place = _input(profile, text)
+    if place is not None and profile.input.cursor and cursor and not place <= cursor[1] <= _end(profile, text, place):
+        place = None  # something of the program's own is in front of it
+    draft = _draft(profile, undimmed(lines), text, place) if place is not None else ""
+    for rule in profile.rules:
+        if (doing := _fits(rule, text, place, title, cursor)) is not None:
+            asked = asked_of(text, cursor if rule.zone == "last" else None) if rule.status == "waiting" else ""
+            return ScreenReading(rule.status, doing, draft, place is not None, asked, rule.dialog)
+    return ScreenReading("", "", draft, place is not None)
+
+
+def asked_of(text: Sequence[str], cursor: tuple[int, int] | None = None) -> str:
+    """The plain lines at the end of the screen (or down to the cursor's), where a question stands."""
+    until = len(text) if cursor is None else cursor[1] + 1
+    return "\n".join([line for line in text[:until] if line][-_ASKED:])
+
+
+def essence(question: str) -> str:
+    """What stays of a question's lines while it is open: not the cursor on its answers, spinners or counted seconds."""
+    return " ".join(_VOLATILE.sub(" ", question).split())
+
+
+def same_question(one: str, other: str) -> bool:
+    """Whether two looks saw the same question."""
+    return essence(one) == essence(other)
+
+
+def by_title(profile: Profile, title: str) -> Literal["", "waiting", "thinking"]:
+    """What the terminal's title says of the program's status; empty where it says nothing, or that it is idle."""
+    if profile.titles.waiting and search(profile.titles.waiting, title):
+        return "waiting"
+    return "thinking" if profile.titles.busy and search(profile.titles.busy, title) else ""
+
+
+def conversation(profile: Profile, lines: Sequence[str]) -> list[str]:
+    """What stands above the input (all of it, where there is none), as plain lines without blank ones at the end."""
+    text = [line[:_WIDEST] for line in plain_lines(lines)]
+    place = _input(profile, text)
+    if place is not None:
+        text = text[: place - 1 if profile.input.above else place]
+    frame = profile.input.frame
+    while text and (not text[-1] or (frame and place is not None and search(frame, text[-1]))):
+        text.pop()
+    return text
+
+
+def _input(profile: Profile, text: Sequence[str]) -> int | None:
+    """The row of the input's first line."""
+    if not profile.input.line:
+        return None
+    below = 0
+    line, above, more, bar = profile.input.line, profile.input.above, profile.input.more, profile.input.bar
+    for row in range(len(text) - 1, -1, -1):
+        if not text[row]:
+            continue
+        if bar and search(bar, text[row]):
+            return None
+        if search(line, text[row]) and (not above or (row > 0 and search(above, text[row - 1]))):
+            while profile.input.block and row > 0 and search(line, text[row - 1]):
+                row -= 1
+                if bar and search(bar, text[row]):
+                    return None
+            return row
+        if not more or not search(more, text[row]):
+            below += 1
+        if below > profile.input.footer:
+            break
+    return None
+
+
+def _draft(profile: Profile, typed: Sequence[str], text: Sequence[str], place: int) -> str:
+    rows = _input_rows(profile, text, place)
+    parts: list[str] = []
+    for row in rows:
+        pattern = profile.input.line if row == place or profile.input.block else profile.input.more
+        shape = search(pattern, text[row])
+        if shape is None or not compile_linear(pattern).groups:
+            continue
+        start, end = shape.span(1)
+        source = typed[row] if row < len(typed) else ""
+        piece = source[start:end].strip(" \xa0") if start >= 0 else ""
+        if piece and not any(search(hint, shape.group(1) or "") for hint in profile.input.hints):
+            parts.append(piece)
+    return "\n".join(parts)
+
+
+def _input_rows(profile: Profile, text: Sequence[str], place: int) -> range:
+    further = profile.input.line if profile.input.block else profile.input.more
+    if not further:
+        return range(place, place + 1)
+    end = place + 1
+    while end < len(text) and search(further, text[end]):
+        end += 1
+    return range(place, end)
+
+
+def _end(profile: Profile, text: Sequence[str], place: int) -> int:
+    """The last row in which the cursor may stand while it is in the input: a text may have empty lines."""
+    rows = _input_rows(profile, text, place)
+    end = rows[-1] if profile.input.block else place
+    if profile.input.block or not profile.input.more:
+        return end
+    for row in range(place + 1, len(text) + 1):
+        if row < len(text) and text[row] and not search(profile.input.more, text[row]):
+            break
+        end = row
+    return end
+
+
+def _fits(
+    rule: StatusRule, text: Sequence[str], place: int | None, title: str, cursor: tuple[int, int] | None
+) -> str | None:
+    """What the program does by this rule, `None` when the rule does not fit."""
+    if rule.input is not None and rule.input != (place is not None):
+        return None
+    if rule.title and not search(rule.title, title):
+        return None
+    if rule.footer:
+        below = [line for line in text[place + 1 :] if line] if place is not None else []
+        if not all(any(search(pattern, line) for line in below) for pattern in rule.footer):
+            return None
+    lines = _zone(rule, text, cursor)
+    first: Found | None = None
+    for number, pattern in enumerate(rule.all):
+        # The lowest line that fits: what is above may be left over from something that has ended.
+        found = next((match for line in reversed(lines) if (match := search(pattern, line))), None)
+        if found is None:
+            return None
+        if number == 0:
+            first = found
+    if any(search(pattern, line) for pattern in rule.none for line in lines):
+        return None
+    group = (first.group(1) or "") if first is not None and compile_linear(rule.all[0]).groups else ""
+    return one_line(rule.doing.replace("{1}", group), 120) if rule.doing else ""
+
+
+def _zone(rule: StatusRule, text: Sequence[str], cursor: tuple[int, int] | None) -> list[str]:
+    if rule.zone == "last":
+        row = cursor[1] if cursor is not None else len(text) - 1
+        return [text[row]] if 0 <= row < len(text) else [""]
+    return [line for line in text if line][-rule.lines :]

@@ -1,0 +1,241 @@
+"""Follows one program's status for as long as its row lives: its hooks, its pane's changes, and its screen."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import time
+from collections.abc import Callable
+
+from gshtui.bus.agent_data import AgentRow
+from gshtui.programs.foreground import Foreground, front
+from gshtui.programs.hook_reports import HookFeed
+from gshtui.programs.profile import Profile, takes_code
+from gshtui.programs.screen_reading import read_screen
+from gshtui.programs.status import WORKING, HookEvent, KnownStatus, StatusFacts, decide
+from gshtui.system.tasks import keep_on
+from gshtui.tmux.errors import TmuxError
+from gshtui.tmux.panes import PaneInfo
+from gshtui.tmux.server import TmuxServer
+from gshtui.tmux.watcher import PaneChange
+
+_APART = 0.005
+"""Seconds. A look costs about a fifth of it, and fifty that are wanted at once are over in a quarter of a second."""
+
+
+class Pacer:
+    """Lets callers go on one by one; the first goes on at once."""
+
+    def __init__(self) -> None:
+        self._next = 0.0
+
+    async def wait(self) -> None:
+        """Until it is this caller's turn."""
+        now = asyncio.get_running_loop().time()
+        at = max(now, self._next)
+        self._next = at + _APART
+        if at > now:
+            await asyncio.sleep(at - now)
+
+
+_LOOKS_APART = 0.4
+"""Seconds between two looks at the screen of a program that keeps printing."""
+_SOON = 0.05
+_SETTLED = 1.2
+OnKnown = Callable[[KnownStatus], None]
+
+
+class CliStatus:
+    """The status of one program.
+
+    Args:
+        changed: called with every status that differs in more than its age.
+        bound: called with the conversation's id when the program itself tells it, or another one.
+        acted: called with the time at which the program took up a prompt, by its own word.
+        pace: shared with the statuses of other programs, so that not all look at once.
+    """
+
+    def __init__(
+        self,
+        server: TmuxServer,
+        row: AgentRow,
+        profile: Profile,
+        changed: OnKnown,
+        *,
+        feed: HookFeed | None = None,
+        bound: Callable[[str], None] | None = None,
+        acted: Callable[[float], None] | None = None,
+        pace: Pacer | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.known = KnownStatus("starting", "spawn", row.created)
+        """The status now."""
+        self.idle = asyncio.Event()
+        """Set while the program is idle or waits, by its own word."""
+        self.answer = ""
+        """What it answered last, by its own word; empty while it works on the next one."""
+        self._server = server
+        self._row = row
+        self._profile = profile
+        self._changed = changed
+        self._feed = feed
+        self._bound = bound
+        self._acted = acted
+        self._pace = pace or Pacer()
+        self._clock = clock
+        self._conversation: str = row.external_id
+        self._hook: HookEvent | None = None
+        self._facts = StatusFacts(started=row.created, moved=row.created, since=row.created)
+        self._lines: tuple[str, ...] = ()
+        self._stirred = asyncio.Event()
+        self._looked = 0.0
+        self._moving = False
+        self._task: asyncio.Task[None] | None = None
+        self._ends: list[Callable[[], None]] = []
+
+    @property
+    def hooked(self) -> bool:
+        """Whether the program reports by itself."""
+        return self._hook is not None
+
+    @property
+    def takes_code(self) -> bool:
+        """It is a shell or an interpreter."""
+        return takes_code(self._profile)
+
+    async def start(self) -> None:
+        """Begin to follow; the first status comes at once."""
+        if self._feed is not None and self._profile.hooks.kind:
+            self._ends.append(await self._feed.subscribe(self._row.id, self._profile, self._on_hook))
+        self._ends.append(self._server.watcher.watch(self._row.pane, self._on_change))
+        self._stirred.set()
+        self._task = keep_on(self._run, f"the status of {self._row.id}")
+
+    async def stop(self) -> None:
+        """Follow no longer."""
+        for end in self._ends:
+            end()
+        self._ends.clear()
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    def poke(self) -> None:
+        """Something was typed: look again."""
+        self._stirred.set()
+
+    # -- what comes in ---------------------------------------------------------------------------------------------
+
+    def _on_hook(self, event: HookEvent) -> None:
+        if event.conversation and event.conversation != self._conversation:
+            self._conversation = event.conversation
+            if self._bound is not None:
+                self._bound(event.conversation)
+        if event.status == "ended":
+            self._hook = dataclasses.replace(event, status="")  # it is going; what it said before counts no more
+        elif event.status not in ("", "said"):
+            before = self._hook.status if self._hook is not None else ""
+            self._hook = event
+            self.answer = event.answer if event.status == "idle" else ""
+            taken_up = event.event == self._profile.hooks.prompt and (event.prompt or before not in WORKING)
+            if taken_up and self._acted is not None:
+                self._acted(event.at)
+        if self._task is not None:
+            self._judge()
+        self._stirred.set()
+
+    def _on_change(self, change: PaneChange) -> None:
+        self._take(change.info, "gone" in change.what)
+        self._stirred.set()
+
+    def _take(self, info: PaneInfo, gone: bool) -> None:
+        now = self._clock()
+        ended = (info.dead or gone) and not (self._facts.dead or self._facts.gone)
+        said = info.title != self._facts.title and self._speaks(info.title)
+        self._facts = dataclasses.replace(
+            self._facts,
+            dead=info.dead,
+            gone=gone,
+            exit_status=info.exit_status,
+            title=info.title,
+            since=now if ended or said else self._facts.since,
+        )
+
+    def _speaks(self, title: str) -> bool:
+        """Whether a title says another status than the one before; spinners turn without saying anything new."""
+        return self._voice(title) != self._voice(self._facts.title)
+
+    def _voice(self, title: str) -> tuple[bool, bool]:
+        facts = StatusFacts(title=title)
+        known = decide(self._profile, None, dataclasses.replace(facts, ready=True), 0.0)
+        return known.source == "title", known.status == "waiting"
+
+    # -- following -------------------------------------------------------------------------------------------------
+
+    async def _run(self) -> None:
+        while True:
+            # Activity is told once a second, so what comes later in that second is seen by a second look.
+            again = min((wait for wait in (self.known.again, _SETTLED if self._moving else 0.0) if wait), default=None)
+            try:
+                async with asyncio.timeout(max(again, _SOON) if again is not None else None):
+                    await self._stirred.wait()
+            except TimeoutError:
+                pass
+            await asyncio.sleep(max(_SOON, self._looked + _LOOKS_APART - time.monotonic()))
+            await self._pace.wait()
+            self._stirred.clear()
+            self._looked = time.monotonic()
+            await self._look()
+            self._judge()
+
+    async def _look(self) -> None:
+        """Read the screen. Where tmux does not answer, everything stays as it was."""
+        self._moving = False
+        if self._facts.dead or self._facts.gone:
+            return
+        looked = self._clock()
+        try:
+            info, lines = await self._server.look(self._row.pane)
+        except TmuxError as error:
+            if error.kind in ("no_such_pane", "gone"):
+                now = self._clock()
+                self._facts = dataclasses.replace(self._facts, gone=True, since=now)
+            return
+        self._take(info, False)
+        reading = read_screen(self._profile, lines, info.title, (info.cursor_x, info.cursor_y))
+        here = await asyncio.to_thread(front, info) if not self._profile.ai else None
+        facts, now = self._facts, self._clock()
+        self._moving = lines != self._lines or looked < info.activity + 1
+        moved = now if lines != self._lines else facts.moved
+        stays = reading.status == facts.reading.status and _has_terminal(here) == _has_terminal(facts.front)
+        ready = facts.ready or reading.status in ("idle", "waiting") or (here is not None and here.prompt)
+        # What a first look finds may have been so since the start: it is no news that came after a hook's.
+        since = facts.since if stays or not self._lines else now
+        self._lines = lines
+        self._facts = dataclasses.replace(facts, reading=reading, moved=moved, since=since, ready=ready, front=here)
+
+    def _judge(self) -> None:
+        before, self.known = self.known, decide(self._profile, self._hook, self._facts, self._clock())
+        known = self.known
+        if self._hook is not None and self._hook.status and known.sure and known.source in ("screen", "title"):
+            # What is seen has contradicted it for long enough: it is over, and says nothing of what comes later.
+            self._hook = dataclasses.replace(self._hook, status="")
+        if known.source == "hook" and known.status in ("idle", "waiting"):
+            self.idle.set()
+        else:
+            self.idle.clear()
+        if known.status in ("thinking", "tool") and not known.doing and before.status == known.status:
+            self.known = known = dataclasses.replace(known, doing=before.doing)
+        if (known.status, known.source, known.doing, known.sure) != (
+            before.status,
+            before.source,
+            before.doing,
+            before.sure,
+        ):
+            self._changed(known)
+
+
+def _has_terminal(front: Foreground | None) -> tuple[object, ...]:
+    """What of a front changes a status."""
+    return (front.own, front.prompt, front.program if not front.own else "") if front is not None else ()

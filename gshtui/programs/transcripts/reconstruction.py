@@ -1,0 +1,253 @@
+"""What somebody else's program sent, as the inspector shows it: views, timeline and texts from its transcript.
+
+It finds the transcript of an agent on the roster, reads it in a thread, and remembers it until the file changes. Every
+view says that it is a reconstruction, and what is missing. It writes nothing. Called by the context service.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from gshtui.bus.agent_data import AgentRow
+from gshtui.bus.context_data import Block, Change, Iteration, Receipt, SectionName
+from gshtui.context.views import ContextError, ContextView
+from gshtui.programs.transcripts import claude, codex, gemini, opencode
+from gshtui.programs.transcripts.transcript import RequestMark, Transcript, TranscriptEntry, TranscriptQuery
+from gshtui.providers.port import Capabilities, estimate
+
+DEADLINE = 30.0
+"""Seconds that finding and reading one transcript may take."""
+_KEPT = 4
+"""Transcripts that are remembered."""
+_READERS: Mapping[str, Any] = {"claude": claude, "codex": codex, "gemini": gemini, "opencode": opencode}
+_MADE_BY = {"claude": "anthropic", "codex": "openai", "gemini": "gemini"}
+Known = Callable[[str], Capabilities]
+"""What the catalog knows of a model."""
+
+
+@dataclass(slots=True)
+class _Read:
+    """One transcript, as it was when the file looked like this."""
+
+    stamp: tuple[int, ...]
+    transcript: Transcript
+    blocks: list[Block]
+    texts: dict[str, str] = field(default_factory=dict[str, str])
+    sums: list[int] = field(default_factory=lambda: [0])
+    """Tokens of all blocks before each one."""
+
+
+class Transcripts:
+    """The transcripts of programs that live in terminals."""
+
+    def __init__(self, known: Known, environ: Mapping[str, str] | None = None, home: Path | None = None) -> None:
+        self._known = known
+        self._environ = os.environ if environ is None else environ
+        self._home = home
+        self._read: OrderedDict[str, _Read] = OrderedDict()
+
+    async def view(self, row: AgentRow, iteration: str = "") -> ContextView:
+        """What the program has in its context now, or what one of its requests sent.
+
+        Raises:
+            ContextError: `unknown`: it has no transcript that can be read, or no such request; `timeout`.
+        """
+        read = await self._of(row)
+        found = read.transcript
+        if not iteration:
+            return self._view(row, read, read.blocks[found.start :], None)
+        mark = next((mark for mark in found.marks if mark.id == iteration), None)
+        if mark is None:
+            raise ContextError("unknown", f"{row.name} made no request {iteration!r}.", "`timeline` lists them.")
+        return self._view(row, read, read.blocks[mark.start : mark.end], mark)
+
+    async def iterations(self, row: AgentRow) -> list[Iteration]:
+        """Its requests, oldest first. Raises as `view` does."""
+        read = await self._of(row)
+        return [self._iteration(row, read, mark, number) for number, mark in enumerate(read.transcript.marks, 1)]
+
+    async def receipts(self, row: AgentRow) -> list[Receipt]:
+        """The program's own compactions, as far as its transcript tells them, oldest first. Raises as `view` does."""
+        read = await self._of(row)
+        found: list[Receipt] = []
+        marks = [self._iteration(row, read, mark, number) for number, mark in enumerate(read.transcript.marks, 1)]
+        for before, now in pairwise(marks):
+            if now.cuts:
+                receipt = Receipt(
+                    "compact", row.id, now.session, id=now.cuts[0], at=now.at, by=row.profile or row.name, cost=None,
+                    why="The program did it itself.", tokens_before=before.tokens, tokens_after=now.tokens,
+                )  # fmt: skip
+                found.append(receipt)
+        return found
+
+    def text(self, hash: str) -> str | None:
+        """The text of a block of one of the last views."""
+        return next((read.texts[hash] for read in self._read.values() if hash in read.texts), None)
+
+    async def _of(self, row: AgentRow) -> _Read:
+        try:
+            async with asyncio.timeout(DEADLINE):
+                return await asyncio.to_thread(self._load, row)
+        except TimeoutError as error:
+            hint = "Try again; the transcript is large, or its disk is slow."
+            raise ContextError("timeout", f"The transcript of {row.name} was not read in time.", hint) from error
+        except OSError as error:
+            raise ContextError("unknown", f"The transcript of {row.name} cannot be read: {error.strerror}.") from error
+
+    def _load(self, row: AgentRow) -> _Read:
+        program = program_of(row)
+        reader = _READERS.get(program)
+        if reader is None:
+            raise ContextError(
+                "unknown",
+                f"{row.name} ({row.id}) keeps no transcript that can be read.",
+                f"That is known of {', '.join(_READERS)}; `agent show {row.id}` gives what its terminal shows.",
+            )
+        wanted = TranscriptQuery(program, row.external_id, row.cwd, row.created)
+        place = reader.find(wanted, self._environ, self._home or Path.home())
+        if place is None:
+            where = f"conversation {row.external_id}" if row.external_id else f"folder {row.cwd}"
+            hint = "It writes one once something was said to it."
+            raise ContextError("unknown", f"{row.name} has no transcript of its {where} yet.", hint)
+        return self._fresh(reader, place)
+
+    def _fresh(self, reader: Any, place: Any) -> _Read:
+        key, stamp = str(place), _stamp(place)
+        known = self._read.get(key)
+        if known is not None and known.stamp == stamp:
+            self._read.move_to_end(key)
+            return known
+        transcript: Transcript = reader.read(place)
+        read = _Read(stamp, transcript, [])
+        for number, entry in enumerate(transcript.entries):
+            block = _block(entry, number, read.texts)
+            read.blocks.append(block)
+            read.sums.append(read.sums[-1] + block.tokens)
+        self._read[key] = read
+        while len(self._read) > _KEPT:
+            self._read.popitem(last=False)
+        return read
+
+    def _view(self, row: AgentRow, read: _Read, blocks: Sequence[Block], mark: RequestMark | None) -> ContextView:
+        found = read.transcript
+        last = max((block.turn for block in blocks), default="", key=_turn_number)
+        placed = tuple(_placed(block, last) for block in blocks)
+        known = self._known(mark.model if mark and mark.model else found.model)
+        counted = mark or (found.marks[-1] if found.marks else None)
+        iteration = self._iteration(row, read, mark, found.marks.index(mark) + 1) if mark is not None else None
+        return ContextView(
+            agent=row.id,
+            session=row.external_id or found.path.stem,
+            iteration=iteration,
+            model=(mark.model if mark else "") or found.model,
+            provider=_MADE_BY.get(found.program, row.provider),
+            window=found.window or known.window,
+            tokens=sum(block.tokens for block in placed),
+            blocks=placed,
+            note=_note(read, counted),
+            expected=_context_of(counted) if counted is not None else 0,
+        )
+
+    def _iteration(self, row: AgentRow, read: _Read, mark: RequestMark, number: int) -> Iteration:
+        known = self._known(mark.model or read.transcript.model)
+        estimated = read.sums[mark.end] - read.sums[mark.start]
+        return Iteration(
+            id=mark.id,
+            agent=row.id,
+            session=row.external_id or read.transcript.path.stem,
+            turn=str(mark.turn),
+            iteration=number,
+            at=mark.at,
+            provider=_MADE_BY.get(read.transcript.program, ""),
+            model=mark.model,
+            tokens=_sent(mark) or estimated,
+            window=read.transcript.window or known.window,
+            usage=mark.usage,
+            cost=known.cost(mark.usage) if mark.usage is not None else None,
+            error=mark.error,
+            cuts=(f"compact-{mark.id}",) if mark.compacted else (),
+        )
+
+
+def program_of(row: AgentRow) -> str:
+    """Which program an agent is: its profile, else the name of what was started."""
+    names = (row.profile, Path(row.argv[0]).name if row.argv else "")
+    return next((name for name in names if name in _READERS), "")
+
+
+def _stamp(place: Any) -> tuple[int, ...]:
+    """What changes when the transcript does."""
+    paths: list[Path] = [place] if isinstance(place, Path) else []
+    if isinstance(place, opencode.OpenCodeFiles):
+        log = place.path.with_name(place.path.name + "-wal")
+        messages = place.path / "message" / place.session
+        paths = [place.path, log] if place.database else [messages, *sorted(messages.glob("*.json"))[-2:]]
+    stamp: list[int] = []
+    for path in paths:
+        try:
+            status = path.stat()
+        except OSError:
+            continue
+        stamp += [status.st_ino, status.st_size, status.st_mtime_ns]
+    return tuple(stamp)
+
+
+def _block(entry: TranscriptEntry, number: int, texts: dict[str, str]) -> Block:
+    name = hashlib.sha256(entry.text.encode(errors="replace")).hexdigest()[:32]
+    texts[name] = entry.text
+    section: SectionName = "system" if entry.kind == "system" else "history"
+    return Block(
+        id=f"{entry.message}/{number}",
+        section=section,
+        kind=entry.kind,
+        source=entry.source,
+        tokens=estimate(len(entry.text.encode(errors="replace")), 1),
+        hash=name,
+        at=entry.at,
+        message=entry.message,
+        call=entry.call,
+        turn=str(entry.turn),
+        path=entry.path,
+        changes=(Change("pruned"),) if entry.pruned else (Change("summarised"),) if entry.kind == "summary" else (),
+        role=entry.role,
+    )
+
+
+def _placed(block: Block, last: str) -> Block:
+    """The last turn is the input, as in our own requests."""
+    if block.section != "history" or block.turn != last or last in ("", "0"):
+        return block
+    return msgspec.structs.replace(block, section="input")
+
+
+def _turn_number(turn: str) -> int:
+    return int(turn or 0)
+
+
+def _sent(mark: RequestMark) -> int:
+    usage = mark.usage
+    return usage.input + usage.cache_read + usage.cache_write if usage is not None else 0
+
+
+def _context_of(mark: RequestMark) -> int:
+    return mark.usage.context if mark.usage is not None else 0
+
+
+def _note(read: _Read, mark: RequestMark | None) -> str:
+    found = read.transcript
+    said = [f"Reconstructed from its transcript {found.path}.", *found.notes]
+    known = read.sums[mark.end] - read.sums[mark.start] if mark is not None else 0
+    missing = _sent(mark) - known if mark is not None else 0
+    what = "The program's own system prompt and tools are not in it"
+    said.append(f"{what}: about {missing:,} tokens, by the provider's count." if missing > 0 else f"{what}.")
+    return " ".join(said)

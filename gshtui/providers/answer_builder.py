@@ -1,0 +1,188 @@
+"""An answer in the making: pieces in, deltas out, one `Completed` at the end.
+
+Owns how streamed pieces become blocks, and when a tool call counts as broken. Knows no API: the rooms name pieces by
+keys of their own. Never guesses arguments: what is not a whole JSON object is kept as the text it is.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import Any, Literal, cast
+
+from gshtui.bus.messages import Block, Message, Stop, Text, Thinking, ToolCall, Usage
+from gshtui.providers.port import CallPart, Completed, Delta, TextPart, ThinkingPart
+from gshtui.providers.wire_text import Joiner, ToolNames, data
+from gshtui.system.ids import new_id
+
+LARGEST = 2**63
+
+
+def parse_arguments(raw: str) -> tuple[dict[str, Any], str]:
+    """The arguments of a call and, when the text is no JSON object that can be stored, that text."""
+    if not raw.strip():
+        return {}, ""
+    try:
+        value = json.loads(raw, parse_constant=_refuse, parse_int=_integer, parse_float=_number)
+    except (ValueError, RecursionError):
+        return {}, raw
+    if not isinstance(value, dict):
+        return {}, raw
+    return cast("dict[str, Any]", data(value)), ""
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def _integer(text: str) -> int:
+    value = int(text)
+    if abs(value) >= LARGEST:
+        raise ValueError("a number too large to be stored")
+    return value
+
+
+def _number(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError("a number too large to be stored")
+    return value
+
+
+@dataclass(slots=True)
+class _Piece:
+    kind: Literal["text", "thinking", "call"]
+    index: int
+    text: list[str] = field(default_factory=list[str])
+    joiner: Joiner = field(default_factory=Joiner)
+    call_id: str = ""
+    name: str = ""
+    opaque: dict[str, Any] = field(default_factory=dict[str, Any])
+
+
+class AnswerBuilder:
+    """Collects one answer. Every method that takes a piece returns the deltas to show for it.
+
+    Args:
+        provider: name of the provider, for the message.
+        api: the key of what only this API can read again.
+        names: to give tools their own names back.
+    """
+
+    def __init__(self, *, provider: str, api: str, model: str, names: ToolNames) -> None:
+        self._provider = provider
+        self._api = api
+        self._model = model
+        self._names = names
+        self._pieces: dict[Hashable, _Piece] = {}
+
+    @property
+    def empty(self) -> bool:
+        """Nothing has come."""
+        return not self._pieces
+
+    @property
+    def has_calls(self) -> bool:
+        """A tool call has begun."""
+        return any(piece.kind == "call" for piece in self._pieces.values())
+
+    def _piece(self, key: Hashable, kind: Literal["text", "thinking", "call"]) -> _Piece:
+        piece = self._pieces.get(key)
+        if piece is None:
+            piece = self._pieces[key] = _Piece(kind, len(self._pieces))
+        return piece
+
+    def text(self, key: Hashable, words: str) -> list[Delta]:
+        """More of the words."""
+        piece = self._piece(key, "text")
+        shown = piece.joiner.feed(words)
+        piece.text.append(shown)
+        return [TextPart(shown)] if shown else []
+
+    def thinking(self, key: Hashable, words: str) -> list[Delta]:
+        """More of the reasoning."""
+        piece = self._piece(key, "thinking")
+        shown = piece.joiner.feed(words)
+        piece.text.append(shown)
+        return [ThinkingPart(shown)] if shown else []
+
+    def call(self, key: Hashable, *, call_id: str = "", name: str = "") -> list[Delta]:
+        """A tool call begins, or its id or name becomes known."""
+        new = key not in self._pieces
+        piece = self._piece(key, "call")
+        piece.call_id = piece.call_id or call_id
+        before = piece.name
+        piece.name = before or name
+        if new or piece.name != before:
+            return [CallPart(piece.index, name=self._names.from_wire(piece.name))]
+        return []
+
+    def arguments(self, key: Hashable, more: str) -> list[Delta]:
+        """More of a call's JSON text."""
+        piece = self._piece(key, "call")
+        piece.text.append(more)
+        return [CallPart(piece.index, arguments=data(more))] if more else []
+
+    def whole(self, key: Hashable, text: str) -> list[Delta]:
+        """All of a piece at once; wins over what came in parts, and is shown when nothing had come."""
+        piece = self._pieces[key]
+        if "".join(piece.text) == text:
+            return []
+        fresh = not any(piece.text)
+        piece.text = [text] if piece.kind == "call" else [data(text)]
+        piece.joiner = Joiner()
+        if not fresh:
+            return []
+        match piece.kind:
+            case "text":
+                return [TextPart(piece.text[0])]
+            case "thinking":
+                return [ThinkingPart(piece.text[0])]
+            case "call":
+                return [CallPart(piece.index, arguments=data(text))]
+
+    def keep(self, key: Hashable, kind: Literal["text", "thinking", "call"], opaque: Any) -> None:
+        """What the provider needs back with this piece."""
+        self._piece(key, kind).opaque = {self._api: opaque}
+
+    def finish(self, stop: Stop, usage: Usage) -> Completed:
+        """The whole answer. A call that was cut off by a limit is broken, also where nothing of it had come."""
+        cut = stop in ("max_tokens", "context")
+        seen: set[str] = set()
+        pieces = list(self._pieces.values())
+        blocks = [self._block(piece, seen, cut=cut and piece is pieces[-1]) for piece in pieces]
+        kept = tuple(block for block in blocks if block is not None)
+        if stop == "end" and any(isinstance(block, ToolCall) for block in kept):
+            stop = "tool_use"
+        message = Message(
+            id=new_id(),
+            role="assistant",
+            blocks=kept,
+            at=time.time(),
+            provider=self._provider,
+            model=self._model,
+            stop=stop,
+            usage=usage,
+        )
+        return Completed(message, stop, usage)
+
+    def _block(self, piece: _Piece, seen: set[str], *, cut: bool) -> Block | None:
+        words = "".join(piece.text)
+        if piece.kind != "call":
+            words += piece.joiner.rest()
+            if not words and not piece.opaque:
+                return None
+            kind = Text if piece.kind == "text" else Thinking
+            return kind(words, data(piece.opaque))
+        arguments, broken = parse_arguments(words)
+        if not broken and (not piece.name or (cut and not words)):
+            broken = words or "(nothing arrived)"
+        call_id = piece.call_id
+        if not call_id or call_id in seen:
+            call_id = f"call_{new_id()}"
+        seen.add(call_id)
+        name = self._names.from_wire(piece.name)
+        return ToolCall(call_id, name, {} if broken else arguments, data(broken), data(piece.opaque))

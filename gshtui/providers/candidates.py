@@ -1,0 +1,186 @@
+"""Which providers there are, where each is, and with which key: settings and environment made one.
+
+Owns the environment variables' names and their order. Asks nobody on the network. Refuses a key that no server could
+take. Called by `select.py` and `commands.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from gshtui.providers.catalog import Catalog
+from gshtui.providers.ollama import address
+from gshtui.providers.port import Provider, ProviderError
+from gshtui.providers.retry import Backoff
+from gshtui.providers.sdk_connection import Deadlines, Endpoint
+
+APIS = ("anthropic", "openai", "gemini", "ollama")
+"""In the order in which keys are looked for."""
+KEYS: dict[str, tuple[str, ...]] = {
+    "anthropic": ("ANTHROPIC_API_KEY",),
+    "openai": ("OPENAI_API_KEY",),
+    "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    "ollama": (),
+}
+ADDRESSES = {
+    "anthropic": "ANTHROPIC_BASE_URL",
+    "openai": "OPENAI_BASE_URL",
+    "gemini": "GOOGLE_GEMINI_BASE_URL",
+    "ollama": "OLLAMA_HOST",
+}
+OTHER_NAMES = {"google": "gemini", "claude": "anthropic", "gpt": "openai", "local": "ollama"}
+
+
+class ProviderSettings(Protocol):
+    """One `[providers.*]` table."""
+
+    @property
+    def type(self) -> str: ...
+    @property
+    def api_key_env(self) -> str: ...
+    @property
+    def base_url(self) -> str: ...
+    @property
+    def default_model(self) -> str: ...
+
+
+class AgentSettings(Protocol):
+    """The `[agent]` table, as far as it matters here."""
+
+    @property
+    def default_provider(self) -> str: ...
+
+
+class ModelWishes(Protocol):
+    """The settings, as far as they matter here."""
+
+    @property
+    def agent(self) -> AgentSettings: ...
+    @property
+    def providers(self) -> Mapping[str, ProviderSettings]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderCandidate:
+    """A provider that could be used."""
+
+    name: str
+    api: str
+    key: str = ""
+    key_variable: str = ""
+    base_url: str = ""
+    default_model: str = ""
+    own_server: bool = False
+    """An address was given: the catalog need not know its models, and it may want no key."""
+
+    @property
+    def keyed(self) -> bool:
+        """Can be used as far as keys go; whether an Ollama answers is another question."""
+        return bool(self.key) or (self.own_server and self.api == "openai")
+
+
+def candidates(settings: ModelWishes, environ: Mapping[str, str]) -> dict[str, ProviderCandidate]:
+    """All providers by name: those of the settings, and those with the APIs' own names."""
+    found: dict[str, ProviderCandidate] = {}
+    for name, table in settings.providers.items():
+        api = table.type or OTHER_NAMES.get(name, name)
+        if api in APIS:
+            found[name] = _candidate(name, api, environ, table)
+    for api in APIS:
+        if not any(candidate.api == api and not candidate.own_server for candidate in found.values()):
+            found.setdefault(api, _candidate(api, api, environ, None))
+    order = {api: number for number, api in enumerate(APIS)}
+    return dict(sorted(found.items(), key=lambda item: (order[item[1].api], item[1].own_server)))
+
+
+def _candidate(name: str, api: str, environ: Mapping[str, str], table: ProviderSettings | None) -> ProviderCandidate:
+    variables = KEYS[api]
+    named = table.api_key_env if table is not None else ""
+    if named and named not in variables:
+        variables = (named,)
+    variable = next((v for v in variables if environ.get(v, "").strip()), variables[0] if variables else "")
+    own = table.base_url.rstrip("/") if table is not None else ""
+    base = own or environ.get(ADDRESSES[api], "").strip().rstrip("/")
+    if api == "ollama":
+        base = address(base)
+    return ProviderCandidate(
+        name=name,
+        api=api,
+        key=environ.get(variable, "").strip() if variable else "",
+        key_variable=variable,
+        base_url=base,
+        default_model=table.default_model if table is not None else "",
+        own_server=bool(base) and api != "ollama",
+    )
+
+
+def check_key(candidate: ProviderCandidate) -> None:
+    """Raises `ProviderError` for a key that cannot be put into a header."""
+    if candidate.key and not (candidate.key.isascii() and candidate.key.isprintable() and " " not in candidate.key):
+        raise ProviderError(
+            "auth",
+            f"The key in {candidate.key_variable} has characters that no key has",
+            hint=f"Copy it again, without spaces or quotes: `export {candidate.key_variable}=…`.",
+        )
+
+
+def made(candidate: ProviderCandidate, catalog: Catalog, deadlines: Deadlines, backoff: Backoff) -> Provider:
+    """The provider. Nothing is imported or connected yet."""
+    check_key(candidate)
+    place = Endpoint(
+        name=candidate.name,
+        key=candidate.key,
+        key_variable=candidate.key_variable,
+        base_url=candidate.base_url,
+        catalog=catalog,
+        deadlines=deadlines,
+        backoff=backoff,
+    )
+    match candidate.api:
+        case "anthropic":
+            from gshtui.providers.anthropic import Anthropic
+
+            return Anthropic(place)
+        case "gemini":
+            from gshtui.providers.gemini import Gemini
+
+            return Gemini(place)
+        case "ollama":
+            from gshtui.providers.ollama import Ollama
+
+            return Ollama(place)
+        case _:
+            return _openai(place)
+
+
+@runtime_checkable
+class SlowWarmup(Protocol):
+    """A provider whose SDK takes a second to load."""
+
+    async def warm(self) -> None:
+        """Load it, and make the client."""
+        ...
+
+
+async def warm(provider: Provider) -> None:
+    """Load now, in a thread, what the first request would have to wait for. Does nothing that can fail visibly."""
+    if isinstance(provider, SlowWarmup):
+        try:
+            await provider.warm()
+        except ProviderError:
+            pass  # the first request says it, to whoever asked for it
+
+
+def _openai(place: Endpoint) -> Provider:
+    from urllib.parse import urlsplit
+
+    host = urlsplit(place.base_url).hostname or ""
+    if not place.base_url or host == "api.openai.com" or host.endswith(".api.openai.com"):
+        from gshtui.providers.openai_responses import OpenAIResponses
+
+        return OpenAIResponses(place)
+    from gshtui.providers.openai_chat import OpenAIChat
+
+    return OpenAIChat(place)

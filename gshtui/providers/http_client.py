@@ -1,0 +1,87 @@
+"""The HTTP client under every SDK: it keeps the deadlines, whatever an SDK asks for.
+
+Owns connecting and waiting; knows no API. Fails with `httpx2` errors alone (`ConnectTimeout`, `ReadTimeout`, …), which
+the rooms translate. Imported on first use, in a thread: `httpx2` takes time to load. Proxies and certificates come
+from the environment, as everywhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx2
+
+from gshtui.providers.request_hash import hash_of_response
+from gshtui.providers.sdk_connection import STREAM, Deadlines
+
+
+class _Watched(httpx2.AsyncByteStream):
+    """A body whose every piece has a deadline."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream, request: httpx2.Request, deadlines: Deadlines) -> None:
+        self._stream = stream
+        self._request = request
+        self._deadlines = deadlines
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        wait = self._deadlines.first_byte
+        pieces = self._stream.__aiter__()
+        while True:
+            try:
+                async with asyncio.timeout(wait):
+                    piece = await anext(pieces)
+            except StopAsyncIteration:
+                return
+            except TimeoutError as error:
+                raise httpx2.ReadTimeout(f"no byte for {wait:g} s", request=self._request) from error
+            yield piece
+            wait = self._deadlines.between
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+class WatchedClient(httpx2.AsyncClient):
+    """An `httpx2` client with our deadlines in place of those that the caller passes."""
+
+    def __init__(self, deadlines: Deadlines) -> None:
+        self._deadlines = deadlines
+        self._named: dict[str, httpx2.Response] = {}
+        self._limits_of_phases = httpx2.Timeout(None, connect=deadlines.connect, pool=deadlines.connect)
+        # A redirect would take keys in headers of the APIs' own to wherever it points.
+        super().__init__(timeout=self._limits_of_phases, follow_redirects=False)
+
+    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        """Send; the response's body is watched. Raises `httpx2.ReadTimeout` where no answer begins in time."""
+        request.extensions = {**request.extensions, "timeout": self._limits_of_phases.as_dict()}
+        name = request.headers.pop(STREAM, "")
+        wait = self._deadlines.first_byte
+        stream = bool(options.pop("stream", False))
+        options["follow_redirects"] = False
+        try:
+            async with asyncio.timeout(self._deadlines.connect + wait):
+                response = await super().send(request, stream=True, **options)
+        except TimeoutError as error:
+            raise httpx2.ReadTimeout(f"no answer for {wait:g} s", request=request) from error
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        response.stream = _Watched(response.stream, request, self._deadlines)
+        if name:
+            self._named[name] = response
+        if not stream:
+            try:
+                await response.aread()
+            except BaseException:
+                await response.aclose()
+                raise
+        return response
+
+    def sent(self, name: str) -> str:
+        """Hash of what was sent by the request that has this name; empty once its stream is closed."""
+        return hash_of_response(self._named.get(name))
+
+    async def close_stream(self, name: str) -> None:
+        """Close the response of the request that had this name, if there is one: the connection goes with it."""
+        if (response := self._named.pop(name, None)) is not None:
+            await response.aclose()

@@ -1,0 +1,135 @@
+"""What the adapters share: deadlines, an SDK imported on first use, one client, and the wording of transport failures.
+
+Owns the endpoint of a provider; refuses to load an SDK before the first request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from gshtui.bus.messages import Stop, Usage
+from gshtui.providers.answer_builder import AnswerBuilder
+from gshtui.providers.catalog import Catalog, Model
+from gshtui.providers.errors import ErrorOrigin, cut_short, garbled, silent, timed_out, unreachable
+from gshtui.providers.port import Capabilities, Completed, ProviderError
+from gshtui.providers.retry import Backoff
+
+
+@dataclass(frozen=True, slots=True)
+class Deadlines:
+    """Seconds. A server's keep-alive bytes count as bytes, so a long thought is not a hang."""
+
+    connect: float = 10.0
+    """To a connection, with TLS."""
+    first_byte: float = 120.0
+    """From the request to the first byte of the answer's body."""
+    between: float = 120.0
+    """Between two pieces of the answer."""
+
+
+STREAM = "x-gsh-stream"
+"""A header that names a stream, for an SDK that hands out no response; it is taken off before the request goes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where and as whom to speak to an API; how patiently."""
+
+    name: str
+    """The provider's name in settings, for messages and events."""
+    key: str = ""
+    key_variable: str = ""
+    base_url: str = ""
+    """Empty: the provider's own."""
+    catalog: Catalog = field(default_factory=Catalog)
+    deadlines: Deadlines = field(default_factory=Deadlines)
+    backoff: Backoff = field(default_factory=Backoff)
+
+    def model(self, api: str, name: str) -> Model:
+        """The catalog's entry, or cautious defaults."""
+        return self.catalog.find(name, api) or Model(name=name, provider=api)
+
+    def capabilities(self, api: str, name: str) -> Capabilities:
+        """What the catalog says of the model; the defaults where it says nothing."""
+        found = self.catalog.find(name, api)
+        return found.capabilities if found is not None else Capabilities()
+
+
+async def imported(name: str, origin: ErrorOrigin) -> Any:
+    """A module, imported in a thread. Raises `ProviderError` where it is not installed whole."""
+    try:
+        return await asyncio.to_thread(importlib.import_module, name)
+    except ImportError as error:
+        message = f"{origin.label} needs the Python package {name}, which cannot be loaded: {error}"
+        hint = f"Install gsh-tui again, or run `pip install {name}` in its environment."
+        raise ProviderError("missing", message, hint=hint) from error
+
+
+class LazyClient:
+    """A client made once, in a thread, by the first who needs it."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
+        self._made: Any = None
+        self._lock = asyncio.Lock()
+
+    async def get(self) -> Any:
+        """The client."""
+        if self._made is None:
+            async with self._lock:
+                if self._made is None:
+                    self._made = await asyncio.to_thread(self._make)
+        return self._made
+
+    def take(self) -> Any:
+        """The client if there is one, given up: the caller closes it."""
+        made, self._made = self._made, None
+        return made
+
+
+def transport_failure(origin: ErrorOrigin, error: BaseException) -> ProviderError | None:
+    """The error for an `httpx2` failure, also one that an SDK wrapped; `None` when it is none."""
+    import httpx2
+
+    cause: BaseException | None = error
+    seen = 0
+    while cause is not None and not isinstance(cause, httpx2.HTTPError | OSError) and seen < 5:
+        cause = cause.__cause__ or cause.__context__
+        seen += 1
+    if isinstance(cause, httpx2.ConnectTimeout | httpx2.PoolTimeout):
+        return unreachable(origin, "no connection in time")
+    if isinstance(cause, httpx2.TimeoutException):
+        return timed_out(origin, str(cause))
+    if isinstance(cause, httpx2.RequestError):
+        return unreachable(origin, str(cause))
+    if isinstance(cause, OSError):
+        return unreachable(origin, cause.strerror or str(cause))
+    return None
+
+
+class EventReader(Protocol):
+    """What a stream came to, as every translation's reader tells it."""
+
+    begun: bool
+    stop: Stop | None
+
+    @property
+    def usage(self) -> Usage: ...
+
+
+def ended(origin: ErrorOrigin, answer: AnswerBuilder, reader: EventReader, *, events: int, sent: str = "") -> Completed:
+    """The whole answer at the end of its stream. Raises `ProviderError` when it is not whole, or nothing for a reason.
+
+    Args:
+        events: how many came; when none of them meant anything, it was another protocol.
+        sent: hash of the request's bytes.
+    """
+    if reader.stop is None:
+        raise garbled(origin) if events and not reader.begun else cut_short(origin)
+    if answer.empty and (error := silent(origin, reader.stop)) is not None:
+        raise error
+    return replace(answer.finish(reader.stop, reader.usage), sent=sent)

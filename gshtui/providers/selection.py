@@ -1,0 +1,291 @@
+"""Which provider and which model: what was asked for, else what the settings prefer, else what can be used.
+
+Owns the order of choice and the sentences that explain it. Connects to nothing but a possible Ollama on this machine,
+and that for a moment only. Raises `ProviderError` with the nearest names. Called by the agents and by `model`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gshtui.providers.candidates import OTHER_NAMES, ModelWishes, ProviderCandidate, candidates, made
+from gshtui.providers.catalog import Catalog, Model
+from gshtui.providers.errors import no_key
+from gshtui.providers.ollama import Ollama
+from gshtui.providers.port import Provider, ProviderError
+from gshtui.providers.probe import compatible_models, ollama_models
+from gshtui.providers.retry import Backoff
+from gshtui.providers.sdk_connection import Deadlines
+
+PROBE = 0.3
+"""Seconds that an Ollama has to say that it is there."""
+OFFLINE = "offline"
+LABELS = {"anthropic": "Anthropic", "openai": "OpenAI", "gemini": "Gemini", "ollama": "Ollama"}
+_FAMILIES = (("anthropic", r"claude-"), ("openai", r"gpt-|o\d|chatgpt-"), ("gemini", r"(models/)?gemini-"))
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChoice:
+    """A provider and one of its models."""
+
+    provider: Provider
+    model: str
+    label: str
+    """For people: `Claude Sonnet 5.5`."""
+    why: str
+    """One sentence: why this one."""
+    instead_of: str = ""
+    """The configured model, where that is no longer served and this one took its place."""
+
+
+async def choose_model(
+    settings: ModelWishes,
+    environ: Mapping[str, str],
+    *,
+    provider: str = "",
+    model: str = "",
+    catalog: Catalog | None = None,
+    deadlines: Deadlines | None = None,
+    backoff: Backoff | None = None,
+) -> ModelChoice:
+    """Choose by name; either may be empty. `model` may be an alias (`sonnet`) or `provider/model`.
+
+    Raises:
+        ProviderError: `unknown_model`, `missing` (a provider or its key), `auth` (an impossible key), `network` (no
+            Ollama answers where one was asked for).
+    """
+    chooser = _Chooser(
+        candidates(settings, environ),
+        settings.agent.default_provider,
+        catalog if catalog is not None else Catalog.load(),
+        deadlines or Deadlines(),
+        backoff or Backoff(),
+    )
+    return await chooser.choose(provider.strip(), model.strip())
+
+
+@dataclass(slots=True)
+class _Chooser:
+    found: dict[str, ProviderCandidate]
+    preferred: str
+    catalog: Catalog
+    deadlines: Deadlines
+    backoff: Backoff
+    installed: dict[str, list[str] | None] = field(default_factory=dict[str, "list[str] | None"])
+    """Base URL of a server → its models, or `None` when it does not answer; asked once a choice."""
+
+    async def choose(self, provider: str, model: str) -> ModelChoice:
+        if not provider and "/" in model:
+            head, _, tail = model.partition("/")
+            if tail and (head == OFFLINE or self._named(head) is not None):
+                provider, model = head, tail
+        if OFFLINE in (provider, model):
+            return self._offline("as asked")
+        if provider:
+            candidate = self._named(provider)
+            if candidate is None:
+                raise self._unknown_provider(provider)
+            return await self._with(candidate, model, "as asked")
+        if model:
+            return await self._by_model(model)
+        return await self._best()
+
+    def _named(self, name: str) -> ProviderCandidate | None:
+        if name in self.found:
+            return self.found[name]
+        api = OTHER_NAMES.get(name.lower(), name.lower())
+        return next((candidate for candidate in self.found.values() if candidate.api == api), None)
+
+    def _unknown_provider(self, name: str) -> ProviderError:
+        names = ", ".join([*self.found, OFFLINE])
+        return ProviderError("missing", f"There is no provider “{name}”", hint=f"There are: {names}.")
+
+    async def _best(self) -> ModelChoice:
+        preferred = self.found.get(self.preferred) or self._named(self.preferred)
+        if preferred is not None and await self._usable(preferred):
+            return await self._with(preferred, "", f"the setting agent.default_provider is {self.preferred}")
+        if self.preferred == OFFLINE:
+            return self._offline("the setting agent.default_provider is offline")
+        for candidate in self.found.values():
+            if candidate.keyed and await self._has_a_model(candidate):
+                why = f"{candidate.key_variable} is set" if candidate.key else f"{candidate.name} has an address"
+                return await self._with(candidate, "", why)
+        for candidate in self.found.values():
+            if candidate.api == "ollama" and await self._usable(candidate):
+                return await self._with(candidate, "", f"an Ollama runs at {candidate.base_url}")
+        return self._offline("no API key is set and no Ollama runs")
+
+    async def _has_a_model(self, candidate: ProviderCandidate) -> bool:
+        named = bool(candidate.default_model) or not _serves_its_own(candidate)
+        return named or bool(await self._models_of(candidate))
+
+    async def _usable(self, candidate: ProviderCandidate) -> bool:
+        return candidate.keyed or (candidate.api == "ollama" and bool(await self._models_of(candidate)))
+
+    async def _models_of(self, candidate: ProviderCandidate) -> list[str] | None:
+        base = candidate.base_url
+        if candidate.key:
+            return None  # a server that wants a key is not asked without one
+        if base not in self.installed:
+            ask = ollama_models if candidate.api == "ollama" else compatible_models
+            self.installed[base] = await ask(base, PROBE)
+        return self.installed[base]
+
+    async def _by_model(self, name: str) -> ModelChoice:
+        """The model's own provider; one's own server where nobody knows the name."""
+        entry = self.catalog.find(name)
+        api = entry.provider if entry is not None else _family(name)
+        if api:
+            fitting = [candidate for candidate in self.found.values() if candidate.api == api]
+            fitting.sort(key=lambda candidate: (not candidate.keyed, candidate.name != self.preferred))
+            if fitting:
+                return await self._with(fitting[0], name, f"{name} is a model of {LABELS.get(api, api)}")
+        for candidate in self.found.values():
+            if candidate.api == "ollama" and _among(name, await self._models_of(candidate) or []):
+                return await self._with(candidate, name, f"{name} is installed in Ollama")
+        preferred = self.found.get(self.preferred)
+        servers = [candidate for candidate in self.found.values() if candidate.own_server and candidate.keyed]
+        for candidate in [preferred, *servers]:
+            if candidate is not None and candidate.own_server and candidate.keyed:
+                return await self._with(candidate, name, f"{candidate.name} may serve it")
+        raise self._unknown_model(name)
+
+    def _unknown_model(self, name: str, of: str = "") -> ProviderError:
+        near = self.catalog.near(name)
+        meant = f"Did you mean {' or '.join(near)}? " if near else ""
+        where = f" at {of}" if of else ""
+        return ProviderError(
+            "unknown_model",
+            f"There is no model “{name}”{where} that I know of",
+            hint=f"{meant}`model list` shows what there is; `provider/model` uses a name as it stands.",
+        )
+
+    async def _with(self, candidate: ProviderCandidate, model: str, why: str) -> ModelChoice:
+        if candidate.api == "ollama":
+            return await self._with_ollama(candidate, model, why)
+        if not candidate.keyed:
+            raise no_key(LABELS[candidate.api], candidate.key_variable)
+        gone = ""
+        if model:
+            name = self._full_name(candidate, model)
+        else:
+            name, note = await self._default(candidate)
+            why += note
+            if name != candidate.default_model and self._gone(candidate.default_model):
+                gone = candidate.default_model
+        entry = self.catalog.find(name, candidate.api)
+        provider = made(candidate, self.catalog, self.deadlines, self.backoff)
+        return ModelChoice(provider, name, entry.label if entry is not None and entry.label else name, why, gone)
+
+    def _full_name(self, candidate: ProviderCandidate, model: str) -> str:
+        """An alias becomes its model; a name that belongs to another API is refused, one that nobody knows is not."""
+        entry = self.catalog.find(model, candidate.api)
+        if entry is not None:
+            return entry.name if model.lower() in entry.aliases else model
+        foreign = self.catalog.find(model)
+        if foreign is not None and not candidate.own_server:
+            raise ProviderError(
+                "unknown_model",
+                f"{foreign.label or foreign.name} is a model of {LABELS.get(foreign.provider, foreign.provider)}, "
+                f"not of {candidate.name}",
+                hint=f"Leave the provider out, or choose one of {candidate.name}'s with `model list`.",
+            )
+        return model
+
+    async def _default(self, candidate: ProviderCandidate) -> tuple[str, str]:
+        wanted = candidate.default_model
+        if wanted:
+            name = self.catalog.current(self._full_name(candidate, wanted), candidate.api)
+            return name, f"; {wanted} is no longer served, so {name}" if name != wanted and self._gone(wanted) else ""
+        served = await self._models_of(candidate) if _serves_its_own(candidate) else None
+        if served:
+            return served[0], ", the first that it serves"
+        first = self.catalog.default(candidate.api)
+        if _serves_its_own(candidate) or first is None:
+            raise ProviderError(
+                "unknown_model",
+                f"{candidate.name} serves models of its own, and none is named",
+                hint=f"Set providers.{candidate.name}.default_model, or use `model {candidate.name}/NAME`.",
+            )
+        return first.name, ""
+
+    def _gone(self, name: str) -> bool:
+        entry: Model | None = self.catalog.find(name)
+        return entry is not None and bool(entry.retired)
+
+    async def _with_ollama(self, candidate: ProviderCandidate, model: str, why: str) -> ModelChoice:
+        installed = await self._models_of(candidate)
+        if installed is None:
+            raise ProviderError(
+                "network",
+                f"No Ollama answers at {candidate.base_url}",
+                hint="Start it with `ollama serve`, or set OLLAMA_HOST to where it runs.",
+                retryable=True,
+            )
+        if not installed:
+            raise ProviderError(
+                "unknown_model", "Ollama has no model installed", hint="Install one, e.g. `ollama pull qwen3`."
+            )
+        name = _among(model, installed) if model else _among(candidate.default_model, installed) or installed[0]
+        if not name:
+            raise ProviderError(
+                "unknown_model",
+                f"Ollama has no model “{model}”",
+                hint=f"Run `ollama pull {model}`; installed are {', '.join(installed[:8])}.",
+            )
+        provider = made(candidate, self.catalog, self.deadlines, self.backoff)
+        assert isinstance(provider, Ollama)
+        try:
+            await provider.learn(name)
+        except ProviderError:
+            pass  # what the model can do is asked again with the first request, which then says what is wrong
+        return ModelChoice(provider, name, f"{name} (Ollama)", why)
+
+    def _offline(self, why: str) -> ModelChoice:
+        from gshtui.providers.offline import LABEL, MODEL, OfflineProvider
+
+        return ModelChoice(OfflineProvider(), MODEL, LABEL, why)
+
+
+def _serves_its_own(candidate: ProviderCandidate) -> bool:
+    """A compatible server, where the catalog's first choice means nothing; unless it stands before OpenAI itself."""
+    gateway = candidate.name == candidate.api and bool(candidate.key)
+    return candidate.own_server and candidate.api == "openai" and not gateway
+
+
+def _family(name: str) -> str:
+    return next((api for api, pattern in _FAMILIES if re.match(pattern, name.lower())), "")
+
+
+def _among(name: str, installed: list[str]) -> str:
+    """The installed model of that name; a name without a tag is the one tagged `latest`, or the first of its name."""
+    if not name:
+        return ""
+    for candidate in (name, f"{name}:latest"):
+        if candidate in installed:
+            return candidate
+    return next((model for model in installed if model.split(":", 1)[0] == name), "")
+
+
+@dataclass(frozen=True, slots=True)
+class Usable:
+    """A provider that can be used now, for lists."""
+
+    name: str
+    api: str
+    models: tuple[str, ...] = ()
+    """What an Ollama has installed; the catalog speaks for the others."""
+
+
+async def usable(settings: ModelWishes, environ: Mapping[str, str]) -> list[Usable]:
+    """The providers that can be used now, in the order of preference."""
+    out: list[Usable] = []
+    for candidate in candidates(settings, environ).values():
+        if candidate.api == "ollama":
+            if installed := await ollama_models(candidate.base_url, PROBE):
+                out.append(Usable(candidate.name, candidate.api, tuple(installed)))
+        elif candidate.keyed:
+            out.append(Usable(candidate.name, candidate.api))
+    return out

@@ -1,0 +1,233 @@
+"""The conversation as every API will take it: turns that alternate, calls and results paired, nothing empty.
+
+Pure. Repairs form only, and only in what is sent: the log stays as it is. The loop keeps histories valid; this is the
+last check before the wire, where one mistake would block a conversation for good. Called by the translations.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from gshtui.bus.messages import Block, Document, Image, Message, Text, Thinking, ToolCall, ToolResult
+from gshtui.providers.port import Capabilities, Request, estimate
+from gshtui.providers.wire_text import ToolNames, data, identifier, text
+
+NO_OUTPUT = "(no output)"
+IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+"""What every provider with eyes takes."""
+PDF = "application/pdf"
+
+
+@dataclass(frozen=True, slots=True)
+class WireTurn:
+    """What one side says before the other does. In a user turn the results come first, in the order of their calls."""
+
+    role: Literal["user", "assistant"]
+    blocks: tuple[Block, ...]
+
+
+def turns(messages: Sequence[Message], provider: str, abilities: Capabilities) -> list[WireTurn]:
+    """The messages as alternating turns, from a user's to a user's.
+
+    Args:
+        provider: whose `opaque` values count; reasoning of others is left out.
+        abilities: what of images and documents the model can take; the rest is replaced by a note.
+    """
+    out = _paired(_merged(messages, provider, abilities))
+    if not out or out[0].role == "assistant":
+        out.insert(0, WireTurn("user", (Text("(The conversation goes on from here.)"),)))
+    if out[-1].role == "assistant":
+        out.append(WireTurn("user", (Text("Continue."),)))
+    return out
+
+
+def _merged(messages: Sequence[Message], provider: str, abilities: Capabilities) -> list[WireTurn]:
+    out: list[WireTurn] = []
+    for message in messages:
+        role: Literal["user", "assistant"] = "assistant" if message.role == "assistant" else "user"
+        kept = tuple(fit for block in message.blocks if (fit := _fitting(block, provider, abilities)) is not None)
+        if not kept:
+            continue
+        if out and out[-1].role == role:
+            out[-1] = WireTurn(role, out[-1].blocks + kept)
+        else:
+            out.append(WireTurn(role, kept))
+    return out
+
+
+def _fitting(block: Block, provider: str, abilities: Capabilities) -> Block | None:
+    match block:
+        case Text():
+            words = text(block.text)
+            mine = _mine(block.opaque, provider)
+            return Text(words, mine) if words.strip() or mine else None
+        case Thinking():
+            mine = _mine(block.opaque, provider)
+            return Thinking(text(block.text), mine) if mine else None
+        case Image():
+            return _image(block, abilities)
+        case Document():
+            return _document(block, abilities)
+        case ToolCall():
+            arguments: dict[str, Any] = {} if block.broken else data(block.arguments)
+            return ToolCall(block.id, block.name, arguments, "", _mine(block.opaque, provider))
+        case _:
+            return block
+
+
+def _mine(opaque: dict[str, Any], provider: str) -> dict[str, Any]:
+    return {provider: opaque[provider]} if provider in opaque else {}
+
+
+def _decoded(encoded: str) -> bytes:
+    try:
+        return base64.b64decode(encoded, validate=True)
+    except (binascii.Error, ValueError):
+        return b""
+
+
+def _left_out(what: str, name: str, why: str) -> Text:
+    """A note in place of what would make the provider refuse this and every later request."""
+    return Text(f"[The {what}{f' {text(name)}' if name else ''} was left out: {why}.]")
+
+
+def _image(block: Image, abilities: Capabilities) -> Block:
+    if not abilities.images:
+        return _left_out("image", block.name, "this model cannot see images")
+    if block.media_type not in IMAGES:
+        return _left_out("image", block.name, f"models cannot read {text(block.media_type)}")
+    return block if _decoded(block.data) else _left_out("image", block.name, "its data is damaged")
+
+
+def _document(block: Document, abilities: Capabilities) -> Block:
+    name = text(block.name)
+    if block.media_type.startswith("text/") or block.media_type == "application/json":
+        words = text(_decoded(block.data).decode("utf-8", "replace"))
+        return Text(f"Document {name}:\n\n{words if words.strip() else '(empty)'}")
+    if not abilities.documents or block.media_type != PDF:
+        return _left_out("document", name, f"this model cannot read {text(block.media_type)}")
+    return block if _decoded(block.data) else _left_out("document", name, "its data is damaged")
+
+
+def _paired(found: list[WireTurn]) -> list[WireTurn]:
+    """Every call with one result in the next turn, every result with its call; ids unique and valid everywhere."""
+    out: list[WireTurn] = []
+    used: set[str] = set()
+    waiting: dict[str, ToolCall] = {}
+    for turn in found:
+        if turn.role == "user":
+            out.append(_answered(turn.blocks, waiting))
+            waiting = {}
+            continue
+        waiting = {}
+        blocks: list[Block] = []
+        for block in turn.blocks:
+            if isinstance(block, ToolCall):
+                renamed = ToolCall(_unique(block.id, used), block.name, block.arguments, "", block.opaque)
+                waiting[block.id if block.id not in waiting else renamed.id] = renamed
+                block = renamed
+            blocks.append(block)
+        out.append(WireTurn("assistant", tuple(blocks)))
+    if waiting:
+        out.append(_answered((), waiting))
+    return [turn for turn in out if turn.blocks]
+
+
+def _answered(blocks: Sequence[Block], waiting: dict[str, ToolCall]) -> WireTurn:
+    results: dict[str, ToolResult] = {}
+    others: list[Block] = []
+    for block in blocks:
+        if not isinstance(block, ToolResult):
+            others.append(block)
+        elif block.call_id not in waiting:
+            others.append(Text(f"Result of an earlier call of {text(block.name)}:\n\n{text(block.content)}"))
+        elif block.call_id not in results:
+            results[block.call_id] = block
+    ordered: list[Block] = []
+    for key, call in waiting.items():
+        given = results.get(key)
+        content = text(given.content) if given is not None else "No result: the call was lost."
+        status = given.status if given is not None else "lost"
+        ordered.append(ToolResult(call.id, call.name, content if content.strip() else NO_OUTPUT, status))
+    return WireTurn("user", (*ordered, *others))
+
+
+def _unique(call_id: str, used: set[str]) -> str:
+    base = candidate = identifier(call_id)
+    count = 2
+    while candidate in used:
+        candidate = identifier(f"{base}-{count}-{call_id}")
+        count += 1
+    used.add(candidate)
+    return candidate
+
+
+def without_opaque(request: Request, provider: str) -> Request:
+    """The request without what the provider signed: for when it no longer accepts that."""
+    from dataclasses import replace
+
+    def bare(block: Block) -> Block:
+        match block:
+            case Text():
+                return Text(block.text, _others(block.opaque, provider))
+            case Thinking():
+                return Thinking(block.text, _others(block.opaque, provider))
+            case ToolCall():
+                opaque = _others(block.opaque, provider)
+                return ToolCall(block.id, block.name, block.arguments, block.broken, opaque)
+            case _:
+                return block
+
+    messages = tuple(
+        Message(m.id, m.role, tuple(bare(block) for block in m.blocks), provider=m.provider, model=m.model)
+        for m in request.messages
+    )
+    return replace(request, messages=messages)
+
+
+def _others(opaque: dict[str, Any], provider: str) -> dict[str, Any]:
+    return {name: value for name, value in opaque.items() if name != provider}
+
+
+def has_opaque(request: Request, provider: str) -> bool:
+    """Whether anything in the request was signed by this provider."""
+    return any(
+        provider in block.opaque
+        for message in request.messages
+        for block in message.blocks
+        if isinstance(block, Text | Thinking | ToolCall)
+    )
+
+
+def tool_names(request: Request) -> ToolNames:
+    """The names of all tools, those offered first, so that they keep their names when history has odd ones."""
+    offered = [tool.name for tool in request.tools]
+    called = [b.name for m in request.messages for b in m.blocks if isinstance(b, ToolCall | ToolResult)]
+    return ToolNames([*offered, *called])
+
+
+def system(request: Request) -> list[str]:
+    """The system blocks that say something."""
+    return [text(block) for block in request.system if block.strip()]
+
+
+def size(request: Request) -> int:
+    """The house's estimate of the request's tokens."""
+    total = sum(len(block.encode("utf-8", "replace")) for block in request.system)
+    total += sum(len(f"{tool.name}{tool.description}{tool.schema}") for tool in request.tools)
+    for message in request.messages:
+        for block in message.blocks:
+            match block:
+                case Text() | Thinking():
+                    total += len(block.text.encode("utf-8", "replace"))
+                case ToolCall():
+                    total += len(block.name) + len(str(block.arguments))
+                case ToolResult():
+                    total += len(block.content.encode("utf-8", "replace"))
+                case Image() | Document():
+                    total += min(len(block.data), 6_000)  # providers count pictures by area: about 1,500 tokens
+    return estimate(total, len(request.messages))

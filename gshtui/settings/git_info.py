@@ -1,0 +1,109 @@
+"""A folder's project and git branch, from a few small files; git itself is not run.
+
+Never raises: what cannot be read is left out. Called by the hub, the tools, and the window for its first frame.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+
+def project_name(cwd: Path) -> str:
+    """The last part of the folder that holds `.git` above this one, or of this one; nothing in it steers a terminal."""
+    return _shown((_git_folder(cwd) or cwd).name or str(cwd))
+
+
+def branch(cwd: Path) -> str:
+    """The branch that is checked out, or the beginning of a commit's hash; empty outside of git."""
+    root = _git_folder(cwd)
+    if root is None:
+        return ""
+    try:
+        git = root / ".git"
+        if git.is_file():  # a worktree or submodule: the file says where its folder is
+            git = root / git.read_text("utf-8").removeprefix("gitdir:").strip()
+        head = (git / "HEAD").read_text("utf-8")[:500].strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
+    return _shown(head.removeprefix("ref: refs/heads/")) if head.startswith("ref:") else _shown(head[:8])
+
+
+def _git_folder(cwd: Path) -> Path | None:
+    try:
+        return next((folder for folder in (cwd, *cwd.parents) if (folder / ".git").exists()), None)
+    except OSError:
+        return None
+
+
+def _shown(text: str) -> str:
+    return "".join(letter if letter.isprintable() else "�" for letter in text)[:80]
+
+
+_MOST = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A project's root and what is known of its git state."""
+
+    root: Path
+    """Real path. Without a repository, the folder itself."""
+    branch: str = ""
+    """Branch, or the first characters of the commit when none is checked out; empty without a repository."""
+    git_dir: Path | None = None
+    """Where this working tree's HEAD is kept."""
+    worktree: bool = False
+    """A linked working tree of a repository elsewhere."""
+
+
+def find_project(folder: Path) -> Project:
+    """The project around a folder: the nearest one above that is a git working tree, else the folder itself.
+
+    A repository that holds the whole home folder (or the whole disk) does not make all of it one project.
+    """
+    folder = Path(os.path.realpath(folder))
+    home = Path(os.path.realpath(os.path.expanduser("~")))  # noqa: PTH111 - Path.home() raises without a home
+    for root in (folder, *folder.parents):
+        git_dir, linked = _git_dir(root)
+        if git_dir is None:
+            continue
+        if root != folder and home.is_relative_to(root):
+            break
+        return Project(root, _branch(git_dir), git_dir, linked)
+    return Project(folder)
+
+
+def _git_dir(root: Path) -> tuple[Path | None, bool]:
+    """Where the tree's HEAD is, and whether the tree is a linked one."""
+    entry = root / ".git"
+    if (entry / "HEAD").is_file():
+        return entry, False
+    line = _first_line(entry)
+    if not line.startswith("gitdir: "):
+        return None, False
+    place = root / line.removeprefix("gitdir: ")
+    if not (place / "HEAD").is_file():
+        return None, False
+    return Path(os.path.realpath(place)), place.parent.name == "worktrees"
+
+
+def _branch(git_dir: Path) -> str:
+    head = _first_line(git_dir / "HEAD")
+    if head.startswith("ref: "):
+        return head.removeprefix("ref: ").removeprefix("refs/heads/")
+    return head[:8] if all(digit in "0123456789abcdef" for digit in head) else ""
+
+
+def _first_line(file: Path) -> str:
+    """The first line of a small ordinary file, or nothing."""
+    try:
+        if not file.is_file():
+            return ""
+        with file.open("rb") as opened:
+            line = opened.readline(_MOST)
+    except OSError:
+        return ""
+    text = line.decode("utf-8", "replace").strip()
+    return text if text.isprintable() else ""

@@ -1,0 +1,233 @@
+"""Loads the settings from their layers: default < user's file < trusted project's file < environment < flags.
+
+A project's own file may make things stricter, never looser. What is wrong in a layer is left out and reported.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from pydantic_settings import EnvSettingsSource, InitSettingsSource, TomlConfigSettingsSource
+
+from gshtui.settings import paths, trust
+from gshtui.settings.keys import FREE_TABLES, TABLES, field_of, flat, from_text, nested, shown, spelled, split
+from gshtui.settings.model import DEFAULT_KEYS, DEFAULT_PROVIDERS, Settings
+from gshtui.settings.toml_file import Origin, Problem, TomlFile, read_toml
+from gshtui.settings.validation import Checked, OriginOf, check
+
+PREFIX = "GSH_"
+
+
+def variable(path: tuple[str, ...]) -> str:
+    """The variable that sets this key."""
+    return PREFIX + "__".join(path).upper()
+
+
+class CheckedEnvironment(EnvSettingsSource):
+    """pydantic-settings' environment source, given only what is right."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self.environ = environ
+        self.problems: list[Problem] = []
+        self.origins: dict[tuple[str, ...], Origin] = {}
+        super().__init__(Settings)
+
+    def _load_env_vars(self) -> Mapping[str, str | None]:
+        named = {
+            tuple(name.removeprefix(PREFIX).lower().split("__")): name
+            for name in self.environ
+            if name.startswith(PREFIX) and "__" in name
+        }
+        good: dict[str, str | None] = {}
+        for path, name in named.items():
+            if self._takes(path, name):
+                self.origins[path] = Origin("environment", name)
+                good[name.lower()] = self.environ[name]
+        return good
+
+    def _takes(self, path: tuple[str, ...], name: str) -> bool:
+        """Whether the variable is a setting with a good value; says what is wrong when it is not."""
+        origin = Origin("environment", name)
+        depth = 3 if path[0] == "providers" else 2
+        if len(path) != depth and (path[0] in TABLES or path[0] in FREE_TABLES):
+            form = "GSH_PROVIDERS__NAME__KEY" if depth == 3 else "GSH_TABLE__KEY"
+            self.problems.append(Problem("this names no setting.", f"Write it as {form}.", origin, ".".join(path)))
+            return False
+        try:
+            value = from_text(path, self.environ[name])
+        except ValueError as error:
+            self.problems.append(Problem(str(error), "It is not used.", origin, ".".join(path)))
+            return False
+        checked = check(nested(path, value), lambda *_: origin, strict=False)
+        self.problems += checked.problems
+        return not checked.problems
+
+
+_NOT_YOURS = "A project's configuration can only make things stricter; put it into your own."
+
+
+def tightened(values: dict[str, dict[str, Any]], user: Settings, origin_of: OriginOf) -> Checked:
+    """The part of a project's checked values that counts, against what the user's layers say."""
+    out = Checked()
+    for path, value in flat(values):
+        info = field_of(path)
+        marks = info.json_schema_extra if info is not None else None
+        mark = cast("dict[str, Any]", marks) if isinstance(marks, dict) else {}
+        rule = str(mark.get("project", ""))
+        if not rule:
+            out.refuse(origin_of, path, f"a project cannot set {spelled(path)}.", _NOT_YOURS)
+            continue
+        before: Any = getattr(getattr(user, path[0]), path[1])
+        if rule == "asked":
+            out.values.setdefault(path[0], {})[path[1]] = value
+        elif rule == "fewer":
+            kept, added = _fewer(cast("list[str]", before), cast("list[str]", value))
+            for item in added:
+                out.refuse(origin_of, path, f"a project cannot add {shown(item)} to {spelled(path)}.", _NOT_YOURS)
+            out.values.setdefault(path[0], {})[path[1]] = kept
+        elif _is_stricter(rule, before, value, zero_is_unlimited=bool(mark.get("zero_is_unlimited"))):
+            out.values.setdefault(path[0], {})[path[1]] = value
+        else:
+            text = f"a project cannot change {spelled(path)} from {shown(before)} to {shown(value)}."
+            out.refuse(origin_of, path, text, _NOT_YOURS)
+    return out
+
+
+def _is_stricter(rule: str, before: Any, value: Any, *, zero_is_unlimited: bool) -> bool:
+    """Whether the value is as strict as the one before, or stricter."""
+    if rule in ("true", "false"):
+        return value is (rule == "true") or value is before
+    if zero_is_unlimited and 0 in (before, value):
+        return before == 0
+    return value <= before
+
+
+def _fewer(before: list[str], value: list[str]) -> tuple[list[str], list[str]]:
+    """(items of `value` that were there before, items that were not)"""
+    return [item for item in value if item in before], [item for item in value if item not in before]
+
+
+KNOWN_PROVIDERS = frozenset({*DEFAULT_PROVIDERS, "ollama", "offline"})
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The settings, where each value came from (by dotted key), and what was wrong."""
+
+    settings: Settings
+    origins: Mapping[str, Origin] = field(default_factory=dict[str, Origin])
+    problems: tuple[Problem, ...] = ()
+    cwd: Path = field(default_factory=Path.cwd)
+    project: Path = field(default_factory=Path.cwd)
+    """Root of the project that `cwd` belongs to."""
+    trust: trust.State = "untrusted"
+    """Whether the project's configuration (and AGENTS.md) may count."""
+    flags: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """The flags it was loaded with, so that it can be loaded again."""
+
+    def again(self) -> Loaded:
+        """The same layers, read anew."""
+        return load(self.cwd, flags=self.flags)
+
+
+class CheckedFile(TomlConfigSettingsSource):
+    """pydantic-settings' TOML source, given only what is right in a file that was read and checked before."""
+
+    def __init__(self, file: TomlFile, checked: Checked) -> None:
+        self.file, self.checked = file, checked
+        super().__init__(Settings, toml_file=None)
+        self.init_kwargs = dict(checked.values)
+
+
+def load(cwd: Path, *, flags: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None) -> Loaded:
+    """The settings for work in this folder.
+
+    Args:
+        flags: values by dotted key, from the command line.
+        environ: the environment to read; the process's own when not given.
+    """
+    root = paths.project_root(cwd)
+    user = _user_layer()
+    environment = CheckedEnvironment(os.environ if environ is None else environ)
+    project, trusted = _project_layer(root, user)
+    given, flagged = _flags_layer(flags or {})
+    settings = Settings.of_layers(given, environment, project, user, _defaults())
+    origins = {".".join(path): Origin("default") for path, _ in flat(settings)}
+    for file in (user, project):
+        origins |= {".".join(path): file.file.origin(*path) for path, _ in flat(file.checked.values)}
+    origins |= {".".join(path): origin for path, origin in environment.origins.items()}
+    origins |= {".".join(path): Origin("flag", f"--set {'.'.join(path)}") for path, _ in flat(flagged.values)}
+    problems = [
+        *(problem for file in (user, project) for problem in (*file.file.problems, *file.checked.problems)),
+        *environment.problems,
+        *flagged.problems,
+        *_nameless_providers(settings, origins),
+    ]
+    return Loaded(settings, origins, tuple(problems), cwd, root, trusted, flags or {})
+
+
+def _defaults() -> InitSettingsSource:
+    """The lowest layer: entries that a file's table of the same name changes in part."""
+    return InitSettingsSource(Settings, {"providers": DEFAULT_PROVIDERS, "keybindings": DEFAULT_KEYS})
+
+
+def _user_layer() -> CheckedFile:
+    file = read_toml(paths.config_file(), "user")
+    return CheckedFile(file, check(file.data, file.origin, strict=True))
+
+
+def _project_layer(root: Path, user: CheckedFile) -> tuple[CheckedFile, trust.State]:
+    """The project's file, as far as it is trusted and only makes things stricter than the user's file says."""
+    file = read_toml(paths.project_config_file(root), "project")
+    trusted = trust.state(root, file.raw if file.exists else None)
+    if not file.exists or file.problems:
+        return CheckedFile(file, Checked()), trusted
+    if trusted != "trusted":
+        text = "it was changed since you trusted it." if trusted == "changed" else "this folder is not trusted."
+        hint = "It is not used; read it, then `gsh-tui config trust`."
+        said = Problem(text, hint, Origin("project", str(file.path)), level="info")
+        return CheckedFile(file, Checked(problems=[said])), trusted
+    checked = check(file.data, file.origin, strict=True)
+    base = Settings.of_layers(user, _defaults())
+    kept = tightened(checked.values, base, file.origin)
+    return CheckedFile(file, Checked(kept.values, checked.problems + kept.problems)), trusted
+
+
+def _flags_layer(flags: Mapping[str, Any]) -> tuple[InitSettingsSource, Checked]:
+    out = Checked()
+    for key, value in flags.items():
+        path, origin_of = split(key), _flag_origin(key)
+        try:
+            typed = from_text(path, value) if isinstance(value, str) else value
+        except ValueError as error:
+            out.refuse(origin_of, path, str(error), "It is not used.")
+            continue
+        one = check(nested(path, typed), origin_of, strict=False)
+        out.problems += one.problems
+        for table, entries in one.values.items():
+            here = out.values.setdefault(table, {})
+            for name, entry in entries.items():
+                here[name] = {**here.get(name, {}), **entry} if table == "providers" else entry
+    return InitSettingsSource(Settings, dict(out.values)), out
+
+
+def _flag_origin(key: str) -> OriginOf:
+    return lambda *_: Origin("flag", f"--set {key}")
+
+
+def _nameless_providers(settings: Settings, origins: Mapping[str, Origin]) -> list[Problem]:
+    """A provider of the user's own must say which API it speaks."""
+    found: list[Problem] = []
+    for name, provider in settings.providers.items():
+        if provider.type or name in KNOWN_PROVIDERS:
+            continue
+        prefix = f"providers.{name}."
+        origin = next((at for key, at in origins.items() if key.startswith(prefix) and at.layer != "default"), None)
+        text = f"provider {spelled((name,))} does not say which API it speaks."
+        hint = 'Give it `type = "openai"` (or anthropic, gemini, ollama).'
+        found.append(Problem(text, hint, origin or Origin("default"), f"{prefix}type"))
+    return found

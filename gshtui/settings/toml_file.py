@@ -1,0 +1,172 @@
+"""Reads one configuration file: bounded, regular files only, with a line for each key and a Problem for each fault.
+
+It owns what loading reports: where a value came from, and what was wrong with it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+Layer = Literal["default", "user", "project", "environment", "flag"]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a value came from. `where`: the file, the variable or the flag; `line` counts from 1, 0: no line."""
+
+    layer: Layer
+    where: str = ""
+    line: int = 0
+
+    def __str__(self) -> str:
+        place = f"{self.where}:{self.line}" if self.line else self.where
+        return f"{self.layer} ({place})" if place else self.layer
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong with the configuration, and what was done about it."""
+
+    text: str
+    """One sentence: what is wrong."""
+    hint: str = ""
+    """What to do."""
+    origin: Origin = Origin("default")
+    key: str = ""
+    level: Literal["warning", "info"] = "warning"
+    """`info`: nothing is wrong, but something is not used, and the person may want to know."""
+
+    def __str__(self) -> str:
+        place = f"{self.origin.where}:{self.origin.line}" if self.origin.line else self.origin.where
+        return " ".join(part for part in (f"{place}:" if place else "", self.text, self.hint) if part)
+
+
+_TOKEN = re.compile(
+    r'"""(?:\\(?:.|\Z)|[^\\])*?(?:"""|\Z)|\'\'\'.*?(?:\'\'\'|\Z)|"(?:\\.|[^"\\\n])*+"?|\'[^\'\n]*+\'?|#[^\n]*|\n'
+    r'|[\[\]{}=.,]|[^\s\[\]{}=.,#"\']+',
+    re.DOTALL,
+)
+
+KeyPath = tuple[str, ...]
+
+
+def key_lines(text: str) -> dict[KeyPath, int]:
+    """Line, counted from 1, of each header and key, by its path."""
+    found: dict[KeyPath, int] = {}
+    table: KeyPath = ()
+    parts: list[str] = []
+    line, depth = 1, 0
+    where = "key"  # key: before a `=`; header: inside `[…]`; value: behind the `=`, until the line ends
+    for match in _TOKEN.finditer(text):
+        token = match[0]
+        if token == "\n" and depth == 0:
+            where, parts = "key", []
+        elif where == "value":
+            depth += (token in "[{") - (token in "]}") if len(token) == 1 else 0
+        elif token == "[" and not parts:
+            where = "header"
+        elif token == "]" and where == "header":
+            if parts:
+                table, parts = tuple(parts), []
+                for end in range(1, len(table) + 1):
+                    found.setdefault(table[:end], line)
+        elif token == "=" and where == "key":
+            found.setdefault(table + tuple(parts), line)
+            where, parts = "value", []
+        elif token != "." and not token.startswith("#"):
+            parts.append(_unquoted(token))
+        line += token.count("\n")
+    return found
+
+
+def line_of(lines: dict[KeyPath, int], path: KeyPath) -> int:
+    """Line of the key, or of the nearest thing that holds it; 0 when there is none."""
+    return next((lines[path[:end]] for end in range(len(path), 0, -1) if path[:end] in lines), 0)
+
+
+def _unquoted(token: str) -> str:
+    if token[:1] not in "\"'":
+        return token
+    try:
+        return next(iter(tomllib.loads(f"{token} = 0")))
+    except tomllib.TOMLDecodeError:
+        return token
+
+
+MAX_BYTES = 1024 * 1024
+_PLACE = re.compile(r"\(at line (\d+), column (\d+)\)")
+
+
+@dataclass(frozen=True, slots=True)
+class TomlFile:
+    """What a file said. `exists` also when it could not be read; then `data` is empty and `problems` says why."""
+
+    path: Path
+    layer: Layer
+    exists: bool = False
+    raw: bytes = b""
+    data: dict[str, Any] = field(default_factory=dict[str, Any])
+    lines: dict[tuple[str, ...], int] = field(default_factory=dict[tuple[str, ...], int])
+    problems: tuple[Problem, ...] = ()
+
+    def origin(self, *path: str) -> Origin:
+        """Where a key of this file stands."""
+        return Origin(self.layer, str(self.path), line_of(self.lines, path))
+
+
+def read_bytes(path: Path) -> bytes | None:
+    """The file's bytes; `None` when there is no such file.
+
+    Raises:
+        OSError: it cannot be read, is no regular file, or is over `MAX_BYTES`.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(0, "it is not a regular file")
+        raw = file.read(MAX_BYTES + 1)
+    if len(raw) > MAX_BYTES:
+        raise OSError(0, f"it is larger than {MAX_BYTES // 1024} KB")
+    return raw
+
+
+def read_toml(path: Path, layer: Layer) -> TomlFile:
+    """Read and parse a file; a missing one is an empty layer."""
+    try:
+        raw = read_bytes(path)
+    except OSError as error:
+        why = error.strerror or str(error)
+        said = Problem(f"this file cannot be read: {why}.", "It is not used.", Origin(layer, str(path)))
+        return TomlFile(path, layer, exists=True, problems=(said,))
+    return TomlFile(path, layer) if raw is None else parse_toml(raw, path, layer)
+
+
+def parse_toml(raw: bytes, path: Path, layer: Layer) -> TomlFile:
+    """The file of these bytes; one that is not TOML is empty and says where it stops being TOML."""
+    try:
+        text = raw.decode("utf-8-sig").replace("\r\n", "\n")
+        data = tomllib.loads(text)
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        what = "this is not UTF-8 text."
+    except tomllib.TOMLDecodeError as error:
+        place = _PLACE.search(str(error))
+        line = int(place[1]) if place else raw.rstrip().count(b"\n") + 1
+        column = f" (column {place[2]})" if place else ""
+        why = _PLACE.sub("", str(error)).replace("(at end of document)", "before the end").strip().rstrip(".")
+        what = f"this is not valid TOML: {why}{column}."
+    except RecursionError:
+        line, what = 0, "this is nested too deeply."
+    else:
+        return TomlFile(path, layer, True, raw, data, key_lines(text))
+    said = Problem(what, "None of this file is used until that is corrected.", Origin(layer, str(path), line))
+    return TomlFile(path, layer, True, raw, problems=(said,))

@@ -1,0 +1,100 @@
+"""Sets a value in the user's configuration file and leaves everything else in it, comments too, as it was.
+
+The value is checked first; a file that is not valid TOML is not touched; a file is replaced whole. For `config`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from gshtui.settings import paths
+from gshtui.settings.keys import FREE_TABLES, TABLES, from_text, nested, split
+from gshtui.settings.tables import Provider
+from gshtui.settings.toml_file import Origin, read_toml
+from gshtui.settings.validation import check
+from gshtui.system import private_files
+
+if TYPE_CHECKING:
+    from collections.abc import MutableMapping
+
+STARTER = """\
+# Settings of gsh-tui. `gsh-tui config schema` lists every key, `gsh-tui config show` says what counts and why.
+# API keys are not kept here: put them into environment variables such as ANTHROPIC_API_KEY.
+"""
+
+
+class EditError(ValueError):
+    """The value cannot be set; the text is one or two sentences."""
+
+
+def set_value(key: str, text: str) -> Any:
+    """Set a dotted key of the user's file to what the text says; gives the value as it was written.
+
+    Raises:
+        EditError: no such key, a bad value, a file with a mistake, or a file that cannot be written.
+    """
+    path = split(key)
+    if path[0] in (*TABLES, *FREE_TABLES) and len(path) < (3 if path[0] == "providers" else 2):
+        raise EditError(f"`{key}` is a table; name one of its keys.")
+    try:
+        typed = from_text(path, text)
+    except ValueError as error:
+        raise EditError(str(error)) from error
+    checked = check(nested(path, typed), lambda *_: Origin("default"), strict=False)
+    if checked.problems:
+        raise EditError(f"{checked.problems[0].text} {checked.problems[0].hint}".replace(" It is not used.", ""))
+    value = _as_toml(path, typed)
+    file = paths.config_file()
+    read = read_toml(file, "user")
+    if read.problems:
+        raise EditError(str(read.problems[0]))
+    write(file, _changed(read.raw.decode("utf-8-sig") if read.exists else STARTER, path, value))
+    return value
+
+
+def make_ready() -> Path:
+    """The user's file, made with a few words of help when there is none. Raises `EditError`."""
+    file = paths.config_file()
+    if not file.exists():
+        write(file, STARTER)
+    return file
+
+
+def write(file: Path, text: str) -> None:
+    """Replace the file whole; a link is followed, and the file behind it is replaced. Raises `EditError`."""
+    target = file.resolve()
+    try:
+        if not target.parent.is_dir():
+            paths.config_dir(create=True)
+        mode = target.stat().st_mode & 0o777 if target.exists() else 0o600
+        private_files.write_whole(target, text.encode(), mode=mode, sync=True)
+    except OSError as error:
+        raise EditError(f"{file} cannot be written: {error.strerror or error}.") from error
+
+
+def _as_toml(path: tuple[str, ...], value: Any) -> Any:
+    """The value in the type that its field has, as TOML has it: a number, not the text of one; a path as typed."""
+    if path[0] == "keybindings":
+        return value
+    model = Provider if path[0] == "providers" else TABLES[path[0]]
+    typed = getattr(model.model_validate({path[-1]: value}), path[-1])
+    return value if isinstance(typed, Path) else typed
+
+
+def _changed(text: str, path: tuple[str, ...], value: Any) -> str:
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    try:
+        document = tomlkit.parse(text)
+        here = cast("MutableMapping[str, Any]", document)
+        for number, part in enumerate(path[:-1]):
+            if part not in here:
+                # `[providers]` itself is not written above `[providers.name]`.
+                here[part] = tomlkit.table(is_super_table=number < len(path) - 2)
+            here = cast("MutableMapping[str, Any]", here[part])
+        here[path[-1]] = value
+        return tomlkit.dumps(document)  # pyright: ignore[reportUnknownMemberType]
+    except (TOMLKitError, TypeError, KeyError) as error:
+        raise EditError(f"The file's form does not let `{'.'.join(path)}` be set; edit it by hand.") from error

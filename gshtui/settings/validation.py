@@ -1,0 +1,159 @@
+"""Checks one layer value by value: what is wrong is left out and becomes a Problem, the rest counts.
+
+Pure. `strict` is for files, where a number is a number; variables and flags are text and are taken for what they say.
+Never repeats a value that is or may be a secret. Called by the sources in `layers`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from pydantic import BaseModel, ValidationError
+
+from gshtui.settings.keys import FREE_TABLES, TABLES, nearest, nearest_table, shown, spelled
+from gshtui.settings.tables import Provider, looks_secret, names_secret
+from gshtui.settings.toml_file import Origin, Problem
+
+Path = tuple[str, ...]
+OriginOf = Callable[..., Origin]
+"""The parts of a key's path → where it stands."""
+
+_IS_TABLE = "{} is a table, not a value."
+_PLAINER = {
+    "valid integer": "whole number",
+    "valid boolean": "true or false",
+    "a true or false": "true or false",
+    "valid string": "text in quotes",
+    "a text in quotes": "text in quotes",
+    "valid list": "list in [ ]",
+    "valid number": "number",
+}
+_NOT_REPEATED = frozenset({"api_key_env", "base_url"})
+
+
+@dataclass(slots=True)
+class Checked:
+    """What of a layer counts, and what was wrong with the rest."""
+
+    values: dict[str, dict[str, Any]] = field(default_factory=dict[str, "dict[str, Any]"])
+    problems: list[Problem] = field(default_factory=list[Problem])
+
+    def refuse(self, origin_of: OriginOf, path: Path, text: str, hint: str = "") -> None:
+        """Leave a value out, and say why."""
+        self.problems.append(Problem(text, hint, origin_of(*path), ".".join(path)))
+
+
+def check(data: dict[str, Any], origin_of: OriginOf, *, strict: bool) -> Checked:
+    """The layer's good values by table, and a Problem for each bad one."""
+    out = Checked()
+    for name, entries in data.items():
+        if name not in TABLES and name not in FREE_TABLES:
+            _unknown_table(out, origin_of, name, entries)
+        elif not isinstance(entries, dict):
+            out.refuse(origin_of, (name,), _IS_TABLE.format(spelled((name,))), f"Write [{name}] above its keys.")
+        elif name == "keybindings":
+            out.values[name] = _keybindings(out, origin_of, cast("dict[str, Any]", entries))
+        elif name == "providers":
+            out.values[name] = _providers(out, origin_of, cast("dict[str, Any]", entries), strict)
+        else:
+            out.values[name] = _table(out, origin_of, (name,), TABLES[name], cast("dict[str, Any]", entries), strict)
+    return out
+
+
+def _unknown_table(out: Checked, origin_of: OriginOf, name: str, entries: object) -> None:
+    if names_secret(name):
+        _secret(out, origin_of, (name,))
+    elif isinstance(entries, dict):
+        near = nearest_table(name)
+        out.refuse(
+            origin_of, (name,), f"there is no table {spelled((name,))}.", f"Did you mean [{near}]?" if near else ""
+        )
+    else:
+        _unknown_key(out, origin_of, (name,))
+
+
+def _unknown_key(out: Checked, origin_of: OriginOf, path: Path) -> None:
+    near = nearest(path)
+    hint = f"Did you mean `{near}`?" if near else "`gsh-tui config schema` lists all keys."
+    out.refuse(origin_of, path, f"there is no setting {spelled(path)}.", hint)
+
+
+def _secret(out: Checked, origin_of: OriginOf, path: Path) -> None:
+    text = f"{spelled(path)} holds a key or password, and those are not taken from the configuration."
+    hint = "Take it out, put it into an environment variable, and name that variable by `api_key_env`."
+    out.refuse(origin_of, path, text, hint)
+
+
+def _table(
+    out: Checked, origin_of: OriginOf, at: Path, model: type[BaseModel], entries: dict[str, Any], strict: bool
+) -> dict[str, Any]:
+    """The good values of one table with fixed keys."""
+    kept: dict[str, Any] = {}
+    for key, value in entries.items():
+        path = (*at, key)
+        if (key not in model.model_fields and names_secret(key)) or _any_secret(value):
+            _secret(out, origin_of, path)
+        elif key not in model.model_fields:
+            _unknown_key(out, origin_of, path)
+        else:
+            kept[key] = value
+    try:
+        model.model_validate(kept, strict=strict)
+    except ValidationError as error:
+        for fault in error.errors(include_url=False, include_context=False):
+            key = str(fault["loc"][0]) if fault["loc"] else ""
+            if key not in kept:  # a second fault of the same value, or of no value in particular
+                continue
+            value = kept.pop(key)
+            repeated = "" if key in _NOT_REPEATED else f" cannot be {shown(value)}"
+            out.refuse(
+                origin_of, (*at, key), f"{spelled((*at, key))}{repeated}: {_said(fault['msg'])}.", "It is not used."
+            )
+    return kept
+
+
+def _any_secret(value: object) -> bool:
+    return any(map(looks_secret, cast("list[object]", value))) if isinstance(value, list) else looks_secret(value)
+
+
+def _said(message: str) -> str:
+    """Pydantic's words as the rest of a sentence."""
+    text = message.removeprefix("Value error, ").replace("Input should", "it should").partition(", unable to")[0]
+    for theirs, ours in _PLAINER.items():
+        text = text.replace(theirs, ours)
+    return text[:1].lower() + text[1:].rstrip(".")
+
+
+def _providers(out: Checked, origin_of: OriginOf, entries: dict[str, Any], strict: bool) -> dict[str, Any]:
+    kept: dict[str, Any] = {}
+    for name, fields in entries.items():
+        path = ("providers", name)
+        if isinstance(fields, dict):
+            kept[name] = _table(out, origin_of, path, Provider, cast("dict[str, Any]", fields), strict)
+        elif names_secret(name) or _any_secret(fields):
+            _secret(out, origin_of, path)
+        else:
+            out.refuse(origin_of, path, _IS_TABLE.format(spelled(path)), "Write [providers.NAME] above its keys.")
+    return kept
+
+
+def _keybindings(out: Checked, origin_of: OriginOf, entries: dict[str, Any]) -> dict[str, Any]:
+    """Keys by id; `app.palette = …` without quotes is TOML for a table in a table, and is meant as one id."""
+    kept: dict[str, Any] = {}
+
+    def take(parts: Path, value: object) -> None:
+        path = ("keybindings", ".".join(parts))
+        if isinstance(value, dict):
+            for key, inner in cast("dict[str, Any]", value).items():
+                take((*parts, key), inner)
+        elif isinstance(value, str):
+            kept[path[1]] = value
+        else:
+            text = f'{spelled(path)} cannot be {shown(value)}: a key is text, such as "ctrl+p".'
+            out.refuse(origin_of, ("keybindings", *parts), text, "It is not used.")
+
+    for key, value in entries.items():
+        take((key,), value)
+    return kept

@@ -1,0 +1,108 @@
+"""Lines of JSON over a stream, with bounds: how long a line may be, and how long it may take to come.
+
+Owns splitting and what is wrong with a line; refuses nothing by closing, that is its caller's decision. Called by the
+listener's connections and the link.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any, cast
+
+import msgspec
+
+_CHUNK = 64 * 1024
+_encoder = msgspec.json.Encoder(enc_hook=str)
+
+
+class BadLine(Exception):
+    """A line that is none; the text says why. The connection may go on."""
+
+
+class LineStream:
+    """Splits what comes in. `limit` in bytes, it may be changed between lines; `within`: seconds for a line's rest."""
+
+    def __init__(self, reader: asyncio.StreamReader, limit: int, within: float) -> None:
+        self.limit = limit
+        self._reader = reader
+        self._within = within
+        self._rest = bytearray()
+        self._skipping = False
+
+    async def more(self) -> bool:
+        """Wait for more; False at the end. Then take the whole lines with `whole`.
+
+        Raises:
+            TimeoutError: the rest of a line that was begun did not come in time.
+            OSError: the connection broke.
+        """
+        try:
+            if self._rest or self._skipping:
+                async with asyncio.timeout(self._within):
+                    chunk = await self._reader.read(_CHUNK)
+            else:
+                chunk = await self._reader.read(_CHUNK)
+        except asyncio.IncompleteReadError:
+            return False
+        self._rest += chunk
+        return bool(chunk)
+
+    def drop(self) -> None:
+        """Forget what came."""
+        self._rest.clear()
+
+    def whole(self) -> Iterator[bytes | BadLine]:
+        """The lines that are whole now, without their newlines; empty ones are left out."""
+        start = 0
+        while (end := self._rest.find(b"\n", start)) >= 0:
+            line, start = bytes(self._rest[start:end]), end + 1
+            if self._skipping:
+                self._skipping = False
+            elif len(line) > self.limit:
+                yield BadLine(f"a line of {len(line)} bytes; the limit is {self.limit}")
+            elif line.strip():
+                yield line
+        del self._rest[:start]
+        if len(self._rest) > self.limit:
+            if not self._skipping:
+                self._skipping = True
+                yield BadLine(f"a line of more than {self.limit} bytes")
+            self._rest.clear()
+
+
+def to_line(fields: dict[str, Any]) -> bytes:
+    """A line of the protocol's own: hello, welcome, ack, error."""
+    return _encoder.encode(fields) + b"\n"
+
+
+def of_line(line: bytes) -> dict[str, Any]:
+    """The fields of a line.
+
+    Raises:
+        BadLine: it is no JSON object.
+    """
+    try:
+        fields = msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BadLine(f"not JSON: {error}") from error
+    if not isinstance(fields, dict):
+        raise BadLine("not a JSON object")
+    return cast("dict[str, Any]", fields)
+
+
+def numbered(event_line: bytes, number: int) -> bytes:
+    """An encoded event with its place in the stream, as the field `seq`."""
+    return b'%b,"seq":%d}\n' % (event_line.rstrip()[:-1], number)
+
+
+def number_of(fields: dict[str, Any]) -> int:
+    """Take the place in the stream out of an event's fields; 0 when it has none.
+
+    Raises:
+        BadLine: it is no such number.
+    """
+    number = fields.pop("seq", 0)
+    if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < 2**53:
+        raise BadLine("`seq` is no number")
+    return number

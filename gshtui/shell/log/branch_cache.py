@@ -1,0 +1,56 @@
+"""The git branch of the folders that commands run in, read off git's files and remembered for a moment.
+
+Owns the reading, in a thread: a folder on a dead network drive holds up nobody. Called by the intake.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from gshtui.settings.git_info import branch
+
+FRESH = 2.0
+"""Seconds for which a branch is believed."""
+WITHIN = 0.5
+"""Seconds that reading may take; a folder that takes longer has no branch for now."""
+_KEPT = 500
+
+
+class BranchCache:
+    """Answers at once for folders that were looked at."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[str, float]] = {}
+
+    def of(self, folder: str) -> str:
+        """The branch, as it was when the folder was looked at last; empty for one that was not."""
+        return self._known.get(folder, ("", 0.0))[0]
+
+    async def look(self, folders: Iterable[str]) -> None:
+        """Look at these, unless that was a moment ago."""
+        now = time.monotonic()
+        wanted = [name for name in set(folders) if name.startswith("/") and self._stale(name, now)]
+        if not wanted:
+            return
+        if len(self._known) > _KEPT:
+            self._known.clear()
+        self._known |= {name: (self.of(name), now) for name in wanted}
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(WITHIN):
+                found = await asyncio.to_thread(lambda: {name: _branch(name) for name in wanted})
+                self._known |= {name: (said, now) for name, said in found.items()}
+
+    def _stale(self, folder: str, now: float) -> bool:
+        known = self._known.get(folder)
+        return known is None or now - known[1] > FRESH
+
+
+def _branch(folder: str) -> str:
+    try:
+        return branch(Path(folder))
+    except (OSError, ValueError):
+        return ""

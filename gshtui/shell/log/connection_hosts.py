@@ -1,0 +1,134 @@
+"""Who looks after the connections to the shells' socket: shells, and the windows that hear from here what they do.
+
+Owns acknowledging and passing on; what is made of the lines is the intake's. Given to the listener by the shell log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from gshtui.bus import wire
+from gshtui.bus.event import Event
+from gshtui.shell.hub_listener import HubConnection
+from gshtui.shell.line_stream import BadLine
+from gshtui.shell.log.intake import LineIntake
+from gshtui.shell.log.liveness import process_name
+from gshtui.shell.pairing import ShellLine
+
+SHELL_ID = 200
+"""Letters of a shell's id at most."""
+LINES = 600
+"""Kept lines of a shell that are remembered, and so many shells: `SHELLS`."""
+SHELLS = 500
+
+
+class _Host:
+    """What both kinds have in common: they prove nothing, and wait for nothing."""
+
+    async def secret(self, connection: HubConnection) -> str:
+        """None is asked for: the system says whose process it is."""
+        return ""
+
+    def ready(self, connection: HubConnection) -> None:
+        """Nothing waits for it."""
+
+    def acked(self, connection: HubConnection, number: int) -> None:
+        """It is not told anything that has to arrive."""
+
+    def batch_done(self, connection: HubConnection) -> None:
+        """Lines are acknowledged once they are kept."""
+
+
+class ShellConnections(_Host):
+    """The plugins of shells."""
+
+    def __init__(self, intake: LineIntake) -> None:
+        self._intake = intake
+        self._processes: dict[HubConnection, str] = {}
+        self._owed: dict[HubConnection, int] = {}
+        self._kept: dict[str, dict[int, None]] = {}
+        """Numbers of the lines that were kept last, by shell: they may come again."""
+
+    @property
+    def connected(self) -> int:
+        """Shells that are connected now."""
+        return len(self._processes)
+
+    def admit(self, connection: HubConnection) -> dict[str, Any]:
+        """Let it in."""
+        self._processes[connection] = process_name(connection.peer.pid)
+        return {}
+
+    def take(self, connection: HubConnection, event: Event, number: int) -> None:
+        """One line of it."""
+        shell = getattr(event, "shell", "")
+        if not shell or len(shell) > SHELL_ID or getattr(event, "number", 1) < 0:
+            raise BadLine("`shell` is no id of a shell, or `number` no number")
+        if number and number in self._kept.get(shell, {}):
+            self._owe(connection, number)
+            return
+        said = ShellLine(event, number, self._processes.get(connection, ""))
+        self._intake.offer(said, (lambda: self._done(connection, shell, number)) if number else None)
+
+    def gone(self, connection: HubConnection) -> None:
+        """It hung up; its shell may live on."""
+        self._processes.pop(connection, None)
+
+    def _done(self, connection: HubConnection, shell: str, number: int) -> None:
+        kept = self._kept.setdefault(shell, {})
+        kept[number] = None
+        if len(kept) > LINES:
+            del kept[next(iter(kept))]
+        if len(self._kept) > SHELLS:
+            del self._kept[next(iter(self._kept))]
+        self._owe(connection, number)
+
+    def _owe(self, connection: HubConnection, number: int) -> None:
+        if connection in self._processes:
+            if not self._owed:
+                asyncio.get_running_loop().call_soon(self._acknowledge)
+            self._owed[connection] = max(number, self._owed.get(connection, 0))
+
+    def _acknowledge(self) -> None:
+        """One word for all that was kept in one piece."""
+        owed, self._owed = self._owed, {}
+        for connection, number in owed.items():
+            connection.say(ack=number)
+
+
+class WindowConnections(_Host):
+    """The other hubs of this user."""
+
+    def __init__(self, heard: Callable[[Event], None]) -> None:
+        """`heard` gets what happened at one of them; all others are told."""
+        self._heard = heard
+        self._open: set[HubConnection] = set()
+
+    @property
+    def connected(self) -> int:
+        """Windows that listen here now."""
+        return len(self._open)
+
+    def admit(self, connection: HubConnection) -> dict[str, Any]:
+        """Let it in."""
+        self._open.add(connection)
+        return {}
+
+    def take(self, connection: HubConnection, event: Event, number: int) -> None:
+        """What happened there happens here too, and everywhere."""
+        self._heard(event)
+        self.tell(event, but=connection)
+
+    def gone(self, connection: HubConnection) -> None:
+        """It is told nothing any more."""
+        self._open.discard(connection)
+
+    def tell(self, event: Event, *, but: HubConnection | None = None) -> None:
+        """Tell all windows what happened. Never blocks."""
+        if self._open:
+            line = wire.encode(event)
+            for connection in self._open:
+                if connection is not but:
+                    connection.send(line)

@@ -1,0 +1,254 @@
+"""What commands printed in shells inside tmux: one look at the pane after each, cut out of its terminal's lines.
+
+Owns the search for the command's line and the next prompt; refuses to keep what it cannot tell apart.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import stat
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gshtui.bus.shell_data import ShellRecord
+from gshtui.shell.pairing import ShellInfo
+from gshtui.store.errors import StoreError
+from gshtui.system.tasks import start_job
+
+if TYPE_CHECKING:
+    from gshtui.tmux.one_shot import OneShotTransport
+
+_STYLE = re.compile(r"\x1b\[[0-9;:]*m|\x1b\]8;[^\x1b\x07]*(?:\x1b\\|\x07)|[\x0e\x0f]")
+_NO_NEWLINE = re.compile(r"(?:\x1b\[[0-9;:]*m){0,8}\x1b\[(?:[0-9;:]*;)?7m[%#](?:\x1b\[[0-9;:]*m)+\s*\Z")
+"""What zsh prints behind a last line that had no newline."""
+_MARK = "[redacted]"
+_RIGHT = re.compile(r"\s*\Z|\s{2,}\S")
+"""What may stand behind a typed command on its line: nothing, or a prompt at the right."""
+_HEAD_MOST = 4
+
+
+@dataclass(frozen=True, slots=True)
+class PromptHabit:
+    """What the prompt of a shell looks like, as far as it was seen."""
+
+    prompt: str = ""
+    """Its last line."""
+    head: int | None = None
+    """Lines above that: as many as were the same above each prompt that was seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedText:
+    """What was found."""
+
+    lines: tuple[str, ...]
+    habit: PromptHabit
+    above: bool = False
+    """There was more above it, which is gone."""
+
+
+def printed(screen: Sequence[str], command: str, habit: PromptHabit, *, scrolled: bool) -> PrintedText | None:
+    """What the newest command on these lines printed; `None` where that cannot be told.
+
+    Args:
+        screen: the terminal's last lines down to the prompt, styled, wrapped lines joined.
+        command: as typed, secrets taken out.
+        habit: what is known of the prompt.
+        scrolled: there is more above these lines.
+    """
+    plain = [_STYLE.sub("", _NO_NEWLINE.sub("", line)).rstrip() for line in screen]
+    while plain and not plain[-1]:
+        plain.pop()
+    if not plain:
+        return None
+    typed = [line.rstrip() for line in command.rstrip().split("\n")]
+    found = _echo(plain[:-1], typed, habit.prompt)
+    if found is None:
+        if not scrolled or not habit.prompt or not _is_prompt(plain[-1], habit.prompt):
+            return None
+        return PrintedText(_without_head(plain[:-1], habit.head or 0), habit, above=True)
+    at, prompt = found
+    if not prompt or not _is_prompt(plain[-1], prompt):
+        return None  # the prompt is not there yet, or something stands in its place
+    body = plain[at + 1 : -1]
+    seen = _repeated(plain[: at - len(typed) + 1], body)
+    head = seen if habit.head is None else min(seen, habit.head)
+    return PrintedText(_without_head(body, 0 if habit.head is None else head), PromptHabit(plain[-1], head))
+
+
+def _repeated(above: Sequence[str], body: Sequence[str]) -> int:
+    """How many lines above the last prompt are also above the one before: those of the prompt, most likely."""
+    count = 0
+    for before, now in zip(reversed(above[-_HEAD_MOST:]), reversed(body[-_HEAD_MOST:]), strict=False):
+        if before != now:
+            break
+        count += 1
+    return count
+
+
+def _echo(plain: Sequence[str], typed: Sequence[str], prompt: str) -> tuple[int, str] | None:
+    """The line on which the command was typed to its end, and the prompt before it: the last such place."""
+    for known in (prompt, ""):
+        for at in range(len(plain) - len(typed), -1, -1):
+            before = _typed_at(plain[at], typed[0], known)
+            if before is None:
+                continue
+            rest = zip(plain[at + 1 : at + len(typed)], typed[1:], strict=True)
+            if all(_typed_at(line, wanted, "") is not None for line, wanted in rest):
+                return at + len(typed) - 1, before
+        if not prompt:
+            break
+    return None
+
+
+def _typed_at(line: str, typed: str, prompt: str) -> str | None:
+    """What stands before the typed text on a line that ends with it; `None` when it does not."""
+    if prompt and not line.startswith(prompt.rstrip()):
+        return None
+    first, *others = typed.split(_MARK)
+    start = len(prompt.rstrip()) if prompt else 0
+    at = line.find(first, start)
+    if at < 0:
+        return None
+    end = at + len(first)
+    for other in others:
+        end = line.find(other, end)
+        if end < 0:
+            return None
+        end += len(other)
+    if (not others or others[-1]) and not _RIGHT.match(line, end):
+        return None
+    return line[:at]
+
+
+def _is_prompt(line: str, prompt: str) -> bool:
+    """Whether a line begins as the prompt does; its folder and time may be others."""
+    line, prompt = line.strip(), prompt.strip()
+    return bool(line) and (line.startswith(prompt) or line[-1:] == prompt[-1:] or prompt in line)
+
+
+def _without_head(body: Sequence[str], head: int) -> tuple[str, ...]:
+    kept = list(body[: len(body) - head] if head else body)
+    while kept and not kept[-1]:
+        kept.pop()
+    return tuple(kept)
+
+
+SETTLES = (0.08, 0.25, 0.7)
+"""Seconds after a command's end at which the prompt may be there."""
+AT_ONCE = 2
+_PANES = 200
+_ROOM = 60
+"""Lines read beside those that are kept: the command itself, and the prompt."""
+_LONGEST = 4_000
+"""Letters of a line that are kept."""
+
+Found = Callable[[ShellRecord, str], Awaitable[None]]
+
+
+class PaneOutputs:
+    """`saw` records as they are kept; what a command printed is handed to `found`."""
+
+    def __init__(self, lines: int, found: Found, redact: Callable[[str], str]) -> None:
+        """`lines`: of each command's output, at most; 0: none is looked for."""
+        self._lines = lines
+        self._found = found
+        self._redact = redact
+        self._newest: dict[str, int] = {}
+        self._habits: dict[str, PromptHabit] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._few = asyncio.Semaphore(AT_ONCE)
+
+    def saw(self, record: ShellRecord, info: ShellInfo) -> None:
+        """A command began or ended. Never blocks."""
+        if not self._lines or record.source != "shell" or not info.socket or not record.pane or record.output:
+            return
+        key = record.shell
+        while len(self._newest) > _PANES:
+            self._newest.pop(next(iter(self._newest)))
+        self._newest[key] = max(record.number, self._newest.get(key, 0))
+        if record.state == "done" and record.number == self._newest[key] and record.command:
+            if (task := self._tasks.pop(key, None)) is not None:
+                task.cancel()  # its command has scrolled up by now
+            self._tasks[key] = start_job(self._look(record, info), "the output of a shell")
+            self._tasks[key].add_done_callback(lambda task: self._done(key, task))
+
+    async def stop(self) -> None:
+        """Look no more."""
+        tasks = tuple(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _done(self, key: str, task: asyncio.Task[None]) -> None:
+        if self._tasks.get(key) is task:
+            del self._tasks[key]
+
+    async def _look(self, record: ShellRecord, info: ShellInfo) -> None:
+        from gshtui.tmux.errors import TmuxError
+
+        tmux = await asyncio.to_thread(_client, info.socket)
+        if tmux is None:
+            return
+        waited = 0.0
+        for moment in SETTLES:
+            await asyncio.sleep(moment - waited)
+            waited = moment
+            try:
+                async with self._few:
+                    seen = await self._read(tmux, record)
+            except TmuxError:
+                return
+            if self._newest.get(record.shell) != record.number:
+                return  # the next command has begun meanwhile; what is on the screen is not only this one's
+            if seen is not None:
+                await self._keep(record, seen)
+                return
+
+    async def _read(self, tmux: OneShotTransport, record: ShellRecord) -> PrintedText | None:
+        from gshtui.tmux.one_shot import Question
+        from gshtui.tmux.quoting import command
+
+        start = str(-(self._lines + _ROOM))
+        line = command("capture-pane", "-p", "-e", "-J", "-t", record.pane, "-S", start)
+        asked = Question(line, record.pane, "#{alternate_on}|#{history_size}|#{pane_height}")
+        (reply,) = await tmux.ask([asked])
+        alternate, _, rest = reply.about.partition("|")
+        history = rest.partition("|")[0]
+        if alternate != "0" or not history.isdigit():
+            return None
+        scrolled = int(history) > self._lines + _ROOM
+        return printed(reply.text(), record.command, self._habits.get(record.shell, PromptHabit()), scrolled=scrolled)
+
+    async def _keep(self, record: ShellRecord, seen: PrintedText) -> None:
+        while len(self._habits) > _PANES:
+            self._habits.pop(next(iter(self._habits)))
+        self._habits[record.shell] = seen.habit
+        lines = [line[:_LONGEST] for line in seen.lines[-self._lines :]]
+        if not any(lines):
+            return
+        left = len(seen.lines) - len(lines)
+        if seen.above:
+            lines.insert(0, "[more above this was not kept]")
+        elif left:
+            lines.insert(0, f"[{left} lines above this were not kept]")
+        with contextlib.suppress(StoreError):
+            await self._found(record, self._redact("\n".join(lines) + "\n"))
+
+
+def _client(socket: str) -> OneShotTransport | None:
+    """A client of the server behind a socket of ours; `None` where there is none."""
+    from gshtui.tmux.one_shot import OneShotTransport
+
+    try:
+        info = Path(socket).stat()
+    except (OSError, ValueError):
+        return None
+    if not stat.S_ISSOCK(info.st_mode) or info.st_uid != os.getuid():
+        return None
+    return OneShotTransport(("-S", socket))

@@ -1,0 +1,75 @@
+"""Changes of the project's files as lines of the shell log: watched once the window stands, kept, then told.
+
+Owns the watch of one window's project. Two windows on one project both watch; the record has each line once. Started
+and stopped by the hub.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from gshtui.bus.bus import Bus
+from gshtui.bus.events.hub import Noticed
+from gshtui.bus.events.shell import FilesChanged
+from gshtui.bus.shell_rows import files_note
+from gshtui.shell.file_watch import FileWatch
+from gshtui.store.errors import StoreError
+from gshtui.store.store import Store
+from gshtui.system.tasks import keep_on
+
+AFTER = 1.0
+"""Seconds after the start: the window has the processor for itself until then."""
+_SAME = 3.0
+"""Seconds within which the same line of another window is this one."""
+_WAITING = 100
+"""Events that may wait for the record; of more, the oldest are not told."""
+
+
+class ProjectFiles:
+    """`start` and `stop` bracket its life."""
+
+    def __init__(self, bus: Bus, store: Store, project: Path) -> None:
+        self._bus = bus
+        self._store = store
+        self._project = project
+        self._changes: asyncio.Queue[FilesChanged] = asyncio.Queue()
+        self._tasks: list[asyncio.Task[None]] = []
+        self.watch = FileWatch(project, self._changed, self._notice)
+
+    def start(self, after: float = AFTER) -> None:
+        """Begin to watch, so many seconds from now."""
+        self._tasks = [
+            keep_on(partial(self._run, after), "the watch on the project's files"),
+            keep_on(self._keep, "the keeping of changes of files"),
+        ]
+
+    async def stop(self) -> None:
+        """Watch no more."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _run(self, after: float) -> None:
+        await asyncio.sleep(after)
+        await self.watch.run()
+
+    def _notice(self, text: str, hint: str) -> None:
+        self._bus.publish(Noticed(text=text, hint=hint, about="files"))
+
+    def _changed(self, event: FilesChanged) -> None:
+        while self._changes.qsize() >= _WAITING:
+            self._changes.get_nowait()
+        self._changes.put_nowait(msgspec.structs.replace(event, at=time.time()))
+
+    async def _keep(self) -> None:
+        while True:
+            event = await self._changes.get()
+            with contextlib.suppress(StoreError):  # what is seen now matters more than that it is kept
+                await self._store.keep_note_once(files_note(event, str(self._project)), _SAME)
+            self._bus.publish(event)

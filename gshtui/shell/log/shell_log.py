@@ -1,0 +1,316 @@
+"""The shell log: what runs in this user's shells, heard by one hub of all, kept in the record, and sent to every hub.
+
+Owns the parts and their order, made from the settings; refuses to listen where another hub does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from gshtui.bus.bus import Bus
+from gshtui.bus.event import Event
+from gshtui.bus.events.hub import Noticed
+from gshtui.bus.events.shell import ShellRecorded
+from gshtui.bus.shell_data import ShellNote, ShellRecord
+from gshtui.settings import paths
+from gshtui.settings.model import Settings
+from gshtui.shell import plugin_files
+from gshtui.shell.event_table import HUB, SHELL
+from gshtui.shell.hub_listener import HubListener
+from gshtui.shell.hub_registry import HubRegistryError, shells_socket_path
+from gshtui.shell.log.agent_calls import AgentCalls
+from gshtui.shell.log.branch_cache import BranchCache
+from gshtui.shell.log.connection_hosts import ShellConnections, WindowConnections
+from gshtui.shell.log.hub_follower import HubFollower, MissedEvents
+from gshtui.shell.log.intake import LineIntake, SpoolIntake
+from gshtui.shell.log.liveness import gone_shells
+from gshtui.shell.log.pane_output import PaneOutputs
+from gshtui.shell.log.user_commands import UserCommandHistory, UserCommandOptions, UserCommandRunner
+from gshtui.shell.log.virtual_shells import PROGRAM, VirtualShells
+from gshtui.shell.pairing import Pairing, PairingRules, ShellInfo, ignore_filter
+from gshtui.shell.socket_lease import SocketLease
+from gshtui.shell.spool import folder as spool_folder
+from gshtui.store.errors import StoreError
+from gshtui.store.store import Store
+from gshtui.system.tasks import end_all, keep_on
+
+LOOK_EVERY = 1.0
+"""Seconds between two looks at what can only be looked at: shells that died, the socket's place."""
+_WINDOWS_EVERY = 5
+"""Such looks from one for windows that died to the next."""
+_TRY_AGAIN = 0.2
+"""Seconds until the socket is tried again, where neither it nor its owner could be had."""
+_TRIM_EVERY = 2.0
+_SAY_EVERY = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class ShellLogOptions:
+    """What the settings say."""
+
+    socket: Path
+    data: Path
+    """Folder of the user's data, where the spool is."""
+    cwd: Path
+    """Folder of the window."""
+    keep: int
+    """Commands of the history; 0: all."""
+    ignore: tuple[str, ...] = ()
+    output_lines: int = 0
+    """Lines of each command's output that are kept; 0: none."""
+    visiting: bool = False
+    """A command that is gone soon: it never takes the socket."""
+
+
+class ShellLog:
+    """See the module's text. `start` and `stop` bracket its life."""
+
+    def __init__(self, bus: Bus, store: Store, terms: ShellLogOptions, redact: Callable[[str], str]) -> None:
+        self._bus = bus
+        self._store = store
+        self._terms = terms
+        self._branches = BranchCache()
+        self._pairing = Pairing(PairingRules(redact, ignore_filter(terms.ignore), self._branches.of))
+        self._outputs = PaneOutputs(terms.output_lines, self._printed, redact)
+        self._intake = LineIntake(store, self._pairing, self._branches, self._told, self._kept)
+        self._shells = ShellConnections(self._intake)
+        self._windows = WindowConnections(self._heard)
+        self._following = HubFollower(self._heard)
+        self._catching_up = MissedEvents(store, self._heard)
+        self._spooling = SpoolIntake(spool_folder(terms.data), self._intake)
+        self._redact = redact
+        self._own_shells = VirtualShells(store, self._intake.tell)
+        self._calls = AgentCalls(bus, self._intake.keep, self._printed, self._own_shells, terms.cwd, redact)
+        self.by_hand = UserCommandRunner(
+            bus,
+            self._intake.keep,
+            self._printed,
+            self._own_shells,
+            UserCommandOptions(redact, ignore_filter(terms.ignore), terms.output_lines),
+        )
+        """Runs what the person types into a face, and keeps that it ran."""
+        self.runs = UserCommandHistory(store, self.by_hand)
+        """What was run so."""
+        self._seat = SocketLease(terms.socket)
+        self._listener: HubListener | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+        self._looks = itertools.count()
+        self._said = ""
+        self._told_bad = (0, 0.0)
+        self._grown = True
+
+    @property
+    def listens(self) -> bool:
+        """Whether shells report to this hub; else it hears of them from another one."""
+        return self._listener is not None
+
+    @property
+    def follows(self) -> bool:
+        """Whether it hears of shells from another hub."""
+        return self._following.connected
+
+    @property
+    def connected(self) -> int:
+        """Shells that are connected to this hub now."""
+        return self._shells.connected
+
+    async def start(self) -> None:
+        """Begin to listen, or to hear from the hub that does. Raises nothing: trouble is told as a notice."""
+        self._tasks = [
+            keep_on(self._intake.run, "the intake of shells"),
+            keep_on(self._live, "the shell log"),
+            keep_on(self._trim, "the trimming of the shell history"),
+        ]
+        self._calls.start()
+
+    async def stop(self) -> None:
+        """End what the person runs, keep what was heard, then hand the socket on."""
+        await end_all(
+            "the end of the shell log",
+            self.by_hand.close,
+            self._calls.stop,
+            self._leave_own_shells,
+            self._stop_listening,
+            self._stop_tasks,
+            self._outputs.stop,
+            self._seat.leave,
+        )
+
+    async def _leave_own_shells(self) -> None:
+        with contextlib.suppress(StoreError):  # then another hub finds that this process is gone
+            await self._own_shells.leave()
+
+    async def _stop_listening(self) -> None:
+        if self._listener is not None:
+            await self._listener.stop()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(3.0):
+                await self._intake.idle()
+
+    async def _stop_tasks(self) -> None:
+        for task in self._tasks[::-1]:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def settled(self) -> None:
+        """Wait until all that was said is kept and told."""
+        await self._intake.idle()
+
+    async def keep(self, records: Sequence[ShellRecord]) -> None:
+        """Keep and tell commands of another origin. Raises `StoreError`."""
+        await self._intake.keep(records)
+
+    async def note(self, text: str, cwd: str = "") -> None:
+        """Keep and tell a remark of the person. Raises `StoreError`."""
+        await self._intake.keep((), [(ShellNote("note", self._redact(text), time.time(), cwd=cwd), 0)])
+
+    async def _live(self) -> None:
+        while True:
+            try:
+                listening = None if self._terms.visiting else await asyncio.to_thread(self._seat.take)
+            except HubRegistryError as error:
+                self._complain(error)
+                await asyncio.sleep(LOOK_EVERY)
+                continue
+            if listening is not None:
+                self._said = ""
+                listener = HubListener({SHELL: self._shells, HUB: self._windows}, self._intake.pace)
+                try:
+                    await listener.listen(listening, self._seat.path)
+                    await self._own(listener)
+                finally:
+                    self._listener = None
+                    await listener.stop()
+                    self._seat.leave()
+            elif not await self._following.follow(self._seat.path, self._catching_up.begin):
+                await asyncio.sleep(_TRY_AGAIN * random.uniform(0.5, 1.0))
+
+    async def _own(self, listener: HubListener) -> None:
+        """Be the one that shells report to, until the socket is taken from its place."""
+        with contextlib.suppress(StoreError):
+            await self._remember()
+        self._catching_up.begin()
+        self._listener = listener
+        spooling = keep_on(self._spooling.run, "the spool of shells")
+        try:
+            while self._seat.stands():
+                await asyncio.sleep(LOOK_EVERY)
+                await self._look(listener)
+        finally:
+            spooling.cancel()
+            await asyncio.gather(spooling, return_exceptions=True)
+
+    async def _remember(self) -> None:
+        """What the hub before knew of shells that still run."""
+        known = await self._store.known_shells()
+        shells: list[ShellInfo] = []
+        for data in known.values():
+            with contextlib.suppress(msgspec.DecodeError):
+                info = msgspec.json.decode(data, type=ShellInfo)
+                shells += [info] if info.program != PROGRAM else []  # windows are looked for by themselves
+        self._pairing.know(shells, [row for row in await self._store.running_records() if row.source == "shell"])
+
+    async def _look(self, listener: HubListener) -> None:
+        """Close what shells left open that died without a word."""
+        bad = listener.counts.bad_lines + listener.counts.strangers + self._spooling.bad
+        if bad > self._told_bad[0] and time.monotonic() - self._told_bad[1] > _SAY_EVERY:
+            more = bad - self._told_bad[0]
+            self._told_bad = (bad, time.monotonic())
+            text = f"{more} lines that shells sent made no sense, and were left out."
+            self._bus.publish(Noticed(level="warning", text=text, about="shell"))
+        dead = set(await asyncio.to_thread(gone_shells, tuple(self._pairing.shells.values())))
+        dead |= await self._strays()
+        if next(self._looks) % _WINDOWS_EVERY == 0:
+            with contextlib.suppress(StoreError):
+                dead |= await self._own_shells.dead()
+        if not dead:
+            return
+        await self._spooling.once()  # their last words may be there
+        self._pairing.lose(dead)
+        with contextlib.suppress(StoreError):
+            self._intake.tell(await self._store.close_lost(dead))
+            await self._spooling.forget(dead)
+
+    async def _strays(self) -> set[str]:
+        """Shells with a running command of which no process is known: nobody will ever say how that ended."""
+        return {record.shell for record in self._pairing.running if record.shell not in self._pairing.shells}
+
+    def _told(self, event: Event) -> None:
+        """Something happened here: the bus and all other hubs hear it."""
+        self._heard(event)
+        if self._listener is not None:
+            self._windows.tell(event)
+        else:
+            self._following.tell(event)
+
+    def _heard(self, event: Event) -> None:
+        """Something happened, here or at another hub."""
+        if isinstance(event, ShellRecorded):
+            self._catching_up.saw(event.record)
+        self._bus.publish(event)
+
+    def _kept(self, record: ShellRecord) -> None:
+        self._grown = True
+        info = self._pairing.shells.get(record.shell)
+        if info is not None:
+            self._outputs.saw(record, info)
+
+    async def _printed(self, record: ShellRecord, text: str) -> None:
+        """What a command printed is known."""
+        kept = await self._store.put_shell_output(record.shell, record.number, text)
+        if kept is not None:
+            self._told(ShellRecorded(record=kept))
+
+    async def _trim(self) -> None:
+        while True:
+            await asyncio.sleep(_TRIM_EVERY)
+            if self._terms.keep and self.listens and self._grown:
+                self._grown = False
+                with contextlib.suppress(StoreError):
+                    await self._trim_all()
+
+    async def _trim_all(self) -> None:
+        """In small steps, between which others write."""
+        removed = 1
+        while removed:
+            removed = await self._store.trim_history(self._terms.keep)
+            await asyncio.sleep(removed / 20_000)
+
+    def _complain(self, error: HubRegistryError) -> None:
+        if error.message != self._said:
+            self._said = error.message
+            self._bus.publish(Noticed(level="warning", text=error.message, hint=error.hint, about="shell"))
+
+
+def make_shell_log(
+    bus: Bus, store: Store, settings: Settings, cwd: Path, *, visiting: bool, redact: Callable[[str], str]
+) -> ShellLog:
+    """The shell log.
+
+    Args:
+        cwd: the window's folder.
+        visiting: a command that looks in and leaves: it tells what its agents run, and never takes the socket.
+        redact: takes secrets out of text.
+    """
+    terms = ShellLogOptions(
+        socket=shells_socket_path(settings.general.socket_path),
+        data=paths.data_dir(create=False),
+        cwd=cwd,
+        keep=settings.context.max_history_lines,
+        ignore=tuple(settings.shell.ignore),
+        output_lines=settings.context.stdout_max_lines if settings.context.include_stdout else 0,
+        visiting=visiting,
+    )
+    if not visiting:
+        with contextlib.suppress(OSError):  # then the plugins keep what they know
+            plugin_files.write_options(settings)
+    return ShellLog(bus, store, terms, redact)

@@ -1,0 +1,71 @@
+"""The shells that are none: input lines, and agents that run commands. Which hub has each, and which were left behind.
+
+Owns their entries among the known shells, so that what a hub ran or heard of does not count as running when that hub
+has died; refuses to guess, see `living`. Used by `by_hand` and `agent_calls`, and by the hub that looks after all
+shells.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import time
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from gshtui.bus.shell_data import ShellRecord
+from gshtui.shell.log.liveness import gone_shells, process_name
+from gshtui.shell.pairing import ShellInfo
+from gshtui.store.store import Store
+
+PROGRAM = "hub"
+_SOURCES = ("run", "agent")
+
+
+def shell_of(session: str) -> str:
+    """Id of the shell that a conversation's runs belong to, whichever process has it in hand."""
+    return f"window-{session}"
+
+
+class VirtualShells:
+    """Every coroutine raises `StoreError`."""
+
+    def __init__(self, store: Store, tell: Callable[[Sequence[ShellRecord]], None]) -> None:
+        """`tell` says what is kept now of commands."""
+        self._store = store
+        self._tell = tell
+        self._taken: set[str] = set()
+
+    async def take(self, shell: str) -> int:
+        """This process has it from now on; what an earlier one left running is lost. The last number that was used."""
+        if shell not in self._taken:
+            self._taken.add(shell)
+            await self._take(shell)
+        found = await self._store.history(shell=shell, limit=1)
+        return found[0].number if found else 0
+
+    async def _take(self, shell: str) -> None:
+        self._tell(await self._store.close_lost({shell}))
+        pid = os.getpid()
+        process = await asyncio.to_thread(process_name, pid)
+        info = ShellInfo(shell, pid, process, PROGRAM, began=time.time())
+        await self._store.keep_shell(shell, msgspec.json.encode(info).decode(), time.time())
+
+    async def leave(self) -> None:
+        """This process has none any more, and nothing runs in them."""
+        taken, self._taken = self._taken, set()
+        if taken:
+            self._tell(await self._store.close_lost(taken))
+
+    async def dead(self) -> set[str]:
+        """Those whose process died without leaving them, and those with a running command that nobody has."""
+        own: list[ShellInfo] = []
+        running = await self._store.running_records()  # first: whoever has one is known before it runs
+        known = await self._store.known_shells()
+        left = {one.shell for one in running if one.source in _SOURCES} - known.keys()
+        for data in known.values():
+            with contextlib.suppress(msgspec.DecodeError):
+                own.append(msgspec.json.decode(data, type=ShellInfo))
+        return left | set(await asyncio.to_thread(gone_shells, [info for info in own if info.program == PROGRAM]))

@@ -1,0 +1,100 @@
+"""The one socket that all shells of this user report to, and the right to it: exactly one hub at a time has it.
+
+Owns the lock that goes with the right, which the system gives back when its holder dies in whatever way; refuses a
+folder that others may write to. Called by the shell log.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import socket
+import stat
+from pathlib import Path
+
+from gshtui.settings import paths
+from gshtui.shell import hub_registry
+from gshtui.shell.hub_registry import HubRegistryError
+from gshtui.system import private_files
+
+
+class SocketLease:
+    """The right to a socket's path. Not for two threads at once."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock: int | None = None
+        self._identity = (0, 0)
+
+    @property
+    def held(self) -> bool:
+        """Whether this process has the right."""
+        return self._lock is not None
+
+    def take(self) -> socket.socket | None:
+        """The listening socket, when nobody else has the right; else `None`. Blocks for a moment.
+
+        Raises:
+            PlaceError: nobody may have it: the folder is not ours alone, or something else is in the socket's place.
+        """
+        if self._lock is None:
+            self._lock = self._locked()
+        if self._lock is None:
+            return None
+        try:
+            listening = hub_registry.claim(self.path)
+            self._identity = hub_registry.identity(self.path)
+        except (HubRegistryError, OSError) as error:
+            self.leave()
+            if isinstance(error, HubRegistryError):
+                raise
+            raise HubRegistryError(f"No socket can be made at {self.path}: {error.strerror or error}.") from error
+        return listening
+
+    def stands(self) -> bool:
+        """Whether the socket at the path is still ours: somebody may have cleared the folder."""
+        try:
+            return self._lock is not None and hub_registry.identity(self.path) == self._identity
+        except OSError:
+            return False
+
+    def leave(self) -> None:
+        """Give the right back, and remove the socket if it is ours."""
+        if self._lock is None:
+            return
+        hub_registry.give_back(self.path, self._identity)
+        os.close(self._lock)
+        self._lock = None
+
+    def _locked(self) -> int | None:
+        folder = self.path.parent
+        try:
+            _ours_alone(folder)
+            descriptor = private_files.open_file(self.path.with_name(f"{self.path.name}.lock"), os.O_RDWR)
+        except OSError as error:
+            why = str(error) if isinstance(error, paths.FolderError) else f"{folder}: {error.strerror or error}."
+            raise HubRegistryError(f"Shells cannot report: {why}", hint="Set [general] socket_path.") from error
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(descriptor)
+            if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
+                return None
+            raise HubRegistryError(f"{folder} cannot be locked: {error.strerror or error}.") from error
+        return descriptor
+
+
+def _ours_alone(folder: Path) -> None:
+    """Make the folder, or accept one that nobody else may enter. Raises `OSError`."""
+    if folder == paths.runtime_dir(create=False):
+        paths.runtime_dir()
+        return
+    private_files.make_folder(folder)
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode):
+        raise paths.FolderError(f"{folder} is a link or a file, not a folder.")
+    if found.st_uid != os.getuid():
+        raise paths.FolderError(f"{folder} belongs to user {found.st_uid}, not to you.")
+    if stat.S_IMODE(found.st_mode) & 0o077:
+        raise paths.FolderError(f"others may enter {folder}; run `chmod 700` on it, or use a folder of its own.")

@@ -1,0 +1,286 @@
+"""The record's file, opened: folder, lock, pragmas, check, recovery, migration; and its one connection on its thread.
+
+Owns the order of these steps, and what is possible where nothing can be written; refuses links, other people's files
+and newer formats.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, TypeVar, cast
+from urllib.parse import quote
+
+import aiosqlite
+
+from gshtui.store import history, messages, migrations, record_files, recovery
+from gshtui.store.errors import StoreError, from_sqlite, is_corrupt, is_index_damage
+
+Synchronous = Literal["normal", "full"]
+
+BUSY_MS = 200
+"""Milliseconds that SQLite itself waits for another process; the writer goes on asking, readers in between."""
+OPEN_BUSY_MS = 10_000
+CHECK_AT_OPEN = 16 * 1024 * 1024
+"""Bytes; a larger file is checked after it was opened, in the background."""
+
+
+@dataclass
+class OpenedFile:
+    """What opening came to: which file it is, whether it is read only, and what a person should be told."""
+
+    identity: tuple[int, int] | None = None
+    readonly: bool = False
+    notices: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+
+
+def identity_of(path: Path) -> tuple[int, int] | None:
+    """Which file the name leads to; `None` when to none."""
+    try:
+        info = os.stat(path)  # noqa: PTH116  (half the time of Path.stat, and this runs before every read and write)
+    except FileNotFoundError:
+        return None
+    return info.st_dev, info.st_ino
+
+
+def open_file(path: Path, synchronous: Synchronous, opened: OpenedFile) -> sqlite3.Connection:
+    """Open, check, recover and migrate the record; where nothing can be written, open it for reading.
+
+    Raises:
+        StoreError: it cannot be opened at all; the text says why.
+    """
+    try:
+        record_files.prepare_folder(path)
+        record_files.check_files(path)
+        with record_files.opening_lock(path):
+            connection = _open_writable(path, synchronous, opened)
+            opened.identity = identity_of(path)
+            return connection
+    except (sqlite3.Error, OSError) as error:
+        problem = from_sqlite(error, path)
+        if problem.kind not in ("readonly", "full", "io") or not path.exists():
+            raise problem from error
+    opened.readonly = True
+    opened.notices.append((problem.message + " It is open for reading only; nothing new is kept.", problem.hint))
+    try:
+        return _open_readonly(path)
+    except sqlite3.Error as error:
+        raise from_sqlite(error, path) from error
+
+
+def _open_writable(path: Path, synchronous: Synchronous, opened: OpenedFile) -> sqlite3.Connection:
+    recovery.finish_interrupted(path)
+    if not record_files.check_files(path):
+        record_files.create_file(path)  # an empty one: SQLite drops a log that an earlier file left behind
+    connection: sqlite3.Connection | None = None
+    try:
+        connection = _prepared(path, synchronous)
+        _demand_sound(connection, path)
+        return _up_to_date(connection, path, opened)
+    except BaseException as error:
+        if not (is_corrupt(error) or (isinstance(error, StoreError) and error.kind == "corrupt")):
+            if connection is not None:
+                connection.close()
+            raise
+    try:
+        opened.notices.append(recovery.recover(path, lambda new: _prepared(new, synchronous)))
+    finally:
+        # Not before the files have their new names: whoever closes a record last empties its log into it, and the
+        # damaged one is to stay as it was found.
+        if connection is not None:
+            connection.close()
+    return _up_to_date(_prepared(path, synchronous), path, opened)
+
+
+def _demand_sound(connection: sqlite3.Connection, path: Path) -> None:
+    if recovery.is_marked(path):
+        raise StoreError("corrupt", f"The record {path} was found damaged.")
+    if path.stat().st_size <= CHECK_AT_OPEN and (problems := recovery.quick_check(connection)):
+        raise StoreError("corrupt", f"The record {path} is damaged: {problems[0]}.")
+
+
+def _up_to_date(connection: sqlite3.Connection, path: Path, opened: OpenedFile) -> sqlite3.Connection:
+    if backup := migrations.migrate(connection, path):
+        opened.notices.append(("The record was brought to a newer format.", f"A copy of the old one is {backup}."))
+    connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+    return connection
+
+
+def _prepared(path: Path, synchronous: Synchronous) -> sqlite3.Connection:
+    """A connection with the house's pragmas, before any look at the content."""
+    connection = sqlite3.connect(path, isolation_level=None, timeout=OPEN_BUSY_MS / 1000, cached_statements=256)
+    try:
+        connection.execute("PRAGMA journal_mode = WAL").fetchone()
+        for pragma in (
+            f"synchronous = {'FULL' if synchronous == 'full' else 'NORMAL'}",
+            "foreign_keys = ON",
+            "secure_delete = ON",  # a removed conversation is gone from the file too
+            "temp_store = MEMORY",
+            "journal_size_limit = 16777216",
+        ):
+            connection.execute(f"PRAGMA {pragma}")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _open_readonly(path: Path) -> sqlite3.Connection:
+    """Read what is there. Without a log the file stands still; with one, SQLite must be able to make its index."""
+    log = record_files.beside(path, "-wal")
+    if not (log.exists() and log.stat().st_size):
+        connection = _connect_readonly(path, "mode=ro&immutable=1")
+    else:
+        try:
+            connection = _connect_readonly(path, "mode=ro")
+        except sqlite3.OperationalError:
+            connection = _open_copy(path, log)
+    version = migrations.version_of(connection)
+    if version == migrations.VERSION:
+        return connection
+    connection.close()
+    raise StoreError(
+        "readonly" if version < migrations.VERSION else "newer",
+        f"The record {path} has format {version}, this gsh-tui reads {migrations.VERSION}.",
+        hint="Make its folder writable, so that it can be brought up to date.",
+    )
+
+
+def _open_copy(path: Path, log: Path) -> sqlite3.Connection:
+    """A copy that nobody else sees and that is gone with this process, log included."""
+    with tempfile.TemporaryDirectory(prefix="gsh-") as folder:
+        copy = Path(folder) / path.name
+        shutil.copyfile(path, copy)
+        shutil.copyfile(log, record_files.beside(copy, "-wal"))
+        connection = _connect_readonly(copy, "mode=rw")
+        connection.execute("PRAGMA query_only = ON")
+        return connection
+
+
+def _connect_readonly(path: Path, mode: str) -> sqlite3.Connection:
+    """Connect, and prove by a read that the file and its log can be read."""
+    connection = sqlite3.connect(f"file:{quote(str(path))}?{mode}", uri=True, isolation_level=None)
+    try:
+        migrations.version_of(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+T = TypeVar("T")
+Work = Callable[[sqlite3.Connection], T]
+
+_LAST_WORD = 5.0
+"""Seconds for the thread to end after it could not open the record."""
+Notice = Callable[[str, str], None]
+"""Takes what a person should be told: a sentence, and what to do."""
+
+
+class Database(aiosqlite.Connection):
+    """The connection on its thread. `ready` opens it; `run` works on it; always `close` it."""
+
+    def __init__(self, path: Path, synchronous: Synchronous, on_notice: Notice) -> None:
+        self.path = path
+        self.opened = OpenedFile()
+        self.synchronous: Synchronous = synchronous
+        self._on_notice = on_notice
+        super().__init__(lambda: open_file(path, synchronous, self.opened), 64)
+        # Closing is our duty; a process that dies without it must not hang on this thread. What was acknowledged is
+        # in the file by then.
+        self._thread.daemon = True
+
+    async def ready(self) -> None:
+        """Open the record. Raises `StoreError`, and then the thread has ended."""
+        try:
+            await self
+        except BaseException:
+            # The thread says a last word to the loop, which must be there to hear it.
+            await asyncio.shield(asyncio.to_thread(self._thread.join, _LAST_WORD))
+            raise
+        self.tell()
+
+    async def run(self, work: Work[T]) -> T:
+        """Have `work` done with the connection, on its thread, between two batches of the writer.
+
+        Raises:
+            StoreError: for any failure of SQLite; `closed` after the end.
+        """
+        if self._connection is None or not self._running:
+            raise StoreError("closed", "The record is closed.")
+        try:
+            done = await self._execute(self._work, work)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+            return cast("T", done)
+        except (sqlite3.Error, OSError) as error:
+            raise from_sqlite(error, self.path) from error
+        finally:
+            self.tell()
+
+    def tell(self) -> None:
+        """Pass on what opening, or following the file, came to."""
+        while self.opened.notices:
+            self._on_notice(*self.opened.notices.pop(0))
+
+    def _work(self, work: Work[T]) -> T:
+        if self.opened.readonly:
+            return work(self._conn)
+        if identity_of(self.path) != self.opened.identity:
+            self._follow()
+        try:
+            return work(self._conn)
+        except sqlite3.DatabaseError as error:
+            if not is_corrupt(error):
+                raise
+            index_alone = is_index_damage(error)
+        if not (index_alone and self._index_rebuilt()):
+            self._heal()
+        return work(self._conn)
+
+    def _index_rebuilt(self) -> bool:
+        try:
+            messages.rebuild_index(self._conn)
+            history.rebuild(self._conn)
+        except sqlite3.DatabaseError:
+            return False  # not even its first entry can be read
+        return True
+
+    def _follow(self) -> None:
+        """The name leads to another file now, or to none: what is committed to ours would be lost with it."""
+        restored = _put_back(self._conn, self.path)
+        self._reopen()
+        what = "had been removed, and was written again." if restored else "was replaced; the new one is in use now."
+        self.opened.notices.append((f"The record's file {self.path} {what}", ""))
+
+    def _heal(self) -> None:
+        """The file turned out to be damaged: recover it as the next start would."""
+        recovery.mark(self.path)
+        self._reopen()
+
+    def _reopen(self) -> None:
+        old = self._conn
+        self._connection = open_file(self.path, self.synchronous, self.opened)
+        old.close()
+
+
+def _put_back(connection: sqlite3.Connection, path: Path) -> bool:
+    """Write a removed record again from the file that is still open. Returns whether there was need to."""
+    record_files.prepare_folder(path)
+    with record_files.opening_lock(path):
+        if path.exists():
+            return False
+        copy = record_files.beside(path, ".restored")
+        copy.unlink(missing_ok=True)
+        record_files.create_file(copy)
+        with contextlib.closing(sqlite3.connect(copy)) as target:
+            connection.backup(target)
+        for stray in record_files.with_companions(path)[1:]:
+            stray.unlink(missing_ok=True)  # a log without its file would be replayed into the new one
+        copy.rename(path)
+    return True

@@ -1,0 +1,166 @@
+"""What goes into the observability log: one plain record for each event that says what an agent did.
+
+Owns the names of the records and of their fields, and what must be remembered between a call and its result. Long
+texts keep their beginning and end. Refuses deltas and everything about widgets. Called by `LogKeeper`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import OrderedDict
+from typing import Any, Literal, get_args
+
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent import (
+    PromptSubmitted,
+    ProviderRetried,
+    ToolFinished,
+    ToolStarted,
+    TurnFinished,
+    TurnStarted,
+    UsageReported,
+)
+from gshtui.bus.events.context import BudgetReached, ContextCut, CutFailed, OutputTruncated
+from gshtui.bus.events.hub import FaultReported, Noticed, PartFailed, SubscriberFailed
+from gshtui.text.truncation import gap_of, shorten
+
+RecordType = Literal[
+    "truncation", "prune", "compaction", "tool_call", "bash_exec", "prompt", "usage", "error", "warning"
+]
+TYPES: tuple[RecordType, ...] = get_args(RecordType)
+Record = dict[str, Any]
+LOGGED = (
+    TurnStarted,
+    ToolStarted,
+    ToolFinished,
+    OutputTruncated,
+    ContextCut,
+    CutFailed,
+    UsageReported,
+    BudgetReached,
+    TurnFinished,
+    ProviderRetried,
+    Noticed,
+    PartFailed,
+    FaultReported,
+    SubscriberFailed,
+)
+"""Events that leave a record."""
+assert PromptSubmitted not in LOGGED  # a prompt counts once its turn starts
+
+LONGEST = 4_000
+"""Bytes of a text that are kept, half from its beginning and half from its end."""
+_EXIT = re.compile(r"\[exit code: (\d{1,3})[\],]")
+_CALLS = 1_000
+"""Calls whose results are awaited at most."""
+
+
+class Recorder:
+    """Makes records of events. One for each process; holds the calls that have no result yet."""
+
+    def __init__(self) -> None:
+        self._calls: OrderedDict[str, ToolStarted] = OrderedDict()
+
+    def record(self, event: Event) -> Record | None:
+        """The event's record, without its time; `None` for what leaves none."""
+        match event:
+            case ToolStarted():
+                self._calls[event.call] = event
+                while len(self._calls) > _CALLS:
+                    self._calls.popitem(last=False)
+                return None
+            case ToolFinished():
+                return _called(event, self._calls.pop(event.call, None))
+            case TurnStarted():
+                return _of("prompt", event, turn=event.turn, text=shorten(event.text, LONGEST))
+            case OutputTruncated():
+                sizes = {"original_bytes": event.original_bytes, "truncated_bytes": event.kept_bytes}
+                return _of("truncation", event, tool=event.tool, call=event.call, **sizes, output=event.output)
+            case ContextCut():
+                return _cut(event)
+            case UsageReported():
+                return _used(event)
+            case _:
+                return _error(event)
+
+
+def _of(type: RecordType, event: Event, **fields: Any) -> Record:
+    named = {name: getattr(event, name, "") for name in ("agent", "session")}
+    return {"type": type, **{k: v for k, v in named.items() if v}, **{k: v for k, v in fields.items() if v != ""}}
+
+
+def _called(event: ToolFinished, started: ToolStarted | None) -> Record:
+    arguments = started.arguments if started is not None else {}
+    common = {"call": event.call, "status": event.status, "duration_ms": round(event.duration * 1000)}
+    common |= {"bytes": event.bytes, "full": event.output}
+    # Of an output that is cut already: the numbers of the marker are those of the original.
+    output = shorten(event.content, LONGEST, gap=gap_of(event.content) if event.output else None)
+    command = arguments.get("command")
+    if event.tool == "bash" and isinstance(command, str):
+        found = _EXIT.search(event.content[-400:])
+        code = int(found[1]) if found else 0 if event.status == "ok" else None
+        return _of("bash_exec", event, command=shorten(command, LONGEST), exit_code=code, **common, output=output)
+    said = json.dumps(arguments, ensure_ascii=False, default=str)
+    return _of(
+        "tool_call",
+        event,
+        tool=event.tool,
+        subject=started.subject if started is not None else "",
+        arguments=shorten(said, LONGEST),
+        **common,
+        output=output,
+    )
+
+
+def _cut(event: ContextCut) -> Record:
+    receipt = event.receipt
+    fields: dict[str, Any] = {"cut": receipt.id, "by": receipt.by, "why": receipt.why}
+    if receipt.kind in ("compact", "clear"):
+        fields |= {"kind": receipt.kind, "original_tokens": receipt.tokens_before}
+        summary = (len(receipt.summary.encode(errors="replace")) + 3) // 4  # the house's estimate: bytes / 4
+        fields |= {"summary_tokens": summary}
+        fields |= {"tokens_after": receipt.tokens_after, "messages_before": receipt.messages_before}
+        fields |= {"messages_after": receipt.messages_after, "cost": receipt.cost, "seconds": round(receipt.seconds, 3)}
+        return _of("compaction", event, **fields, steps=list(receipt.steps), summary=shorten(receipt.summary, LONGEST))
+    if receipt.kind == "truncate":
+        return _of("truncation", event, tool="", original_bytes=receipt.tokens_before, **fields)
+    fields |= {"original_tokens": receipt.tokens_before, "kept_tokens": receipt.tokens_after}
+    changed = [item.source for item in receipt.items if item.fate not in ("kept", "carried")]
+    return _of("prune", event, kind=receipt.kind, **fields, outputs=len(changed), sources=changed[:20])
+
+
+def _used(event: UsageReported) -> Record:
+    usage = event.usage
+    counts = {name: getattr(usage, name) for name in ("input", "output", "cache_read", "cache_write", "reasoning")}
+    return _of(
+        "usage", event, turn=event.turn, iteration=event.iteration, provider=event.provider, model=event.model,
+        **counts, cost=event.cost,
+    )  # fmt: skip
+
+
+def _error(event: Event) -> Record | None:
+    match event:
+        case TurnFinished() if event.stop == "error":
+            return _of("error", event, where="turn", kind=event.error_kind, message=event.error, hint=event.hint)
+        case CutFailed():
+            return _of("error", event, where=f"context {event.kind}", message=event.why, hint=event.hint)
+        case ProviderRetried():
+            return _of("warning", event, where=event.provider, kind="retried", message=event.why, attempt=event.attempt)
+        case PartFailed():
+            return _of("error", event, where=event.part, message=event.why, hint=event.hint)
+        case FaultReported():
+            where = f"{event.part} {event.doing}".rstrip()
+            return _of("error", event, where=where, kind="fault", message=event.why, file=event.file, count=event.count)
+        case SubscriberFailed():
+            where = f"{event.subscriber} while it handled {event.event}"
+            return _of("error", event, where=where, kind="fault", message=event.why, file=event.file, count=event.count)
+        case Noticed() if event.level in ("error", "warning"):
+            return _of(event.level, event, where=event.about, kind=event.level, message=event.text, hint=event.hint)
+        case BudgetReached():
+            b = event.budget
+            message = f"The budget of {b.limit:g} {b.unit} ({b.scope}) is used to {b.used:g}."
+            type: RecordType = "warning" if event.level == "warning" else "error"
+            return _of(type, event, where="budget", kind=event.level, message=message)
+        case _:
+            return None

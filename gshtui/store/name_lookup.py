@@ -1,0 +1,38 @@
+"""Names in the record, for a shell that completes a word: read at once, without a start, and never waited for.
+
+Owns a look through SQLite alone; refuses to make, move or mend a file: where it cannot be read there are no names.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import TypeVar
+
+from gshtui.bus.agent_data import AgentRow
+from gshtui.store import agents, sessions
+from gshtui.store.sessions import SessionInfo
+
+T = TypeVar("T")
+_WAIT = 0.2
+"""Seconds for a lock."""
+
+
+def agents_in(file: Path) -> list[AgentRow]:
+    """Every agent on the roster, in the order of the numbers. Blocks for a moment."""
+    return _read(file, agents.list_agents)
+
+
+def sessions_in(file: Path, *, cwd: str, limit: int = 50) -> list[SessionInfo]:
+    """A folder's conversations, the last used first. Blocks for a moment."""
+    return _read(file, lambda connection: sessions.list_sessions(connection, cwd=cwd, limit=limit, empty=False))
+
+
+def _read(file: Path, read: Callable[[sqlite3.Connection], list[T]]) -> list[T]:
+    try:
+        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, timeout=_WAIT)) as connection:
+            return read(connection)
+    except (sqlite3.Error, OSError):
+        return []

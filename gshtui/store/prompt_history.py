@@ -1,0 +1,32 @@
+"""What was typed into the input line, for its history.
+
+Owns the table `prompts`; refuses more than the newest ten thousand. Called by `Store`.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+
+from gshtui.store.encoding import clean_text
+
+KEPT = 10_000
+
+
+def add(connection: sqlite3.Connection, cwd: str, text: str) -> None:
+    """Remember a line; the one before, typed again, is moved up and not doubled."""
+    cwd, text = clean_text(cwd), clean_text(text)
+    connection.execute(
+        "DELETE FROM prompts WHERE id = (SELECT max(id) FROM prompts WHERE cwd = ?) AND text = ?", (cwd, text)
+    )
+    added = connection.execute("INSERT INTO prompts (cwd, text, at) VALUES (?, ?, ?)", (cwd, text, time.time()))
+    connection.execute("DELETE FROM prompts WHERE id <= ?", ((added.lastrowid or 0) - KEPT,))
+
+
+def listed(connection: sqlite3.Connection, cwd: str | None, limit: int) -> list[str]:
+    """Lines typed in this folder (in any, for `None`), each once, newest first."""
+    where, values = ("", []) if cwd is None else ("WHERE cwd = ?", [clean_text(cwd)])
+    found = connection.execute(
+        f"SELECT text FROM prompts {where} GROUP BY text ORDER BY max(id) DESC LIMIT ?", (*values, limit)
+    )
+    return [str(row[0]) for row in found]

@@ -1,0 +1,144 @@
+"""A conversation as a file: JSON lines that lose nothing, or Markdown for people.
+
+Owns both forms; refuses to hold a whole conversation in memory: lines come a page at a time. Called by `commands`.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import time
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from gshtui.bus.messages import Block, Document, Image, Message, Text, Thinking, ToolCall, ToolResult
+from gshtui.store.encoding import visible
+from gshtui.store.errors import StoreError
+
+if TYPE_CHECKING:
+    from gshtui.store.sessions import SessionInfo
+    from gshtui.store.store import Store
+
+VERSION = 1
+"""Of the JSON lines."""
+_PAGE = 200
+Format = Literal["jsonl", "markdown"]
+
+
+async def lines(store: Store, session: str, form: Format) -> AsyncIterator[str]:
+    """The conversation in pieces that end with a newline.
+
+    As JSON lines: first `{"v": 1, "type": "session", …}`, then each `message` with its place in the log, each answer
+    that was cut off as `partial`, each full output as `output`, each `overlay`, each `text` that was sent, and each
+    `iteration`: its mark and its blocks, where `[2, 7]` stands for the blocks 2 to 6 of the iteration `base`.
+
+    Raises:
+        StoreError: there is no such conversation, or it cannot be read.
+    """
+    info = await store.session(session)
+    made = _json_lines(store, info) if form == "jsonl" else _markdown(store, info)
+    async for line in made:
+        yield line
+
+
+async def _json_lines(store: Store, info: SessionInfo) -> AsyncIterator[str]:
+    yield _line("session", v=VERSION, **msgspec.to_builtins(info))
+    async for seq, message in _all(store, info.id):
+        yield _line("message", seq=seq, message=msgspec.to_builtins(message))
+    for message in await store.partials(info.id):
+        yield _line("partial", message=msgspec.to_builtins(message))
+    for call, key in await store.outputs(info.id):
+        try:
+            text = await store.output(key)
+        except StoreError as error:
+            yield _line("output", call=call, key=key, error=error.message)
+        else:
+            yield _line("output", call=call, key=key, text=text)
+    async for line in _sent(store, info.id):
+        yield line
+
+
+async def _sent(store: Store, session: str) -> AsyncIterator[str]:
+    for seq, data in await store.overlays(session):
+        try:
+            yield _line("overlay", seq=seq, overlay=json.loads(data))
+        except ValueError:
+            yield _line("overlay", seq=seq, error="It is damaged.")
+    for name in await store.texts_of(session):
+        try:
+            text = await store.text(name)
+        except StoreError as error:
+            yield _line("text", hash=name, error=error.message)
+        else:
+            yield _line("text", hash=name, text=text)
+    seq = 0
+    while rows := await store.iteration_rows(session, seq, _PAGE):
+        for row in rows:
+            seq = row.seq
+            made = msgspec.to_builtins(row)
+            yield _line("iteration", iteration=made["iteration"], base=row.base, blocks=made["pieces"])
+
+
+async def _markdown(store: Store, info: SessionInfo) -> AsyncIterator[str]:
+    yield f"# {visible(info.title) or 'Conversation'}\n\n"
+    about = [info.id, info.cwd, info.model, f"{info.messages} messages", _when(info.created)]
+    yield " · ".join(visible(part) for part in about if part) + "\n"
+    async for _, message in _all(store, info.id):
+        yield "\n" + message_markdown(message)
+
+
+async def _all(store: Store, session: str) -> AsyncIterator[tuple[int, Message]]:
+    seq = 0
+    while page := await store.messages_after(session, seq, _PAGE):
+        for stored in page:
+            seq = stored.seq
+            yield seq, stored.message
+
+
+def message_markdown(message: Message) -> str:
+    """One message under its own heading; control characters are written out, so that it can be printed."""
+    who = {"user": "You", "assistant": message.agent or "Assistant", "tool": "Results"}[message.role]
+    model = f" ({message.model})" if message.role == "assistant" and message.model else ""
+    said = "\n\n".join(part for block in message.blocks if (part := _block_markdown(block)))
+    return visible(f"## {who}{model}\n\n{said}\n")
+
+
+def _block_markdown(block: Block) -> str:
+    match block:
+        case Text(text=text):
+            return text
+        case Thinking(text=text):
+            return "\n".join(f"> {line}".rstrip() for line in text.splitlines())
+        case ToolCall(name=name, arguments=arguments, broken=broken):
+            shown = broken or json.dumps(arguments, ensure_ascii=False, indent=2)
+            return f"**{name}**\n\n{_fenced(shown, '' if broken else 'json')}"
+        case ToolResult(name=name, status=status, content=content, diff=diff):
+            parts = [f"**{name}**: {status}", _fenced(content)]
+            return "\n\n".join([*parts, _fenced(diff, "diff")] if diff else parts)
+        case Image(media_type=kind, data=data, name=name) | Document(media_type=kind, data=data, name=name):
+            return f"({name or 'attachment'}: {kind}, {_bytes_of(data)} bytes)"
+
+
+def _fenced(text: str, language: str = "") -> str:
+    """A code block whose fence is longer than any inside."""
+    longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}{language}\n{text.rstrip()}\n{fence}"
+
+
+def _bytes_of(data: str) -> int:
+    try:
+        return len(base64.b64decode(data, validate=True))
+    except ValueError:
+        return len(data)
+
+
+def _line(kind: str, **fields: Any) -> str:
+    return msgspec.json.encode({"type": kind, **fields}).decode() + "\n"
+
+
+def _when(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))

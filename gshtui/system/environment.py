@@ -1,0 +1,87 @@
+"""The environments of what we start: of commands without secrets and hijacks, of programs in agents' terminals.
+
+Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+MARK = "GSH_CALL"
+"""Variable that every process of one call carries, so that it is found wherever it went."""
+
+_SECRET_NAME = re.compile(
+    r"(?:^|_)(?:API_?KEY|KEY_ID|ACCESS_KEY|SECRET|SECRETS|TOKEN|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|PRIVATE_KEY|AUTH"
+    r"|COOKIE|DSN)(?:$|_)|^(?:ANTHROPIC|OPENAI|GEMINI|GROQ|MISTRAL|COHERE|HUGGINGFACE|HF)_|_PAT$|^PGPASS|^MYSQL_PWD$"
+)
+_NOT_SECRET = frozenset(("SSH_AUTH_SOCK", "XAUTHORITY", "SSH_ASKPASS", "GPG_TTY"))
+_SECRET_VALUE = re.compile(
+    r"^(?:sk-[\w-]{16,}|gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abprs]-[\w-]{10,}|AKIA[A-Z0-9]{16}"
+    r"|AIza[\w-]{30,}|ya29\.[\w-]{20,}|eyJ[\w-]{10,}\.eyJ[\w-]{10,}\..*|-----BEGIN [A-Z ]*PRIVATE KEY-----.*)",
+    re.DOTALL,
+)
+_URL_WITH_PASSWORD = re.compile(r"^[a-z][a-z0-9+.-]*://[^/\s:@]+:[^/\s@]+@", re.IGNORECASE)
+# What changes which code a shell, git or an interpreter runs at its start; and what ties the command to this terminal.
+_HIJACKS = re.compile(
+    r"^(?:TMUX|TMUX_.*|BASH_ENV|ENV|BASH_FUNC_.*|PROMPT_COMMAND|PS[0-4]|SHELLOPTS|BASHOPTS|CDPATH|GLOBIGNORE|HISTFILE"
+    r"|GIT_(?:DIR|WORK_TREE|INDEX_FILE|OBJECT_DIRECTORY|PREFIX|EXEC_PATH|CONFIG.*|EXTERNAL_DIFF|SSH_COMMAND|ASKPASS)"
+    r"|GSH_.*|PYTHONSTARTUP|PYTHONHOME|PYTHONINSPECT|PERL5OPT|RUBYOPT|NODE_OPTIONS|LINES|COLUMNS|LESSOPEN|LESSCLOSE"
+    r"|RIPGREP_CONFIG_PATH|TERM_PROGRAM.*|VTE_VERSION|KITTY_.*|ITERM_.*|WEZTERM_.*|STY|WINDOW|WINDOWID)$"
+)
+_QUIET = {
+    "PAGER": "cat",
+    "GIT_PAGER": "cat",
+    "MANPAGER": "cat",
+    "SYSTEMD_PAGER": "cat",
+    "TERM": "dumb",
+    "NO_COLOR": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_EDITOR": "true",
+    "DEBIAN_FRONTEND": "noninteractive",
+    "PYTHONUNBUFFERED": "1",
+}
+
+
+def command_environment(environ: Mapping[str, str], keep: frozenset[str] = frozenset()) -> dict[str, str]:
+    """The environment for a command that nobody types into.
+
+    Args:
+        environ: what this process has.
+        keep: names to pass on although they look like secrets.
+    """
+    passed = {
+        name: value
+        for name, value in environ.items()
+        if name in keep or not (_HIJACKS.match(name) or is_secret_variable(name, value))
+    }
+    return passed | _QUIET
+
+
+def is_secret_variable(name: str, value: str) -> bool:
+    """Whether a variable looks like a key or a password, by its name or by the shape of its value."""
+    if name in _NOT_SECRET:
+        return False
+    return bool(_SECRET_NAME.search(name.upper()) or _SECRET_VALUE.match(value) or _URL_WITH_PASSWORD.match(value))
+
+
+_WINDOW = frozenset({"TERM", "COLUMNS", "LINES", "SHLVL", "PWD", "OLDPWD", "_", "STY", "WINDOWID", "VTE_VERSION"})
+"""Facts about the terminal or the shell that started us; the agent's terminal is another one."""
+_PREFIXES = ("TMUX", "TERM_PROGRAM", "KITTY_", "WEZTERM_", "ALACRITTY_", "ITERM_", "GHOSTTY_", "TEXTUAL")
+
+
+def program_environment(environ: Mapping[str, str], agent: str, **more: str) -> dict[str, str]:
+    """The variables for the agent of this id. Variables that no text can hold are left out."""
+    kept = {
+        name: value
+        for name, value in environ.items()
+        if name not in _WINDOW and not name.startswith(_PREFIXES) and _is_text(name) and _is_text(value)
+    }
+    return kept | {"GSH_AGENT": agent} | more
+
+
+def _is_text(value: str) -> bool:
+    try:
+        return "\0" not in value and bool(value.encode() or True)
+    except UnicodeEncodeError:
+        return False

@@ -1,0 +1,156 @@
+"""Ending processes: one child of ours with its pipes, or everything that one command started.
+
+Processes are known by pid and start time, never by name. Nothing here waits longer than a limit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from gshtui.system.environment import MARK
+
+if TYPE_CHECKING:
+    import psutil
+
+_WITHIN = 2.0
+
+
+async def kill_child(process: asyncio.subprocess.Process, within: float = _WITHIN) -> None:
+    """Kill the child, unless it has ended, and wait until it and its pipes are gone.
+
+    Nothing else may be reading its pipes.
+
+    Args:
+        within: seconds to wait. A child that is left behind then is dead; only its pipes are held by somebody else.
+    """
+    with contextlib.suppress(ProcessLookupError):
+        process.kill()
+    pipes = [pipe for pipe in (process.stdout, process.stderr) if pipe is not None]
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(within):
+            await asyncio.gather(*(_discard(pipe) for pipe in pipes))
+            await process.wait()
+
+
+async def _discard(pipe: asyncio.StreamReader) -> None:
+    while await pipe.read(1 << 16):
+        pass
+
+
+_GRACE = 1.0
+_ROUNDS = 8
+
+
+def call_processes(leader: int, call: str) -> list[psutil.Process]:
+    """Every living process of the call: children of children, its session, and whoever carries its mark.
+
+    Args:
+        leader: pid of the shell, which leads its own session; it may have ended.
+        call: value of the mark in the environment.
+    """
+    import psutil  # what no first screen needs
+
+    found: dict[int, psutil.Process] = {}
+    try:
+        shell = psutil.Process(leader)
+        found |= {process.pid: process for process in (shell, *shell.children(recursive=True))}
+    except psutil.NoSuchProcess:
+        pass  # it has ended; what it left behind is found below
+    own = os.getpid()
+    for process in psutil.process_iter():
+        if process.pid not in found and process.pid != own and _belongs(process, leader, call):
+            found[process.pid] = process
+    return [process for process in found.values() if _alive(process)]
+
+
+def in_session(processes: Iterable[psutil.Process], leader: int) -> list[psutil.Process]:
+    """Those that are still in the shell's session: its background jobs, not what detached itself on purpose."""
+    return [process for process in processes if _session(process) == leader]
+
+
+def end_call_processes(leader: int, call: str) -> list[str]:
+    """End every process of the call: asked first, then made to. Returns the names of those besides the shell."""
+    names: dict[int, str] = {}
+    for attempt in range(_ROUNDS):
+        living = call_processes(leader, call)
+        if not living:
+            break
+        names |= {process.pid: process_name(process) for process in living if process.pid != leader}
+        end_processes(living, force=attempt > 0)
+    return list(names.values())
+
+
+def end_processes(processes: list[psutil.Process], *, force: bool = False) -> None:
+    """End these: SIGTERM, and SIGKILL for those that are still there a second later (or at once, with `force`)."""
+    if not force:
+        _signal(processes, signal.SIGTERM)
+        # A stopped process does not see SIGTERM before it goes on.
+        _signal(processes, signal.SIGCONT)
+        processes = _wait(processes, _GRACE)
+    if processes:
+        _signal(processes, signal.SIGKILL)
+        _wait(processes, _GRACE)
+
+
+def process_name(process: psutil.Process) -> str:
+    """What to call a process: its command line, or its name, and its pid."""
+    import psutil  # what no first screen needs
+
+    try:
+        line = " ".join(process.cmdline()) or process.name()
+    except psutil.Error:
+        line = "?"
+    return f"{line[:80]} (pid {process.pid})"
+
+
+def _wait(processes: list[psutil.Process], seconds: float) -> list[psutil.Process]:
+    """Those that are still there. A zombie is gone: the shell is our own child, and the event loop reaps it."""
+    until = time.monotonic() + seconds
+    living = [process for process in processes if _alive(process)]
+    while living and time.monotonic() < until:
+        time.sleep(0.01)
+        living = [process for process in living if _alive(process)]
+    return living
+
+
+def _signal(processes: Iterable[psutil.Process], number: signal.Signals) -> None:
+    import psutil  # what no first screen needs
+
+    for process in processes:
+        try:
+            process.send_signal(number)
+        except psutil.Error:
+            continue  # it ended by itself, or is another user's (sudo) and not ours to end
+
+
+def _belongs(process: psutil.Process, leader: int, call: str) -> bool:
+    import psutil  # what no first screen needs
+
+    if _session(process) == leader:
+        return True
+    try:
+        return process.environ().get(MARK) == call
+    except (psutil.Error, OSError):
+        return False
+
+
+def _session(process: psutil.Process) -> int:
+    try:
+        return os.getsid(process.pid)
+    except OSError:
+        return -1
+
+
+def _alive(process: psutil.Process) -> bool:
+    import psutil  # what no first screen needs
+
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False

@@ -1,0 +1,305 @@
+"""The one sanitiser: every untrusted text (tools, names, titles, models, history, errors) passes here on its way in.
+
+Pure. It owns which characters and sequences are not plain words, what replaces them, and what a line that was
+written over (carriage return, backspace) shows at its end.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+STRING_LIMIT = 65_536
+"""Characters of an escape string (title, clipboard, picture) that are dropped whole; a longer one is shown as text."""
+MARKS_KEPT = 8
+"""Combining marks in a row that are kept; real scripts need four."""
+
+# The body of an escape string ends at any control character, so a string that is never ended hides nothing: its
+# introducer is shown and the rest is ordinary text.
+_STRING = (
+    rf"(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])(?P<body>[^\x00-\x08\x0a-\x1f\x80-\x9f]{{0,{STRING_LIMIT}}})"
+    r"(?:\x07|\x1b\\|\x9c)"
+)
+_CSI = r"(?:\x1b\[|\x9b)(?P<csi>[0-?]{0,256})[ -/]{0,16}(?P<final>[@-~])?"
+_ESCAPE = r"\x1b[ -/]{0,16}[0-OQ-WYZ\\`-~]"
+_CHARSET = r"[\x0e\x0f]"
+# Of a run of escapes only the last may begin a sequence; the others are one match, for speed.
+_ESCAPES = r"\x1b+(?=\x1b)"
+_CONTROL = r"(?P<control>[\x00-\x08\x0b-\x1f\x7f]+)"
+# Controls of writing direction, zero width, soft hyphen, fillers, line separators, tags, the other C1 controls.
+_UNSEEN_CLASS = (
+    r"\x80-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
+    r"\u3164\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff"
+)
+_UNSEEN = rf"(?P<unseen>[\u200c\u200d{_UNSEEN_CLASS}]+|[\ufe00-\ufe0f]{{2,}})"
+# A joiner between letters of a script that needs it, or between pictures, is spelling; elsewhere it hides something.
+_SPELLING = r"\u0600-\u0dff\u1000-\u109f"
+_PICTURE_BEFORE = r"\u2600-\u27bf\ufe0f\U0001f000-\U0001faff"
+_PICTURE = r"\u2600-\u27bf\u2190-\u21ff\U0001f000-\U0001faff"
+_JOINED = rf"(?:(?<=[{_SPELLING}])[\u200c\u200d](?=[{_SPELLING}])|(?<=[{_PICTURE_BEFORE}])\u200d(?=[{_PICTURE}]))"
+_SURROGATE = r"(?P<surrogate>[\ud800-\udfff]+)"
+_MARK_CLASS = (
+    r"\u0300-\u034e\u0350-\u036f\u0483-\u0489\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4"
+    r"\u0730-\u074a\u07eb-\u07f3\u081b-\u0823\u0898-\u089f\u08ca-\u0902\u0941-\u0948\u0951-\u0957\u0e31\u0e34-\u0e3a"
+    r"\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0f71-\u0f7e\u0f8d-\u0fbc\u17b7-\u17bd\u17c9-\u17d3\u1a58-\u1a7c\u1ab0-\u1ace"
+    r"\u1cd4-\u1ce8\u1dc0-\u1dff\u20d0-\u20f0\u2de0-\u2dff\ua674-\ua67d\ua8e0-\ua8f1\ufe20-\ufe2f"
+    r"\U0001d165-\U0001d182\U0001e000-\U0001e02a"
+)
+_MARKS = rf"(?P<marks>[{_MARK_CLASS}]{{{MARKS_KEPT + 1},}})"
+
+_PICTURES = {code: 0x2400 + code for code in range(32)} | {0x7F: 0x2421}
+
+RISKY = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f\u200c\u200d\ufe00-\ufe0f\ud800-\udfff{_UNSEEN_CLASS}{_MARK_CLASS}]")
+"""Some character that may need a second look. Text without one is plain already."""
+
+SEQUENCE = re.compile("|".join((_STRING, _CSI, _ESCAPE, _CHARSET, _ESCAPES)))
+"""One escape sequence; a colour has `final` = m and its numbers in `csi`, an escape string its `body`."""
+# All but links, and but the end of a string, which may be a link's.
+_DROPPED = re.compile(
+    "|".join((_STRING.replace("(?P<body>", "(?!8;)(?P<body>"), _CSI, _ESCAPE.replace(r"\\`", "`"), _CHARSET))
+)
+_UNSEEABLE = re.compile("|".join((_CONTROL, _JOINED, _UNSEEN, _SURROGATE, _MARKS)))
+UNFINISHED = re.compile(
+    r"(?:\x1b[ -/]{0,16}|(?:\x1b\[|\x9b)[0-?]{0,256}[ -/]{0,16}"
+    rf"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x00-\x08\x0a-\x1f\x80-\x9f]{{0,{STRING_LIMIT}}}\x1b?)\Z"
+)
+"""The beginning of a sequence at the end of a text."""
+
+
+def without_sequences(text: str) -> str:
+    """The text without escape sequences; of a link its target is left. Characters that belong to none stay."""
+    # Colours make up most of them; a replacement that is no function is ten times as fast.
+    dropped = _DROPPED.sub("", text)
+    left = any(part in dropped for part in ("]8;", "\x9d8;", "\x1b\\"))
+    return SEQUENCE.sub(what_stays, dropped) if left else dropped
+
+
+def what_stays(match: re.Match[str]) -> str:
+    """What is left in place of one escape sequence."""
+    kind = match.lastgroup
+    if kind in ("final", "csi"):
+        return ""
+    if kind == "body":
+        target = link_target(match.group("body"))
+        return f"⟨{target}⟩" if target else ""
+    whole = match.group()
+    return whole if whole.startswith("\x1b") and not whole.strip("\x1b") else ""
+
+
+def all_visible(text: str) -> str:
+    """Every character that cannot be seen is shown, newline and tab excepted; nothing is dropped or interpreted."""
+    return _UNSEEABLE.sub(_shown, text) if RISKY.search(text) else text
+
+
+def visible_parts(text: str) -> Iterator[tuple[int, int, str]]:
+    """What `all_visible` would put in place of which part: where it begins and ends, and the replacement."""
+    for match in _UNSEEABLE.finditer(text):
+        yield match.start(), match.end(), _shown(match)
+
+
+def named(characters: str) -> str:
+    """A run of characters that cannot be seen, in words: `⟨U+202E⟩`."""
+    if len(characters) > 1 and characters == characters[0] * len(characters):
+        return f"⟨U+{ord(characters[0]):04X} ×{len(characters)}⟩"
+    if len(characters) > 64:
+        return f"⟨{len(characters)} unseen characters⟩"
+    return "".join([f"⟨U+{ord(character):04X}⟩" for character in characters])
+
+
+def symbols(controls: str) -> str:
+    """A run of control characters as their pictures: `␛`; many of one kind as one picture and how many."""
+    if len(controls) > 4 and controls == controls[0] * len(controls):
+        return f"{controls[0].translate(_PICTURES)}⟨×{len(controls)}⟩"
+    return controls.translate(_PICTURES)
+
+
+def link_target(body: str) -> str:
+    """Where the link of an escape string (`8;…;address`) leads, for web and mail addresses; else empty."""
+    if not body.startswith("8;"):
+        return ""
+    address = body[2:].partition(";")[2]
+    return address if address.startswith(("http://", "https://", "mailto:", "ftp://")) else ""
+
+
+def _shown(match: re.Match[str]) -> str:
+    kind, whole = match.lastgroup, match.group()
+    if kind == "control":
+        return symbols(whole)
+    if kind == "unseen":
+        return named(whole)
+    if kind == "surrogate":
+        return "\ufffd" * len(whole)
+    if kind == "marks":
+        return f"{whole[:MARKS_KEPT]}⟨{len(whole) - MARKS_KEPT} more marks⟩"
+    return whole
+
+
+T = TypeVar("T")
+
+
+def settled(text: str) -> str:
+    """The text with `\\r\\n` as a newline, of a rewritten line its last rewrite, and backspaces carried out."""
+    if "\r" in text:
+        text = text.replace("\r\n", "\n")
+        if "\r" in text:
+            text = "\n".join(last_rewrite(line) if "\r" in line else line for line in text.split("\n"))
+    if "\b" in text:
+        text = "\n".join("".join(struck(line)) if "\b" in line else line for line in text.split("\n"))
+    return text
+
+
+def last_rewrite(line: str) -> str:
+    """The last part of the line between carriage returns that has any text."""
+    for part in reversed(line.split("\r")):
+        if part:
+            return part
+    return ""
+
+
+def struck(cells: Sequence[T], backspace: object = "\b") -> list[T]:
+    """The cells of a line after every backspace moved one cell to the left, and what follows wrote over it."""
+    out: list[T] = []
+    at = 0
+    for cell in cells:
+        if cell == backspace:
+            at = max(0, at - 1)
+        elif at == len(out):
+            out.append(cell)
+            at += 1
+        else:
+            out[at] = cell
+            at += 1
+    return out
+
+
+_HELD_LIMIT = 131_072
+"""Characters of an unfinished line that `Sanitiser` waits for before it gives out what it has."""
+_PADDING = re.compile(r"(?P<cell>[ \t])(?P=cell){8,}|\n{4,}")
+_ODD_SPACE = re.compile(r"[\xa0\u1680\u2000-\u200a\u202f\u205f\u3000]")
+_FOREIGN_LETTER = re.compile(r"[\u0370-\u03ff\u0400-\u052f\u13a0-\u13ff\uff21-\uff3a\uff41-\uff5a]")
+_MIXED_WORD = re.compile(r"[^\W\d_]+")
+_BLANKS = re.compile(r"\s+")
+
+
+def plain(text: str) -> str:
+    """The text as a terminal would leave it, as words alone.
+
+    Escape sequences are dropped, overwritten parts of a line resolved (a progress line keeps its last state), and every
+    other control, writing-direction or zero-width character is shown (`␇`, `⟨U+202E⟩`). Newlines and tabs stay.
+    """
+    if not RISKY.search(text):
+        return text
+    # In this order: what a sequence or a rewrite kept apart must not come together unseen.
+    return all_visible(settled(without_sequences(text)))
+
+
+def literal(text: str) -> str:
+    """The text with nothing dropped or interpreted: every control character is shown as a symbol.
+
+    For what is in a file: the reader must see that the escape is there. `\\r\\n` is a newline.
+    """
+    if not RISKY.search(text):
+        return text
+    return all_visible(text.replace("\r\n", "\n"))
+
+
+def visible(text: str) -> str:
+    """The text for a person who has to judge it: nothing can hide.
+
+    As `literal`, and long runs of blanks become their count (`⟨4000 spaces⟩`), spaces that are not the space bar's
+    and letters of another script inside a Latin word are named, and more than one line is announced.
+    """
+    shown = all_visible(text)
+    shown = _ODD_SPACE.sub(lambda match: named(match.group()), shown)
+    shown = _MIXED_WORD.sub(_name_look_alikes, shown)
+    shown = _PADDING.sub(_count_padding, shown)
+    lines = text.count("\n") + 1
+    return f"⟨{lines} lines⟩\n{shown}" if lines > 1 else shown
+
+
+def one_line(text: str, limit: int = 200) -> str:
+    """The text as one line of at most `limit` characters, for titles, subjects and names; cut with `…`."""
+    head = text if len(text) <= limit * 16 + 4096 else text[: limit * 16 + 4096]
+    line = _BLANKS.sub(" ", plain(head)).strip()
+    if len(line) > limit or len(head) < len(text):
+        return line[: max(0, limit - 1)].rstrip() + "…"
+    return line
+
+
+class Sanitiser:
+    """`plain` for output as it comes: give it pieces, get settled text.
+
+    A line is given out once it is whole, since what follows may still rewrite it; `flush` gives out what there is of
+    it. Bytes are taken as UTF-8, a piece may end inside a character or an escape sequence.
+    """
+
+    def __init__(self) -> None:
+        self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+        self._held: list[str] = []
+        self._size = 0
+        self._shown = False
+        """Part of the held line's beginning was given out by `flush`."""
+
+    def feed(self, data: bytes | str) -> str:
+        """Take more; returns the lines that are whole now, with their newlines."""
+        text = self._decode(data) if isinstance(data, bytes) else data
+        end = text.rfind("\n") + 1
+        if not end:
+            self._hold(text)
+            return self.flush() if self._size > _HELD_LIMIT else ""
+        whole = "".join((*self._held, text[:end]))
+        self._release(text[end:])
+        self._shown, shown = False, self._shown
+        return self._cleaned(whole, shown)
+
+    def flush(self) -> str:
+        """What is there of the unfinished line; only the beginning of an escape sequence is kept back."""
+        held = "".join(self._held)
+        # A carriage return at the end is kept back too: it may be half of a newline.
+        cut = len(held) - 1 if held.endswith("\r") else len(held)
+        if (unfinished := UNFINISHED.search(held, max(0, cut - _HELD_LIMIT), cut)) is not None:
+            cut = unfinished.start()
+        self._release(held[cut:])
+        if not cut:
+            return ""
+        shown, self._shown = self._shown, True
+        return self._cleaned(held[:cut], shown)
+
+    def finish(self) -> str:
+        """The rest, at the end of the output."""
+        self._hold(self._decode(b"", True))
+        held = "".join(self._held)
+        self._release("")
+        shown, self._shown = self._shown, False
+        return self._cleaned(held, shown)
+
+    def _cleaned(self, text: str, continues: bool) -> str:
+        if continues and text.startswith("\r") and not text.startswith("\r\n"):
+            # It rewrites what the reader has already: the rewrite goes on a line of its own.
+            return "\n" + plain(text)
+        return plain(text)
+
+    def _hold(self, text: str) -> None:
+        if text:
+            self._held.append(text)
+            self._size += len(text)
+
+    def _release(self, rest: str) -> None:
+        self._held = [rest] if rest else []
+        self._size = len(rest)
+
+
+def _count_padding(match: re.Match[str]) -> str:
+    run = match.group()
+    if run[0] == "\n":
+        return f"\n⟨{len(run) - 1} blank lines⟩\n"
+    return f"⟨{len(run)} {'spaces' if run[0] == ' ' else 'tabs'}⟩"
+
+
+def _name_look_alikes(match: re.Match[str]) -> str:
+    word = match.group()
+    if word.isascii() or not any("a" <= letter <= "z" or "A" <= letter <= "Z" for letter in word):
+        return word
+    return _FOREIGN_LETTER.sub(lambda letter: f"⟨U+{ord(letter.group()):04X} {letter.group()}⟩", word)

@@ -1,0 +1,255 @@
+"""Unified diffs: made from two texts within bounded time, and read back as files and hunks.
+
+Pure. Refuses to compare what would take too long: such a piece is shown as replaced.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import Any
+
+from gshtui.text.sanitise import literal, one_line
+
+_CONTEXT = 3
+_COMPARED = 2_000
+"""Lines of the part that differs, up to which the smallest change is looked for; beyond, it is replaced in whole."""
+_STEPS = 3_000_000
+"""Pairs of equal lines that are looked at for the smallest change: where lines recur, it would take minutes."""
+_LONGEST_LINE = 1_000
+_MOST_LINES = 2_000
+
+
+def make_diff(before: str, after: str, name: str, *, new: bool = False) -> str:
+    """The unified diff from one text to another, sanitised; empty when they are the same.
+
+    Args:
+        name: of the file, as it stands in the headers.
+        new: the file was not there.
+    """
+    if before == after and not new:
+        return ""
+    if _all_crlf(before) and _all_crlf(after):
+        before, after = before.replace("\r\n", "\n"), after.replace("\r\n", "\n")
+    old, fresh = _lines(before), _lines(after)
+    lines = [f"--- {'/dev/null' if new else f'a/{name}'}", f"+++ b/{name}"]
+    for number, line in enumerate(_hunks(old, fresh)):
+        if number >= _MOST_LINES:
+            lines.append(f"… the diff goes on: {len(old):,} lines before, {len(fresh):,} after …")
+            break
+        lines.extend(_shown(line))
+    return "\n".join(lines) + "\n"
+
+
+def count_changes(diff: str) -> str:
+    """The diff's size as `+3 −1`."""
+    body = diff.split("\n")[2:]
+    added = sum(line.startswith("+") for line in body)
+    removed = sum(line.startswith("-") for line in body)
+    return f"+{added} −{removed}"
+
+
+def _all_crlf(text: str) -> bool:
+    """Whether every line ends so; then it is no news, and is not shown."""
+    return "\r\n" in text and text.count("\r\n") == text.count("\n")
+
+
+def _lines(text: str) -> list[str]:
+    """Lines with their newlines; only `\\n` ends one."""
+    parts = text.split("\n")
+    return [part + "\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
+
+
+def _shown(line: str) -> Iterator[str]:
+    if line.startswith("@@"):
+        yield line.rstrip("\n")
+        return
+    words = line[1:].removesuffix("\n")
+    shown = literal(words)
+    if len(shown) > _LONGEST_LINE:
+        shown = f"{shown[:_LONGEST_LINE]}… ({len(words):,} characters)"
+    yield line[0] + shown
+    if not line.endswith("\n"):
+        yield "\\ No newline at end of file"
+
+
+def _hunks(old: list[str], new: list[str]) -> Iterator[str]:
+    """Hunks of the change; what is equal at both ends is cut off before anything is compared."""
+    start = 0
+    while start < min(len(old), len(new)) and old[start] == new[start]:
+        start += 1
+    end = 0
+    while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
+        end += 1
+    if max(len(old), len(new)) - start - end > _COMPARED:
+        yield from _replaced(old, new, start, end)
+        return
+    lead, rest = max(0, start - _CONTEXT), max(0, end - _CONTEXT)
+    part_old, part_new = old[lead : len(old) - rest], new[lead : len(new) - rest]
+    groups = _groups(part_old, part_new, autojunk=False) or _groups(part_old, part_new, autojunk=True)
+    if groups is None:
+        yield from _replaced(old, new, start, end)
+        return
+    for group in groups:
+        first, last = group[0], group[-1]
+        yield _header(lead + first[1], last[2] - first[1], lead + first[3], last[4] - first[3])
+        for tag, a, b, c, d in group:
+            if tag == "equal":
+                yield from (f" {line}" for line in part_old[a:b])
+                continue
+            yield from (f"-{line}" for line in part_old[a:b])
+            yield from (f"+{line}" for line in part_new[c:d])
+
+
+_Codes = list[tuple[str, int, int, int, int]]
+
+
+class _TooManyAlike(Exception):
+    """The same lines recur too often for the smallest change to be found soon."""
+
+
+class _Matcher(difflib.SequenceMatcher[str]):
+    """The library's, with an end to its steps: one look costs as many as there are pairs of equal lines."""
+
+    def __init__(self, old: Sequence[str], new: Sequence[str], *, autojunk: bool) -> None:
+        super().__init__(None, old, new, autojunk=autojunk)
+        times = Counter(new)
+        if autojunk and len(new) >= 200:  # lines that are more than a hundredth of all are not looked for
+            times = Counter({line: count for line, count in times.items() if count <= len(new) // 100 + 1})
+        self._pairs = [0, *accumulate(1 + times[line] for line in old)]
+        self._left = _STEPS
+
+    def find_longest_match(
+        self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None
+    ) -> difflib.Match:
+        self._left -= self._pairs[-1 if ahi is None else ahi] - self._pairs[alo]
+        if self._left < 0:
+            raise _TooManyAlike
+        return super().find_longest_match(alo, ahi, blo, bhi)
+
+
+def _groups(old: list[str], new: list[str], *, autojunk: bool) -> list[_Codes] | None:
+    """The changes with the lines around them; `None` when that would take too long."""
+    try:
+        return list(_Matcher(old, new, autojunk=autojunk).get_grouped_opcodes(_CONTEXT))
+    except _TooManyAlike:
+        return None
+
+
+def _replaced(old: list[str], new: list[str], start: int, end: int) -> Iterator[str]:
+    lead, rest = max(0, start - _CONTEXT), max(0, end - _CONTEXT)
+    yield _header(lead, len(old) - rest - lead, lead, len(new) - rest - lead)
+    yield from (f" {line}" for line in old[lead:start])
+    yield from (f"-{line}" for line in old[start : len(old) - end])
+    yield from (f"+{line}" for line in new[start : len(new) - end])
+    yield from (f" {line}" for line in old[len(old) - end : len(old) - rest])
+
+
+def _header(old_at: int, old_lines: int, new_at: int, new_lines: int) -> str:
+    # A side without lines is named by the line before it, as diff(1) does.
+    return f"@@ -{old_at + bool(old_lines)},{old_lines} +{new_at + bool(new_lines)},{new_lines} @@"
+
+
+_HEAD = "diff --git "
+
+
+@dataclass(slots=True)
+class FileChange:
+    """One file's part of a diff. `lines`: the text of its hunks, each beginning with a line `@@ … @@`."""
+
+    path: str
+    before: str = ""
+    """Its path before, where it was another."""
+    status: str = "changed"
+    """changed, added, deleted, renamed."""
+    added: int = 0
+    removed: int = 0
+    binary: bool = False
+    lines: list[str] = field(default_factory=list[str])
+
+    def plain(self) -> dict[str, Any]:
+        """As data for scripts and faces, sanitised."""
+        return {
+            "path": _shown_name(self.path),
+            "before": _shown_name(self.before),
+            "status": self.status,
+            "added": self.added,
+            "removed": self.removed,
+            "binary": self.binary,
+            "text": "\n".join(literal(line) for line in self.lines),
+        }
+
+
+def parse_diff(diff: str) -> list[FileChange]:
+    """The files of a diff as git prints it without external programs, in order."""
+    return [_file(block) for block in _blocks(diff)]
+
+
+def _blocks(diff: str) -> Iterator[list[str]]:
+    block: list[str] = []
+    for line in diff.removesuffix("\n").split("\n"):
+        if line.startswith(_HEAD):
+            if block:
+                yield block
+            block = []
+        if block or line.startswith(_HEAD):
+            block.append(line)
+    if block:
+        yield block
+
+
+def _file(block: list[str]) -> FileChange:
+    change = FileChange(_of_head(block[0]))
+    inside = False
+    for line in block[1:]:
+        if line.startswith("@@ "):
+            inside = True
+        if not inside:
+            _take_header(change, line)
+            continue
+        change.lines.append(line)
+        change.added += line.startswith("+")
+        change.removed += line.startswith("-")
+    return change
+
+
+def _take_header(change: FileChange, line: str) -> None:
+    word, _, rest = line.partition(" ")
+    match word:
+        case "new":
+            change.status = "added"
+        case "deleted":
+            change.status = "deleted"
+        case "rename" if rest.startswith("from "):
+            change.status, change.before = "renamed", unquoted(rest[5:])
+        case "rename" if rest.startswith("to "):
+            change.path = unquoted(rest[3:])
+        case "Binary" | "GIT":
+            change.binary = True
+        case "---" | "+++" if (name := unquoted(rest.removesuffix("\t"))) != "/dev/null":
+            change.path = name[2:]
+        case _:
+            pass
+
+
+def _of_head(line: str) -> str:
+    """The path of `diff --git a/x b/x`, for files without a line `+++`: both halves are the same."""
+    rest = line.removeprefix(_HEAD)
+    if rest.startswith('"'):
+        return unquoted(rest[: len(rest) // 2])[2:]
+    return rest[2 : len(rest) // 2]
+
+
+def unquoted(name: str) -> str:
+    """A name that git put into quotes for its strange characters, as it really is."""
+    if not (len(name) > 1 and name.startswith('"') and name.endswith('"')):
+        return name
+    raw = name[1:-1].encode("utf-8", "surrogateescape").decode("unicode_escape")
+    return raw.encode("latin-1", "replace").decode("utf-8", "surrogateescape")
+
+
+def _shown_name(name: str) -> str:
+    return one_line(literal(name), limit=1000)

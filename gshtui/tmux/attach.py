@@ -1,0 +1,118 @@
+"""How a person's terminal shows a session: attached from here, or switched where it already shows that server.
+
+Owns the words of the plain tmux command and the client that runs meanwhile; refuses nothing itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from gshtui.tmux import tmux_program
+from gshtui.tmux.errors import TmuxError, missing, said
+from gshtui.tmux.quoting import command
+from gshtui.tmux.server import TmuxServer
+
+
+def words_for(attach: Sequence[str], environ: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
+    """What to run, and its environment.
+
+    Args:
+        attach: as `TmuxServer.attach_command` gives it.
+        environ: of the terminal.
+
+    Returns:
+        `switch-client` when this terminal shows a client of the same server; else `attach`, which inside another tmux
+        is shown in that one's pane.
+    """
+    outside = {name: value for name, value in environ.items() if name not in ("TMUX", "TMUX_PANE")}
+    current = environ.get("TMUX", "").partition(",")[0]
+    if not current or "attach" not in attach or not _same(Path(current), _socket(attach, environ)):
+        return list(attach), outside
+    at = list(attach).index("attach")
+    # Inside, tmux knows its client by these variables.
+    return [*attach[:at], "switch-client", *attach[at + 1 :]], dict(environ)
+
+
+def _socket(attach: Sequence[str], environ: Mapping[str, str]) -> Path:
+    """The socket that the words name."""
+    words = list(attach)
+    if "-S" in words:
+        return Path(words[words.index("-S") + 1])
+    name = words[words.index("-L") + 1] if "-L" in words else "default"
+    folder = environ.get("TMUX_TMPDIR") or "/tmp"
+    return Path(folder) / f"tmux-{os.getuid()}" / name
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:
+        return one == other
+
+
+_CLIENTS = "#{client_control_mode}|#{client_activity}|#{session_id}|#{client_name}"
+_WELCOME = "ctrl+b d goes back to gsh-tui"
+_SHOWN_MS = 4_000
+_QUIT_WITHIN = 2.0
+
+
+async def client_here(server: TmuxServer, environ: Mapping[str, str]) -> str:
+    """The name of the client through which a person sees this process; empty unless it runs inside this very server.
+
+    Raises:
+        TmuxError: the server did not answer.
+    """
+    here = environ.get("TMUX", "")
+    if here.count(",") < 2 or not await server.running():
+        return ""
+    (told,) = await server.ladder.ask([command("display-message", "-p", "#{socket_path},#{pid},")])
+    if not told.lines or not here.startswith(told.lines[0]):
+        return ""
+    (listed,) = await server.ladder.ask([command("list-clients", "-F", _CLIENTS)])
+    session = f"${here.rpartition(',')[2]}"
+    people: list[tuple[bool, int, str]] = []
+    for line in listed.lines:
+        control, activity, seen, name = [*line.split("|", 3), "", "", ""][:4]
+        if control == "0" and name:
+            people.append((seen == session, int(activity) if activity.isdigit() else 0, name))
+    return max(people)[2] if people else ""
+
+
+async def switch(server: TmuxServer, client: str, session: str) -> None:
+    """Show a session in a person's client. Raises `TmuxError`."""
+    (reply,) = await server.ladder.ask([command("switch-client", "-c", client, "-t", f"={session}:")])
+    reply.text()
+
+
+async def attach(server: TmuxServer, session: str) -> None:
+    """Give this process's terminal to a session until the person detaches.
+
+    Raises:
+        TmuxError: it could not be attached (there is no such session, no tmux, no terminal).
+    """
+    modern = await server.version() >= (3, 2)
+    lasting = ["-d", str(_SHOWN_MS)] if modern else []
+    argv = [tmux_program.find(), "-u", *server.attach_command(session)[1:], ";", "display-message", *lasting, _WELCOME]
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *argv, stderr=asyncio.subprocess.PIPE, env=tmux_program.client_environment()
+        )
+    except FileNotFoundError as error:
+        raise missing() from error
+    except OSError as error:
+        raise TmuxError("refused", f"tmux could not be started: {error.strerror}.") from error
+    try:
+        _, errors = await process.communicate()
+    except asyncio.CancelledError:
+        with contextlib.suppress(ProcessLookupError):
+            process.terminate()  # it detaches, and puts the terminal back
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_QUIT_WITHIN):
+                await process.wait()
+        raise
+    if process.returncode:
+        raise said(errors.decode("utf-8", "replace"))

@@ -1,0 +1,115 @@
+"""One running tmux client as a process with pipes, on the event loop, that can be dropped at any moment.
+
+Owns starting, feeding, and the end. A client hands its pipes to the server, so with a stopped server they stay open
+after the client was killed: whoever drops one waits for the process alone. Called by `forked` and `control`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Callable, Sequence
+from typing import cast
+
+from gshtui.tmux import tmux_program
+from gshtui.tmux.errors import TmuxError, missing
+
+OnData = Callable[[int, bytes], None]
+_REAP_WITHIN = 2.0
+
+
+class ClientProcess(asyncio.SubprocessProtocol):
+    """A tmux client.
+
+    Attributes:
+        ended: set when the process has ended.
+        finished: set when it has ended and all of its output was taken.
+        status: its exit status, once it has ended.
+    """
+
+    def __init__(self, on_data: OnData) -> None:
+        self.ended = asyncio.Event()
+        self.finished = asyncio.Event()
+        self.status = 0
+        self._on_data = on_data
+        self._transport: asyncio.SubprocessTransport | None = None
+
+    @classmethod
+    async def start(cls, arguments: Sequence[str], on_data: OnData, *, cwd: str | None = None) -> ClientProcess:
+        """Start tmux with these arguments; `on_data` takes (1 or 2, bytes). Raises `TmuxError` (missing, refused)."""
+        path = tmux_program.find()
+        # Shielded: a start that is cancelled half-way would leave a process that nobody knows.
+        starting = asyncio.ensure_future(
+            asyncio.get_running_loop().subprocess_exec(
+                lambda: cls(on_data),
+                *(path, "-u", *arguments),
+                env=tmux_program.client_environment(),
+                cwd=cwd,
+                start_new_session=True,
+            )
+        )
+        try:
+            _, client = await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            _, client = await starting
+            await client.drop()
+            raise
+        except FileNotFoundError as error:
+            raise missing() from error
+        except OSError as error:
+            raise TmuxError("refused", f"tmux could not be started: {error.strerror}.") from error
+        return client
+
+    def write(self, data: bytes) -> None:
+        """Give it input."""
+        pipe = self._input()
+        if pipe is not None:
+            pipe.write(data)
+
+    def close_input(self) -> None:
+        """No more input follows."""
+        pipe = self._input()
+        if pipe is not None:
+            pipe.close()
+
+    async def drop(self) -> None:
+        """End it at once, with its group, and close our ends of its pipes."""
+        transport = self._transport
+        if transport is None:
+            return
+        if not self.ended.is_set():
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(transport.get_pid(), signal.SIGKILL)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_REAP_WITHIN):
+                    await self.ended.wait()
+        transport.close()
+
+    # -- asyncio's side --------------------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The process runs."""
+        self._transport = cast("asyncio.SubprocessTransport", transport)
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        """It said something."""
+        self._on_data(fd, data)
+
+    def process_exited(self) -> None:
+        """It has ended."""
+        if self._transport is not None:
+            self.status = self._transport.get_returncode() or 0
+        self.ended.set()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """It has ended and its pipes are closed."""
+        self.ended.set()
+        self.finished.set()
+
+    def _input(self) -> asyncio.WriteTransport | None:
+        if self._transport is None:
+            return None
+        pipe = self._transport.get_pipe_transport(0)
+        return None if pipe is None or pipe.is_closing() else cast("asyncio.WriteTransport", pipe)

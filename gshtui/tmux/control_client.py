@@ -1,0 +1,180 @@
+"""One control-mode client: a single `tmux -C` process that carries every command, and tells what happens.
+
+It sits in a hidden session of its own. Each command has a deadline; past one, the client is given up.
+It is closed by closing its input, and killed only if that did not help. Called by `ladder` alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import secrets
+from collections.abc import Callable, Sequence
+
+from gshtui.system.tasks import start_job
+from gshtui.tmux.client_process import ClientProcess
+from gshtui.tmux.control_parser import ControlParser
+from gshtui.tmux.errors import gone, timed_out
+from gshtui.tmux.one_shot import Question, Reply
+from gshtui.tmux.panes import HIDDEN
+from gshtui.tmux.server_lock import server_lock
+
+DEADLINE = 4.0
+_CLOSE_WITHIN = 1.0
+
+
+class ControlClient:
+    """A client; `connect` makes one.
+
+    Attributes:
+        session: the hidden session that it is in.
+        lost: set when it has ended, for whatever reason.
+    """
+
+    def __init__(self, address: Sequence[str], session: str, note: Callable[[bytes], None]) -> None:
+        self.session = session
+        self._address = tuple(address)
+        self.lost = asyncio.Event()
+        self._client: ClientProcess | None = None
+        self._secret = secrets.token_hex(12)
+        self._number = 0
+        self._attached = asyncio.Event()
+        self._note = note
+        self._blocks = ControlParser(self._noted)
+        self._pending: set[asyncio.Future[Reply]] = set()
+        self._unsent: list[str] = []
+        self._ending: asyncio.Task[None] | None = None
+
+    @classmethod
+    async def connect(cls, address: Sequence[str], note: Callable[[bytes], None]) -> ControlClient:
+        """Start a client on a running server. Raises `TmuxError` (missing, gone, timeout, refused)."""
+        session = f"{HIDDEN}{os.getpid()}-{secrets.token_hex(3)}"
+        control = cls(address, session, note)
+        # -N: never start a server. `cat` waits for ever at no cost; a session needs some window.
+        new = ("new-session", "-E", "-s", session, "-n", session, "-f", "ignore-size", "-x", "80", "-y", "24", "cat")
+        try:
+            async with server_lock(address):
+                client = control._client = await ClientProcess.start(
+                    ("-N", *address, "-C", *new), control._heard, cwd="/"
+                )
+                control._ending = start_job(control._ended(client), "the end of a tmux client")
+                # Only now is the session there; what is sent earlier may be read before it is made.
+                async with asyncio.timeout(DEADLINE):
+                    await control._attached.wait()
+            await control.ask(["display-message -p ready"])
+        except TimeoutError as error:
+            await control.close()
+            raise timed_out(DEADLINE) from error
+        except BaseException:
+            await control.close()
+            raise
+        return control
+
+    async def ask(self, questions: Sequence[str | Question], *, deadline: float = DEADLINE) -> list[Reply]:
+        """Run command lines, all in one go; a reply for each, in order.
+
+        Raises:
+            TmuxError: gone, when the client ended; timeout, and then the client is given up.
+        """
+        loop = asyncio.get_running_loop()
+        futures: list[asyncio.Future[Reply]] = []
+        lines: list[str] = []
+        if self.lost.is_set():
+            raise gone()
+        for question in questions:
+            if isinstance(question, str):
+                question = Question(question)
+            self._number += 1
+            seal = f"{self._secret}{self._number};"
+            future: asyncio.Future[Reply] = loop.create_future()
+            self._blocks.expect(seal.encode(), _answering(future))
+            futures.append(future)
+            lines.append(f"{question.line}\n{question.sealed(seal)}\n")
+        self._pending.update(futures)
+        self._send("".join(lines))
+        try:
+            async with asyncio.timeout(deadline):
+                return await asyncio.gather(*futures)
+        except TimeoutError as error:
+            self._abandon()
+            raise timed_out(deadline) from error
+        finally:
+            self._pending.difference_update(futures)
+
+    def tell(self, *lines: str) -> None:
+        """Run command lines whose answers do not matter."""
+        for line in lines:
+            if not self.lost.is_set():
+                self._number += 1
+                seal = f"{self._secret}{self._number};"
+                self._blocks.expect(seal.encode(), _ignored)
+                self._send(f"{line}\n{Question(line).sealed(seal)}\n")
+
+    async def close(self) -> None:
+        """End the client with its session, by ending its input; by force only when it does not take the hint.
+
+        The session is ended by name, never by `destroy-unattached`: with that, tmux 3.3 crashes when another client
+        goes while this one is on its way out.
+        """
+        async with server_lock(self._address, within=_CLOSE_WITHIN) as ours:
+            if ours:  # else it is cleared away by whoever listens next
+                self.tell(f"kill-session -t ={self.session}:")
+            self._abandon()
+            if self._client is not None:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(_CLOSE_WITHIN):
+                        await self._client.ended.wait()
+                await self._client.drop()
+        if self._ending is not None:
+            self._ending.cancel()
+
+    def _noted(self, line: bytes) -> None:
+        if not self._attached.is_set() and line.startswith(b"%session-changed "):
+            self._attached.set()
+        self._note(line)
+
+    def _heard(self, fd: int, data: bytes) -> None:
+        if fd == 1:
+            self._blocks.feed(data)
+
+    def _send(self, text: str) -> None:
+        """What is sent in one step of the loop goes out together: each write wakes two processes."""
+        if not self._unsent:
+            asyncio.get_running_loop().call_soon(self._flush)
+        self._unsent.append(text)
+
+    def _flush(self) -> None:
+        text = "".join(self._unsent)
+        self._unsent.clear()
+        if self._client is not None and text:
+            self._client.write(text.encode())
+
+    def _abandon(self) -> None:
+        """No more is sent; who waits is told."""
+        self.lost.set()
+        self._attached.set()
+        for future in self._pending:
+            if not future.done():
+                future.set_exception(gone())
+        if self._client is not None:
+            self._flush()
+            self._client.close_input()
+
+    async def _ended(self, client: ClientProcess) -> None:
+        await client.ended.wait()
+        self._abandon()
+
+
+def _answering(future: asyncio.Future[Reply]) -> Callable[[bool, list[bytes], bytes], None]:
+    def answer(succeeded: bool, lines: list[bytes], tail: bytes) -> None:
+        if not future.done():
+            texts = tuple(line.decode("utf-8", "replace") for line in lines)
+            error = "" if succeeded else " ".join(texts) or "the command failed"
+            future.set_result(Reply(texts, error, tail.decode("utf-8", "replace")))
+
+    return answer
+
+
+def _ignored(succeeded: bool, lines: list[bytes], tail: bytes) -> None:
+    """Nobody waits for it."""

@@ -1,0 +1,182 @@
+"""Forked tmux calls: one process a call, several commands in it, a deadline, and nothing left behind.
+
+Owns how commands are given to a short-lived client and how their output is told apart. What is long or secret goes in
+on standard input. The rung below the control client, and the way to what only a fork can do (`load-buffer -`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gshtui.tmux.client_process import ClientProcess
+from gshtui.tmux.errors import said, timed_out
+from gshtui.tmux.panes import FORMAT
+from gshtui.tmux.quoting import quoted
+
+_ROOM = 12_000
+DEADLINE = 4.0
+"""Seconds that a call may take; a healthy one takes some milliseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A command line, and the pane (by `PaneInfo.target`) that is described with its answer, in the same moment."""
+
+    line: str
+    about: str = ""
+    format: str = FORMAT
+    """What is asked about the pane."""
+
+    def sealed(self, seal: str) -> str:
+        """The command behind it, which prints the seal and the description."""
+        if not self.about:
+            return f"display-message -p {quoted(seal)}"
+        return f"display-message -p -t {quoted(self.about)} {quoted(seal + self.format)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What one command answered. `error` is empty when it succeeded; `about` is in the question's format."""
+
+    lines: tuple[str, ...] = ()
+    error: str = ""
+    about: str = ""
+
+    def text(self) -> tuple[str, ...]:
+        """The lines of a success. Raises `TmuxError` for a failure."""
+        if self.error:
+            raise said(self.error)
+        return self.lines
+
+
+class OneShotTransport:
+    """Runs tmux clients against one socket.
+
+    Args:
+        address: the arguments that name the socket (`-L name` or `-S path`).
+        from_file: give scripts as a file, for a tmux that reads none from standard input.
+    """
+
+    def __init__(self, address: Sequence[str], *, from_file: bool = False) -> None:
+        self.address = tuple(address)
+        self.from_file = from_file
+        self._left: set[ClientProcess] = set()
+
+    async def ask(self, questions: Sequence[str | Question], *, deadline: float = DEADLINE) -> list[Reply]:
+        """Run command lines, as many in one client as its arguments hold; one that fails does not stop the next.
+
+        Raises:
+            TmuxError: missing, gone, timeout; or refused, when tmux could read none of it.
+        """
+        replies: list[Reply] = []
+        asked = [Question(question) if isinstance(question, str) else question for question in questions]
+        seal = secrets.token_hex(12)
+        for batch in _batches(asked):
+            # `if-shell -F` reads a line of tmux's language from an argument, and its failure stays its own.
+            words = [word for question in batch for word in (*_given(question, seal), ";")]
+            output, errors, _ = await self.run(*words, deadline=deadline)
+            replies += _replies(output, errors, seal, len(batch))
+        return replies
+
+    async def feed(self, lines: Sequence[str], *, deadline: float = DEADLINE) -> list[Reply]:
+        """Run command lines that must not be seen in a listing of processes, nor fit into arguments.
+
+        They go in on standard input. Raises `TmuxError` as `ask` does.
+        """
+        seal = secrets.token_hex(12)
+        script = "".join(
+            f"{line} ; display-message -p {seal}+\n{Question('').sealed(f'{seal}-')}\n" for line in lines
+        ).encode()
+        if self.from_file:
+            with tempfile.NamedTemporaryFile(prefix="gsh-tmux-") as file:  # 0600, and gone when tmux has read it
+                await asyncio.to_thread(_fill, file.name, script)
+                output, errors, _ = await self.run("source-file", file.name, deadline=deadline, patient=True)
+        else:
+            output, errors, _ = await self.run("source-file", "-", stdin=script, deadline=deadline, patient=True)
+        return _replies(output, errors, seal, len(lines))
+
+    async def close(self) -> None:
+        """End the clients that were left waiting."""
+        while self._left:
+            await self._left.pop().drop()
+
+    async def run(
+        self, *arguments: str, stdin: bytes = b"", deadline: float = DEADLINE, patient: bool = False
+    ) -> tuple[bytes, bytes, int]:
+        """Run one client with arguments of our own making; (stdout, stderr, exit status).
+
+        Args:
+            patient: past the deadline, leave the client to itself rather than end it: a server that was stopped while
+                it reads from a client which is gone has been seen to crash when it goes on.
+
+        Raises:
+            TmuxError: missing, or timeout.
+        """
+        heard: dict[int, list[bytes]] = {1: [], 2: []}
+        client = await ClientProcess.start((*self.address, *arguments), lambda fd, data: heard[fd].append(data))
+        try:
+            client.write(stdin)
+            client.close_input()
+            async with asyncio.timeout(deadline):
+                await client.finished.wait()
+        except TimeoutError as error:
+            raise timed_out(deadline) from error
+        finally:
+            self._left -= {left for left in self._left if left.ended.is_set()}
+            if patient and not client.ended.is_set():
+                self._left.add(client)
+            else:
+                await client.drop()
+        return b"".join(heard[1]), b"".join(heard[2]), client.status
+
+
+def _given(question: Question, seal: str) -> tuple[str, ...]:
+    """The arguments that ask it: the line with the mark of its success, then the seal."""
+    marked = f"{question.line} ; display-message -p {seal}+"
+    return "if-shell", "-F", "1", marked, ";", "if-shell", "-F", "1", question.sealed(f"{seal}-")
+
+
+def _batches(questions: Sequence[Question]) -> Iterator[list[Question]]:
+    """What fits into the arguments of one client: a message between client and server has 16 KB."""
+    batch: list[Question] = []
+    size = 0
+    for question in questions:
+        needed = len(question.line.encode()) + len(question.sealed("").encode()) + 150
+        if batch and size + needed > _ROOM:
+            yield batch
+            batch, size = [], 0
+        batch.append(question)
+        size += needed
+    if batch:
+        yield batch
+
+
+def _fill(path: str, script: bytes) -> None:
+    Path(path).write_bytes(script)
+
+
+def _replies(output: bytes, errors: bytes, seal: str, count: int) -> list[Reply]:
+    """Cut the output at the seals. An error line belongs to the first command without its mark of success."""
+    complaints = [line for line in errors.decode("utf-8", "replace").splitlines() if line.strip()]
+    good, end = f"{seal}+", f"{seal}-"
+    replies: list[Reply] = []
+    lines: list[str] = []
+    for line in output.decode("utf-8", "replace").split("\n"):
+        if not line.startswith(end):
+            lines.append(line)
+            continue
+        about = line[len(end) :]
+        if lines and lines[-1] == good:
+            replies.append(Reply(tuple(lines[:-1]), about=about))
+        else:
+            error = complaints.pop(0) if complaints else "the command failed"
+            replies.append(Reply(tuple(lines), error, about))
+        lines = []
+    if len(replies) < count:
+        raise said(complaints[0] if complaints else "server exited")
+    return replies

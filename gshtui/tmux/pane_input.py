@@ -1,0 +1,167 @@
+"""Typing into panes: key names, pasted text and bytes.
+
+Owns the translation of key names and the cleaning of pasted text; refuses to type twice, into a pane's history, or
+after its program ended.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Sequence
+
+from gshtui.tmux.errors import TmuxError, no_such_pane, said
+from gshtui.tmux.one_shot import OneShotTransport
+from gshtui.tmux.quoting import command, is_pane
+from gshtui.tmux.tmux_connection import TmuxConnection
+
+_NAMES = {
+    "enter": "Enter",
+    "return": "Enter",
+    "cr": "Enter",
+    "tab": "Tab",
+    "btab": "BTab",
+    "backtab": "BTab",
+    "escape": "Escape",
+    "esc": "Escape",
+    "space": "Space",
+    "backspace": "BSpace",
+    "bspace": "BSpace",
+    "delete": "DC",
+    "del": "DC",
+    "dc": "DC",
+    "insert": "IC",
+    "ins": "IC",
+    "ic": "IC",
+    "home": "Home",
+    "end": "End",
+    "pageup": "PPage",
+    "pgup": "PPage",
+    "ppage": "PPage",
+    "pagedown": "NPage",
+    "pgdn": "NPage",
+    "npage": "NPage",
+    "up": "Up",
+    "down": "Down",
+    "left": "Left",
+    "right": "Right",
+} | {f"f{number}": f"F{number}" for number in range(1, 13)}
+_MODIFIERS = {
+    "c": "C",
+    "ctrl": "C",
+    "control": "C",
+    "m": "M",
+    "alt": "M",
+    "meta": "M",
+    "option": "M",
+    "s": "S",
+    "shift": "S",
+}
+_PREFIX = re.compile(r"(c|ctrl|control|m|alt|meta|option|s|shift)[-+](?=.)", re.IGNORECASE)
+
+
+def tmux_key(key: str) -> str:
+    """tmux's name of a key: `Ctrl+C` and `^C` are `C-c`, `PageUp` is `PPage`, one character is itself.
+
+    Raises:
+        TmuxError: refused, when there is no such key; long text is typed, not sent as keys.
+    """
+    rest, modifiers = key, set[str]()
+    if len(key) == 2 and key[0] == "^" and key[1] > " ":
+        return f"C-{key[1].lower()}"
+    while match := _PREFIX.match(rest):
+        modifiers.add(_MODIFIERS[match[1].lower()])
+        rest = rest[match.end() :]
+    found = _NAMES.get(rest.lower())
+    if found is None:
+        if len(rest) != 1 or not rest.isprintable():
+            raise TmuxError(
+                "refused", f"There is no key {key[:40]!r}.", "Keys are named Enter, C-c, Tab, Up, Escape, F5 …"
+            )
+        found = "Space" if rest == " " else rest
+        if "C" in modifiers:
+            found = found.lower() if len(found) == 1 else found
+    if found == "Tab" and modifiers == {"S"}:
+        return "BTab"
+    return "".join(f"{modifier}-" for modifier in "CMS" if modifier in modifiers) + found
+
+
+_BREAKS = re.compile(r"\r\n?")
+# Everything that is no text: an ESC would end the bracket (`ESC[201~`), a C1 control is the same to many terminals.
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def cleaned(text: str) -> bytes:
+    """The text with line feeds as its only line ends, and no control character but those and tabs."""
+    return _CONTROLS.sub("", _BREAKS.sub("\n", text)).encode("utf-8", "replace")
+
+
+def buffer_name() -> str:
+    """A name that no other paste has."""
+    return f"gsh-{secrets.token_hex(8)}"
+
+
+_PIECE = 400
+"""Bytes of typed text in one command line."""
+_PASTE_DEADLINE = 10.0
+
+
+def check(pane: str) -> None:
+    """Raise `TmuxError` (no_such_pane) unless it is a pane's id."""
+    if not is_pane(pane):
+        raise TmuxError("no_such_pane", f"{pane[:40]!r} is no pane's id.", "Panes are named %0, %1 ….")
+
+
+class PaneTypist:
+    """Types into the panes of one server."""
+
+    def __init__(self, ladder: TmuxConnection, forked: OneShotTransport) -> None:
+        self._ladder = ladder
+        self._forked = forked
+
+    async def paste(self, pane: str, text: str) -> None:
+        """Paste text by a buffer of its own, read from standard input. Raises `TmuxError`."""
+        await self._ready(pane)
+        content = cleaned(text)
+        if not content:
+            return
+        name = buffer_name()
+        paste = ("paste-buffer", "-p", "-r", "-d", "-b", name, "-t", pane)
+        output, errors, status = await self._forked.run(
+            "load-buffer", "-b", name, "-", ";", *paste, stdin=content, deadline=_PASTE_DEADLINE, patient=True
+        )
+        if status:
+            await self._forked.run("delete-buffer", "-b", name)
+            raise said((errors or output).decode("utf-8", "replace"))
+
+    async def press(self, pane: str, names: Sequence[str]) -> None:
+        """Press keys by name. Raises `TmuxError`, before anything is pressed when a name is none."""
+        known = [tmux_key(key) for key in names]
+        if known:
+            await self._type(pane, [command("send-keys", "-t", pane, "--", *known)])
+
+    async def write(self, pane: str, data: bytes) -> None:
+        """Give these bytes as input. Raises `TmuxError`."""
+        pieces = [data[at : at + _PIECE] for at in range(0, len(data), _PIECE)]
+        if pieces:
+            lines = [command("send-keys", "-t", pane, "-H", *(f"{byte:x}" for byte in piece)) for piece in pieces]
+            await self._type(pane, lines)
+
+    async def _type(self, pane: str, lines: list[str]) -> None:
+        await self._ready(pane)
+        for reply in await self._ladder.ask(lines, once=True):
+            reply.text()
+
+    async def _ready(self, pane: str) -> None:
+        """Refuse a pane whose program has ended; leave the copy mode that somebody is in, where keys would go."""
+        check(pane)
+        look = command("display-message", "-p", "-t", pane, "#{pane_id} #{pane_dead} #{pane_in_mode}")
+        (reply,) = await self._ladder.ask([look])
+        found, dead, mode = [*(reply.text() or ("",))[0].split(" "), "", ""][:3]
+        if found != pane:
+            raise no_such_pane(pane)
+        if dead == "1":
+            raise TmuxError("refused", "The program in that terminal has ended; nothing can be typed.", "Restart it.")
+        if mode not in ("", "0"):
+            async with self._ladder.turn():
+                await self._ladder.ask([command("send-keys", "-t", pane, "-X", "cancel")])

@@ -1,0 +1,127 @@
+"""Every process that a pane started, and the end of a pane with all of them.
+
+Owns the search for a pane's process family; refuses to report an end that it did not verify.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Iterable
+
+import psutil
+
+from gshtui.tmux.errors import TmuxError
+from gshtui.tmux.panes import PaneInfo
+from gshtui.tmux.quoting import command
+from gshtui.tmux.tmux_connection import TmuxConnection
+
+
+def process_family(leader: int, pane: str, mark: str) -> list[psutil.Process]:
+    """The living processes of a pane.
+
+    Args:
+        leader: pid of its first program; it may have ended.
+        pane: the pane's id.
+        mark: how `TMUX` begins in the environment of the server's programs: socket and server's pid.
+    """
+    found: dict[int, psutil.Process] = {}
+    try:
+        first = psutil.Process(leader)
+        found |= {process.pid: process for process in (first, *first.children(recursive=True))}
+    except psutil.Error:
+        pass  # it has ended; what it left behind is found below
+    own = os.getpid()
+    for process in psutil.process_iter():
+        if process.pid not in found and process.pid != own and _belongs(process, leader, pane, mark):
+            found[process.pid] = process
+            for child in _children(process):
+                found.setdefault(child.pid, child)
+    return living_processes(found.values())
+
+
+def living_processes(processes: Iterable[psutil.Process]) -> list[psutil.Process]:
+    """Those that still run. psutil compares start times, so a later process with the same number does not count."""
+    return [process for process in processes if _alive(process)]
+
+
+def end_processes(processes: list[psutil.Process], grace: float) -> list[psutil.Process]:
+    """Wait for processes that were hung up on; then SIGTERM, then SIGKILL, each after a part of `grace` seconds.
+
+    Returns those that nothing ended (another user's, or stuck in the kernel).
+    """
+    left = _wait(processes, grace / 3)
+    _signal(left, signal.SIGTERM)
+    # A stopped process does not see a signal before it goes on.
+    _signal(left, signal.SIGCONT)
+    left = _wait(left, grace * 2 / 3)
+    _signal(left, signal.SIGKILL)
+    return _wait(left, 1.0)
+
+
+def processes_with_variable(process: psutil.Process) -> str:
+    """What to call a process: its name and pid."""
+    try:
+        return f"{process.name()} (pid {process.pid})"
+    except psutil.Error:
+        return f"pid {process.pid}"
+
+
+def _wait(processes: list[psutil.Process], seconds: float) -> list[psutil.Process]:
+    until = time.monotonic() + seconds
+    left = living_processes(processes)
+    while left and time.monotonic() < until:
+        time.sleep(0.01)
+        left = living_processes(left)
+    return left
+
+
+def _signal(processes: Iterable[psutil.Process], number: signal.Signals) -> None:
+    for process in processes:
+        try:
+            process.send_signal(number)
+        except (psutil.Error, OSError):
+            continue  # it ended by itself, or is another user's
+
+
+def _children(process: psutil.Process) -> list[psutil.Process]:
+    try:
+        return process.children(recursive=True)
+    except psutil.Error:
+        return []
+
+
+def _belongs(process: psutil.Process, leader: int, pane: str, mark: str) -> bool:
+    try:
+        if leader > 1 and os.getsid(process.pid) == leader:
+            return True
+        environ = process.environ()
+    except (psutil.Error, OSError):
+        return False
+    return environ.get("TMUX_PANE") == pane and environ.get("TMUX", "").startswith(mark)
+
+
+def _alive(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False
+
+
+async def end_pane(ladder: TmuxConnection, info: PaneInfo, grace: float) -> None:
+    """End a pane and all that it started, within `grace` seconds and a little. Raises `TmuxError`."""
+    (told,) = await ladder.ask([command("display-message", "-p", "#{socket_path},#{pid},")])
+    mark = told.text()[0]
+    family = await asyncio.to_thread(process_family, info.pid, info.pane, mark)
+    async with ladder.turn():
+        (reply,) = await ladder.ask([command("kill-pane", "-t", info.pane)])
+    reply.text()
+    left = await asyncio.to_thread(end_processes, family, grace)
+    # What was started between the look and the hang-up.
+    late = await asyncio.to_thread(process_family, info.pid, info.pane, mark)
+    left += await asyncio.to_thread(end_processes, late, 0.0)
+    if left := living_processes(left):
+        names = ", ".join(processes_with_variable(process) for process in left[:5])
+        raise TmuxError("refused", f"The terminal was closed, but these processes could not be ended: {names}.")

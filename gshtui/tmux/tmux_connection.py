@@ -1,0 +1,274 @@
+"""How commands reach the server: the ladder's rung in use, why, and what a call costs on it.
+
+`control` is one long-lived client that also tells what happens; `chained` is a fork a call; `none`: no server answers.
+It falls and climbs by itself. The mirror, the watcher and every call of `server` come through here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Literal
+
+from gshtui.system.tasks import keep_on
+from gshtui.tmux.control_client import ControlClient
+from gshtui.tmux.errors import TmuxError
+from gshtui.tmux.one_shot import DEADLINE, OneShotTransport, Question, Reply
+from gshtui.tmux.panes import HIDDEN
+from gshtui.tmux.quoting import command, quoted
+from gshtui.tmux.server_lock import server_lock
+
+Mode = Literal["control", "chained", "none"]
+OnMode = Callable[[Mode, str], None]
+OnNote = Callable[[str, str], None]
+OnOutput = Callable[[int], None]
+
+_FIRST, _LONGEST = 0.5, 8.0
+"""Seconds between attempts to climb."""
+STATE = "gsh-state"
+MOVED = "gsh-moved"
+_STATE = "|".join(
+    f"#{{{name}}}"
+    for name in (
+        *("window_bell_flag", "pane_dead", "pane_dead_status", "pane_dead_signal", "alternate_on"),
+        *("pane_current_command", "pane_title"),
+    )
+)
+_MOVED = "#{window_activity}"
+
+
+class TmuxConnection:
+    """The way to one server."""
+
+    def __init__(self, address: Sequence[str], forked: OneShotTransport) -> None:
+        self._address = tuple(address)
+        self._forked = forked
+        self.may_control = False
+        """Whether this tmux can do what the upper rung needs."""
+        self.rung: Mode = "chained"
+        self.why = ""
+        """One sentence on why it is not the upper rung."""
+        self.cost_ms = 0.0
+        """Milliseconds of a call, smoothed."""
+        self._control: ControlClient | None = None
+        self._keeper: asyncio.Task[None] | None = None
+        self._nudged = asyncio.Event()
+        self._wanted: dict[str, None] = {}
+        self._paused: set[str] = set()
+        self._outputs: dict[str, list[OnOutput]] = {}
+        self._on_rung: list[OnMode] = []
+        self._on_note: list[OnNote] = []
+
+    # -- commands --------------------------------------------------------------------------------------------------
+
+    async def ask(
+        self, questions: Sequence[str | Question], *, deadline: float = DEADLINE, once: bool = False
+    ) -> list[Reply]:
+        """Run command lines; a reply for each.
+
+        Args:
+            once: never a second time, since they may have been carried out although no answer came.
+
+        Raises:
+            TmuxError: gone, timeout, missing. A command that fails says so in its own reply.
+        """
+        began = time.perf_counter()
+        control = self._control
+        replies: list[Reply] | None = None
+        if control is not None:
+            try:
+                replies = await control.ask(questions, deadline=deadline)
+            except TmuxError:
+                if once:
+                    raise
+        if replies is None:
+            replies = await self._forked.ask(questions, deadline=deadline)
+            if self.rung == "none":
+                self.nudge()
+        spent = 1e3 * (time.perf_counter() - began)
+        self.cost_ms = spent if not self.cost_ms else 0.8 * self.cost_ms + 0.2 * spent
+        return replies
+
+    def turn(self) -> AbstractAsyncContextManager[bool]:
+        """Held while a session is made or ended; see `turns`."""
+        return server_lock(self._address)
+
+    # -- the upper rung --------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Climb, and keep climbing after every fall."""
+        if self._keeper is None:
+            self._keeper = keep_on(self._keep, "the connection to tmux")
+
+    def nudge(self) -> None:
+        """Something changed (a server was started): try to climb now."""
+        self._nudged.set()
+
+    async def close(self) -> None:
+        """Let go of the client."""
+        keeper, self._keeper = self._keeper, None
+        if keeper is not None:
+            keeper.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await keeper
+
+    def on_rung(self, callback: OnMode) -> Callable[[], None]:
+        """Call with (rung, why) at every change; gives what ends that."""
+        return _subscribed(self._on_rung, callback)
+
+    def on_note(self, callback: OnNote) -> Callable[[], None]:
+        """Call with (kind, rest) of every notification but output."""
+        return _subscribed(self._on_note, callback)
+
+    def on_output(self, pane: str, callback: OnOutput) -> Callable[[], None]:
+        """Call with the size of every piece of output of a pane. Without anyone to call, its output is held back."""
+        self.want(pane)
+        self.resume(pane)
+        return _subscribed(self._outputs.setdefault(pane, []), callback)
+
+    def want(self, pane: str) -> None:
+        """Be told what happens in this pane."""
+        if pane not in self._wanted:
+            self._wanted[pane] = None
+            self._link(pane)
+
+    def forget(self, pane: str) -> None:
+        """The pane is gone."""
+        self._wanted.pop(pane, None)
+        self._paused.discard(pane)
+        if not self._outputs.get(pane):
+            self._outputs.pop(pane, None)
+
+    def pause(self, pane: str) -> None:
+        """Hold back a pane's output: it costs nothing then, and the program is not slowed down."""
+        if pane not in self._paused and self._control is not None:
+            self._paused.add(pane)
+            self._control.tell(f"refresh-client -A {quoted(f'{pane}:pause')}")
+
+    def resume(self, pane: str) -> bool:
+        """Let a pane's output come again, from now on; whoever listens is told, as there may have been some."""
+        if pane not in self._paused:
+            return False
+        self._paused.discard(pane)
+        if self._control is not None:
+            self._control.tell(f"refresh-client -A {quoted(f'{pane}:continue')}")
+        for callback in tuple(self._outputs.get(pane, ())):
+            callback(0)
+        return True
+
+    async def bells(self) -> set[str]:
+        """The panes that rang since the last time this was asked."""
+        if self._control is None:
+            return set()
+        hidden = f"={self._control.session}:"
+        listed, _ = await self.ask(
+            [
+                command("list-panes", "-s", "-t", hidden, "-F", "#{window_bell_flag} #{pane_id}"),
+                command("kill-session", "-C", "-t", hidden),  # which ends nothing: -C quiets
+            ]
+        )
+        return {line[2:] for line in listed.lines if line.startswith("1 ")}
+
+    # -- keeping it ------------------------------------------------------------------------------------------------
+
+    async def _keep(self) -> None:
+        wait = _FIRST
+        try:
+            while True:
+                self._nudged.clear()
+                if await self._climb():
+                    wait = _FIRST
+                    assert self._control is not None
+                    await self._control.lost.wait()
+                    lost, self._control = self._control, None
+                    self._paused.clear()
+                    self._step("chained", "The control client ended.")
+                    await lost.close()
+                    continue
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(wait):
+                        await self._nudged.wait()
+                wait = min(2 * wait, _LONGEST)
+        finally:
+            if self._control is not None:
+                last, self._control = self._control, None
+                await last.close()
+
+    async def _climb(self) -> bool:
+        if not self.may_control:
+            self._step("chained", "This tmux is older than 3.2.")
+            return False
+        try:
+            # Asked first in a way that can be given up: a server that stands still while a control client comes and is
+            # dropped again ends when it goes on (tmux 3.3a), with everything on it.
+            await self._forked.ask(["display-message -p ''"])
+            control = await ControlClient.connect(self._address, self._take)
+            for name, what in ((STATE, _STATE), (MOVED, _MOVED)):
+                control.tell(f"refresh-client -B {quoted(f'{name}:%*:{what}')}")
+        except TmuxError as error:
+            self._step("chained" if error.kind == "refused" else "none", error.message)
+            return False
+        self._control = control
+        self._paused.clear()
+        await self._sweep(control)
+        for pane in self._wanted:
+            self._link(pane)
+        self._step("control", "")
+        return True
+
+    async def _sweep(self, control: ControlClient) -> None:
+        """End hidden sessions that nobody sits in: their hubs were killed."""
+        listing = command("list-sessions", "-F", "#{session_attached} #{session_name}")
+        with contextlib.suppress(TmuxError):
+            (listed,) = await control.ask([listing])
+            left = [line[2:] for line in listed.lines if line.startswith(f"0 {HIDDEN}")]
+            if left:
+                async with self.turn() as ours:
+                    if ours:
+                        await control.ask([command("kill-session", "-t", f"={name}:") for name in left])
+
+    async def bury(self, pane: str) -> None:
+        """A pane's own session has ended: end it where only we still see it, as whoever ended the session meant."""
+        control = self._control
+        if control is not None:
+            (listed,) = await self.ask([command("list-panes", "-s", "-t", f"={control.session}:", "-F", "#{pane_id}")])
+            if pane in listed.lines:
+                async with self.turn():
+                    await self.ask([command("kill-pane", "-t", pane)])
+
+    def _link(self, pane: str) -> None:
+        if self._control is not None:
+            self._control.tell(f"link-window -d -s {quoted(pane)} -t ={self._control.session}:")
+
+    def _step(self, rung: Mode, why: str) -> None:
+        if (rung, why) != (self.rung, self.why):
+            self.rung, self.why = rung, why
+            for callback in tuple(self._on_rung):
+                callback(rung, why)
+
+    def _take(self, line: bytes) -> None:
+        """A notification. Output is by far the most frequent, and only its size counts."""
+        if line.startswith(b"%output "):
+            pane = line[8 : line.index(b" ", 8)].decode()
+            if callbacks := self._outputs.get(pane):
+                for callback in tuple(callbacks):
+                    callback(len(line))
+            else:
+                self.pause(pane)
+            return
+        kind, _, rest = line.decode("utf-8", "replace").partition(" ")
+        for callback in tuple(self._on_note):
+            callback(kind, rest)
+
+
+def _subscribed(callbacks: list[Callable[..., None]], callback: Callable[..., None]) -> Callable[[], None]:
+    callbacks.append(callback)
+
+    def end() -> None:
+        if callback in callbacks:
+            callbacks.remove(callback)
+
+    return end

@@ -1,0 +1,274 @@
+"""The output of a running command: read off its pipe, kept on disk within a limit, and given as sanitised text."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from gshtui.text.sanitise import Sanitiser
+from gshtui.text.truncation import Gap, is_too_long, marker, original_size, shorten
+from gshtui.tools.file_type import describe, is_binary
+
+_PIECE = 128 * 1024
+
+
+class Spool:
+    """Bytes in the order they came; of more than `limit`, the first and the last half."""
+
+    def __init__(self, limit: int) -> None:
+        self._half = max(1, limit // 2)
+        self._file = tempfile.TemporaryFile(prefix="gsh-output-")  # noqa: SIM115 - lives as long as the run
+        self.size = 0
+        """Bytes that came, kept or not."""
+
+    def write(self, data: bytes) -> None:
+        """Take more.
+
+        Raises:
+            OSError: the disk is full.
+        """
+        at = self.size
+        self.size += len(data)
+        if len(data) > self._half * 2:
+            head = data[: max(0, self._half - at)]
+            self._put(head, at)
+            cut = len(data) - self._half
+            at, data = at + cut, data[cut:]
+        while data:
+            room = self._half - at if at < self._half else self._half - (at - self._half) % self._half
+            self._put(data[:room], at)
+            at, data = at + room, data[room:]
+
+    def _put(self, data: bytes, at: int) -> None:
+        place = at if at < self._half else self._half + (at - self._half) % self._half
+        while data:
+            written = os.pwrite(self._file.fileno(), data, place)
+            place, data = place + written, data[written:]
+
+    @property
+    def lost(self) -> int:
+        """Bytes in the middle that are not kept."""
+        return max(0, self.size - 2 * self._half)
+
+    def head(self, size: int) -> bytes:
+        """The first bytes."""
+        return os.pread(self._file.fileno(), min(size, self.size, self._half), 0)
+
+    def pieces(self) -> Iterator[bytes]:
+        """What is kept, in order; an empty piece stands for what is lost."""
+        yield from self._range(0, min(self.size, self._half))
+        if self.size <= self._half:
+            return
+        if self.lost:
+            yield b""
+            turn = self._half + (self.size - self._half) % self._half
+            yield from self._range(turn, 2 * self._half)
+            yield from self._range(self._half, turn)
+        else:
+            yield from self._range(self._half, self.size)
+
+    def _range(self, start: int, end: int) -> Iterator[bytes]:
+        while start < end:
+            piece = os.pread(self._file.fileno(), min(_PIECE, end - start), start)
+            if not piece:
+                return
+            yield piece
+            start += len(piece)
+
+    def close(self) -> None:
+        """Give the disk space back."""
+        self._file.close()
+
+
+_READ_SIZE = 256 * 1024
+_PORTION = 4 * 1024 * 1024
+"""Bytes that are taken before the rest of the program gets its turn."""
+_PAUSE = 0.005
+_TICK = 0.05
+_WATCHED = 16 * 1024
+
+
+class Capture:
+    """Reads one pipe to its end. `write_end` is the child's; close it here once the child has it."""
+
+    def __init__(self, spool: Spool, watch: Callable[[str], None]) -> None:
+        """`watch` takes output as it comes, sanitised."""
+        self._loop = asyncio.get_running_loop()
+        self._spool = spool
+        self._watch = watch
+        self._live = bytearray()
+        self._skipped = 0
+        self._sanitiser = Sanitiser()
+        self._tick: asyncio.TimerHandle | None = None
+        self._pause: asyncio.TimerHandle | None = None
+        self._portion = 0
+        self._ended = asyncio.Event()
+        self.fault = ""
+        """Why the output could not be kept, if it could not."""
+        self._read_end, self.write_end = os.pipe()
+        os.set_blocking(self._read_end, False)
+        self._loop.add_reader(self._read_end, self._readable)
+
+    def close_write_end(self) -> None:
+        """Leave the writing to the child alone, so that its end is seen."""
+        if self.write_end >= 0:
+            os.close(self.write_end)
+            self.write_end = -1
+
+    async def ended(self, timeout: float) -> bool:
+        """Whether every process that writes has closed the pipe; waits up to `timeout` seconds for it."""
+        try:
+            async with asyncio.timeout(timeout):
+                await self._ended.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    def close(self) -> None:
+        """Stop reading and give out what watchers have not seen yet."""
+        self.close_write_end()
+        self._stop_reading()
+        if self._tick is not None:
+            self._tick.cancel()
+            self._tick = None
+        self._show(last=True)
+
+    def _readable(self) -> None:
+        try:
+            data = os.read(self._read_end, _READ_SIZE)
+        except BlockingIOError:
+            return
+        if not data:
+            self._stop_reading()
+            return
+        self._keep(data)
+        self._portion += len(data)
+        if self._portion >= _PORTION:
+            self._portion = 0
+            self._loop.remove_reader(self._read_end)
+            self._pause = self._loop.call_later(_PAUSE, self._resume)
+
+    def _resume(self) -> None:
+        self._pause = None
+        if self._read_end >= 0:
+            self._loop.add_reader(self._read_end, self._readable)
+
+    def _keep(self, data: bytes) -> None:
+        if not self.fault:
+            try:
+                self._spool.write(data)
+            except OSError as error:
+                self.fault = error.strerror or str(error)
+        self._live += data
+        if (over := len(self._live) - _WATCHED) > 0:
+            self._skipped += over
+            del self._live[:over]
+        if self._tick is None:
+            self._show()
+            self._tick = self._loop.call_later(_TICK, self._again)
+
+    def _again(self) -> None:
+        self._tick = None
+        if self._live:
+            self._show()
+            self._tick = self._loop.call_later(_TICK, self._again)
+
+    def _show(self, *, last: bool = False) -> None:
+        text = ""
+        if self._skipped:
+            text = f"{self._sanitiser.finish()}\n⟨… {self._skipped:,} bytes more …⟩\n"
+            self._sanitiser = Sanitiser()
+            self._skipped = 0
+        text += self._sanitiser.feed(bytes(self._live)) + self._sanitiser.flush()
+        self._live.clear()
+        if last:
+            text += self._sanitiser.finish()
+        if text:
+            self._watch(text)
+
+    def _stop_reading(self) -> None:
+        if self._read_end < 0:
+            return
+        if self._pause is not None:
+            self._pause.cancel()
+        self._loop.remove_reader(self._read_end)
+        os.close(self._read_end)
+        self._read_end = -1
+        self._ended.set()
+
+
+_SECONDS = 20.0
+"""For making an output readable; only a hostile one takes so long, and then its middle is left out."""
+_LATE = 8
+
+
+def output_text(spool: Spool) -> tuple[str, Gap | None, int]:
+    """All that was kept, sanitised; where something is missing; and the bytes of all that came.
+
+    Binary data is only described. Bytes are those of readable text: what steers a terminal is none.
+    """
+    head = spool.head(8192)
+    if is_binary(head):
+        kind = describe(head)
+        said = f"[binary output: {kind}, {spool.size:,} bytes; not shown. Redirect it to a file instead.]"
+        return said, None, spool.size
+    until = time.monotonic() + _SECONDS
+    sanitiser = Sanitiser()
+    before: list[str] = []
+    after: list[str] = []
+    parts = before
+    late: deque[bytes] = deque()
+    lost = skipped = 0
+    for piece in spool.pieces():
+        if not piece:
+            lost += spool.lost + skipped + sum(map(len, late))
+            late.clear()
+            skipped = 0
+            before.append(sanitiser.finish())
+            sanitiser, parts = Sanitiser(), after
+        elif time.monotonic() < until:
+            parts.append(sanitiser.feed(piece))
+        else:
+            late.append(piece)
+            skipped += len(late.popleft()) if len(late) > _LATE else 0
+    if skipped:
+        parts.append(sanitiser.finish())
+        # What stands between two gaps goes with them, so that there is one.
+        lost += skipped + sum(len(part.encode(errors="replace")) for part in after)
+        after.clear()
+        sanitiser, parts = Sanitiser(), after
+    parts.extend(sanitiser.feed(piece) for piece in late)
+    parts.append(sanitiser.finish())
+    start = "".join(before)
+    if not lost:
+        return start, None, original_size(start)
+    said = marker(lost)
+    text = f"{start}{said}{''.join(after)}"
+    gap = Gap(len(start), len(start) + len(said), lost)
+    return text, gap, original_size(text, gap)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownOutput:
+    """What is shown of an output: `output` itself, `text` with the notes, and whether something is left out."""
+
+    output: str
+    text: str
+    cut: bool
+
+
+def show_output(full: str, limit: int, notes: str, empty: str, gap: Gap | None = None) -> ShownOutput:
+    """The output and the notes on it, within a limit; `empty` stands for an output of nothing.
+
+    Empty lines at its end are not shown where all of it is; what is cut keeps them, so that the numbers add up.
+    """
+    whole = full.rstrip("\n")
+    if is_too_long(whole, limit, notes=notes):
+        text = shorten(full, limit, notes=notes, gap=gap)
+        return ShownOutput(text.removesuffix(notes), text, True)
+    return ShownOutput(full, "\n".join(filter(None, (whole or empty, notes))), False)

@@ -1,0 +1,116 @@
+"""What a person should know about a shell line before they allow it: the policy's judgement, and where it reaches.
+
+What may run, and what `always` would cover, is the policy's to say; the warnings here are a rough reading for the
+question, and only withhold the offer of `always`. Pure but for resolving paths. Called by `bash` and the shared shell.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+from gshtui.commands.declaration import Assessment, Effect
+from gshtui.guard import sensitive_paths
+from gshtui.text.sanitise import literal, one_line, visible
+from gshtui.tools.paths import Location
+
+_ANY_SHELL = re.compile(r"(?:[A-Za-z0-9_@%+:,./ \t-]|'[^'!\n]*'|&&|\|(?!&)|;(?!;))+")
+"""What a person's own shell, with its history, aliases and patterns, reads as bash does."""
+_NETWORK = re.compile(
+    r"(?:^|[\s;&|(`])(?:curl|wget|nc|ncat|netcat|telnet|ssh|scp|sftp|rsync|ftp|gh|aws|gcloud|az|kubectl|ping|dig|nslookup"
+    r"|git\s+(?:push|pull|fetch|clone|ls-remote|submodule)|(?:npm|pnpm|yarn)\s+(?:i|install|ci|add|publish)"
+    r"|(?:pip3?|uv|pipx)\s+(?:\w+\s+)?(?:install|add|sync|publish)|docker\s+(?:pull|push|run)|apt(?:-get)?\s|brew\s"
+    r"|go\s+(?:get|install|mod)|cargo\s+(?:install|publish|fetch))\b|/dev/(?:tcp|udp)/"
+)
+_DESTROYS = re.compile(
+    r"\brm\s+(?:-\w+\s+)*-\w*[rR]|\bgit\s+(?:reset\s+--hard|clean\s+-\w*f|checkout\s+--\s|branch\s+-D)"
+    # Only from the first such word of a line on: from each of many it would take for ever.
+    r"|^(?>.*?\bgit\s+push\s).*(?:-f\b|--force)|^(?>.*?\bfind\b).*\s-delete\b"
+    r"|\btruncate\b|\bshred\b|\bdrop\s+(?:table|database)\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+_AS_ANOTHER = re.compile(r"(?:^|[\s;&|(`])(?:sudo|doas|su)\s")
+_HARMLESS = frozenset(
+    ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/zero", "/dev/random", "/dev/urandom")
+)
+_PROGRAMS = ("/usr/", "/bin/", "/sbin/", "/opt/", "/nix/", "/snap/")
+_WORDS = 400
+
+
+def assess_line(command: str, folder: Location, project: Path, *, own_shell: bool = False) -> Assessment:
+    """What running the line in `folder` comes to.
+
+    Args:
+        command: the line.
+        folder: where it would run.
+        project: the project's folder.
+        own_shell: it is typed into a shell with a configuration of its own, which may be another than bash.
+    """
+    from gshtui.guard.shell_policy import judge  # the parser and its table: not before there is a line
+
+    root = Path(os.path.realpath(project))
+    reach = list(dict.fromkeys(_reach(command, folder.real, root)))
+    judged = judge(command, folder.real, root)
+    shown = visible(command)
+    warnings = [*folder.warnings, *reach]
+    if _NETWORK.search(command):
+        warnings.append("may send to the network")
+    if _AS_ANOTHER.search(command):
+        warnings.append("runs as another user")
+    if _DESTROYS.search(command):
+        warnings.append("deletes or overwrites for good")
+    if shown.partition("⟩\n")[2] != command and shown != command:
+        warnings.append("holds characters or blanks that are easily overlooked; they are shown by name")
+    why = judged.sentence
+    if not folder.inside:
+        why = f"{folder.where} is outside the project (rule outside)"
+    elif judged.contained and own_shell and not _ANY_SHELL.fullmatch(command):
+        why = "the shell there may read this line otherwise than bash does (rule shell)"
+    elif judged.contained:
+        why = ""
+    return Assessment(
+        effect=Effect.EXECUTE,
+        subject=one_line(literal(command), limit=300),
+        inside=not why,
+        detail=f"in {folder.shown if folder.shown != '.' else folder.real}\n{shown}",
+        key=f"{folder.real}\0{command}",
+        pattern=judged.pattern if folder.inside and not reach else "",
+        warnings=tuple(warnings),
+        why=one_line(literal(why)),
+    )
+
+
+def _reach(command: str, folder: Path, root: Path) -> Iterator[str]:
+    """Warnings for words that look like paths outside the project, or like secrets."""
+    for word in _words(command):
+        for part in {word, word.rpartition("=")[2], word.rpartition("@")[2], word.rpartition(":")[2]}:
+            if not part or part in _HARMLESS or len(part) > 4096:
+                continue
+            path = os.path.expandvars(os.path.expanduser(part))  # noqa: PTH111 - words are no paths yet
+            if path.startswith(_PROGRAMS) and os.access(path, os.X_OK):
+                continue
+            is_path = path.startswith("/") or ".." in path or os.path.lexists(folder / path)
+            real = Path(os.path.realpath(folder / path))
+            if secret := sensitive_paths.secret(real):
+                yield f"may touch {secret}: {one_line(literal(str(real)))}"
+            elif is_path and not real.is_relative_to(root):
+                yield f"reaches outside the project: {one_line(literal(str(real)))}"
+
+
+def _words(command: str) -> Iterator[str]:
+    """Words of the line as the shell would split it, or nearly so."""
+    lexer = shlex.shlex(command[:20_000], posix=True, punctuation_chars=";&|(){}<>`\n")
+    lexer.whitespace = " \t\r"
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    try:
+        for number, word in enumerate(lexer):
+            if number >= _WORDS:
+                return
+            if "\0" not in word:
+                yield word
+    except ValueError:  # a quote that is never closed
+        yield from (word.strip("'\"") for word in command[:20_000].split()[:_WORDS] if "\0" not in word)

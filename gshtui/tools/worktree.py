@@ -1,0 +1,150 @@
+"""Working trees of a repository as git lists them, the names that a branch may have, and what a branch grew from.
+
+Refuses to guess: what git cannot say is an error. Called by the rooms beside it and by the tool `git_worktree`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from gshtui.commands.declaration import CommandError
+from gshtui.text.sanitise import literal, one_line
+from gshtui.tools.git import GitAnswer, git
+
+LIMIT = 60.0
+"""Seconds that one call of git may take."""
+_BRANCH = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+/-]{0,199}")
+
+
+@dataclass(frozen=True, slots=True)
+class Worktree:
+    """One working tree, as git lists it."""
+
+    path: str
+    branch: str = ""
+    commit: str = ""
+    main: bool = False
+    locked: bool = False
+    gone: bool = False
+    """Its folder is not there any more."""
+    new_branch: bool = False
+    """The branch was made with it, just now."""
+    notes: tuple[str, ...] = ()
+    """What a person should know about its making, a sentence each."""
+
+    @property
+    def shown(self) -> str:
+        """The path for people, sanitised."""
+        return one_line(literal(self.path), limit=4096)
+
+
+async def list_worktrees(folder: Path, limit: float = LIMIT) -> list[Worktree]:
+    """All working trees of the folder's repository, the main one first.
+
+    Raises:
+        CommandError: it is in no repository.
+    """
+    answer = await git(folder, "worktree", "list", "--porcelain", "-z", timeout=limit)
+    require_success(answer, "git cannot list the worktrees")
+    trees: list[Worktree] = []
+    for block in answer.out.split("\0\0"):
+        tree = _tree(block, first=not trees)
+        if tree.path:
+            trees.append(tree)
+    return trees
+
+
+def _tree(block: str, *, first: bool) -> Worktree:
+    tree = Worktree("", main=first)
+    for line in block.strip("\0").split("\0"):
+        name, _, value = line.partition(" ")
+        match name:
+            case "worktree":
+                tree = replace(tree, path=value)
+            case "HEAD":
+                tree = replace(tree, commit=value)
+            case "branch":
+                tree = replace(tree, branch=value.removeprefix("refs/heads/"))
+            case "locked":
+                tree = replace(tree, locked=True)
+            case "prunable":
+                tree = replace(tree, gone=True)
+            case _:
+                pass
+    return tree
+
+
+async def find_worktree(folder: Path, *, path: Path | None = None, branch: str = "", limit: float = LIMIT) -> Worktree:
+    """The working tree at a path, on a branch, or (with neither) the one that holds the folder.
+
+    Raises:
+        CommandError: there is none.
+    """
+    trees = await list_worktrees(folder, limit)
+    if path is None and not branch:
+        top = await git(folder, "rev-parse", "--show-toplevel", timeout=limit)
+        require_success(top, "git cannot say which worktree this is")
+        path = Path(top.out.removesuffix("\n"))
+    for tree in trees:
+        if (Path(tree.path).resolve() == path.resolve()) if path else (tree.branch == branch):
+            return tree
+    known = ", ".join(tree.shown for tree in trees[1:]) or "none"
+    asked = one_line(literal(str(path or branch)))
+    raise CommandError(f"There is no worktree {asked}.", hint=f"There are: {known}.")
+
+
+def is_branch_name(name: str) -> bool:
+    """Whether git takes it for a branch, of the characters that no shell and no tool takes for anything else."""
+    if not _BRANCH.fullmatch(name) or ".." in name or "//" in name or "@{" in name or name in ("HEAD", "@"):
+        return False
+    return all(part and not part.startswith(".") and not part.endswith((".lock", ".")) for part in name.split("/"))
+
+
+async def set_base(folder: Path, branch: str, base: str, limit: float = LIMIT) -> None:
+    """Remember what a branch grew from; git forgets it with the branch."""
+    await git(folder, "config", "--local", f"branch.{branch}.gshbase", base, timeout=limit)
+
+
+async def base_of(tree: Worktree, asked: str = "", limit: float = LIMIT) -> str:
+    """The branch that a worktree is compared with: the one asked for, what it was made from, or the main tree's.
+
+    Raises:
+        CommandError: there is no such branch or commit, or none that could be meant.
+    """
+    folder = Path(tree.path)
+    for name in (asked,) if asked else await _bases(tree, limit):
+        reference = f"{name}^{{commit}}"
+        known = await git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", reference, timeout=limit)
+        if known.code == 0:
+            return name
+        if asked:
+            raise CommandError(
+                f"There is no branch {one_line(literal(asked))} to compare with.", hint="Give base=BRANCH."
+            )
+    raise CommandError(f"Nothing is known that {tree.shown} could be compared with.", hint="Give base=BRANCH.")
+
+
+async def _bases(tree: Worktree, limit: float) -> list[str]:
+    folder = Path(tree.path)
+    names: list[str] = []
+    if tree.branch:
+        kept = await git(folder, "config", "--local", "--get", f"branch.{tree.branch}.gshbase", timeout=limit)
+        name = kept.out.strip()
+        names += [name] if is_branch_name(name) else []
+    main = (await list_worktrees(folder, limit))[0]
+    names += [main.branch] if main.branch and not tree.main else []
+    names += ["origin/HEAD", "main", "master"]
+    return [name for name in names if name != tree.branch] or ["HEAD"]
+
+
+def require_success(answer: GitAnswer, what: str) -> None:
+    """Raise `CommandError` with git's own words when it failed."""
+    if answer.code:
+        raise CommandError(f"{what}: {answer.error or f'exit code {answer.code}'}.")
+
+
+def count(number: int, one: str, many: str = "") -> str:
+    """`1 commit`, `2 commits`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"

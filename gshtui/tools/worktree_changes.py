@@ -1,0 +1,231 @@
+"""A worktree's changes against its base: listed, merged back, or written as a patch file."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import tempfile
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gshtui.commands.declaration import CommandError
+from gshtui.text.sanitise import literal, one_line
+from gshtui.text.unified_diff import FileChange, parse_diff
+from gshtui.tools.git import git
+from gshtui.tools.worktree import LIMIT, Worktree, base_of, count, list_worktrees, require_success
+from gshtui.tools.worktree_state import uncommitted_of
+
+PLAIN = (
+    *("--no-ext-diff", "--no-textconv", "--no-color", "--find-renames", "--full-index"),
+    *("--src-prefix=a/", "--dst-prefix=b/", "--submodule=short"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WorktreeChanges:
+    """A worktree's changes. `cut`: there is more than could be taken."""
+
+    tree: Worktree
+    base: str
+    commit: str
+    """Where branch and base part."""
+    files: tuple[FileChange, ...] = ()
+    cut: bool = False
+
+    @property
+    def added(self) -> int:
+        return sum(file.added for file in self.files)
+
+    @property
+    def removed(self) -> int:
+        return sum(file.removed for file in self.files)
+
+    @property
+    def summary(self) -> str:
+        """`3 files, +12 −4, against main`."""
+        more = ", and more than can be shown" if self.cut else ""
+        return f"{count(len(self.files), 'file')}, +{self.added} −{self.removed}, against {self.base}{more}"
+
+    def plain(self) -> dict[str, Any]:
+        """As data for scripts and faces."""
+        return {
+            "path": self.tree.shown,
+            "branch": self.tree.branch,
+            "base": self.base,
+            "commit": self.commit,
+            "added": self.added,
+            "removed": self.removed,
+            "cut": self.cut,
+            "files": [file.plain() for file in self.files],
+        }
+
+
+async def changes_of(tree: Worktree, base: str = "", limit: float = LIMIT) -> WorktreeChanges:
+    """What the worktree holds now that its base did not when they parted.
+
+    Raises:
+        CommandError: there is no base, or git cannot compare.
+    """
+    against = await base_of(tree, base, limit)
+    commit = await merge_base(tree, against, limit)
+    folder = Path(tree.path)
+    async with with_new_files(folder, limit) as index:
+        answer = await git(folder, "diff", *PLAIN, commit, "--", timeout=limit, index=index)
+    require_success(answer, f"git cannot compare {tree.shown} with {against}")
+    text = answer.out.rpartition("\n")[0] if answer.cut else answer.out
+    files = await asyncio.to_thread(parse_diff, text)
+    return WorktreeChanges(tree, against, commit, tuple(files), answer.cut)
+
+
+async def merge_base(tree: Worktree, base: str, limit: float = LIMIT) -> str:
+    """The commit where the worktree's branch and its base part."""
+    answer = await git(Path(tree.path), "merge-base", "HEAD", base, timeout=limit)
+    if answer.code == 1:
+        return base  # no common past: compare with the base as it is
+    require_success(answer, f"git cannot say where {tree.shown} and {base} part")
+    return answer.out.strip()
+
+
+@asynccontextmanager
+async def with_new_files(folder: Path, limit: float = LIMIT) -> AsyncGenerator[Path]:
+    """A copy of the worktree's index that knows its untracked files too; gone behind the block."""
+    where = await git(folder, "rev-parse", "--path-format=absolute", "--git-path", "index", timeout=limit)
+    require_success(where, "git cannot say where its index is")
+    with tempfile.TemporaryDirectory(prefix="gsh-index-") as name:
+        index = Path(name) / "index"
+        own = Path(where.out.removesuffix("\n"))
+        if own.exists():
+            await asyncio.to_thread(shutil.copyfile, own, index)
+        added = await git(folder, "add", "--intent-to-add", "--", ":/", timeout=limit, index=index)
+        require_success(added, "git cannot look at the new files")
+        yield index
+
+
+@dataclass(frozen=True, slots=True)
+class MergeResult:
+    """What a merge came to."""
+
+    branch: str
+    base: str
+    into: str
+    commits: int
+    commit: str
+
+
+async def merge_target(tree: Worktree, base: str = "", limit: float = LIMIT) -> Worktree:
+    """The working tree that a merge would be made in: the one that has the base checked out.
+
+    Raises:
+        CommandError: there is none.
+    """
+    against = await base_of(tree, base, limit)
+    for other in await list_worktrees(Path(tree.path), limit):
+        if other.branch == against and not other.gone:
+            return other
+    hint = "Check it out in one of the worktrees, or use action=patch."
+    raise CommandError(f"{against} is checked out nowhere, so nothing can be merged into it.", hint=hint)
+
+
+async def merge_worktree(tree: Worktree, base: str = "", limit: float = LIMIT) -> MergeResult:
+    """Merge the worktree's branch into its base, where that is checked out.
+
+    Raises:
+        CommandError: something is not committed on either side, there is nothing to merge, or it conflicts; then both
+            are as they were.
+    """
+    if not tree.branch:
+        raise CommandError(f"{tree.shown} is on no branch; make one there first.")
+    target = await merge_target(tree, base, limit)
+    await _must_be_clean(tree, "commit it there first, or it would not be part of the merge", limit)
+    await _must_be_clean(target, "commit or take away what is there first", limit, untracked=False)
+    into = Path(target.path)
+    waiting = await git(into, "rev-list", "--count", f"{target.branch}..{tree.branch}", "--", timeout=limit)
+    require_success(waiting, f"git cannot compare {tree.branch} with {target.branch}")
+    commits = int(waiting.out.strip() or 0)
+    if not commits:
+        raise CommandError(f"{tree.branch} has nothing that {target.branch} does not have.")
+    words = ("--no-edit", "--no-stat", "-m", f"Merge branch '{tree.branch}'")
+    answer = await git(into, "merge", *words, f"refs/heads/{tree.branch}", timeout=limit)
+    if answer.code:
+        await _take_back(tree, target, answer.error, limit)
+    head = await git(into, "rev-parse", "HEAD", timeout=limit)
+    return MergeResult(tree.branch, target.branch, target.path, commits, head.out.strip())
+
+
+async def _must_be_clean(tree: Worktree, hint: str, limit: float, *, untracked: bool = True) -> None:
+    if untracked:
+        names = await uncommitted_of(tree, limit)
+    else:
+        changed = await git(Path(tree.path), "diff", "--name-only", "-z", "--no-ext-diff", "HEAD", "--", timeout=limit)
+        require_success(changed, f"git cannot tell the state of {tree.shown}")
+        names = [one_line(literal(name)) for name in changed.out.split("\0") if name]
+    if names:
+        listed = ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
+        raise CommandError(
+            f"{tree.shown} holds {count(len(names), 'file')} not committed ({listed}).",
+            hint=f"{hint[:1].upper()}{hint[1:]}.",
+        )
+
+
+async def _take_back(tree: Worktree, target: Worktree, said: str, limit: float) -> None:
+    """Undo a merge that failed, and say why. Always raises."""
+    into = Path(target.path)
+    unmerged = await git(into, "diff", "--name-only", "--diff-filter=U", "-z", timeout=limit)
+    names = [one_line(literal(name), limit=200) for name in unmerged.out.split("\0") if name]
+    begun = await git(into, "rev-parse", "--verify", "--quiet", "MERGE_HEAD", timeout=limit)
+    if begun.code == 0:
+        undone = await git(into, "merge", "--abort", timeout=limit)
+        require_success(
+            undone, f"The merge failed and {target.shown} is left in the middle of it: git cannot take it back"
+        )
+    if names:
+        listed = ", ".join(names[:8]) + (" …" if len(names) > 8 else "")
+        raise CommandError(
+            f"{tree.branch} and {target.branch} conflict in {listed}; nothing was changed.",
+            hint=f"Merge {target.branch} into {tree.branch} in {tree.shown}, resolve it there, and try again.",
+            data={"conflicts": names},
+        )
+    raise CommandError(f"git cannot merge {tree.branch} into {target.branch}: {said or 'it did not say why'}.")
+
+
+def patch_place(tree: Worktree, main: Worktree, at: Path | None = None) -> Path:
+    """The file that a patch would be written to. Raises `CommandError` where something is there."""
+    word = (tree.branch or tree.commit[:8]).replace("/", "-")
+    root = Path(main.path)
+    file = at or root.parent / f"{root.name}-{word}.patch"
+    if os.path.lexists(file):
+        raise CommandError(f"{one_line(literal(str(file)))} exists already.", hint="Give another path.")
+    return file
+
+
+async def write_patch(tree: Worktree, file: Path, base: str = "", limit: float = LIMIT) -> int:
+    """Write all that the worktree holds against its base, committed or not, for `git apply`.
+
+    Returns:
+        The size in bytes.
+
+    Raises:
+        CommandError: there is nothing to write, the file exists, or it cannot be written.
+    """
+    against = await base_of(tree, base, limit)
+    commit = await merge_base(tree, against, limit)
+    folder = Path(tree.path)
+    try:
+        with tempfile.TemporaryDirectory(prefix=".gsh-patch-", dir=file.parent) as name:
+            whole = Path(name) / "patch"
+            async with with_new_files(folder, limit) as index:
+                options = (*PLAIN, "--binary", f"--output={whole}")
+                answer = await git(folder, "diff", *options, commit, "--", timeout=limit, index=index)
+            require_success(answer, f"git cannot compare {tree.shown} with {against}")
+            size = whole.stat().st_size
+            if not size:
+                raise CommandError(f"{tree.shown} holds nothing that {against} does not have.")
+            await asyncio.to_thread(os.link, whole, file)  # never over a file, and whole or not at all
+    except OSError as error:
+        shown = one_line(literal(str(file)))
+        raise CommandError(f"{shown} cannot be written: {error.strerror or error}.") from error
+    return size

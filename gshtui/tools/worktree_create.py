@@ -1,0 +1,238 @@
+"""Making a worktree: its place and branch, the untracked files copied into it, and its set-up command."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import stat
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from gshtui.commands.declaration import CommandError
+from gshtui.guard import sensitive_paths
+from gshtui.settings.git_info import find_project
+from gshtui.text.sanitise import literal, one_line
+from gshtui.tools.git import git
+from gshtui.tools.worktree import (
+    LIMIT,
+    Worktree,
+    base_of,
+    count,
+    find_worktree,
+    is_branch_name,
+    require_success,
+    set_base,
+)
+from gshtui.tools.worktree import list_worktrees as all_of
+from gshtui.tools.worktree_setup import Consent, no_consent, run_setup
+
+NAME = ".worktreeinclude"
+MOST_FILES = 20_000
+MOST_BYTES = 2 << 30
+
+
+@dataclass(slots=True)
+class Copied:
+    """What was copied, and a sentence for each thing that was not."""
+
+    files: list[str] = field(default_factory=list[str])
+    notes: list[str] = field(default_factory=list[str])
+
+
+async def included_names(main: Path, limit: float = LIMIT) -> list[str]:
+    """The untracked files of the main tree that its `.worktreeinclude` names, relative; none without that file."""
+    file = main / NAME
+    if file.is_symlink() or not file.is_file():
+        return []
+    listing = ("ls-files", "-z", "--others", "--ignored", f"--exclude-from={NAME}")
+    answer = await git(main, *listing, timeout=limit)
+    require_success(answer, f"git cannot read {NAME}")
+    # A folder with a slash is a repository of its own, and no file of this one.
+    return [name for name in answer.out.split("\0") if name and not name.endswith("/")]
+
+
+async def copy_included(main: Path, tree: Path, limit: float = LIMIT) -> Copied:
+    """Copy what is named; never raises for a single file. Raises `CommandError` when git fails."""
+    names = await included_names(main, limit)
+    return await asyncio.to_thread(_copy, main, tree, names) if names else Copied()
+
+
+def _copy(main: Path, tree: Path, names: list[str]) -> Copied:
+    done = Copied()
+    left = MOST_BYTES
+    for name in names:
+        if len(done.files) >= MOST_FILES or left <= 0:
+            done.notes.append(
+                f"{NAME} names too much: {count(len(names) - len(done.files), 'file')} of it "
+                f"{'was' if len(names) - len(done.files) == 1 else 'were'} not copied."
+            )
+            break
+        source, target = main / name, tree / name
+        try:
+            size = _copy_one(source, target, tree, left)
+        except OSError as error:
+            done.notes.append(f"{_shown(name)} was not copied: {error.strerror or error}.")
+            continue
+        if size is not None:
+            left -= size
+            done.files.append(name)
+    if len(done.notes) > 5:
+        done.notes[5:] = [f"{count(len(done.notes) - 5, 'more file was', 'more files were')} not copied."]
+    return done
+
+
+def _copy_one(source: Path, target: Path, tree: Path, left: int) -> int | None:
+    """The size of what was copied; `None` where there is something already."""
+    found = source.lstat()
+    if not stat.S_ISREG(found.st_mode):
+        raise OSError(0, "it is a link or no ordinary file")
+    if found.st_size > left:
+        raise OSError(0, f"it has {found.st_size:,} bytes")
+    if os.path.lexists(target):
+        return None
+    # The branch may hold a link where the main tree has a folder.
+    parent = target.parent
+    parent.mkdir(parents=True, exist_ok=True)
+    if not parent.resolve().is_relative_to(tree.resolve()):
+        raise OSError(0, "a link leads out of the worktree")
+    shutil.copy2(source, target, follow_symlinks=False)
+    return found.st_size
+
+
+def is_unchanged_copy(main: Path, tree: Path, name: str) -> bool:
+    """Whether the main tree has the very same file, so that nothing is lost with the worktree's."""
+    ours, theirs = tree / name, main / name
+    try:
+        if ours.is_symlink() or theirs.is_symlink():
+            return False
+        mine, other = ours.stat(), theirs.stat()
+        if mine.st_size != other.st_size:
+            return False
+        if mine.st_mtime_ns == other.st_mtime_ns:
+            return True  # as it was copied
+        with ours.open("rb") as a, theirs.open("rb") as b:
+            while block := a.read(1 << 20):
+                if block != b.read(1 << 20):
+                    return False
+    except OSError:
+        return False
+    return True
+
+
+def _shown(name: str) -> str:
+    return one_line(literal(name), limit=200)
+
+
+INSIDE = Path(".gsh") / "worktrees"
+"""Where worktrees stand in a repository, when they do not stand beside it."""
+
+
+def place_for(cwd: Path, branch: str, *, inside: bool = False, at: Path | None = None) -> Path:
+    """The real folder that a branch's worktree would get. Looks at the disk.
+
+    Raises:
+        CommandError: there is no repository, the name is no branch's, or the place is taken or not to be written to.
+    """
+    if not branch:
+        raise CommandError("create needs a branch.", hint="Give the name of a new or an existing branch.")
+    if not is_branch_name(branch):
+        raise CommandError(
+            f"{one_line(literal(branch))} is no valid branch name.", hint="Use letters, digits and - _ . / only."
+        )
+    project = find_project(cwd)
+    if project.git_dir is None:
+        raise CommandError(f"{cwd} is in no git repository.", hint="Run git init first.")
+    root = _main_root(project.root, project.git_dir) if project.worktree else project.root
+    word = branch.replace("/", "-")
+    chosen = at or (root / INSIDE / word if inside else root.parent / f"{root.name}-{word}")
+    real = chosen.resolve()
+    own = inside and at is None and real.is_relative_to(root.resolve() / INSIDE)
+    if not own and (why := sensitive_paths.guarded(real)):
+        raise CommandError(f"{one_line(literal(str(real)))} cannot hold a worktree.", hint=why)
+    if real.exists() and (not real.is_dir() or any(real.iterdir())):
+        hint = "Give another path."
+        raise CommandError(f"{one_line(literal(str(real)))} exists already and is not empty.", hint=hint)
+    return real
+
+
+def _main_root(root: Path, git_dir: Path) -> Path:
+    """The main working tree of a linked one: worktrees stand beside that, also when one makes another."""
+    main = git_dir.parent.parent  # <main>/.git/worktrees/<name>
+    return main.parent if main.name == ".git" else root
+
+
+async def create_worktree(
+    project: Path,
+    branch: str,
+    *,
+    inside: bool = False,
+    at: Path | None = None,
+    base: str = "",
+    setup: Sequence[str] = (),
+    consent: Consent = no_consent,
+    agreed: bool = False,
+    limit: float = LIMIT,
+) -> Worktree:
+    """Make a worktree for a branch, new or existing; what else there is to say is in its `notes`.
+
+    Args:
+        project: a folder of the repository.
+        inside: under `.gsh/worktrees` of the repository, instead of beside it.
+        at: the folder for it, instead of either.
+        base: what a new branch starts from; empty: what is checked out in `project`.
+        setup: command to run in it, only if `consent` says so (or `agreed`).
+        limit: seconds for one call of git.
+
+    Raises:
+        CommandError: it cannot be made; then nothing of it is left.
+    """
+    place = await asyncio.to_thread(place_for, project, branch, inside=inside, at=at)
+    trees = await all_of(project, limit)
+    for tree in trees:
+        if tree.branch == branch:
+            raise CommandError(f"{branch} is checked out already, at {tree.shown}.", hint="Work there.")
+    main = Path(trees[0].path)
+    if inside and at is None:
+        await asyncio.to_thread(_ignore_inside, main)
+    new = await _add(project, branch, place, base, limit)
+    made = await find_worktree(project, path=place, limit=limit)
+    if new and (start := base or (await find_worktree(project, limit=limit)).branch):
+        await set_base(project, branch, start, limit)
+    notes: list[str] = []
+    copied = await copy_included(main, place, limit)
+    if copied.files:
+        notes.append(f"{count(len(copied.files), 'file')} of {NAME} copied.")
+    notes += copied.notes
+    if setup:
+        notes.append((await run_setup(setup, place, consent, agreed=agreed)).note)
+    return replace(made, path=str(place), new_branch=new, notes=tuple(notes))
+
+
+async def _add(project: Path, branch: str, place: Path, base: str, limit: float) -> bool:
+    """Have git make it. Returns whether the branch is new."""
+    name = f"refs/heads/{branch}"
+    exists = (await git(project, "show-ref", "--verify", "--quiet", name, timeout=limit)).code == 0
+    if exists:
+        what = ("--", str(place), branch)
+    else:
+        start = (await base_of(await find_worktree(project, limit=limit), base, limit),) if base else ()
+        what = ("-b", branch, "--", str(place), *start)
+    require_success(await git(project, "worktree", "add", *what, timeout=limit), "git cannot make the worktree")
+    return not exists
+
+
+def _ignore_inside(main: Path) -> None:
+    """Keep git from taking the worktrees in the repository for files of it."""
+    folder = main / INSIDE
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not folder.resolve().is_relative_to(main.resolve()):
+            raise CommandError(f"{INSIDE} is a link out of the repository.", hint="Remove it, or set place = 'beside'.")
+        with (folder / ".gitignore").open("x", encoding="utf-8") as file:
+            file.write("*\n")
+    except FileExistsError:
+        return
+    except OSError as error:
+        raise CommandError(f"{INSIDE} cannot be made: {error.strerror or error}.") from error

@@ -1,0 +1,183 @@
+"""The state of a worktree and what would be lost with it; removing one, which says exactly what went."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from gshtui.commands.declaration import CommandError
+from gshtui.text.sanitise import literal, one_line
+from gshtui.tools.git import git
+from gshtui.tools.worktree import LIMIT, Worktree, base_of, count, find_worktree, list_worktrees, require_success
+from gshtui.tools.worktree_create import included_names, is_unchanged_copy
+
+_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class WorktreeState:
+    """`uncommitted`: paths that differ from the last commit or are new. `unpushed`: commits that are nowhere else."""
+
+    uncommitted: tuple[str, ...] = ()
+    unpushed: int = 0
+    changed_copies: tuple[str, ...] = ()
+    """Files that were copied in by `.worktreeinclude` and differ from the main tree's now."""
+    base: str = ""
+    ahead: int = 0
+    behind: int = 0
+
+    @property
+    def losses(self) -> list[str]:
+        """What would be lost with the worktree, a sentence each."""
+        said: list[str] = []
+        if self.uncommitted:
+            said.append(f"{count(len(self.uncommitted), 'file')} not committed ({_names(self.uncommitted)})")
+        if self.unpushed:
+            said.append(
+                f"{count(self.unpushed, 'commit')} that {_are(self.unpushed)} in no other branch and on no remote"
+            )
+        if self.changed_copies:
+            differ = count(len(self.changed_copies), "copied file that differs", "copied files that differ")
+            said.append(f"{differ} from the main tree's ({_names(self.changed_copies)})")
+        return said
+
+
+def _names(names: tuple[str, ...]) -> str:
+    return ", ".join(names[:_NAMED]) + (" …" if len(names) > _NAMED else "")
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+async def state_of(tree: Worktree, base: str = "", limit: float = LIMIT) -> WorktreeState:
+    """The whole state. Raises `CommandError` when git cannot say."""
+    now = await losing(tree, limit)
+    try:
+        against = await base_of(tree, base, limit)
+    except CommandError:
+        if base:
+            raise
+        return now
+    sides = ("rev-list", "--left-right", "--count", f"{against}...HEAD", "--")
+    answer = await git(Path(tree.path), *sides, timeout=limit)
+    require_success(answer, f"git cannot compare {tree.shown} with {against}")
+    behind, ahead = (int(number) for number in answer.out.split())
+    return replace(now, base=against, ahead=ahead, behind=behind)
+
+
+async def losing(tree: Worktree, limit: float = LIMIT) -> WorktreeState:
+    """The part of the state that would be lost with the worktree; nothing of one whose folder is gone."""
+    if tree.gone:
+        return WorktreeState()
+    copies = () if tree.main else tuple(await changed_copies_of(tree, limit))
+    return WorktreeState(tuple(await uncommitted_of(tree, limit)), await unpushed_of(tree, limit), copies)
+
+
+async def changed_copies_of(tree: Worktree, limit: float = LIMIT) -> list[str]:
+    """Ignored files that `.worktreeinclude` names and that are not in the main tree just so, for people."""
+    main, folder = Path((await list_worktrees(Path(tree.path), limit))[0].path), Path(tree.path)
+    names = await included_names(main, limit)
+    if not names:
+        return []
+    ignored = await git(folder, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", timeout=limit)
+    ours = set(ignored.out.split("\0"))
+    there = [name for name in names if name in ours]
+    differing = await asyncio.to_thread(lambda: [name for name in there if not is_unchanged_copy(main, folder, name)])
+    return [one_line(literal(name), limit=200) for name in differing]
+
+
+async def uncommitted_of(tree: Worktree, limit: float = LIMIT) -> list[str]:
+    """Paths, for people. A copy that the main tree has just so is not among them."""
+    folder = Path(tree.path)
+    status = await git(folder, "status", "--porcelain", "-z", "--untracked-files=all", timeout=limit)
+    require_success(status, f"git cannot tell the state of {tree.shown}")
+    names: list[str] = []
+    main = Path((await list_worktrees(folder, limit))[0].path)
+    entries = iter(status.out.split("\0"))
+    for entry in entries:
+        if not entry:
+            continue
+        kind, name = entry[:2], entry[3:]
+        if "R" in kind or "C" in kind:
+            next(entries, "")  # where it was before
+        if kind == "??" and not tree.main and await asyncio.to_thread(is_unchanged_copy, main, folder, name):
+            continue
+        names.append(one_line(literal(name), limit=200))
+    return names
+
+
+async def unpushed_of(tree: Worktree, limit: float = LIMIT) -> int:
+    """Commits that are in no other branch, under no tag and on no remote."""
+    others = (f"--exclude={tree.branch}", "--branches") if tree.branch else ("--branches",)
+    question = ("rev-list", "--count", "HEAD", "--not", *others, "--remotes", "--tags")
+    answer = await git(Path(tree.path), *question, timeout=limit)
+    require_success(answer, f"git cannot count the commits of {tree.shown}")
+    return int(answer.out.strip() or 0)
+
+
+async def losses_of(tree: Worktree, limit: float = LIMIT) -> list[str]:
+    """What would be lost with the worktree, a phrase each; nothing when everything is elsewhere too."""
+    return (await losing(tree, limit)).losses
+
+
+async def unsaved_work(folder: Path, limit: float = LIMIT) -> list[str]:
+    """What is uncommitted or unpushed in the worktree at this folder, a sentence each.
+
+    Raises:
+        CommandError: git cannot say; that is no reason to think that nothing is.
+    """
+    if not folder.is_dir():
+        return []
+    tree = await find_worktree(folder, limit=limit)
+    where = tree.branch or tree.shown
+    return [f"Its worktree {where} holds {loss}." for loss in await losses_of(tree, limit)]
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedWorktree:
+    """What was taken away. `lost`: what was nowhere else, a phrase each."""
+
+    tree: Worktree
+    lost: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        gone = f" Gone with it: {' and '.join(self.lost)}." if self.lost else ""
+        kept = f" The branch {self.tree.branch} is kept." if self.tree.branch else ""
+        return f"Removed the worktree at {self.tree.shown}.{gone}{kept}"
+
+
+async def remove_worktree(tree: Worktree, cwd: Path, *, force: bool = False, limit: float = LIMIT) -> RemovedWorktree:
+    """Remove it.
+
+    Args:
+        cwd: where the caller stands.
+        force: also when something is lost.
+
+    Raises:
+        CommandError: it must not be removed, or git cannot; then it is still there.
+    """
+    if tree.main:
+        raise CommandError(f"{tree.shown} is the repository's main working tree and cannot be removed.")
+    if cwd.resolve().is_relative_to(Path(tree.path).resolve()):
+        raise CommandError(f"{tree.shown} is where you work; it can be removed from another folder only.")
+    lost = tuple(await losses_of(tree, limit))
+    if lost and not force:
+        raise CommandError(
+            f"{tree.shown} holds {' and '.join(lost)}.",
+            hint="Commit and push it, or set force=true to give it up.",
+            data={"path": tree.path, "branch": tree.branch, "unsaved": list(lost)},
+        )
+    main = Path((await list_worktrees(cwd, limit))[0].path)
+    if tree.gone:
+        require_success(await git(main, "worktree", "prune", timeout=limit), "git cannot forget the worktree")
+        return RemovedWorktree(tree)
+    forced = ("--force",) if force else ()
+    answer = await git(main, "worktree", "remove", *forced, "--", tree.path, timeout=limit)
+    if answer.code and not force and not await losses_of(tree, limit):
+        # A copy that the main tree has just so is no loss to us, but one to git.
+        answer = await git(main, "worktree", "remove", "--force", "--", tree.path, timeout=limit)
+    require_success(answer, "git cannot remove the worktree")
+    return RemovedWorktree(tree, lost)

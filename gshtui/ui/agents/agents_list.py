@@ -1,0 +1,226 @@
+"""The list of agents as it is drawn: in which order they come, and how each one looks in the sidebar.
+
+Agents that wait for the person come first, children below their parent, ended ones last. Pure; text that a program
+chose is sanitised here. No line is wider than the pane, so that a click finds its agent.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import msgspec
+from textual.content import Content
+
+from gshtui.ui.agents.agents_state import AgentsState, AgentView
+from gshtui.ui.kit import figures
+from gshtui.ui.kit.themes import STATUS_SIGNS
+
+ENDED_SHOWN = 4
+"""Agents that have ended, with nothing new to read, which are listed all the same."""
+
+
+class AgentPlace(msgspec.Struct, frozen=True):
+    """An agent in the list. `depth`: how many listed agents are above it. `last`: of its parent's."""
+
+    agent: AgentView
+    depth: int = 0
+    last: bool = True
+
+
+class AgentListing(msgspec.Struct, frozen=True):
+    """What is listed, in order, and how many are not: those that have ended, and those of other folders."""
+
+    placed: tuple[AgentPlace, ...] = ()
+    ended: int = 0
+    elsewhere: int = 0
+
+
+def list_agents(state: AgentsState, *, everything: bool = False) -> AgentListing:
+    """The agents in order. `everything`: also those of other folders, and all that have ended."""
+    here = [agent for agent in state.agents.values() if everything or agent.home in ("", state.home)]
+    old = [agent for agent in here if agent.ended and not agent.unread and not agent.waits_for_you]
+    hidden = set[str]() if everything else {agent.id for agent in sorted(old, key=_since)[ENDED_SHOWN:]}
+    shown = [agent for agent in here if agent.id not in hidden]
+    return AgentListing(_tree(shown), len(hidden), len(state.agents) - len(here))
+
+
+def _since(agent: AgentView) -> float:
+    return -agent.since
+
+
+def _tree(agents: list[AgentView]) -> tuple[AgentPlace, ...]:
+    ids = {agent.id for agent in agents}
+    below: dict[str, list[AgentView]] = {}
+    for agent in agents:
+        parent = agent.parent if agent.parent in ids and agent.parent != agent.id else ""
+        below.setdefault(parent, []).append(agent)
+    urgent: dict[str, int] = {}
+
+    def urgency(agent: AgentView) -> int:
+        if agent.id not in urgent:
+            urgent[agent.id] = 2 if agent.ended else 1  # against a circle of parents
+            own = 0 if agent.waits_for_you else urgent[agent.id]
+            urgent[agent.id] = min([own, *(urgency(child) for child in below.get(agent.id, ()))])
+        return urgent[agent.id]
+
+    placed: list[AgentPlace] = []
+    seen: set[str] = set()
+
+    def take(parent: str, depth: int) -> None:
+        children = sorted(below.get(parent, ()), key=urgency)
+        for number, agent in enumerate(children, 1):
+            if agent.id not in seen:
+                seen.add(agent.id)
+                placed.append(AgentPlace(agent, depth, number == len(children)))
+                take(agent.id, depth + 1)
+
+    take("", 0)
+    for agent in agents:  # who has only each other for parents
+        if agent.id not in seen:
+            seen.add(agent.id)
+            placed.append(AgentPlace(agent))
+            take(agent.id, 1)
+    return tuple(placed)
+
+
+FULL = 3
+"""Agents that are each given all their lines; more of them are drawn in three lines each."""
+_METER = 5
+_INDENT = 2
+_DEEPEST = 4
+_MUTED = "$foreground-muted"
+
+
+def draw_agents(listing: AgentListing, width: int, now: float, chosen: str = "") -> tuple[list[Content], list[str]]:
+    """The lines of the list, and for each the id of its agent (empty between agents).
+
+    Args:
+        now: seconds since the epoch.
+        chosen: the agent under the cursor; empty where the pane has not the focus.
+    """
+    lines: list[Content] = []
+    owners: list[str] = []
+    full = sum(not placed.agent.ended for placed in listing.placed) <= FULL
+    for placed in listing.placed:
+        agent = placed.agent
+        if lines and (full or not placed.depth) and not (agent.ended and owners[-1]):
+            lines.append(Content())
+            owners.append("")
+        own = draw_agent(placed, width, now, full=full, chosen=agent.id == chosen)
+        lines += own
+        owners += [agent.id] * len(own)
+    for words in _left_out(listing):
+        lines += [Content(), Content.styled(words, _MUTED).truncate(width, ellipsis=True)]
+        owners += ["", ""]
+    return lines, owners
+
+
+def _left_out(listing: AgentListing) -> list[str]:
+    parts: list[str] = []
+    if listing.ended:
+        parts.append(f"{listing.ended} more ended")
+    if listing.elsewhere:
+        parts.append(f"{listing.elsewhere} elsewhere")
+    return [f"{' · '.join(parts)} · e shows all"] if parts else []
+
+
+def draw_agent(placed: AgentPlace, width: int, now: float, *, full: bool = True, chosen: bool = False) -> list[Content]:
+    """One agent in lines of at most `width` cells."""
+    agent = placed.agent
+    age = figures.age(max(0.0, now - agent.since)) if agent.since else ""
+    left = f"{max(0.0, agent.killed_until - now):.0f} s" if agent.killed_until else ""
+    return list(_lines(placed, width, age, left, full, chosen))
+
+
+@lru_cache(maxsize=512)
+def _lines(placed: AgentPlace, width: int, age: str, left: str, full: bool, chosen: bool) -> tuple[Content, ...]:
+    """Kept for as long as nothing of it changes: a list of many agents is asked for several times a second.
+
+    Args:
+        age: how long its status has lasted, in words.
+        left: how long a kill can be undone.
+    """
+    agent = placed.agent
+    depth = min(placed.depth, _DEEPEST)
+    indent = " " * (_INDENT * (depth - 1)) + ("└ " if depth else "")
+    room = max(8, width - len(indent))
+    head = _head(agent, room, age, chosen)
+    if agent.ended and not agent.waits_for_you:
+        rest = []
+    else:
+        rest = [line.truncate(room - 2, ellipsis=True) for line in _rest(agent, left, full, room - 2)]
+    lines = [Content.assemble(indent, head)]
+    bar = Content.styled("▌ ", "$primary") if chosen else Content("  ")
+    lines += [Content.assemble(" " * len(indent), bar, line) for line in rest]
+    if chosen:
+        lines = [_padded(line, width).stylize_before("on $primary 18%") for line in lines]
+    return tuple(lines)
+
+
+def _padded(line: Content, width: int) -> Content:
+    return Content.assemble(line, " " * max(0, width - line.cell_length))
+
+
+def _head(agent: AgentView, width: int, age: str, chosen: bool) -> Content:
+    sign, colour = STATUS_SIGNS[agent.status]
+    marks = f"{agent.unread} new " if agent.unread else ""
+    if agent.ended:
+        marks = f"{agent.status} {marks}"
+    tail = Content.assemble((marks, "$warning" if agent.unread else _MUTED), (age, _MUTED))
+    name = Content.styled(_clean(agent.name), "bold underline" if chosen else "bold")
+    name = name.truncate(max(4, width - 3 - tail.cell_length), ellipsis=True)
+    gap = " " * max(1, width - 2 - name.cell_length - tail.cell_length)
+    return Content.assemble((f"{sign} ", colour), name, gap, tail).truncate(width, ellipsis=True)
+
+
+def _rest(agent: AgentView, left: str, full: bool, width: int) -> list[Content]:
+    _, colour = STATUS_SIGNS[agent.status]
+    doing = _clean(agent.doing)
+    status = Content.styled(agent.status, colour)
+    if agent.needs_you:
+        before = "" if agent.status == "waiting" else f"{agent.status} · "
+        status = Content.assemble((before, colour), ("needs you", "bold $warning"))
+    lines = [Content.assemble(status, (f" · by {agent.source}", _MUTED))]
+    if not full and doing and not agent.killed_until:
+        lines = [Content.assemble(status, f" · {doing}")]
+    if left:
+        lines = [Content.styled(f"killed · u undoes it · {left}", "$error")]
+    elif full and doing:
+        lines.append(Content(doing))
+    if waits := agent.queued + len(agent.messages):
+        what = "message" if agent.terminal else "prompt"
+        lines.append(Content.styled(f"1 {what} waits" if waits == 1 else f"{waits} {what}s wait", "$warning"))
+    kind = " · ".join(_clean(word) for word in (agent.made_of, agent.model) if word)
+    if full and kind:
+        lines.append(Content.styled(kind, _MUTED))
+    spent = spending(agent)
+    if full:
+        lines.append(Content.assemble(*_meter(agent, width - len(spent)), (spent, _MUTED)))
+    else:
+        lines.append(Content.styled(" · ".join(filter(None, (spent, kind))), _MUTED))
+    return lines
+
+
+def _meter(agent: AgentView, room: int) -> list[tuple[str, str]]:
+    """How full its context is, as a bar, where there is room for one."""
+    if room <= _METER or not agent.window or not agent.context:
+        return []
+    bar = figures.bar(min(agent.context, agent.window), agent.window, _METER)
+    colour = "$warning" if agent.context > 0.85 * agent.window else "$primary"
+    return [(bar, colour), (f"{'─' * (_METER - len(bar))} ", _MUTED)]
+
+
+def spending(agent: AgentView) -> str:
+    """Tokens in the window and money spent, in words."""
+    if agent.kind == "cli" and not agent.spent and not agent.context:
+        return "cost unknown"
+    estimate = "" if agent.exact or not agent.context else "~"
+    window = f"/{figures.tokens(agent.window)}" if agent.window else ""
+    cost = figures.dollars(agent.cost, known=agent.cost_known)
+    return f"{estimate}{figures.tokens(agent.context)}{window} · {cost}"
+
+
+def _clean(text: str) -> str:
+    from gshtui.text.sanitise import one_line
+
+    return one_line(text, 200)

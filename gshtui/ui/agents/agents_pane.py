@@ -1,0 +1,226 @@
+"""The agents pane: who is there, what each one does and since when, and which actions apply to it.
+
+Owns the cursor, the keys and the menu; `agents_state` owns the state, `agents_list` the drawing, the app the actions.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from textual import events
+from textual.binding import BindingType
+from textual.message import Message
+from textual.timer import Timer
+
+from gshtui.bus.context_data import Iteration
+from gshtui.bus.event import Event
+from gshtui.ui.agents.agents_list import AgentListing, draw_agents, list_agents
+from gshtui.ui.agents.agents_state import CONSUMED, AgentsState, AgentView, reduce, restored
+from gshtui.ui.kit import figures
+from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.side_pane import Pane
+
+AGENT_ACTIONS: tuple[str, ...] = (
+    "open", "attach", "report", "message", "context", "interrupt", "changes", "rename", "copy", "restart", "recover",
+    "kill", "undo", "remove",
+)  # fmt: skip
+"""In the order of the menu; each is the row `agents.<action>` of the key table."""
+
+
+def agent_actions(agent: AgentView) -> list[str]:
+    """The actions that mean something for the agent as it is."""
+    fits = _fitting(agent)
+    return [action for action in AGENT_ACTIONS if action in fits]
+
+
+def _fitting(agent: AgentView) -> set[str]:
+    if not agent.terminal:
+        return {"open", "message", "context", *(("interrupt",) if agent.busy else ())}
+    fits = {"open", "report", "rename", "context"}
+    if agent.worktree:
+        fits.add("changes")
+    if agent.pane:
+        fits |= {"attach", "copy"}
+    if agent.killed_until:
+        return fits | {"undo"}
+    if agent.status == "lost":
+        return fits | {"recover", "restart", "remove"}
+    if agent.ended:
+        return fits | {"restart", "remove"}
+    return fits | {"message", "interrupt", "restart", "kill"}
+
+
+EMPTY = (
+    "No agent yet.\n\nThe agent of this window appears here as soon as it has started, with what it is doing, "
+    "its model, its tokens and their cost."
+)
+AT_ONCE = 12
+"""Agents up to which every change is shown with its frame."""
+SLOWLY = 0.25
+"""Seconds between two showings of a longer list."""
+
+
+class AgentsPane(Pane):
+    """The agents of this window's folder, and of others on request."""
+
+    CONSUMES: ClassVar[tuple[type[Event], ...]] = CONSUMED
+    BINDINGS: ClassVar[list[BindingType]] = [
+        bind("agents.up", "choose(-1)"),
+        bind("agents.down", "choose(1)"),
+        bind("agents.menu", "menu"),
+        bind("agents.all", "everything"),
+        *(bind(f"agents.{action}", f"want('{action}')") for action in AGENT_ACTIONS),
+    ]
+
+    class Wanted(Message):
+        """Something shall be done with an agent: one of `AGENT_ACTIONS`, or `menu`."""
+
+        def __init__(self, action: str, agent: AgentView) -> None:
+            super().__init__()
+            self.action = action
+            self.agent = agent
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        super().__init__("agents", "Agents", 2, EMPTY)
+        self.state = AgentsState()
+        self.listing = AgentListing()
+        self._chosen = ""
+        self._everything = False
+        self._owners: list[str] = []
+        self._clock = clock
+        self._ages: tuple[str, ...] = ()
+        self._due: Timer | None = None
+        self._arranged = 0.0
+
+    @property
+    def chosen(self) -> AgentView | None:
+        """The agent under the cursor: the first one until another was chosen."""
+        for placed in self.listing.placed:
+            if placed.agent.id == self._chosen:
+                return placed.agent
+        return self.listing.placed[0].agent if self.listing.placed else None
+
+    def on_mount(self) -> None:
+        self.set_interval(1.0, self.tick)
+
+    def consume(self, events: Sequence[Event]) -> None:
+        """Take the events of one frame."""
+        before = self.state
+        for event in events:
+            self.state = reduce(self.state, event)
+        if self.state is not before:
+            self._arrange_soon()
+
+    def tick(self) -> None:
+        """Once a second: draw anew where what is said of somebody has changed with time alone."""
+        if any(agent.busy for agent in self.state.agents.values()) or self._ages != self._ages_now():
+            self._draw()
+
+    def _ages_now(self) -> tuple[str, ...]:
+        now = self._clock()
+        return tuple(figures.age(max(0.0, now - placed.agent.since)) for placed in self.listing.placed)
+
+    def restore(self, agent: str, iterations: Sequence[Iteration]) -> None:
+        """Show what the record holds of an agent's requests, unless it sent something meanwhile."""
+        self.state = restored(self.state, agent, iterations)
+        self._arrange_soon()
+
+    def on_resize(self) -> None:
+        self._draw()
+
+    def watch_has_focus(self, has_focus: bool) -> None:
+        super().watch_has_focus(has_focus)
+        self._draw()
+
+    def _arrange_soon(self) -> None:
+        """Show a short list at once; a long one, which costs some milliseconds, a few times a second."""
+        wait = self._arranged + SLOWLY - time.monotonic()
+        if len(self.state.agents) <= AT_ONCE or wait <= 0:
+            self._arrange()
+        elif self._due is None:
+            self._due = self.set_timer(wait, self._arrange)
+
+    def _arrange(self) -> None:
+        if self._due is not None:
+            self._due.stop()
+            self._due = None
+        self._arranged = time.monotonic()
+        self.listing = list_agents(self.state, everything=self._everything)
+        self._draw()
+
+    def _draw(self) -> None:
+        if not self.display or not self.is_mounted:
+            return
+        self._label()
+        self._ages = self._ages_now()
+        if not self.listing.placed:
+            self._owners = []
+            self.show(None)
+            return
+        chosen = self.chosen.id if self.chosen is not None and self.has_focus else ""
+        lines, self._owners = draw_agents(self.listing, self.columns, self._clock(), chosen)
+        self.show_lines(lines)
+
+    def _label(self) -> None:
+        agents = [placed.agent for placed in self.listing.placed]
+        waiting = sum(agent.waits_for_you for agent in agents)
+        words = f"{waiting} of {len(agents)} ◆" if waiting and len(agents) > 1 else str(len(agents))
+        self.label(words if len(agents) > 1 else "")
+
+    # Keys and mouse
+
+    def action_choose(self, step: int) -> None:
+        """Move the cursor; at an end it stays."""
+        ids = [placed.agent.id for placed in self.listing.placed]
+        if ids and self.chosen is not None:
+            at = ids.index(self.chosen.id)
+            self._choose(ids[max(0, min(len(ids) - 1, at + step))])
+
+    def _choose(self, agent: str) -> None:
+        self._chosen = agent
+        self._draw()
+        rows = [number for number, owner in enumerate(self._owners) if owner == agent]
+        if rows:
+            top = self.scroll_offset.y
+            if rows[0] < top:
+                self.scroll_to(y=rows[0], animate=False)
+            elif rows[-1] >= top + self.rows:
+                self.scroll_to(y=rows[-1] - self.rows + 1, animate=False)
+
+    def action_want(self, action: str) -> None:
+        """Have something done with the agent under the cursor, where that means something."""
+        agent = self.chosen
+        if agent is None:
+            return
+        if action in agent_actions(agent):
+            self.post_message(self.Wanted(action, agent))
+        else:
+            words = f"“{action}” means nothing for {agent.name} now ({agent.status}). space shows what can be done."
+            self.notify(words, markup=False, timeout=4)
+
+    def action_menu(self) -> None:
+        if self.chosen is not None:
+            self.post_message(self.Wanted("menu", self.chosen))
+
+    def action_everything(self) -> None:
+        """List also the agents of other folders and all that have ended, or no longer."""
+        self._everything = not self._everything
+        self._arrange()
+
+    def on_click(self, event: events.Click) -> None:
+        """Choose; twice: open; with the right button: the menu."""
+        row = int(event.screen_y) - self.scrollable_content_region.y + self.scroll_offset.y
+        inside = int(event.screen_y) >= self.scrollable_content_region.y
+        if not inside:
+            return
+        event.prevent_default()  # the first row of the body is not the title
+        agent = self._owners[row] if 0 <= row < len(self._owners) else ""
+        if not agent:
+            return
+        self._choose(agent)
+        if event.button == 3:
+            self.action_menu()
+        elif event.chain == 2:
+            self.action_want("open")

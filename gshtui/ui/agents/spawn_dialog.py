@@ -1,0 +1,203 @@
+"""The dialog for a new agent: what it is to do, which program runs it, where it works.
+
+Owns the choices, the checks, and the `spawn` line that it is dismissed with; refuses to start anything.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import msgspec
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.suggester import SuggestFromList
+from textual.widget import Widget
+from textual.widgets import Button, Input, Select, Static, TextArea
+
+from gshtui.ui.kit.key_table import bind
+
+NATIVE, ANY = "native", "command"
+"""Kinds: one of ours, and any command line; a profile's name is the third."""
+
+
+class SpawnOptions(msgspec.Struct, frozen=True):
+    """What can be chosen: (value, what is shown)."""
+
+    kinds: tuple[tuple[str, str], ...] = ((NATIVE, "one of ours"), (ANY, "any program"))
+    personas: tuple[tuple[str, str], ...] = ()
+    models: tuple[str, ...] = ()
+    programs: dict[str, str] = msgspec.field(default_factory=dict[str, str])
+    """The command of each profile."""
+
+
+class SpawnForm(msgspec.Struct, frozen=True):
+    """What was filled in."""
+
+    prompt: str = ""
+    kind: str = NATIVE
+    command: str = ""
+    persona: str = ""
+    model: str = ""
+    name: str = ""
+    worktree: str = ""
+    background: bool = False
+
+
+def spawn_options(personas: Any, profiles: Any, models: Any) -> SpawnOptions:
+    """The choices in the data of `personas`, `profiles ls` and `model list`, whatever else there is."""
+    kinds: list[tuple[str, str]] = [(NATIVE, "one of ours")]
+    programs: dict[str, str] = {}
+    for profile in _rows(profiles, "profiles"):
+        name, commands = str(profile.get("name", "")), cast("list[Any]", profile.get("programs") or [])
+        if commands:
+            programs[name] = str(commands[0])
+            kinds.append((name, str(profile.get("title") or name)))
+    kinds.append((ANY, "any program"))
+    named = [
+        (str(one.get("name", "")), f"{one.get('name', '')} · {one.get('summary', '')}")
+        for one in _rows(personas, "personas")
+    ]
+    known = [
+        f"{one.get('provider', '')}/{one.get('model') or one.get('name') or ''}"
+        for one in _rows(models, "models")
+        if one.get("usable") is not False
+    ]
+    return SpawnOptions(tuple(kinds), tuple(_clean(pair) for pair in named), tuple(known), programs)
+
+
+def _clean(pair: tuple[str, str]) -> tuple[str, str]:
+    from gshtui.text.sanitise import one_line
+
+    return pair[0], one_line(pair[1], 100)
+
+
+def _rows(data: Any, key: str) -> list[dict[str, Any]]:
+    if isinstance(data, dict):
+        data = cast("dict[str, Any]", data).get(key, [])
+    if not isinstance(data, list):
+        return []
+    return [cast("dict[str, Any]", one) for one in cast("list[Any]", data) if isinstance(one, dict)]
+
+
+def form_problem(wish: SpawnForm) -> tuple[str, str]:
+    """The field (of the dialog) that is wrong and why; both empty when the wish can be run."""
+    if wish.kind == ANY and not wish.command.strip():
+        return "command", "Which program is it to be? Give its command line, such as `aider --no-git`."
+    if wish.background and not wish.prompt.strip():
+        return "task", "An agent in the background needs to be told what to do."
+    return "", ""
+
+
+def spawn_line(wish: SpawnForm, programs: dict[str, str]) -> str:
+    """The line of the command language that starts it."""
+    from gshtui.commands.language import quote
+
+    words: dict[str, str] = {"prompt": wish.prompt.strip()}
+    if wish.kind == NATIVE:
+        # As models are listed: the provider, a slash, and the model, which may hold slashes of its own.
+        provider, slash, model = wish.model.strip().partition("/")
+        provider, model = (provider, model) if slash else ("", provider)
+        words |= {"persona": wish.persona, "provider": provider, "model": model}
+    elif wish.kind == ANY:
+        words["cli"] = wish.command.strip()
+    else:
+        words |= {"cli": wish.command.strip() or programs.get(wish.kind, wish.kind), "profile": wish.kind}
+    words |= {"name": wish.name.strip(), "worktree": wish.worktree.strip()}
+    parts = [f"{key}={quote(value)}" for key, value in words.items() if value]
+    return " ".join(["spawn", *parts, *(["background=true"] if wish.background else [])])
+
+
+class SpawnScreen(ModalScreen[str]):
+    """`ctrl+s` starts it, from any field."""
+
+    BINDINGS = [bind("form.submit", "submit"), bind("form.close", "dismiss('')")]
+
+    def __init__(self, offers: SpawnOptions, prompt: str = "") -> None:
+        super().__init__()
+        self._offers = offers
+        self._prompt = prompt
+
+    def compose(self) -> ComposeResult:
+        offers = self._offers
+        with Vertical(classes="dialog -form"):
+            yield Static(Content("New agent"), classes="dialog-title")
+            yield TextArea(self._prompt, id="task", compact=True, placeholder="What is it to do?")
+            kinds = [(shown, value) for value, shown in offers.kinds]
+            yield _row("Program", Select(kinds, value=NATIVE, allow_blank=False, id="kind", compact=True))
+            personas = [("none", ""), *((shown, value) for value, shown in offers.personas)]
+            yield _row("Persona", Select(personas, value="", allow_blank=False, id="persona", compact=True))
+            models = SuggestFromList(offers.models, case_sensitive=False)
+            yield _row("Model", Input(placeholder="the default", id="model", compact=True, suggester=models))
+            yield _row("Command", Input(placeholder="a command line", id="command", compact=True))
+            yield _row("Name", Input(placeholder="given by itself", id="name", compact=True))
+            branch = Input(placeholder="none; a branch gives it a folder of its own", id="worktree", compact=True)
+            yield _row("Worktree", branch)
+            reports = [("stays with it, to be looked at", ""), ("comes into the conversation (background)", "yes")]
+            yield _row("Report", Select(reports, value="", allow_blank=False, id="background", compact=True))
+            yield Static("", markup=False, classes="dialog-wrong")
+            with Horizontal(classes="dialog-buttons"):
+                yield Button("Start (ctrl+s)", id="start", variant="primary", compact=True)
+                yield Button("Close (escape)", id="close", compact=True)
+
+    def on_mount(self) -> None:
+        self._fit()
+        self.query_one("#task").focus()
+
+    @property
+    def wish(self) -> SpawnForm:
+        """What is filled in."""
+        return SpawnForm(
+            prompt=self.query_one("#task", TextArea).text,
+            kind=self._chosen("kind"),
+            command=self.query_one("#command", Input).value,
+            persona=self._chosen("persona"),
+            model=self.query_one("#model", Input).value,
+            name=self.query_one("#name", Input).value,
+            worktree=self.query_one("#worktree", Input).value,
+            background=bool(self._chosen("background")),
+        )
+
+    def _chosen(self, id: str) -> str:
+        field = cast("Select[str]", self.query_one(f"#{id}", Select))
+        return field.value if isinstance(field.value, str) else ""
+
+    @on(Select.Changed, "#kind")
+    def _fit(self) -> None:
+        """Show the fields that mean something for this kind."""
+        kind = self._chosen("kind")
+        for name, shown in (("persona", kind == NATIVE), ("model", kind == NATIVE), ("command", kind != NATIVE)):
+            row = self.query_one(f"#{name}").parent
+            assert isinstance(row, Widget)
+            row.display = shown
+        command = self.query_one("#command", Input)
+        command.placeholder = "a command line" if kind == ANY else self._offers.programs.get(kind, "")
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.action_submit()
+
+    @on(Button.Pressed)
+    def _pressed(self, event: Button.Pressed) -> None:
+        event.stop()
+        if event.button.id == "start":
+            self.action_submit()
+        else:
+            self.dismiss("")
+
+    def action_submit(self) -> None:
+        """Say what is wrong, or be done."""
+        wish = self.wish
+        field, why = form_problem(wish)
+        self.query_one(".dialog-wrong", Static).update(Content(why))
+        if field:
+            self.query_one(f"#{field}").focus()
+        else:
+            self.dismiss(spawn_line(wish, self._offers.programs))
+
+
+def _row(label: str, field: Widget) -> Horizontal:
+    return Horizontal(Static(Content(label), classes="form-label"), field, classes="form-row")

@@ -1,0 +1,375 @@
+"""The approvals inbox: questions wait in a panel above the input, the first in full, and are answered there.
+
+It never takes the focus by itself, so that nobody who types answers by accident: a key or a click moves there. What a
+key means is decided by `AnswerKeys`; the panel reports when a question was painted and when each key was pressed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import ClassVar, cast
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.widget import Widget
+from textual.widgets import Static
+
+from gshtui.bus.event import Event
+from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested, Decision
+from gshtui.guard.answer_keys import (
+    AnswerKeys,
+    Choice,
+    Chosen,
+    Outcome,
+    Passed,
+    ReasonBegun,
+    Swallowed,
+    choices,
+    offers,
+)
+from gshtui.ui.approvals.approvals_state import (
+    APPROVAL_EVENTS,
+    ApprovalsState,
+    reduce_approvals,
+    turned_to,
+    without_question,
+)
+from gshtui.ui.approvals.question_view import Answers, QuestionView, question_lines, question_title
+from gshtui.ui.kit.bound_keys import BoundKeys, key_of
+from gshtui.ui.kit.fitted_text import fit
+from gshtui.ui.kit.folding_area import FoldingArea
+from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.widget_messages import Intent
+
+REASON_LIMIT = 2_000
+
+
+class ReasonInput(FoldingArea, can_focus=False):
+    """One line; the panel ends it."""
+
+    def __init__(self) -> None:
+        super().__init__(id="reason", placeholder="Why not? The agent reads it · enter denies · esc goes back")
+
+    @property
+    def reason(self) -> str:
+        """What is written, on one line."""
+        from gshtui.text.sanitise import one_line  # not before the first letter
+
+        return one_line(self.value, REASON_LIMIT)
+
+    async def write(self, event: events.Key) -> None:
+        """Act on a key that the panel was given."""
+        await self._on_key(event)
+
+    @property
+    def _draw_cursor(self) -> bool:
+        return True  # it is written into as long as it is there
+
+
+class QuestionPanel(Vertical):
+    """Hidden while nothing waits."""
+
+    CONSUMES: ClassVar[tuple[type[Event], ...]] = APPROVAL_EVENTS
+
+    def __init__(self) -> None:
+        super().__init__(id="approvals")
+        self.state = ApprovalsState()
+        self.said = ""
+        """What became of the last key, where a person could wonder."""
+        self.display = False
+
+    def compose(self) -> ComposeResult:
+        """A title, the question, the answers."""
+        yield Static(id="approval-title", markup=False)
+        yield QuestionView(self.draw)
+        yield Answers()
+
+    def consume(self, events: Sequence[Event]) -> None:
+        """Take the events of one frame."""
+        state = self.state
+        for event in events:
+            state = reduce_approvals(state, event)
+        self.become(state)
+
+    def become(self, state: ApprovalsState) -> None:
+        """Show another state."""
+        before, self.state = self.state, state
+        if state is before:
+            return
+        request = state.shown
+        if state.front != before.front:
+            self.display = request is not None or self.writing
+            if request is not None:
+                self.query_one(QuestionView).ask(question_lines(request))
+            self.front_changed(request)
+        self.draw()
+
+    def front_changed(self, request: ApprovalRequested | None) -> None:
+        """Another question is in front, or none, and not yet on the screen. For who extends this."""
+
+    def drawn(self) -> None:
+        """The question in front has been painted. For who extends this."""
+
+    @property
+    def writing(self) -> bool:
+        """Whether a reason is being written; it may outlive its question. For who extends this."""
+        return False
+
+    def say(self, words: str) -> None:
+        """Say what became of a key; empty: nothing that a person could wonder about."""
+        self.said = words
+        self.draw()
+
+    def on_resize(self) -> None:
+        self.draw()
+
+    def draw(self) -> None:
+        """Show the question in front as the window's size allows: half of it at most."""
+        request = self.state.shown
+        if not self.is_mounted or (request is None and not self.writing):
+            return
+        self.call_after_refresh(self.drawn)
+        if request is None:
+            self.query_one("#approval-title", Static).update(f"◆ {self.said}")
+            return
+        height, width = self.screen.size.height, self.size.width or self.screen.size.width
+        self.set_class(height < 16, "-low")
+        self.set_class(height < 9, "-tiny")
+        inner = max(8, self.content_size.width or width - 4)
+        rows = self.query_one(Answers).offer(request.approval, offers(request.pattern), inner)
+        frame = 0 if height < 16 else 2
+        view = self.query_one(QuestionView)
+        view.fit(inner, max(1, height // 2 - 1 - frame - rows))
+        tail = f" · ↓ {view.hidden} more" if view.hidden else ""
+        tail += f" · {self.said}" if self.said else ""
+        tail += "" if self.has_focus_within else f" · {key_of(self, 'approval.focus')} answers"
+        heading = question_title(
+            request, self.state.place, len(self.state.waiting), self.state.names.get(request.agent, "")
+        )
+        heading = fit(f"◆ {heading}", max(8, width - 4 - len(tail))) + tail
+        self.query_one("#approval-title", Static).update(heading)
+
+    def action_turn(self, by: int) -> None:
+        """Another question in front."""
+        self.become(turned_to(self.state, by))
+
+    def action_scroll(self, rows: int, pages: int = 0) -> None:
+        """Scroll the question by some lines, and by what is seen of it."""
+        view = self.query_one(QuestionView)
+        view.scroll_relative(y=rows + pages * max(1, view.size.height - 1), animate=False)
+
+
+_CHOICES: dict[str, Choice] = {
+    f"answer('{choice}')": choice for choice in ("once", "session", "always", "deny", "reason")
+}  # fmt: skip
+VOID = "the question has changed: this reason denies nothing, esc closes it"
+
+
+class ApprovalsPane(QuestionPanel, can_focus=True):
+    """See the module.
+
+    Args:
+        home: who has the focus when there is nowhere to go back to.
+        typed: takes letters that were typed here and can only have been meant for the input line.
+        clock: seconds that never go back, the same that Textual stamps keys with.
+    """
+
+    BINDINGS = [
+        bind("approval.once", "answer('once')"),
+        bind("approval.session", "answer('session')"),
+        bind("approval.always", "answer('always')"),
+        bind("approval.deny", "answer('deny')"),
+        bind("approval.reason", "answer('reason')"),
+        bind("approval.next", "turn(1)"),
+        bind("approval.previous", "turn(-1)"),
+        bind("approval.up", "scroll(-1)"),
+        bind("approval.down", "scroll(1)"),
+        bind("approval.page_up", "scroll(0, -1)"),
+        bind("approval.page_down", "scroll(0, 1)"),
+        bind("approval.back", "back"),
+    ]
+
+    def __init__(
+        self,
+        home: Callable[[], Widget | None] = lambda: None,
+        typed: Callable[[str], None] = lambda _: None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__()
+        self._home = home
+        self._typed = typed
+        self._clock = clock
+        self._bound = BoundKeys()
+        self._keys = AnswerKeys()
+        self._came_from: Widget | None = None
+        self._coming = False
+
+    def on_mount(self) -> None:
+        self.watch(self.screen, "focused", self._noticed)
+        self.watch(self.screen, "stack_updates", self._uncovered, init=False)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """The foot of the window and F1 list only answers that this question has."""
+        request = self.state.shown
+        if action == "answer" and request is not None:
+            return any(offer.choice == parameters[0] for offer in offers(request.pattern))
+        return super().check_action(action, parameters)
+
+    # What is on the screen
+
+    def front_changed(self, request: ApprovalRequested | None) -> None:
+        """Nobody has seen this question yet. A reason that is being written goes on, and denies nothing."""
+        self.refresh_bindings()
+        if request is not None:
+            self._keys.expect()
+        else:
+            self._keys.clear()
+        if self.writing:
+            self.said = VOID
+        elif request is None and self.has_focus:
+            self.action_back()
+
+    def drawn(self) -> None:
+        """The screen has been painted."""
+        request = self.state.shown
+        if request is not None and self.is_attached and self.region.height:
+            self._keys.show(request.approval, choices(offers(request.pattern)), self._clock())
+
+    @property
+    def writing(self) -> bool:
+        return self._keys.in_reason
+
+    def _uncovered(self) -> None:
+        """A dialog that lay over the question has gone."""
+        self._keys.look(self._clock())
+
+    # Focus
+
+    def review(self) -> None:
+        """Go to the question in front; after the answer the focus goes back to where it is now."""
+        if not self.display or self.screen.focused is self:
+            return
+        self._coming = bool(self.region.height)
+        if self._coming:
+            self._keys.come(self._clock())
+        self.screen.set_focus(self)
+
+    def _noticed(self, focused: Widget | None) -> None:
+        """Remember who had the focus last, outside of this panel."""
+        if focused is not None and self not in focused.ancestors_with_self:
+            self._came_from = focused
+
+    def on_focus(self) -> None:
+        """Say that keys count here; come by itself, the focus makes no key an answer that was on its way."""
+        if not self._coming:
+            self._keys.look(self._clock())
+        self._coming = False
+        self.draw()
+
+    async def on_blur(self) -> None:
+        if self.writing and not self._keys.reason_counts:
+            await self._end_reason(give=False, back=False)
+        self.say("")
+
+    def action_back(self) -> None:
+        """Go back to where the person was; the question waits."""
+        came_from = self._came_from
+        home = came_from if came_from is not None and came_from.is_attached and came_from.focusable else self._home()
+        if home is not None:
+            self.screen.set_focus(home)
+
+    # Answers
+
+    async def _on_key(self, event: events.Key) -> None:
+        event.prevent_default()
+        key = event.key
+        action = self._bound.action(self, key)
+        letter = event.character if event.is_printable and event.character and "+" not in key else ""
+        if self._keys.in_reason and key in ("enter", "ctrl+m", "escape"):
+            event.stop()
+            await self._end_reason(give=key != "escape")
+            return
+        choice = _CHOICES.get(action or "")
+        outcome = self._keys.press(choice or ("move" if action else "words"), event.time, printable=bool(letter))
+        if isinstance(outcome, Passed):
+            await self._pass_on(outcome, event, action, letter)
+            return
+        event.stop()
+        await self._take(outcome)
+
+    async def _pass_on(self, passed: Passed, event: events.Key, action: str | None, letter: str) -> None:
+        if passed.to == "reason":
+            for field in self.query(ReasonInput):
+                await field.write(event)
+            if action is not None:
+                event.stop()  # the field knows no such key, and here it means nothing now
+        elif passed.to == "input":
+            event.stop()
+            if letter:
+                self._typed(letter)
+        elif action is not None:
+            event.stop()
+            self.say("")
+            await self.run_action(action)
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        for field in self.query(ReasonInput):
+            field.insert_pasted(event.text)
+
+    async def action_answer(self, answer: str) -> None:
+        """An answer by a click on its key at the foot of the window. Keys come in by `_on_key`."""
+        await self._take(self._keys.click(cast("Choice", answer), self.state.front, self._clock()))
+
+    async def on_answers_clicked(self, message: Answers.Clicked) -> None:
+        """An answer by click."""
+        message.stop()
+        await self._take(self._keys.click(cast("Choice", message.choice), message.question, message.at))
+
+    async def _take(self, outcome: Outcome) -> None:
+        match outcome:
+            case Chosen():
+                await self._close_reason()
+                self._settle(outcome)
+            case ReasonBegun():
+                if not self.query(ReasonInput):
+                    await self.mount(ReasonInput())
+                self.say("" if outcome.question else VOID)
+            case Swallowed() if outcome.why:
+                self.say(outcome.why)
+            case _:
+                pass
+
+    def _settle(self, chosen: Chosen) -> None:
+        decision = cast("Decision", chosen.choice)
+        self.post_message(Intent(ApprovalAnswered(approval=chosen.question, decision=decision, reason=chosen.reason)))
+        had_focus = self.has_focus
+        self.said = ""
+        self.become(without_question(self.state, chosen.question))
+        if had_focus and self.state.shown is not None:  # with nothing left, the focus has gone back already
+            self.action_back()
+
+    async def _end_reason(self, *, give: bool, back: bool = True) -> None:
+        field = next(iter(self.query(ReasonInput)), None)
+        if give:
+            outcome = self._keys.give_reason(field.reason if field is not None else "")
+        else:
+            self._keys.leave_reason()
+            outcome = Swallowed()
+        await self._close_reason()
+        self.said = ""
+        await self._take(outcome)
+        if self.state.shown is None and self.display:  # it went while the reason was written
+            if isinstance(outcome, Swallowed) and outcome.why:
+                self.notify(f"{outcome.why[:1].upper()}{outcome.why[1:]}.", markup=False)
+            self.display = False
+            if back:
+                self.action_back()
+        else:
+            self.draw()
+
+    async def _close_reason(self) -> None:
+        for field in self.query(ReasonInput):
+            await field.remove()

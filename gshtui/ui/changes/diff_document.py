@@ -1,0 +1,147 @@
+"""The document of a tab of changes: files, hunks and lines, from the data of `git_worktree action=diff`.
+
+Pure; refuses to draw, and takes nothing of the data on trust.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from typing import Any, cast
+
+import msgspec
+
+from gshtui.ui.kit.diff_lines import DiffRow
+
+_HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@(.*)")
+_SIGNS = {"added": "+", "removed": "-", "same": " "}
+MOST_ROWS = 200_000
+
+
+class ChangedFile(msgspec.Struct, frozen=True):
+    """One file. `row`: where it begins in the document."""
+
+    path: str
+    status: str = "changed"
+    added: int = 0
+    removed: int = 0
+    row: int = 0
+    before: str = ""
+
+
+class DiffDocument(msgspec.Struct, frozen=True):
+    """All changes as one list of rows."""
+
+    title: str = ""
+    path: str = ""
+    branch: str = ""
+    base: str = ""
+    added: int = 0
+    removed: int = 0
+    cut: bool = False
+    files: tuple[ChangedFile, ...] = ()
+    rows: tuple[DiffRow, ...] = ()
+    hunks: tuple[int, ...] = ()
+    """Rows at which a change begins, in order."""
+    digits: int = 1
+    longest: int = 0
+    """Characters of the longest line."""
+
+    def file_at(self, row: int) -> int:
+        """Number of the file that a row belongs to; -1 where there is none."""
+        return bisect_right([file.row for file in self.files], row) - 1
+
+    def hunk_at(self, row: int) -> int:
+        """Number of the change that a row belongs to, or of the next one; -1 where there is none."""
+        at = bisect_right(self.hunks, row) - 1
+        return max(0, at) if self.hunks else -1
+
+    def end_of(self, hunk: int) -> int:
+        """The row behind a change."""
+        start = self.hunks[hunk]
+        after = self.hunks[hunk + 1] if hunk + 1 < len(self.hunks) else len(self.rows)
+        # A line is left free above each further file.
+        return min([after, *(file.row - 1 for file in self.files if start < file.row)])
+
+    def text_of(self, start: int, end: int) -> str:
+        """Rows as the words of a patch."""
+        return "\n".join(_patch_line(row) for row in self.rows[start:end])
+
+
+def _patch_line(row: DiffRow) -> str:
+    if row.kind == "hunk":
+        return f"@@ {row.text}".rstrip()
+    return _SIGNS.get(row.kind, "") + row.text
+
+
+def parse_diff(data: Any) -> DiffDocument:
+    """The document of a diff's data; an empty one for whatever is no such data."""
+    if not isinstance(data, dict):
+        return DiffDocument()
+    said = cast("dict[str, Any]", data)
+    files: list[ChangedFile] = []
+    rows: list[DiffRow] = []
+    hunks: list[int] = []
+    for one in cast("list[dict[str, Any]]", said.get("files") or []):
+        if rows:
+            rows.append(DiffRow("note", ""))
+        file = ChangedFile(
+            str(one.get("path", "")), str(one.get("status", "changed")), int(one.get("added") or 0),
+            int(one.get("removed") or 0), len(rows), str(one.get("before") or ""),
+        )  # fmt: skip
+        files.append(file)
+        rows.append(DiffRow("file", described(file)))
+        if one.get("binary"):
+            hunks.append(len(rows))
+            rows.append(DiffRow("note", "Not text, so its changes cannot be shown line by line."))
+        for row in _rows(str(one.get("text") or "")):
+            if row.kind == "hunk":
+                hunks.append(len(rows))
+            rows.append(row)
+        if len(rows) > MOST_ROWS:
+            rows[MOST_ROWS:] = [DiffRow("note", "There is more than can be shown; a patch file holds all of it.")]
+            hunks = [row for row in hunks if row < MOST_ROWS]
+            break
+    branch, base = str(said.get("branch") or ""), str(said.get("base") or "")
+    return DiffDocument(
+        title=branch or str(said.get("path") or "").rpartition("/")[2],
+        path=str(said.get("path") or ""),
+        branch=branch,
+        base=base,
+        added=int(said.get("added") or 0),
+        removed=int(said.get("removed") or 0),
+        cut=bool(said.get("cut")),
+        files=tuple(files),
+        rows=tuple(rows),
+        hunks=tuple(hunks),
+        digits=len(str(max((row.number for row in rows), default=0))),
+        longest=max((len(row.text.expandtabs(4)) for row in rows), default=0),
+    )
+
+
+def described(file: ChangedFile) -> str:
+    """A file in a line."""
+    what = {"added": "  new", "deleted": "  deleted", "renamed": f"  was {file.before}"}.get(file.status, "")
+    return f"{file.path}  +{file.added} −{file.removed}{what}"
+
+
+def _rows(text: str) -> list[DiffRow]:
+    rows: list[DiffRow] = []
+    old = new = 0
+    for line in text.split("\n") if text else []:
+        sign, words = line[:1], line[1:]
+        if (found := _HUNK.match(line)) is not None:
+            old, new = int(found.group(1)), int(found.group(2))
+            rows.append(DiffRow("hunk", found.group(3).strip(), new))
+        elif sign == "+":
+            rows.append(DiffRow("added", words, new))
+            new += 1
+        elif sign == "-":
+            rows.append(DiffRow("removed", words, old))
+            old += 1
+        elif sign == "\\":
+            rows.append(DiffRow("note", words.strip()))
+        else:
+            rows.append(DiffRow("same", words, new))
+            old, new = old + 1, new + 1
+    return rows

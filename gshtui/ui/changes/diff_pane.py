@@ -1,0 +1,223 @@
+"""A tab of changes: what a worktree holds against its base, as a list of files and all their changes; and the picker.
+
+Owns the tab and how a worktree is described in the picker. A function that is handed in asks git, again on request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, ClassVar, cast
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from gshtui.system.tasks import report_unexpected
+from gshtui.ui.changes.diff_document import ChangedFile, DiffDocument, parse_diff
+from gshtui.ui.changes.diff_view import ChangesView
+from gshtui.ui.kit.dialogs import Picker, PickerChoice
+from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.textual.typed_app import app_of
+
+
+class WorktreesScreen(Picker):
+    """Choose a worktree; the answer is its folder."""
+
+    def __init__(self, choices: Sequence[PickerChoice]) -> None:
+        super().__init__(
+            "Changes of a worktree",
+            choices,
+            empty="This folder is in no git repository.",
+            hint="enter shows what it holds against its base · escape closes",
+        )
+
+
+def listed_worktrees(data: Any) -> list[PickerChoice]:
+    """Worktrees in the data of `git_worktree action=list` whose folder is there; last the main one, without base."""
+    rows = [cast("dict[str, Any]", one) for one in cast("list[Any]", data or []) if isinstance(one, dict)]
+    return [
+        PickerChoice(str(one.get("path", "")), _worktree_name(one), str(one.get("path", "")))
+        for one in sorted(rows, key=lambda one: bool(one.get("main")))
+        if not one.get("gone") and one.get("path")
+    ]
+
+
+def _worktree_name(one: dict[str, Any]) -> str:
+    name = str(one.get("branch") or "") or str(one.get("commit") or "")[:8]
+    return f"{name} (main tree)" if one.get("main") else name
+
+
+WIDE = 90
+"""Columns from which the list of files stands beside the changes by itself."""
+LIST = 32
+_SIGNS = {"added": ("+", "$success"), "deleted": ("−", "$error"), "renamed": ("→", "$secondary")}
+
+FetchDiff = Callable[[], Awaitable[Any]]
+"""Gives the data of `git_worktree action=diff`. Raises an exception whose text is for people."""
+
+
+class DiffPane(Vertical):
+    """See the module. `worktree`: the folder it is about."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        bind("diff.files", "files"),
+        bind("diff.copy", "copy"),
+        bind("diff.copy_all", "copy_all"),
+        bind("diff.reload", "reload"),
+        bind("diff.patch", "bring('patch')"),
+        bind("diff.merge", "bring('merge')"),
+        bind("diff.close", "close"),
+    ]
+
+    class Closed(Message):
+        """The tab shall go."""
+
+        def __init__(self, pane: DiffPane) -> None:
+            super().__init__()
+            self.pane = pane
+
+    class Bring(Message):
+        """The work shall be brought home: `patch` or `merge`."""
+
+        def __init__(self, pane: DiffPane, how: str) -> None:
+            super().__init__()
+            self.pane = pane
+            self.how = how
+
+    def __init__(self, worktree: str, fetch: FetchDiff) -> None:
+        super().__init__(classes="diff-pane")
+        self.worktree = worktree
+        self.view = ChangesView()
+        self._fetch = fetch
+        self._title = Static("", markup=False, classes="diff-title")
+        self._says = Static("Looking …", markup=False, classes="diff-says")
+        self._list = OptionList(markup=False, compact=True, classes="diff-files")
+        self._listed: bool | None = None  # None: as fits
+
+    @property
+    def document(self) -> DiffDocument:
+        return self.view.document
+
+    def compose(self) -> ComposeResult:
+        yield self._title
+        yield self._says
+        with Horizontal():
+            yield self._list
+            yield self.view
+
+    def on_mount(self) -> None:
+        self._place()
+        self.action_reload()
+
+    def on_resize(self, _event: events.Resize) -> None:
+        self._place()
+
+    def _place(self) -> None:
+        wide = self.size.width >= WIDE
+        shown = bool(self.document.files) and (wide if self._listed is None else self._listed)
+        self._list.display = shown
+        self._list.styles.width = LIST if wide else "1fr"
+        self.view.display = bool(self.document.files) and (wide or not shown)
+        self._says.display = not self.document.files
+
+    def action_reload(self) -> None:
+        """Ask again."""
+        self.run_worker(self._load(), exit_on_error=False, exclusive=True, group="diff")
+
+    async def _load(self) -> None:
+        try:
+            found = parse_diff(await self._fetch())
+        except Exception as error:  # whatever it is, it is told, and the tab stays
+            report_unexpected("the changes", error)
+            self.view.load(DiffDocument())
+            self._says.update(Content(f"The changes cannot be shown. {error}"))
+        else:
+            self.view.load(found)
+            self._says.update(Content(f"Nothing here that {found.base} does not have. r looks again."))
+            self._list.clear_options()
+            self._list.add_options([Option(_entry(file)) for file in found.files])
+        had = self._list.has_focus
+        self._place()
+        if not had and self.view.display and (self.has_focus_within or app_of(self).focused is None):
+            self.view.focus()
+        self._head()
+
+    @on(ChangesView.Moved)
+    def _head(self) -> None:
+        found = self.document
+        if not found.base:
+            self._title.update(Content(self.worktree))
+            return
+        at = self.view.file
+        place = f" · {at + 1}/{len(found.files)} {found.files[at].path}" if at >= 0 else ""
+        count = "1 file" if len(found.files) == 1 else f"{len(found.files)} files"
+        more = " · not all of it" if found.cut else ""
+        self._title.update(
+            Content.assemble(
+                (found.title, "bold $primary"), f" against {found.base} · {count} ",
+                (f"+{found.added}", "$success"), " ", (f"−{found.removed}", "$error"), (more, "$warning"),
+                (place, "$foreground-muted"),
+            )
+        )  # fmt: skip
+        if at >= 0 and self._list.option_count > at:
+            with self._list.prevent(OptionList.OptionHighlighted):
+                self._list.highlighted = at
+
+    # What keys do
+
+    def action_files(self) -> None:
+        """Go to the list of files, or back from it."""
+        if self._list.has_focus:
+            self._listed = None
+            self._place()
+            self.view.focus()
+        elif self.document.files:
+            self._listed = True
+            self._place()
+            self._list.focus()
+
+    @on(OptionList.OptionHighlighted)
+    def _highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        event.stop()
+        if self._list.has_focus and self.view.display:
+            self.view.show_file(event.option_index)
+
+    @on(OptionList.OptionSelected)
+    def _selected(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self.action_files()
+        self.view.show_file(event.option_index)
+
+    def action_copy(self) -> None:
+        self._copy(self.screen.get_selected_text() or self.view.copied)
+
+    def action_copy_all(self) -> None:
+        self._copy(self.document.text_of(0, len(self.document.rows)))
+
+    def _copy(self, text: str) -> None:
+        if text:
+            app_of(self).copy_to_clipboard(text)
+            self.notify("Copied.", markup=False, timeout=2)
+
+    def action_bring(self, how: str) -> None:
+        if self.document.files:
+            self.post_message(self.Bring(self, how))
+
+    def action_close(self) -> None:
+        self.post_message(self.Closed(self))
+
+
+def _entry(file: ChangedFile) -> Content:
+    sign, colour = _SIGNS.get(file.status, ("~", "$foreground-muted"))
+    counts = f"+{file.added} −{file.removed}"
+    folder, slash, name = file.path.rpartition("/")
+    room = LIST - 6 - len(counts)
+    shown = (
+        name if len(name) > room else f"…{(folder + slash + name)[-room + 1 :]}" if len(file.path) > room else file.path
+    )
+    return Content.assemble((f"{sign} ", colour), shown, (f" {counts}", "$foreground-muted"))

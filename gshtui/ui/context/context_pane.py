@@ -1,0 +1,264 @@
+"""The context pane: what the model was last sent, by section, with tokens and shares, and what the provider counted.
+
+`ContextState` is a pure reducer over events and the record; the pane owns the drawing, the cursor and the keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import msgspec
+from msgspec.structs import replace
+from textual import events
+from textual.binding import BindingType
+from textual.content import Content
+
+from gshtui.bus.context_data import Iteration
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent import ContextAssembled, ModelChanged, UsageReported
+from gshtui.bus.events.context import ContextCut, CutUndone
+from gshtui.bus.events.session import SessionOpened
+from gshtui.bus.messages import Usage
+from gshtui.ui.kit import figures
+from gshtui.ui.kit.figures import context_meter, meter_sign
+from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.side_pane import Pane
+from gshtui.ui.kit.widget_messages import ForContext
+
+CONSUMED: tuple[type[Event], ...] = (
+    ContextAssembled, ContextCut, CutUndone, ModelChanged, SessionOpened, UsageReported,
+)  # fmt: skip
+
+
+class ContextState(msgspec.Struct, frozen=True):
+    """The context of the agent in front."""
+
+    agent: str
+    session: str = ""
+    sections: tuple[tuple[str, int], ...] = ()
+    """Name and estimated tokens, in the order in which they are sent."""
+    tokens: int = 0
+    window: int = 0
+    trigger: int = 0
+    """Tokens at which a compaction starts; 0: not known."""
+    iteration: int = 0
+    usage: Usage | None = None
+    """What the provider counted for this assembly; `None` until it has."""
+    total: Usage = msgspec.field(default_factory=Usage)
+    requests: int = 0
+    broken_by: str = ""
+    """The block at which the provider's cache broke; empty: it held, or that is not known."""
+    chosen: str = ""
+    """The section under the cursor; empty: none."""
+
+    @property
+    def used(self) -> int:
+        """The best figure for the window: the provider's count, else the estimate."""
+        return self.usage.context if self.usage is not None else self.tokens
+
+    @property
+    def sent(self) -> int:
+        """What the provider counted as input; 0: it has not."""
+        usage = self.usage
+        return usage.input + usage.cache_read + usage.cache_write if usage is not None else 0
+
+
+def reduce(state: ContextState, event: Event) -> ContextState:
+    """The state after an event; what other agents do changes nothing."""
+    if getattr(event, "agent", state.agent) != state.agent:
+        return state
+    match event:
+        case ContextAssembled():
+            return replace(
+                state,
+                sections=tuple((section.name, section.tokens) for section in event.sections),
+                tokens=event.tokens,
+                window=event.window or state.window,
+                trigger=event.trigger or state.trigger,
+                iteration=event.iteration,
+                usage=None,
+                broken_by="",
+            )
+        case ContextCut() | CutUndone() if event.sections:
+            sections = tuple((section.name, section.tokens) for section in event.sections)
+            return replace(state, sections=sections, tokens=sum(tokens for _, tokens in sections), usage=None)
+        case UsageReported():
+            return replace(state, usage=event.usage, total=state.total + event.usage, requests=state.requests + 1)
+        case ModelChanged():
+            return replace(state, window=event.window or state.window, trigger=0)
+        case SessionOpened():
+            if event.session == state.session:
+                return state
+            return ContextState(state.agent, session=event.session, window=state.window)
+        case _:
+            return state
+
+
+def restored(state: ContextState, iterations: Sequence[Iteration], session: str) -> ContextState:
+    """With what the record holds, unless something was sent meanwhile or another conversation is open."""
+    if state.requests or (state.session and session != state.session):
+        return state
+    mine = [one for one in iterations if not session or one.session == session]
+    if not mine:
+        return state
+    last, total = mine[-1], Usage()
+    counted = [one.usage for one in mine if one.usage is not None]
+    for usage in counted:
+        total = total + usage
+    if state.sections:  # a request went out before the record was read
+        return replace(state, total=total, requests=len(counted))
+    return replace(
+        state,
+        sections=tuple(last.sections),
+        tokens=last.tokens,
+        window=state.window or last.window,
+        trigger=last.trigger if last.window == (state.window or last.window) else state.trigger,
+        iteration=last.iteration,
+        usage=last.usage,
+        total=total,
+        requests=len(counted),
+        broken_by=last.broken_by,
+    )
+
+
+def chosen(state: ContextState, step: int) -> ContextState:
+    """With the cursor on the next section, or the one before."""
+    names = [name for name, _ in state.sections]
+    if not names:
+        return state
+    at = names.index(state.chosen) + step if state.chosen in names else 0 if step > 0 else len(names) - 1
+    return replace(state, chosen=names[max(0, min(len(names) - 1, at))])
+
+
+EMPTY = (
+    "Nothing has been sent yet.\n\nWith the first prompt you see here what the model receives: every section with its "
+    "tokens and its share of the window, then what the provider counted."
+)
+
+
+class ContextPane(Pane):
+    """The last assembly of the agent in front."""
+
+    CONSUMES: ClassVar[tuple[type[Event], ...]] = CONSUMED
+    BINDINGS: ClassVar[list[BindingType]] = [
+        bind("context.up", "choose(-1)"),
+        bind("context.down", "choose(1)"),
+        bind("context.open", "open"),
+        *(bind(f"context.{name}", f"act('{name}')") for name in ("compact", "prune", "clear", "tune", "what_if")),
+    ]
+
+    def __init__(self, agent: str = "main") -> None:
+        super().__init__("context", "Context", 4, EMPTY)
+        self.state = ContextState(agent)
+
+    def consume(self, events: Sequence[Event]) -> None:
+        """Take the events of one frame."""
+        state = self.state
+        for event in events:
+            state = reduce(state, event)
+        self._become(state)
+
+    def restore(self, iterations: Sequence[Iteration], session: str) -> None:
+        """Show what the record holds of the conversation."""
+        self._become(restored(self.state, iterations, session))
+
+    def _become(self, state: ContextState) -> None:
+        if state is not self.state:
+            self.state = state
+            self._draw()
+
+    def on_resize(self) -> None:
+        self._draw()
+
+    def _draw(self) -> None:
+        if not self.display or not self.is_mounted:
+            return
+        state = self.state
+        if not state.sections:
+            self.label("")
+            self.show(None)
+            return
+        self.label(figures.percent(state.used, state.window) if state.window else "")
+        content = draw(state, self.columns)
+        if content.plain.count("\n") >= self.rows:  # its scroll bar takes a cell
+            content = draw(state, self.columns - 1)
+        self.show(content)
+
+    # Keys and mouse
+
+    def action_choose(self, step: int) -> None:
+        self._become(chosen(self.state, step))
+        if self.state.chosen:
+            at = [name for name, _ in self.state.sections].index(self.state.chosen) + 1
+            if not self.scroll_offset.y <= at < self.scroll_offset.y + self.rows:
+                self.scroll_to(y=max(0, at - 1), animate=False)
+
+    def action_open(self) -> None:
+        self.post_message(ForContext("inspect", self.state.agent, section=self.state.chosen))
+
+    def action_act(self, action: str) -> None:
+        self.post_message(ForContext(action, self.state.agent))
+
+    def on_click(self, event: events.Click) -> None:
+        row = event.screen_y - self.scrollable_content_region.y + self.scroll_offset.y - bool(self.state.window)
+        if event.y > 0 and 0 <= row < len(self.state.sections):
+            self._become(replace(self.state, chosen=self.state.sections[row][0]))
+            self.action_open()
+        elif event.y > 0 and row < 0:
+            self.post_message(ForContext("inspect", self.state.agent))
+
+
+def draw(state: ContextState, width: int) -> Content:
+    """The meter, the sections as a table with bars, then the counts."""
+    name_width = max(len(name) for name, _ in state.sections)
+    most = max(tokens for _, tokens in state.sections)
+    room = max(4, width - name_width - 16)
+    lines: list[Content] = []
+    if state.window:
+        warns = meter_sign(state.used, state.window, state.trigger)
+        size = f" {figures.tokens(state.used)}{warns} of {figures.tokens(state.window)}"
+        bar = context_meter(state.used, state.window, state.trigger, max(4, width - len(size)))
+        lines.append(Content.assemble(bar, (size, "bold" if warns else "")))
+    for name, tokens in state.sections:
+        share = figures.percent(tokens, state.tokens)
+        here = name == state.chosen
+        lines.append(
+            Content.assemble(
+                (f"{'▸' if here else ''}{name}".ljust(name_width + 2), "bold $primary" if here else ""),
+                (figures.tokens(tokens).rjust(6), "bold" if tokens else "$foreground-muted"),
+                (share.rjust(6), "$foreground-muted"),
+                (f" {figures.bar(tokens, most, room)}", "$primary"),
+            )
+        )
+    for name, tokens, note in _counts(state):
+        figure = figures.tokens(tokens).rjust(6)
+        lines.append(Content.styled(f"{name.ljust(name_width + 2)}{figure}{note}", "$foreground-muted"))
+    if state.trigger:
+        at = f"compacts at {figures.tokens(state.trigger)} ({figures.percent(state.trigger, state.window)})"
+        lines.append(Content.styled(at, "$foreground-muted"))
+    if state.usage is not None:
+        lines += [
+            Content(""),
+            counted("This request", state.usage, broken=bool(state.broken_by)),
+            counted("All requests" if state.requests != 1 else "1 request so far", state.total),
+        ]
+    return Content("\n").join(lines)
+
+
+def _counts(state: ContextState) -> list[tuple[str, int, str]]:
+    """The estimate, and what the provider counted beside it."""
+    if not state.sent:
+        return [("estimate", state.tokens, "")]
+    off = 100 * (state.tokens - state.sent) / state.sent
+    told = f"{off:+.0f} %".rjust(7) if abs(off) < 1_000 else ""  # a provider that counts something else
+    return [("estimate", state.tokens, told), ("counted", state.sent, "")]
+
+
+def counted(title: str, usage: Usage, *, broken: bool = False) -> Content:
+    """What a provider counted, in two lines, or three where a cache was used."""
+    lines = [f"  {figures.tokens(usage.input)} in · {figures.tokens(usage.output)} out"]
+    if usage.cache_read or usage.cache_write:
+        state = " · it broke" if broken else ""
+        lines.append(f"  cache {figures.tokens(usage.cache_read)} · written {figures.tokens(usage.cache_write)}{state}")
+    return Content.assemble((f"{title}\n", "bold"), ("\n".join(lines), "$foreground-muted"))

@@ -1,0 +1,175 @@
+"""An outline as data: entries that fold, and long texts as rows that are cut only when they are drawn.
+
+Owns the way between offsets, rows and entries; refuses styles and to draw. A text of a megabyte costs some
+milliseconds, and each row only when it is shown.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+from rich.cells import cell_len, chop_cells
+
+from gshtui.text.sanitise import literal
+
+_NARROW = re.compile(
+    "[\x20-\x7e\xa0-\u02ff\u0370-\u0482\u048a-\u0558\u2010-\u2027\u2030-\u205e\u2500-\u25fc]*"
+).fullmatch
+
+
+def displayed(text: str) -> str:
+    """The text as it is shown: every control character as a symbol, tabs as blanks. Copies take the text itself."""
+    return literal(text).expandtabs(4)
+
+
+class TextRow(NamedTuple):
+    """A row. `offset`: where it begins in the text; `line`: the whole line's number, from 0."""
+
+    text: str
+    offset: int
+    line: int
+    first: bool
+
+
+class TextRows:
+    """A displayed text cut at a width in cells, spaces or not, so that every blank is where it is sent."""
+
+    def __init__(self, text: str, width: int) -> None:
+        self.text = text
+        self.width = max(4, width)
+        self._lines = text.split("\n")
+        self._pieces: dict[int, list[str]] = {}
+        self._starts = [0, *accumulate(len(line) + 1 for line in self._lines)]
+        self._tops = [0, *accumulate(self._height(number, line) for number, line in enumerate(self._lines))]
+
+    @property
+    def height(self) -> int:
+        """Rows; at least one."""
+        return self._tops[-1]
+
+    def _height(self, number: int, line: str) -> int:
+        if len(line) <= self.width // 2 or (len(line) <= self.width and line.isascii()):
+            return 1
+        if line.isascii() or _NARROW(line):
+            return -(-len(line) // self.width)
+        if cell_len(line) <= self.width:
+            return 1
+        pieces = self._pieces[number] = chop_cells(line, self.width)
+        return len(pieces)
+
+    def row(self, row: int) -> TextRow:
+        """A row of the text."""
+        number = min(len(self._lines) - 1, bisect_right(self._tops, row) - 1)
+        inside = row - self._tops[number]
+        line, start = self._lines[number], self._starts[number]
+        pieces = self._pieces.get(number)
+        if pieces is not None:
+            before = sum(len(piece) for piece in pieces[:inside])
+            return TextRow(pieces[inside], start + before, number, inside == 0)
+        if self._tops[number + 1] - self._tops[number] == 1:
+            return TextRow(line, start, number, True)
+        begin = inside * self.width
+        return TextRow(line[begin : begin + self.width], start + begin, number, inside == 0)
+
+    def row_of(self, offset: int) -> int:
+        """The row that a character of the text is in."""
+        number = min(len(self._lines) - 1, bisect_right(self._starts, offset) - 1)
+        inside = offset - self._starts[number]
+        pieces = self._pieces.get(number)
+        if pieces is None:
+            most = self._tops[number + 1] - self._tops[number] - 1
+            return self._tops[number] + (min(most, inside // self.width) if most else 0)
+        row = 0
+        while row < len(pieces) - 1 and inside >= len(pieces[row]):
+            inside -= len(pieces[row])
+            row += 1
+        return self._tops[number] + row
+
+
+StyledPart = tuple[str, str]
+"""A style of the palette by name, and words."""
+TextLook = Literal["text", "diff"]
+
+
+class OutlineEntry(msgspec.Struct, frozen=True):
+    """One line, or, where it has a text, as many rows as that needs."""
+
+    id: str
+    kind: str
+    level: int = 0
+    data: Any = None
+    opened: bool | None = None
+    """`None`: there is nothing to open."""
+    text: str | None = None
+    look: TextLook = "text"
+
+
+class EntryWords(msgspec.Struct, frozen=True):
+    """An entry's line: words, and columns at the right end that keep their place."""
+
+    left: tuple[StyledPart, ...]
+    right: tuple[StyledPart, ...] = ()
+
+
+class Outline:
+    """Entries with their rows at a width. `indent`: cells before a text, by the level of its entry."""
+
+    def __init__(self, entries: Sequence[OutlineEntry], width: int, before: Outline | None = None) -> None:
+        self.entries = list(entries)
+        self.width = width
+        self._texts: dict[str, TextRows] = {}
+        for entry in self.entries:
+            if entry.text is not None:
+                kept = before._texts.get(entry.id) if before is not None else None
+                room = width - indent_of(entry)
+                same = kept is not None and kept.width == max(4, room) and kept.text == entry.text
+                self._texts[entry.id] = kept if kept is not None and same else TextRows(entry.text, room)
+        heights = (self._texts[entry.id].height if entry.text is not None else 1 for entry in self.entries)
+        self._tops = [0, *accumulate(heights)]
+        self._places = {entry.id: at for at, entry in enumerate(self.entries)}
+
+    @property
+    def height(self) -> int:
+        """Rows of all entries."""
+        return self._tops[-1]
+
+    def at(self, row: int) -> tuple[OutlineEntry, int] | None:
+        """The entry that a row belongs to, and which of its rows that is."""
+        if not 0 <= row < self.height:
+            return None
+        place = bisect_right(self._tops, row) - 1
+        return self.entries[place], row - self._tops[place]
+
+    def top(self, id: str) -> int | None:
+        """The first row of an entry."""
+        place = self._places.get(id)
+        return None if place is None else self._tops[place]
+
+    def rows(self, id: str) -> int:
+        """How many rows an entry has; 0: it is not here."""
+        place = self._places.get(id)
+        return 0 if place is None else self._tops[place + 1] - self._tops[place]
+
+    def text_row(self, entry: OutlineEntry, inside: int) -> TextRow:
+        """A row of an entry's text."""
+        return self._texts[entry.id].row(inside)
+
+    def row_of(self, id: str, offset: int) -> int | None:
+        """The row in which a character of an entry's text stands."""
+        top, text = self.top(id), self._texts.get(id)
+        return None if top is None or text is None else top + text.row_of(offset)
+
+    def parent(self, entry: OutlineEntry) -> OutlineEntry | None:
+        """The entry that it belongs to."""
+        place = self._places[entry.id]
+        return next((one for one in reversed(self.entries[:place]) if one.level < entry.level), None)
+
+
+def indent_of(entry: OutlineEntry) -> int:
+    """Cells before an entry's words."""
+    return 2 * entry.level + (2 if entry.text is not None else 0)

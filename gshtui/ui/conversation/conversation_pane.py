@@ -1,0 +1,155 @@
+"""The conversation pane: the transcript fed with events, older messages loaded as they are wanted, the search line.
+
+Owns the joining of the reducer, the store's messages and the transcript; refuses to hold what is shown (the reducer
+does) or to draw it (the transcript does). Fed by the bridge.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Awaitable, Callable, Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.message import Message
+
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent import TurnStarted
+from gshtui.bus.events.session import SessionOpened
+from gshtui.bus.events.shell import InputCommandStarted
+from gshtui.bus.shell_data import Ran
+from gshtui.system.tasks import report_unexpected
+from gshtui.ui.conversation.conversation_state import CONSUMES, ConversationState, older_operations
+from gshtui.ui.kit.hub_port import Stored
+from gshtui.ui.kit.search_line import SearchLine
+from gshtui.ui.kit.transcript.entries import NoticeEntry
+from gshtui.ui.kit.transcript.transcript import Transcript
+
+LoadOlder = Callable[[str, int | None, int], Awaitable[Sequence[Stored]]]
+"""(session, before this number or none, at most so many) → the newest of them, in order."""
+LoadRan = Callable[[str, float, float], Awaitable[Sequence[Ran]]]
+"""(session, from this time on, before that one) → the commands of its input line, in order."""
+
+PAGE = 200
+"""Messages that are loaded at a time."""
+_EMPTY = (
+    "Nothing has been said yet.\n\n"
+    "Write below what you want done and press enter: the answer, and every tool that is used for it, will appear here."
+)
+
+
+class ConversationPane(Vertical):
+    """The conversation of one agent."""
+
+    class CommandBegan(Message):
+        """A command of the person runs here: they want to see it."""
+
+    CONSUMES: ClassVar[tuple[type[Event], ...]] = CONSUMES
+
+    DEFAULT_CSS = """
+    ConversationPane { height: 1fr; }
+    ConversationPane Transcript { height: 1fr; }
+    """
+
+    def __init__(
+        self, load_older: LoadOlder, load_ran: LoadRan | None = None, *, agent: str = "main", id: str | None = None
+    ) -> None:
+        """
+        Args:
+            load_older: reads stored messages. It may raise anything; what it says is shown as a notice.
+            load_ran: reads the commands of the input line, likewise.
+            agent: whose conversation it is.
+        """
+        super().__init__(id=id)
+        self._load_older = load_older
+        self._load_ran = load_ran
+        self._state = ConversationState(agent)
+        self._oldest: int | None = None
+        self._oldest_at = math.inf
+        self._complete = True
+        self._loading = False
+        self._warm = False
+
+    def compose(self) -> ComposeResult:
+        yield Transcript(empty=_EMPTY)
+        yield SearchLine()
+
+    @property
+    def transcript(self) -> Transcript:
+        return self.query_one(Transcript)
+
+    def consume(self, events: Sequence[Event]) -> None:
+        """Take the events of one frame."""
+        transcript = self.transcript
+        if not self._warm and any(isinstance(event, TurnStarted) for event in events):
+            self._warm = True  # not before there is something to draw: the parser takes memory too
+            self.run_worker(transcript.warm(), exit_on_error=False, group="warm")
+        for event in events:
+            transcript.apply(self._state.take(event))
+            if isinstance(event, InputCommandStarted) and event.agent == self._state.agent:
+                self.post_message(self.CommandBegan())
+            if isinstance(event, SessionOpened) and event.agent == self._state.agent:
+                self._oldest, self._oldest_at, self._complete = None, math.inf, not event.messages
+                self._loading = False
+                self._load()
+
+    def on_transcript_near_top(self, message: Transcript.NearTop) -> None:
+        message.stop()
+        self._load()
+
+    def on_transcript_search_requested(self, message: Transcript.SearchRequested) -> None:
+        message.stop()
+        self.query_one(SearchLine).open()
+
+    def on_searchable_transcript_searched(self, message: Transcript.Searched) -> None:
+        message.stop()
+        self.query_one(SearchLine).tell(message.at, message.hits, message.done)
+
+    def on_search_line_changed(self, message: SearchLine.Changed) -> None:
+        message.stop()
+        self.transcript.find(message.words)
+
+    def on_search_line_stepped(self, message: SearchLine.Stepped) -> None:
+        message.stop()
+        self.transcript.find_more(message.step)
+
+    def on_search_line_closed(self, message: SearchLine.Closed) -> None:
+        message.stop()
+        self.transcript.find("")
+        self.transcript.focus()
+
+    def _load(self) -> None:
+        """Have the next page of older messages loaded, one at a time."""
+        if self._loading or self._complete or not self._state.session:
+            return
+        self._loading = True
+        self.run_worker(self._load_page(self._state.session), exit_on_error=False, group="older messages")
+
+    async def _load_page(self, session: str) -> None:
+        try:
+            await self.transcript.warm()
+            stored = await self._load_older(session, self._oldest, PAGE)
+            ran = await self._ran(session, stored)
+        except Exception as error:  # whatever is wrong with the record, the window goes on and says so
+            report_unexpected("the older messages", error)
+            if session == self._state.session:
+                self._complete, self._loading = True, False
+                words = f"Older messages could not be read: {error}"
+                self.transcript.put(NoticeEntry("older messages", "error", words, "Try `gsh-tui doctor`."))
+            return
+        if session != self._state.session:
+            return
+        self._loading = False
+        self._complete = len(stored) < PAGE
+        if stored:
+            self._oldest, self._oldest_at = stored[0].seq, stored[0].message.at
+        if stored or ran:
+            self.transcript.apply(older_operations(self._state, [item.message for item in stored], ran))
+
+    async def _ran(self, session: str, stored: Sequence[Stored]) -> Sequence[Ran]:
+        """The commands that belong between these messages, or before all of them when there are no older ones."""
+        if self._load_ran is None:
+            return ()
+        first = stored[0].message.at if len(stored) == PAGE else -math.inf
+        return await self._load_ran(session, first, self._oldest_at)

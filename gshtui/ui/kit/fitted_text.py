@@ -1,0 +1,38 @@
+"""Text cut to a width in cells, with a mark where it was cut. Untrusted text is made harmless on the way.
+
+Pure. Called by what paints lines of the input line's neighbourhood.
+"""
+
+from __future__ import annotations
+
+from rich.cells import cell_len, set_cell_size
+
+
+def one_line(text: str) -> str:
+    """The text as one harmless line: line ends and tabs shown, escapes and hidden characters made visible."""
+    if text.isascii() and text.isprintable():
+        return text
+    from gshtui.text.sanitise import literal  # not before the first letter
+
+    return literal(text.replace("\n", "⏎").replace("\t", " "))
+
+
+def fit(text: str, width: int) -> str:
+    """The beginning of the text in at most `width` cells."""
+    text = one_line(text)
+    if width <= 0:
+        return ""
+    return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"
+
+
+def fit_left(text: str, width: int) -> tuple[str, int]:
+    """The end of the text in at most `width` cells, and how many characters are missing at its start (less the `…`)."""
+    text = one_line(text)
+    if width <= 0:
+        return "", 0
+    if cell_len(text) <= width:
+        return text, 0
+    cut = 0
+    while cell_len(text[cut:]) > width - 1:
+        cut += 1
+    return "…" + text[cut:], cut - 1

@@ -1,0 +1,233 @@
+"""A text area that folds long pastes into labels and acts on its bound keys in the order in which they were pressed.
+
+Knows nothing of prompts, and never changes a folded text. Textual runs bound keys only after they have bubbled up to
+the app, so in a burst (a slow line, a macro) `enter` would act behind letters typed after it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from rich.text import Text
+from textual import events
+from textual.document._document import EditResult, Location
+from textual.message import Message
+from textual.widgets import TextArea
+
+from gshtui.text.sanitise import plain
+from gshtui.ui.kit.bound_keys import BoundKeys
+
+FOLD_LINES = 10
+FOLD_CHARACTERS = 1_000
+_LABEL = re.compile(r"\[(?:pasted|shell) #(\d+) · [^\[\]\n]*\]")
+_SHELL = re.compile(r"<shell-command [^\n]*>\n\$ ([^\n]*)")
+"""A command of the shell log that is referred to; its label names it."""
+_NAMED = 40
+"""Characters of a command that a label shows."""
+_BREAKS_LIKE_A_LINE = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+"""Characters at which a text area would break a line and forget which one it was."""
+
+
+def newlines(text: str) -> str:
+    """The text with `\\r\\n` and `\\r` as `\\n`: a terminal sends returns for the line ends of a paste."""
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def wants_fold(text: str) -> bool:
+    """Whether a paste is too long to stand in the input, or could not stand there unchanged."""
+    return len(text) > FOLD_CHARACTERS or text.count("\n") >= FOLD_LINES or _BREAKS_LIKE_A_LINE.search(text) is not None
+
+
+def byte_size(count: int) -> str:
+    """A number of bytes for people: `812 B`, `14.2 KB`, `1.0 MB`."""
+    if count < 1_000:
+        return f"{count} B"
+    return f"{count / 1_000:.1f} KB" if count < 999_950 else f"{count / 1_000_000:.1f} MB"
+
+
+@dataclass(slots=True)
+class Folds:
+    """The folded texts of one input, by number. Numbers are not used twice before `clear`."""
+
+    texts: dict[int, str] = field(default_factory=dict[int, str])
+    _last: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.texts)
+
+    def add(self, text: str) -> str:
+        """Keep the text; the label that stands for it."""
+        self._last = max(self._last, *self.texts, 0) + 1
+        self.texts[self._last] = text
+        return self.label(self._last)
+
+    def label(self, number: int) -> str:
+        """What stands in the input for this text."""
+        text = self.texts[number]
+        if shell := _SHELL.match(text):
+            name = shell[1].strip().replace("[", "(").replace("]", ")")
+            name = name if len(name) <= _NAMED else name[: _NAMED - 1] + "…"
+            return f"[shell #{number} · {name}]"
+        lines = text.count("\n") + (not text.endswith("\n"))
+        of = "line" if lines == 1 else "lines"
+        return f"[pasted #{number} · {lines:,} {of} · {byte_size(len(text.encode(errors='surrogatepass')))}]"
+
+    def expand(self, text: str) -> str:
+        """The text with every label of ours replaced by what it stands for; once, not again inside."""
+        if not self.texts:
+            return text
+        return _LABEL.sub(lambda found: self.texts.get(int(found[1]), found[0]), text)
+
+    def spans(self, line: str) -> list[tuple[int, int, int]]:
+        """(start, end, number) of each label of ours in a line of the input."""
+        if not self.texts or " #" not in line:
+            return []
+        return [
+            (found.start(), found.end(), int(found[1]))
+            for found in _LABEL.finditer(line)
+            if int(found[1]) in self.texts
+        ]
+
+    def used(self, text: str) -> dict[int, str]:
+        """The texts whose labels stand in the input."""
+        return {n: self.texts[n] for _, _, n in self.spans(text)}
+
+    def clear(self) -> None:
+        """Forget all; numbers start again at 1."""
+        self.texts.clear()
+        self._last = 0
+
+
+TOO_MUCH_TO_SHOW = 20_000
+"""Characters; a longer text that comes from the history, a draft or an editor is folded too."""
+_TYPED = {"shift+space": " "}
+_MEANT = {"shift+\r": "shift+enter", "alt+\r": "alt+enter", "ctrl+m": "enter"}
+"""What some terminals call keys that others name plainly."""
+
+
+class FoldingArea(TextArea, inherit_bindings=True):
+    """A `TextArea` whose long pastes stand as labels; `value` is the whole text."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"prompt--fold"}
+
+    class FoldOpened(Message):
+        """The person wants to see the text behind a label."""
+
+        def __init__(self, title: str, text: str) -> None:
+            super().__init__()
+            self.title = title
+            self.text = text
+
+    def __init__(self, *, id: str, placeholder: str = "") -> None:
+        self.folds = Folds()
+        self._keys = BoundKeys()
+        super().__init__(id=id, placeholder=placeholder, highlight_cursor_line=False, compact=True)
+        self.cursor_blink = False  # a steady cursor: an idle window costs nothing
+        self.match_cursor_bracket = False
+
+    @property
+    def value(self) -> str:
+        """The text with every folded part in full."""
+        return self.folds.expand(self.text)
+
+    def put(self, text: str, folds: dict[int, str] | None = None) -> None:
+        """Show this text in place of what stands there, the cursor behind it; undo begins anew."""
+        self.folds.clear()
+        self.folds.texts.update(folds or {})
+        text = plain(newlines(text))
+        if not folds and len(text) > TOO_MUCH_TO_SHOW:
+            text = self.folds.add(text)
+        self.load_text(text)
+        self.move_cursor(self.document.end)
+
+    def insert_pasted(self, text: str) -> None:
+        """Insert what was pasted at the cursor, folded if it is long, in place of what is selected."""
+        text = plain(newlines(text))
+        self._replace_via_keyboard(self.folds.add(text) if wants_fold(text) else text, *self.selection)
+
+    def insert_folded(self, text: str) -> None:
+        """Insert a text at the cursor as a label, however short it is."""
+        self._replace_via_keyboard(self.folds.add(plain(newlines(text))), *self.selection)
+
+    def insert_typed(self, character: str) -> None:
+        """Insert at the cursor as if it had been typed here."""
+        self._replace_via_keyboard(character, *self.selection)
+
+    def changed(self) -> None:
+        """The text is another one now. Called at every keystroke, for subclasses."""
+
+    def update_suggestion(self) -> None:
+        """Textual's hook behind every edit, undo and load."""
+        self.changed()
+
+    def action_open_paste(self) -> None:
+        """Show the folded text under the cursor, or the last one in its line."""
+        row, column = self.cursor_location
+        spans = self.folds.spans(self.document[row])
+        for start, end, number in reversed(spans):
+            if start <= column <= end or number == spans[0][2]:
+                self.post_message(self.FoldOpened(self.folds.label(number), self.folds.texts[number]))
+                return
+
+    def get_line(self, line_index: int) -> Text:
+        """A line with its labels set off."""
+        line = super().get_line(line_index)
+        if self.folds:
+            style = self.get_component_rich_style("prompt--fold")
+            for start, end, _ in self.folds.spans(line.plain):
+                line.stylize(style, start, end)
+        return line
+
+    async def _on_key(self, event: events.Key) -> None:
+        key = _MEANT.get(event.key, event.key)
+        action = self._keys.action(self, key)
+        if action is not None:
+            if await self.run_bound(key, action):
+                event.stop()
+            event.prevent_default()
+            return
+        typed = _TYPED.get(key) or (event.character if event.is_printable and "+" not in key else None)
+        event.prevent_default()
+        if typed and not self.read_only:
+            event.stop()
+            self._replace_via_keyboard(typed, *self.selection)
+
+    async def run_bound(self, key: str, action: str) -> bool:
+        """Act on a bound key, now. False: it is not for this widget, and goes on to those above."""
+        await self.run_action(action)
+        return True
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        event.prevent_default()
+        self.insert_pasted(event.text)
+
+    async def _on_click(self, event: events.Click) -> None:
+        if event.chain == 2 and self.folds:
+            self.action_open_paste()
+
+    def on_text_area_changed(self, event: TextArea.Changed) -> None:
+        """`changed` has said it already; nobody above needs another message at every keystroke."""
+        event.stop()
+
+    def _replace_via_keyboard(self, insert: str, start: Location, end: Location) -> EditResult | None:
+        return super()._replace_via_keyboard(insert, *self._around_labels(start, end))
+
+    def _delete_via_keyboard(self, start: Location, end: Location) -> EditResult | None:
+        return super()._delete_via_keyboard(*self._around_labels(start, end))
+
+    def _around_labels(self, start: Location, end: Location) -> tuple[Location, Location]:
+        """The range, widened so that a label goes as a whole; an insertion inside one moves behind it."""
+        if not self.folds:
+            return start, end
+        top, bottom = sorted((start, end))
+        for left, right, _ in self.folds.spans(self.document[top[0]]):
+            if left < top[1] < right:
+                top = (top[0], right) if start == end else (top[0], left)
+                bottom = max(top, bottom)
+        for left, right, _ in self.folds.spans(self.document[bottom[0]]):
+            if left < bottom[1] < right and top != bottom:
+                bottom = (bottom[0], right)
+        return top, bottom

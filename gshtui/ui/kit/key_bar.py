@@ -1,0 +1,79 @@
+"""The line at the bottom: the keys that work where you are. A click on one is the same as the key.
+
+Owns one line; reads the bindings of the screen and refuses to have keys of its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from textual import events
+from textual.app import RenderResult
+from textual.content import Content
+from textual.signal import Signal
+from textual.widget import Widget
+
+from gshtui.ui.kit.key_table import ANYWHERE, KEYS, PANES
+from gshtui.ui.kit.textual.typed_app import app_of
+
+_ORDER = {id: at for at, id in enumerate(KEYS)}
+
+
+class KeyBar(Widget):
+    """One line of keys, as many as there is room for, those of the focused widget first."""
+
+    DEFAULT_CSS = "KeyBar { height: 1; }"
+
+    def __init__(self) -> None:
+        super().__init__(id="keybar")
+        self._places: list[tuple[int, int, str]] = []
+
+    def on_mount(self) -> None:
+        signal = cast("Signal[Any]", self.screen.bindings_updated_signal)  # pyright: ignore[reportUnknownMemberType]
+        signal.subscribe(self, self._updated)
+
+    def _updated(self, _: object) -> None:
+        self.refresh()
+
+    def render(self) -> RenderResult:
+        width = self.size.width
+        self._places = []
+        parts: list[Content] = []
+        at = 1
+        for key, display, label in self._keys():
+            length = len(display) + 1 + len(label)
+            if at + length > width:
+                break
+            self._places.append((at, at + length, key))
+            parts.append(Content.assemble((display, "bold $footer-key-foreground"), (f" {label}", "$foreground-muted")))
+            at += length + 2
+        return Content(" ") + Content("  ").join(parts)
+
+    def _keys(self) -> list[tuple[str, str, str]]:
+        seen: set[str] = set()
+        found: list[tuple[str, str, str]] = []
+        ranks: dict[str, tuple[bool, int]] = {}
+        for active in self.screen.active_bindings.values():
+            binding = active.binding
+            if not binding.show or not active.enabled or binding.action in seen:
+                continue
+            seen.add(binding.action)
+            found.append((binding.key, key_name(app_of(self).get_key_display(binding)), binding.description))
+            ranks[binding.key] = _rank(binding.id)
+        return sorted(found, key=lambda one: ranks[one[0]])
+
+    async def on_click(self, event: events.Click) -> None:
+        for start, end, key in self._places:
+            if start <= event.x < end:
+                app_of(self).simulate_key(key)
+
+
+def _rank(id: str | None) -> tuple[bool, int]:
+    """The order in the line: what the focused widget can do before what works anywhere, each as in the key table."""
+    row = KEYS.get(id or "")
+    return (row is None or row.group in (ANYWHERE, PANES), _ORDER.get(id or "", len(_ORDER)))
+
+
+def key_name(display: str) -> str:
+    """Textual's display of a key, with words for the modifiers that people know from their keyboards."""
+    return display.replace("^", "ctrl+") if len(display) > 1 else display

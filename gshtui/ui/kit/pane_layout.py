@@ -1,0 +1,113 @@
+"""Which panes are shown and how large: what a person chose, fitted to the terminal that there is.
+
+Owns the layout and the arithmetic, without a terminal; refuses to touch a widget. Called by the workbench's screen,
+which applies an `Arrangement`, and by `ui_state`, which keeps the `PaneLayout`.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec.structs import replace
+
+AGENTS, SHELL, CONTEXT, TIMELINE, CHAT = "agents", "shell", "context", "timeline", "chat"
+LEFT = (AGENTS,)
+RIGHT = (SHELL, CONTEXT, TIMELINE)
+PANES = (CHAT, *LEFT, *RIGHT)
+
+MIN_SIDE = 18
+MIN_CENTRE = 56
+MIN_ROWS = 5
+_WEIGHTS = {SHELL: 3, CONTEXT: 4, TIMELINE: 3}
+
+
+class PaneLayout(msgspec.Struct, frozen=True):
+    """What a person chose. Sizes in columns; 0: as fits the terminal."""
+
+    left: int = 0
+    right: int = 0
+    hidden: frozenset[str] = frozenset()
+    weights: dict[str, int] = msgspec.field(default_factory=lambda: dict(_WEIGHTS))
+    """Shares of the right column's height."""
+    zoomed: str = ""
+
+    def shown(self, pane: str) -> bool:
+        return pane not in self.hidden
+
+    def toggled(self, pane: str) -> PaneLayout:
+        """With this pane hidden if it was shown, and the other way round. The conversation is never hidden."""
+        if pane == CHAT:
+            return self
+        return replace(self, hidden=self.hidden ^ {pane}, zoomed="" if self.zoomed == pane else self.zoomed)
+
+    def with_pane(self, pane: str) -> PaneLayout:
+        """With this pane shown."""
+        return replace(self, hidden=self.hidden - {pane})
+
+    def with_zoom(self, pane: str) -> PaneLayout:
+        """With this pane alone on the screen; the same pane again, or none, ends it."""
+        return replace(self, zoomed="" if pane == self.zoomed else pane)
+
+    def without_sides(self) -> PaneLayout:
+        """With all side panes hidden; if they all are, with all of them shown."""
+        sides = frozenset((*LEFT, *RIGHT))
+        return replace(self, hidden=frozenset[str]() if self.hidden >= sides else self.hidden | sides, zoomed="")
+
+    def widened(self, side: str, columns: int, width: int) -> PaneLayout:
+        """With the `left` or `right` column wider by some columns (negative: narrower), in a terminal this wide."""
+        now = arrange(self, width, 100)
+        if side == "left":
+            most = width - MIN_CENTRE - 1 - (now.right + 1 if now.right else 0)
+            return replace(self, left=max(MIN_SIDE, min(most, now.left + columns)))
+        most = width - MIN_CENTRE - 1 - (now.left + 1 if now.left else 0)
+        return replace(self, right=max(MIN_SIDE, min(most, now.right + columns)))
+
+    def heightened(self, pane: str, rows: int, heights: dict[str, int]) -> PaneLayout:
+        """With a pane of the right column higher by some rows, taken from its neighbour; `heights` are those now."""
+        order = [name for name in RIGHT if heights.get(name)]
+        if pane not in order or len(order) < 2:
+            return self
+        at = order.index(pane)
+        other = order[at + 1] if at + 1 < len(order) else order[at - 1]
+        rows = max(MIN_ROWS - heights[pane], min(rows, heights[other] - MIN_ROWS))
+        sized = {**heights, pane: heights[pane] + rows, other: heights[other] - rows}
+        return replace(self, weights={**self.weights, **sized})
+
+
+class Arrangement(msgspec.Struct, frozen=True):
+    """What is on the screen. Sizes in cells; 0: not shown."""
+
+    left: int
+    right: int
+    right_panes: tuple[str, ...]
+    weights: tuple[int, ...]
+    centre: bool = True
+    header: bool = True
+    footer: bool = True
+    tabs: bool = True
+    compact: bool = False
+    """So little room that only the input and the end of the conversation are shown."""
+
+
+def arrange(layout: PaneLayout, width: int, height: int) -> Arrangement:
+    """Fit a layout to a terminal of `width` by `height` cells: what has no room is left out, the centre last of all."""
+    header, footer, tabs = height >= 8, height >= 10, height >= 14
+    rows = height - header - footer
+    right_panes = tuple(pane for pane in RIGHT if layout.shown(pane))[: max(1, rows // MIN_ROWS)]
+    frame = {"header": header, "footer": footer, "tabs": tabs, "compact": height < 10 or width < 40}
+    if layout.zoomed in RIGHT:
+        return Arrangement(0, width, (layout.zoomed,), (1,), centre=False, **frame)
+    if layout.zoomed in LEFT:
+        return Arrangement(width, 0, (), (), centre=False, **frame)
+    left = _column(layout.left, width * 15 // 100, 24, 32) if layout.shown(AGENTS) and not layout.zoomed else 0
+    right = _column(layout.right, width * 26 // 100, 32, 56) if right_panes and not layout.zoomed else 0
+    if left and width - left - 1 < MIN_CENTRE + 14:
+        left = 0
+    spare = width - (left + 1 if left else 0) - 1 - MIN_CENTRE
+    if right and right > spare:
+        right = spare if spare >= MIN_SIDE + 10 else 0
+    shown = right_panes if right else ()
+    return Arrangement(left, right, shown, tuple(layout.weights.get(pane, 1) for pane in shown), **frame)
+
+
+def _column(chosen: int, fitting: int, least: int, most: int) -> int:
+    return max(MIN_SIDE, chosen) if chosen else max(least, min(most, fitting))

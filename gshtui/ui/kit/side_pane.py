@@ -1,0 +1,132 @@
+"""What every side pane has: a title line that can be dragged and clicked twice, a scrolling body, an empty state.
+
+Owns the frame around a pane's content; refuses to know the content. Base of the panes, which fill it by `show`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.message import Message
+
+from gshtui.ui.kit.draggable_edges import Drag
+from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.textual.pane_body import PaneBody
+
+
+class Pane(VerticalScroll):
+    """A side pane: `number` is the digit of its key, `pane` its name in the layout, `empty` what it says at first."""
+
+    BINDINGS = [
+        bind("pane.zoom", "zoom"),
+        bind("pane.hide", "hide"),
+        bind("pane.narrower", "resize(-2, 0)"),
+        bind("pane.wider", "resize(2, 0)"),
+        bind("pane.shorter", "resize(0, -1)"),
+        bind("pane.taller", "resize(0, 1)"),
+    ]
+
+    class Zoomed(Message):
+        """The pane shall fill the screen, or stop doing so."""
+
+        def __init__(self, pane: str) -> None:
+            super().__init__()
+            self.pane = pane
+
+    class Hidden(Message):
+        """The pane shall go."""
+
+        def __init__(self, pane: str) -> None:
+            super().__init__()
+            self.pane = pane
+
+    class Resized(Message):
+        """The pane shall have another size, by some columns and rows."""
+
+        def __init__(self, pane: str, columns: int, rows: int) -> None:
+            super().__init__()
+            self.pane = pane
+            self.columns = columns
+            self.rows = rows
+
+    def __init__(self, pane: str, title: str, number: int, empty: str) -> None:
+        super().__init__(id=pane, classes="pane")
+        self.pane = pane
+        self._title = title
+        self._number = number
+        self._empty = Content(empty)
+        self._shown: Content | None = self._empty
+        self._body = PaneBody(self._empty, classes="pane-body -empty")
+        self._drag = Drag(self, pane)
+        self._extra: str | None = None
+        self.label("")
+
+    def compose(self) -> ComposeResult:
+        yield self._body
+
+    def show(self, content: Content | None) -> None:
+        """Show this; nothing: the words about what will appear here."""
+        shown = self._empty if content is None else content
+        before, self._shown = self._shown, shown
+        if before is not None and shown.is_same(before):
+            return
+        self._body.set_class(content is None, "-empty")
+        self._body.put(shown, layout=before is None or not self._as_high(before, shown))
+
+    def show_lines(self, lines: Sequence[Content]) -> None:
+        """Show lines of which none is wider than the pane; what is drawn anew is those that are others."""
+        self._shown = None
+        self._body.remove_class("-empty")
+        self._body.put_lines(lines)
+
+    def _as_high(self, one: Content, other: Content) -> bool:
+        """Whether both surely need the same height, so that nothing has to be laid out again."""
+        lines, others = one.plain.split("\n"), other.plain.split("\n")
+        wide = max(map(cell_len, (*lines, *others)))
+        return len(lines) == len(others) and wide <= self._body.size.width
+
+    def label(self, extra: str) -> None:
+        """What the title line says beside the name."""
+        if extra == self._extra:
+            return
+        self._extra = extra
+        words = Content.assemble((f" {self._number} ", "$foreground-muted"), self._title)
+        self.border_title = words + Content.styled(f" · {extra} " if extra else " ", "$foreground-muted")
+
+    @property
+    def columns(self) -> int:
+        """Width of the body in cells; a guess before the first layout."""
+        return self.scrollable_content_region.width or 30
+
+    @property
+    def rows(self) -> int:
+        """Height of the body in cells; a guess before the first layout."""
+        return self.scrollable_content_region.height or 8
+
+    def action_zoom(self) -> None:
+        self.post_message(self.Zoomed(self.pane))
+
+    def action_hide(self) -> None:
+        self.post_message(self.Hidden(self.pane))
+
+    def action_resize(self, columns: int, rows: int) -> None:
+        self.post_message(self.Resized(self.pane, columns, rows))
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        if event.y == 0:
+            self._drag.press(event)
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        self._drag.move(event)
+
+    def on_mouse_up(self, event: events.MouseUp) -> None:
+        self._drag.release(event)
+
+    def on_click(self, event: events.Click) -> None:
+        if event.y == 0 and event.chain == 2:
+            self.action_zoom()

@@ -1,0 +1,96 @@
+"""Textual's app where it does what a tool must not: style sheets read twice at the start, tracebacks on the screen, an
+end for every fault in drawing, a terminal that is taken to show still what it lost when its size went to and fro.
+
+Owns these corrections; refuses anything of the workbench. `ActionsApp` is built on it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, cast
+
+from rich.console import RenderableType
+from textual.app import App
+from textual.dom import DOMNode
+from textual.screen import Screen
+from textual.widget import Widget
+
+from gshtui.bus.loop_faults import part_of
+from gshtui.settings import paths
+from gshtui.system.faults import FaultLog
+from gshtui.ui.kit.textual.compositor import PieceCompositor
+from gshtui.ui.kit.textual.drawing_faults import DrawingFaults
+from gshtui.ui.kit.textual.isolation import IsolatingApp
+
+
+class AppBase(IsolatingApp):
+    """An app that starts with its theme, draws what it can, goes on after a fault, and ends without a traceback."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        faults = FaultLog(paths.logs_dir)
+        self.isolate(faults)
+        self.drawing = DrawingFaults(self, faults)
+
+    def on_load(self) -> None:
+        """Hear of what escapes tasks and callbacks of the loop, too; a hub takes over while it runs."""
+        asyncio.get_running_loop().set_exception_handler(self._escaped)
+
+    def _escaped(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        if not isinstance(error, Exception) or not self.isolation.caught(
+            part_of(context), "", error, shown=bool(context.get("shown"))
+        ):
+            loop.default_exception_handler(context)
+
+    def begin_with_theme(self, name: str) -> None:
+        """Begin with this theme: set as later on, it would have all style sheets read twice before the first frame."""
+        self.set_reactive(App.theme, name)
+        self.stylesheet.set_variables(self.get_css_variables())
+
+    def _watch_theme(self, theme_name: str) -> None:
+        if self.is_running:
+            super()._watch_theme(theme_name)
+            return
+        dark = self.current_theme.dark
+        self.update_classes({"-dark-mode": dark, "-light-mode": not dark, f"-theme-{theme_name}": True}, update=False)
+
+    # Drawing
+
+    def _register(self, parent: DOMNode, *widgets: Widget, **options: Any) -> list[Widget]:
+        for widget in widgets:
+            if isinstance(widget, Screen):
+                self._draws(cast("Screen[Any]", widget))
+        return super()._register(parent, *widgets, **options)  # pyright: ignore[reportUnknownMemberType]
+
+    def _draws(self, screen: Screen[Any]) -> None:
+        """Have the screen drawn in pieces, whoever made it."""
+        compositor = screen._compositor  # pyright: ignore[reportPrivateUsage]
+        if not isinstance(compositor, PieceCompositor):
+            compositor = screen._compositor = PieceCompositor()  # pyright: ignore[reportPrivateUsage]
+        compositor.drawing = self.drawing
+
+    def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
+        try:
+            super()._display(screen, renderable)  # pyright: ignore[reportUnknownMemberType]
+        except Exception as error:
+            self._handle_exception(error)
+
+    def _handle_exception(self, error: Exception) -> None:
+        if not self.drawing.took(error):
+            super()._handle_exception(error)
+
+    def _check_resize(self) -> None:
+        # A terminal whose size went to and fro has lost what was outside meanwhile, though its size is the same.
+        if self._resize_event is not None:
+            self.drawing.distrust()
+        super()._check_resize()
+
+    def _fatal_error(self) -> None:
+        """End without a traceback on the screen: `run` raises what happened, and the command line reports it."""
+        self._close_messages_no_wait()
+
+    @property
+    def broke(self) -> Exception | None:
+        """What ended the window, if it was a fault."""
+        return self._exception

@@ -1,0 +1,270 @@
+"""Tool calls and thoughts drawn: one line when folded; input, diff and output, or the reasoning, when opened.
+
+Owns the look of both; refuses to run or to judge anything. Called by `sheet.py`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import partial
+from itertools import islice
+
+from rich.cells import cell_len, set_cell_size
+from rich.color import Color
+from rich.segment import Segment
+from rich.style import Style
+
+from gshtui.text.sanitise import one_line, plain
+from gshtui.text.styled_text import Colour, Span, styled
+from gshtui.ui.kit.diff_lines import DiffRow, diff_counts, diff_lines, diff_rows
+from gshtui.ui.kit.page import Page, Palette
+from gshtui.ui.kit.styled_lines import StyledLine, wrapped
+from gshtui.ui.kit.transcript.entries import ThoughtEntry, ToolEntry
+from gshtui.ui.kit.transcript.entry_blocks import EntryBlock, pieces
+from gshtui.ui.kit.transcript.markdown_splitter import ROWS
+
+_SIGNS = {
+    "asked": "○",
+    "running": "◐",
+    "ok": "✓",
+    "error": "✗",
+    "denied": "⊘",
+    "cancelled": "■",
+    "timeout": "◷",
+    "lost": "?",
+}
+_WORDS = {"asked": "waiting", "running": "running", "error": "failed", "timeout": "timed out"}
+_PREVIEW = 3
+_PRINTED = 12
+"""Rows that are shown under a folded command of the person."""
+_WIDEST = 600
+"""Characters of such a row."""
+_LONG = 160
+
+
+def tool_blocks(tool: ToolEntry, *, opened: bool) -> list[EntryBlock]:
+    """The blocks of a call: its line, and when it is open all there is to know."""
+    header = EntryBlock(partial(_header, tool, opened), tool.subject or tool.name, toggles=True)
+    if not opened:
+        return [header]
+    return [header, *_opened(tool)]
+
+
+def thought_header(thought: ThoughtEntry, *, opened: bool) -> EntryBlock:
+    """The line of a thought; what was thought follows it when it is open."""
+    return EntryBlock(partial(_thought, thought, opened), thought.text, toggles=True)
+
+
+def seconds(duration: float) -> str:
+    """A duration as short as it can be said: `<0.1s`, `0.4s`, `12s`, `3m 05s`, `2h 10m`."""
+    if duration < 0.05:
+        return "<0.1s"
+    if duration < 10:
+        return f"{duration:.1f}s"
+    if duration < 60:
+        return f"{duration:.0f}s"
+    minutes = int(duration // 60)
+    return f"{minutes}m {int(duration % 60):02d}s" if minutes < 60 else f"{minutes // 60}h {minutes % 60:02d}m"
+
+
+def size(count: int) -> str:
+    """A number of bytes as it is said: `812 B`, `4.1 kB`, `50 MB`."""
+    if count < 1_000:
+        return f"{count} B"
+    amount, unit = (count / 1_000, "kB") if count < 1_000_000 else (count / 1_000_000, "MB")
+    return f"{amount:.1f} {unit}" if amount < 10 else f"{amount:.0f} {unit}"
+
+
+def _look(tool: ToolEntry, palette: Palette) -> Style:
+    if tool.status == "ok":
+        return palette.ok
+    if tool.status in ("error", "timeout", "lost"):
+        return palette.error
+    return palette.warning if tool.status in ("denied", "cancelled") else palette.accent
+
+
+def _header(tool: ToolEntry, opened: bool, page: Page) -> list[StyledLine]:
+    palette = page.palette
+    look = _look(tool, palette)
+    left = [
+        Segment(f"{_SIGNS[tool.status]} ", look),
+        Segment(one_line(tool.name, 40), palette.tool),
+        Segment(f" {one_line(tool.subject, 400)}" if tool.subject else "", palette.muted),
+    ]
+    lines = [_ends(left, _meta(tool, opened, page), page)]
+    if not opened:
+        lines += _preview(tool, page)
+    return lines
+
+
+def _meta(tool: ToolEntry, opened: bool, page: Page) -> list[Segment]:
+    """What stands at the right: change, size, word of the status, duration, and whether it is open."""
+    palette = page.palette
+    parts: list[list[Segment]] = []
+    if tool.diff:
+        added, removed = diff_counts(tool.diff)
+        parts.append(
+            [Segment(f"+{added}", palette.ok), Segment(" ", palette.text), Segment(f"-{removed}", palette.error)]
+        )
+    elif tool.bytes > 1_000:
+        parts.append([Segment(size(tool.bytes), palette.faint)])
+    if tool.status != "ok":
+        parts.append([Segment(tool.word or _WORDS.get(tool.status, tool.status), _look(tool, palette))])
+    if tool.duration >= 0.05:
+        parts.append([Segment(seconds(tool.duration), palette.faint)])
+    parts.append([Segment("▾" if opened else "▸", palette.faint)])
+    meta: list[Segment] = []
+    for part in parts:
+        meta += [Segment(" ", palette.text), *part] if meta else part
+    return meta
+
+
+def _ends(left: list[Segment], right: list[Segment], page: Page) -> StyledLine:
+    """One line with a left and a right end; the left one is cut where they would meet."""
+    space = page.palette.text
+    taken = sum(cell_len(segment.text) for segment in right)
+    room = max(4, page.width - taken - 1)
+    out: list[Segment] = []
+    for segment in left:
+        cells = cell_len(segment.text)
+        if cells > room:
+            if room > 0:
+                out.append(Segment(set_cell_size(segment.text, room - 1).rstrip() + "…", segment.style))
+            room = 0
+            break
+        if segment.text:
+            out.append(segment)
+        room -= cells
+    used = sum(cell_len(segment.text) for segment in out)
+    spare = page.width - taken - used
+    if spare < 1:
+        return StyledLine(out)
+    return StyledLine([*out, Segment(" " * spare, space), *right])
+
+
+def _preview(tool: ToolEntry, page: Page) -> list[StyledLine]:
+    """Under a folded call: why it failed, or the end of what a running one prints."""
+    if tool.by_person:
+        return _printed(tool, page)
+    if tool.status in ("error", "denied", "timeout", "lost"):
+        rows = [row for row in plain(tool.output[:4_000]).split("\n") if row.strip()][:1]
+        look = page.palette.error if tool.status != "denied" else page.palette.warning
+    elif tool.status == "running":
+        rows = [row for row in plain(tool.output[-4_000:]).split("\n") if row.strip()][-_PREVIEW:]
+        look = page.palette.faint
+    else:
+        return []
+    inner = page.narrower(4).width
+    lead = Segment("  └ " if tool.status != "running" else "  │ ", page.palette.rule)
+    return [StyledLine([Segment(one_line(row, inner), look)]).behind(lead) for row in rows]
+
+
+def _printed(tool: ToolEntry, page: Page) -> list[StyledLine]:
+    """The end of what a command of the person printed, and how much there is before it."""
+    text = tool.output.strip("\n")
+    if not text:
+        return []
+    rows = text.rsplit("\n", _PRINTED)
+    before = rows[0].count("\n") + 1 if len(rows) > _PRINTED else 0
+    if before > 1:
+        rows = rows[1:]
+    lead = Segment("  │ ", page.palette.rule)
+    above = "…" if tool.live else f"… {before:,} lines before"  # while it runs only the end is here
+    lines = [StyledLine([Segment(above, page.palette.faint)]).behind(lead)] if before > 1 else []
+    runs = _runs("\n".join(row[:_WIDEST] for row in rows), page.palette.text)
+    return lines + [line.behind(lead) for line in wrapped(runs, page.narrower(4).width, hard=True)]
+
+
+def _runs(text: str, look: Style) -> list[Segment]:
+    return [Segment(span.text.expandtabs(4), _span_style(span, look)) for span in styled(text)]
+
+
+def _opened(tool: ToolEntry) -> Iterator[EntryBlock]:
+    inputs = _arguments(tool)
+    if inputs:
+        for at, piece in enumerate(pieces(inputs)):
+            yield EntryBlock(partial(_section, "input" if not at else "", piece, False), piece, goes_on=bool(at))
+    if tool.diff:
+        rows = diff_rows(tool.diff)
+        at = 0
+        while part := list(islice(rows, ROWS)):
+            copied = tool.diff if not at else ""
+            yield EntryBlock(partial(_diff, part, not at), copied, goes_on=bool(at))
+            at += 1
+    if tool.output.strip():
+        name = f"output, cut from {size(tool.bytes)}" if tool.cut else "output"
+        for at, piece in enumerate(pieces(tool.output.rstrip())):
+            yield EntryBlock(partial(_section, name if not at else "", piece, True), piece, goes_on=bool(at))
+    elif not tool.live:
+        yield EntryBlock(partial(_section, "no output", "", False), "")
+
+
+def _arguments(tool: ToolEntry) -> str:
+    """The arguments as text, one a line; long ones that the diff shows anyway by their length alone."""
+    rows: list[str] = []
+    for name, value in tool.arguments.items():
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        if tool.diff and len(text) > _LONG:
+            rows.append(f"{name}: {len(text):,} characters, see the change")
+        elif "\n" in text:
+            rows.append(f"{name}:\n" + "\n".join(f"  {row}" for row in text.split("\n")))
+        else:
+            rows.append(f"{name}: {text}")
+    return "\n".join(rows)
+
+
+def _section(name: str, text: str, coloured: bool, page: Page) -> list[StyledLine]:
+    palette = page.palette
+    bar = Segment("  │ ", palette.rule)
+    inner = page.narrower(4)
+    lines = [StyledLine([Segment(name, palette.faint)]).behind(Segment("  ╷ ", palette.rule))] if name else []
+    if not text:
+        return lines
+    runs = _runs(text, palette.muted) if coloured else [Segment(plain(text).expandtabs(4), palette.muted)]
+    return lines + [line.behind(bar) for line in wrapped(runs, inner.width, hard=coloured)]
+
+
+def _span_style(span: Span, base: Style) -> Style:
+    look = span.style
+    return base + Style(
+        color=_colour(look.foreground),
+        bgcolor=_colour(look.background),
+        bold=look.bold or None,
+        dim=look.dim or None,
+        italic=look.italic or None,
+        underline=look.underline or None,
+        reverse=look.reverse or None,
+        strike=look.strike or None,
+    )
+
+
+def _colour(colour: Colour) -> Color | None:
+    if colour is None:
+        return None
+    return Color.from_ansi(colour) if isinstance(colour, int) else Color.from_rgb(*colour)
+
+
+def _diff(rows: list[DiffRow], first: bool, page: Page) -> list[StyledLine]:
+    bar = Segment("  │ ", page.palette.rule)
+    top = [StyledLine([Segment("change", page.palette.faint)]).behind(Segment("  ╷ ", page.palette.rule))]
+    return [*(top if first else []), *(line.behind(bar) for line in diff_lines(rows, page.narrower(4)))]
+
+
+def _thought(thought: ThoughtEntry, opened: bool, page: Page) -> list[StyledLine]:
+    palette = page.palette
+    if thought.live:
+        words = "Thinking…"
+    else:
+        words = f"Thought for {seconds(thought.seconds)}" if thought.seconds >= 0.05 else "Thought"
+    left = [Segment("✻ ", palette.faint), Segment(words, palette.muted)]
+    if not opened:
+        left.append(Segment(f"  {_gist(thought)}", palette.faint))
+    return [_ends(left, [Segment("▾" if opened else "▸", palette.faint)], page)]
+
+
+def _gist(thought: ThoughtEntry) -> str:
+    """The line to show of a folded thought: the last one while it goes on, else the first."""
+    part = thought.text[-400:] if thought.live else thought.text[:400]
+    rows = [row.strip() for row in plain(part).split("\n") if row.strip()]
+    return one_line(rows[-1 if thought.live else 0].strip("*# "), 200) if rows else ""

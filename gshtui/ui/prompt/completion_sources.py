@@ -1,0 +1,234 @@
+"""Completion sources: commands with their parameters, agents, and the project's files.
+
+The file index is built in a thread, bounded, without what `.gitignore` leaves out; it follows no links, never leaves
+the project, and answers from as much of it as there is. Registry and roster are handed in as functions.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from gshtui.system.tasks import start_job
+from gshtui.ui.prompt.fuzzy import best_matches, fuzzy_match
+from gshtui.ui.prompt.prompt_completion import CompletionItem
+
+if TYPE_CHECKING:
+    from gshtui.shell.git_rules import IgnoreRules
+
+LIMIT = 50
+
+
+class LineCompletion(Protocol):
+    """What the command language says about a half-typed line; `gshtui.commands.completion.Completion` is one."""
+
+    @property
+    def value(self) -> str: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def detail(self) -> str: ...
+
+
+CompleteLine = Callable[[str, int], Awaitable[Sequence[LineCompletion]]]
+"""(line, cursor) → what may stand at the cursor."""
+
+
+class CommandSource:
+    """`/name parameter=value`, on the first line."""
+
+    def __init__(self, complete: CompleteLine) -> None:
+        self._complete = complete
+
+    def start(self, before: str, row: int) -> int | None:
+        if row != 0 or not before.startswith("/") or before.startswith("//") or before.endswith("'"):
+            return None
+        name, space, _ = before[1:].partition(" ")
+        return None if "/" in name and not space else len(before) - len(before.split(" ")[-1])
+
+    async def candidates(self, before: str, start: int) -> Sequence[CompletionItem]:
+        found: list[CompletionItem] = []
+        for item in (await self._complete(before, len(before)))[:LIMIT]:
+            named = item.kind == "command"
+            typed = before[item.start :]
+            fit = fuzzy_match(typed, item.value)
+            found.append(
+                CompletionItem(
+                    insert=item.value,
+                    start=item.start,
+                    label=f"/{item.value}" if named else item.value,
+                    detail=item.detail,
+                    kind=item.kind,
+                    marked=tuple(at + named for at in fit.positions) if fit else (),
+                    ends_word=not item.value.endswith("="),
+                )
+            )
+        return found
+
+
+class AgentSource:
+    """`@name` of an agent; `names` gives (name, what it is) of those on the roster now."""
+
+    def __init__(self, names: Callable[[], Sequence[tuple[str, str]]]) -> None:
+        self._names = names
+
+    def start(self, before: str, row: int) -> int | None:
+        return mention_start(before)
+
+    async def candidates(self, before: str, start: int) -> Sequence[CompletionItem]:
+        query = before[start + 1 :]
+        fits = [(fit, detail) for name, detail in self._names() if (fit := fuzzy_match(query, name)) is not None]
+        fits.sort(key=lambda pair: (-pair[0].score, pair[0].text))
+        return [
+            CompletionItem(
+                f"@{fit.text}", start, f"@{fit.text}", detail or "agent", "agent", tuple(p + 1 for p in fit.positions)
+            )
+            for fit, detail in fits[:LIMIT]
+        ]
+
+
+def mention_start(before: str) -> int | None:
+    """Column of the `@` that is being written, or `None`."""
+    quote = before.rfind('"')
+    if quote > 0 and before[quote - 1] == "@" and _begins(before, quote - 1) and "\n" not in before[quote:]:
+        return quote - 1
+    words = before[quote + 1 :].split()
+    if not words or before[-1].isspace():
+        return None
+    at = before.find("@", len(before) - len(words[-1]))
+    while at >= 0 and not _begins(before, at):
+        at = before.find("@", at + 1)
+    return at if at >= 0 else None
+
+
+def _begins(before: str, at: int) -> bool:
+    """Whether a word can begin here."""
+    return at == 0 or before[at - 1].isspace() or before[at - 1] in "([{,;:"
+
+
+MOST_FILES = 100_000
+FRESH_FOR = 20.0
+"""Seconds after which a new mention has the index built again."""
+FIRST_ANSWER = 0.25
+"""Seconds that the first search waits for an index that is not finished, before it answers from what is there."""
+_NEVER = frozenset({".git", ".hg", ".svn", ".jj"})
+
+
+class FileIndex:
+    """Paths of a project's files and folders (these end in `/`), relative to it."""
+
+    def __init__(self, root: Path, most: int = MOST_FILES) -> None:
+        self.root = root
+        self.paths: list[str] = []
+        self.complete = False
+        """Whether the last walk came to its end within the bound."""
+        self._most = most
+        self._built = 0.0
+        self._stop = threading.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    def refresh(self) -> asyncio.Task[None]:
+        """See to it that the index is fresh; the task ends when it is."""
+        stale = time.monotonic() - self._built > FRESH_FOR
+        if self._task is None or (self._task.done() and stale):
+            self._stop = threading.Event()
+            self._task = start_job(asyncio.to_thread(self._build, self._stop), "the list of files")
+        return self._task
+
+    def close(self) -> None:
+        """Stop a walk that is on."""
+        self._stop.set()
+
+    def _build(self, stop: threading.Event) -> None:
+        paths: list[str] = []
+        first = not self.paths
+        for path in walk_project(self.root, stop):
+            paths.append(path)
+            if len(paths) >= self._most:
+                break
+            if first and len(paths) == 1_000:
+                self.paths = paths  # the same list grows on: searches copy what they look at
+        else:
+            self.complete = not stop.is_set()
+        if not stop.is_set():
+            self.paths = paths
+            self._built = time.monotonic()
+
+
+def walk_project(root: Path, stop: threading.Event) -> Iterator[str]:
+    """Relative paths below the root, near ones first; unreadable folders and links to folders are passed over."""
+    from gshtui.shell.git_rules import ignored, rules_above, rules_in  # the patterns' library takes time to load
+
+    level = [("", rules_above(str(root)))]
+    while level:
+        below: list[tuple[str, tuple[IgnoreRules, ...]]] = []
+        for folder, rules in level:
+            if stop.is_set():
+                return
+            entries = _folder_entries(root / folder)
+            rules = (*rules, *rules_in(str(root / folder), entries))
+            for entry in entries:
+                is_folder = _is_folder(entry)
+                if entry.name in _NEVER or ignored(entry.path, is_folder, rules):
+                    continue
+                path = f"{folder}{entry.name}/" if is_folder else f"{folder}{entry.name}"
+                yield path
+                if is_folder:
+                    below.append((path, rules))
+        level = below
+
+
+def _folder_entries(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as found:
+            return sorted(found, key=lambda entry: entry.name)
+    except OSError:
+        return []
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir(follow_symlinks=False)
+    except OSError:
+        return False
+
+
+class FileSource:
+    """`@path` of a file or folder of the project."""
+
+    def __init__(self, index: FileIndex) -> None:
+        self._index = index
+
+    def start(self, before: str, row: int) -> int | None:
+        return mention_start(before)
+
+    async def candidates(self, before: str, start: int) -> Sequence[CompletionItem]:
+        built = self._index.refresh()
+        if not self._index.paths:
+            await asyncio.wait({built}, timeout=FIRST_ANSWER)
+        query = before[start + 1 :].lstrip('"')
+        stop = threading.Event()
+        try:
+            found = await asyncio.to_thread(best_matches, query, self._index.paths[:], LIMIT, stopped=stop.is_set)
+        finally:
+            stop.set()
+        return [
+            CompletionItem(
+                _file_mention(fit.text), start, fit.text, "", "file", fit.positions, not fit.text.endswith("/")
+            )
+            for fit in found
+        ]
+
+
+def _file_mention(path: str) -> str:
+    """The path as it stands in a prompt; quoted where a blank would end it."""
+    if not any(char.isspace() or char == '"' for char in path):
+        return f"@{path}"
+    return f'@"{path}' if path.endswith("/") else f'@"{path}"'

@@ -1,0 +1,238 @@
+"""Completion at the cursor: the port for sources of candidates, the asker, and the list above the input line.
+
+The asker drops late answers, cancels those nobody waits for, and a source that fails costs only its own candidates.
+The list is shown and clicked; it never has the focus, and a change paints only its own lines.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Protocol
+
+import msgspec
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.geometry import Size
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+
+from gshtui.system.tasks import report_unexpected, start_job
+from gshtui.ui.kit.fitted_text import fit, fit_left
+
+DEADLINE = 2.0
+"""Seconds that one source has."""
+
+
+class CompletionItem(msgspec.Struct, frozen=True):
+    """Something that may stand in the line from column `start` up to the cursor."""
+
+    insert: str
+    start: int
+    label: str = ""
+    """What to show; empty: `insert`."""
+    detail: str = ""
+    kind: str = ""
+    marked: tuple[int, ...] = ()
+    """Indices of the label's letters that matched."""
+    ends_word: bool = True
+    """A space follows when it is taken."""
+
+    @property
+    def shown(self) -> str:
+        """The label."""
+        return self.label or self.insert
+
+
+class CompletionSource(Protocol):
+    """Someone who knows what may stand at the cursor."""
+
+    def start(self, before: str, row: int) -> int | None:
+        """Column of what would be replaced; `None`: nothing of mine stands here.
+
+        Called at every keystroke: cheap, and without I/O.
+
+        Args:
+            before: the cursor's line up to the cursor.
+            row: the line's number, from 0.
+        """
+        ...
+
+    async def candidates(self, before: str, start: int) -> Sequence[CompletionItem]:
+        """What fits, best first. Cancelled when the person types on."""
+        ...
+
+
+class Completer:
+    """Asks the sources while a person types; `show` gets the candidates of the newest text alone."""
+
+    def __init__(self, show: Callable[[Sequence[CompletionItem]], None], failed: Callable[[str], None]) -> None:
+        self.sources: list[CompletionSource] = []
+        self._show = show
+        self._failed = failed
+        self._task: asyncio.Task[None] | None = None
+        self._complained: set[str] = set()
+
+    def update(self, before: str, row: int) -> bool:
+        """The text before the cursor is another one now. Whether any source knows this place."""
+        asked = [(source, at) for source in self.sources if (at := source.start(before, row)) is not None]
+        self.cancel()
+        if not asked:
+            return False
+        self._task = start_job(self._ask(asked, before), "the completion")
+        return True
+
+    @property
+    def pending(self) -> bool:
+        """Whether candidates for the newest text are on their way: those that are shown are older ones."""
+        return self._task is not None and not self._task.done()
+
+    def cancel(self) -> None:
+        """What is on its way is not wanted any more."""
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+
+    async def _ask(self, asked: list[tuple[CompletionSource, int]], before: str) -> None:
+        answers = await asyncio.gather(*(self._one(source, before, at) for source, at in asked))
+        self._show([candidate for answer in answers for candidate in answer])
+
+    async def _one(self, source: CompletionSource, before: str, at: int) -> Sequence[CompletionItem]:
+        try:
+            async with asyncio.timeout(DEADLINE):
+                return await source.candidates(before, at)
+        except TimeoutError:
+            return ()
+        except Exception as error:
+            report_unexpected("the completion", error)
+            self._complain(f"{type(source).__name__}: {error}")
+            return ()
+
+    def _complain(self, why: str) -> None:
+        """Once for each complaint: it would come again at every keystroke."""
+        if why not in self._complained:
+            self._complained.add(why)
+            self._failed(f"Completion does not work here: {why}")
+
+
+POPUP_ROWS = 8
+
+
+class CompletionPopup(Widget, can_focus=False):
+    """Candidates, the chosen one marked. Hidden while there are none."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "completion--plain",
+        "completion--match",
+        "completion--detail",
+        "completion--chosen",
+        "completion--chosen-match",
+        "completion--chosen-detail",
+    }
+
+    class Chosen(Message):
+        """A candidate was clicked."""
+
+        def __init__(self, candidate: CompletionItem) -> None:
+            super().__init__()
+            self.candidate = candidate
+
+    def __init__(self) -> None:
+        super().__init__(id="completions")
+        self.candidates: Sequence[CompletionItem] = ()
+        self.index = 0
+        self.moved = False
+        """Whether the person chose by key, rather than taking the first."""
+        self._top = 0
+        self.display = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether candidates are shown."""
+        return bool(self.candidates)
+
+    @property
+    def chosen(self) -> CompletionItem | None:
+        """The marked candidate."""
+        return self.candidates[self.index] if self.candidates else None
+
+    def show(self, candidates: Sequence[CompletionItem]) -> None:
+        """Show these from the first on; none hides the list."""
+        self.candidates = candidates
+        self.index = self._top = 0
+        self.moved = False
+        rows = min(POPUP_ROWS, len(candidates), max(1, self.screen.size.height - 4))
+        self.display = bool(candidates)
+        if candidates:
+            widest = max(len(c.shown) + 2 + len(c.detail) for c in candidates) + 3
+            width = max(12, min(widest, self.screen.size.width - 2, 96))
+            if (self.styles.width, self.styles.height) != (width, rows):
+                self.styles.width, self.styles.height = width, rows
+                self.styles.offset = (1, -rows)
+            self.refresh()
+
+    def close(self) -> None:
+        """Hide the list."""
+        if self.candidates:
+            self.show(())
+
+    def move(self, by: int) -> None:
+        """Mark another candidate, round the ends."""
+        self.index = (self.index + by) % len(self.candidates)
+        rows = max(1, self.size.height)
+        self._top = max(self.index - rows + 1, min(self._top, self.index))
+        self.moved = True
+        self.refresh()
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """Rows shown."""
+        return min(POPUP_ROWS, len(self.candidates))
+
+    def render_line(self, y: int) -> Strip:
+        """One candidate: label with its matched letters, detail, and a mark on the chosen one."""
+        at = self._top + y
+        style = self.get_component_rich_style
+        if at >= len(self.candidates):
+            return Strip.blank(self.size.width, style("completion--plain"))
+        candidate, chosen = self.candidates[at], at == self.index
+        base = style("completion--chosen" if chosen else "completion--plain")
+        marked = style("completion--chosen-match" if chosen else "completion--match")
+        quiet = style("completion--chosen-detail" if chosen else "completion--detail")
+        width = self.size.width - 3
+        paths = candidate.kind == "file"
+        label, cut = fit_left(candidate.shown, width) if paths else (fit(candidate.shown, width), 0)
+        detail = fit(candidate.detail, width - len(label) - 2) if width - len(label) > 8 else ""
+        segments = [Segment("▸ " if chosen else "  ", base)]
+        segments += _marked(label, {position - cut for position in candidate.marked}, base, marked)
+        segments.append(Segment(f"  {detail}" if detail else "", quiet))
+        return Strip(segments).adjust_cell_length(self.size.width, base)
+
+    def on_click(self, event: events.Click) -> None:
+        """Take the candidate that was clicked."""
+        event.stop()
+        at = self._top + event.y
+        if at < len(self.candidates):
+            self.post_message(self.Chosen(self.candidates[at]))
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """Mark the next one."""
+        event.stop()
+        self.move(1)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """Mark the one before."""
+        event.stop()
+        self.move(-1)
+
+
+def _marked(label: str, places: set[int], base: Style, marked: Style) -> list[Segment]:
+    """The label in runs of plain and matched letters."""
+    runs: list[Segment] = []
+    start = 0
+    for at in range(1, len(label) + 1):
+        if at == len(label) or (at in places) != (start in places):
+            runs.append(Segment(label[start:at], marked if start in places else base))
+            start = at
+    return runs

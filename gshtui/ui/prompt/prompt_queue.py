@@ -1,0 +1,217 @@
+"""The queue above the input: prompts that wait behind the turn in progress, each of which can be edited or withdrawn.
+
+A pure reducer and the pane that shows it. The pane publishes what the person wants, and changes only when the agent
+says that it happened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+import msgspec
+from msgspec.structs import replace
+from rich.segment import Segment
+from textual import events
+from textual.geometry import Size
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent import PromptEdited, PromptEditRequested, PromptQueued, PromptWithdrawn, TurnStarted
+from gshtui.ui.kit.bound_keys import BoundKeys
+from gshtui.ui.kit.fitted_text import fit
+from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.widget_messages import Intent
+
+QUEUE_EVENTS: tuple[type[Event], ...] = (PromptQueued, PromptEdited, PromptWithdrawn, TurnStarted)
+
+
+class WaitingPrompt(msgspec.Struct, frozen=True):
+    """A prompt that waits."""
+
+    prompt: str
+    agent: str
+    text: str
+
+
+class QueueState(msgspec.Struct, frozen=True):
+    """The prompts that wait, first to be taken first, each agent's in its own order."""
+
+    waiting: tuple[WaitingPrompt, ...] = ()
+
+    def find(self, prompt: str) -> WaitingPrompt | None:
+        """The prompt of this id, if it waits."""
+        return next((w for w in self.waiting if w.prompt == prompt), None)
+
+
+def reduce_queue(state: QueueState, event: Event) -> QueueState:
+    """The state after the event; the same object when nothing changed."""
+    match event:
+        case PromptQueued():
+            known = state.find(event.prompt)
+            entry = WaitingPrompt(event.prompt, event.agent, event.text)
+            if known is not None:
+                return _with_entry(state, entry)
+            return replace(state, waiting=(*state.waiting, entry))
+        case PromptEdited() if state.find(event.prompt) is not None:
+            return _with_entry(state, WaitingPrompt(event.prompt, event.agent, event.text))
+        case PromptWithdrawn() | TurnStarted() if state.find(event.prompt) is not None:
+            return replace(state, waiting=tuple(w for w in state.waiting if w.prompt != event.prompt))
+        case _:
+            return state
+
+
+def _with_entry(state: QueueState, entry: WaitingPrompt) -> QueueState:
+    return replace(state, waiting=tuple(entry if w.prompt == entry.prompt else w for w in state.waiting))
+
+
+ROWS = 4
+BUTTONS = " edit  withdraw "
+
+
+class QueuePane(Widget, can_focus=True):
+    """One line for each waiting prompt; hidden while none waits."""
+
+    CONSUMES: ClassVar[tuple[type[Event], ...]] = QUEUE_EVENTS
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"queue--number", "queue--text", "queue--chosen", "queue--button"}
+    BINDINGS = [
+        bind("queue.up", "move(-1)"),
+        bind("queue.down", "move(1)"),
+        bind("queue.edit", "edit"),
+        bind("queue.withdraw", "withdraw"),
+        bind("queue.back", "back"),
+    ]
+
+    class EditChosen(Message):
+        """This prompt is to be changed."""
+
+        def __init__(self, waiting: WaitingPrompt) -> None:
+            super().__init__()
+            self.waiting = waiting
+
+    class Changed(Message):
+        """Other prompts wait now."""
+
+        def __init__(self, state: QueueState) -> None:
+            super().__init__()
+            self.state = state
+
+    def __init__(
+        self, home: Callable[[], Widget | None] = lambda: None, typed: Callable[[str], None] = lambda _: None
+    ) -> None:
+        super().__init__(id="queue")
+        self.state = QueueState()
+        self._home = home
+        self._typed = typed
+        self._keys = BoundKeys()
+        self._chosen = 0
+        self._top = 0
+        self.display = False
+
+    def consume(self, events: Sequence[Event]) -> None:
+        """Take the events of one frame."""
+        before = self.state
+        for event in events:
+            self.state = reduce_queue(self.state, event)
+        if self.state is before:
+            return
+        count = len(self.state.waiting)
+        self._chosen = max(0, min(self._chosen, count - 1))
+        if not count and self.has_focus:
+            self.action_back()
+        self.draw()
+        self.post_message(self.Changed(self.state))
+
+    def draw(self) -> None:
+        """Take as many rows as prompts wait and the window can spare; none in a tiny one."""
+        self.display = bool(self.state.waiting) and self.screen.size.height >= 9
+        rows = max(1, min(ROWS, len(self.state.waiting), self.screen.size.height // 6))
+        if self.styles.height is None or self.styles.height.value != rows:
+            self.styles.height = rows
+        self._top = max(self._chosen - rows + 1, min(self._top, self._chosen))
+        self.refresh()
+
+    def on_resize(self) -> None:
+        self.draw()
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """Rows shown."""
+        return max(1, min(ROWS, len(self.state.waiting)))
+
+    def render_line(self, y: int) -> Strip:
+        """One waiting prompt: its place, its beginning, and what can be done with it."""
+        at, style, width = self._top + y, self.get_component_rich_style, self.size.width
+        if at >= len(self.state.waiting):
+            return Strip.blank(width, style("queue--text"))
+        waiting, chosen = self.state.waiting[at], self.has_focus and at == self._chosen
+        text_style, number_style, button_style = (
+            [style("queue--chosen")] * 3
+            if chosen
+            else [style(f"queue--{part}") for part in ("text", "number", "button")]
+        )
+        number = f"{'▸' if chosen else ' '}{at + 1} queued  "
+        below = len(self.state.waiting) - at - 1 if y == self.size.height - 1 else 0
+        more = f" (+{below} more) " if below else ""
+        buttons = BUTTONS if width >= 50 else ""
+        text = fit(waiting.text, width - len(number) - len(more) - len(buttons))
+        left = Strip(
+            [
+                Segment(number, number_style),
+                Segment(text, text_style),
+                Segment(more, number_style),
+            ]
+        ).adjust_cell_length(width - len(buttons), text_style)
+        return Strip([*left, Segment(buttons, button_style)])
+
+    async def _on_key(self, event: events.Key) -> None:
+        event.prevent_default()
+        action = self._keys.action(self, event.key)
+        if action is not None:
+            event.stop()
+            await self.run_action(action)
+        elif event.is_printable and event.character and "+" not in event.key:
+            event.stop()
+            self._typed(event.character)
+
+    def on_focus(self) -> None:
+        self.refresh()
+
+    def on_blur(self) -> None:
+        self.refresh()
+
+    def on_click(self, event: events.Click) -> None:
+        """The buttons at the right edge; elsewhere a click chooses, a double one edits."""
+        event.stop()
+        at = self._top + event.y
+        if at >= len(self.state.waiting):
+            return
+        self._chosen = at
+        from_right = self.size.width - event.x
+        if self.size.width >= 50 and from_right <= len("  withdraw "):
+            self.action_withdraw()
+        elif (self.size.width >= 50 and from_right <= len(BUTTONS)) or event.chain == 2:
+            self.action_edit()
+        self.refresh()
+
+    def action_move(self, by: int) -> None:
+        """Another prompt."""
+        self._chosen = max(0, min(self._chosen + by, len(self.state.waiting) - 1))
+        self.draw()
+
+    def action_edit(self) -> None:
+        """Change the chosen prompt in the input line."""
+        if self._chosen < len(self.state.waiting):
+            self.post_message(self.EditChosen(self.state.waiting[self._chosen]))
+
+    def action_withdraw(self) -> None:
+        """Take the chosen prompt back."""
+        if self._chosen < len(self.state.waiting):
+            waiting = self.state.waiting[self._chosen]
+            self.post_message(Intent(PromptEditRequested(prompt=waiting.prompt, agent=waiting.agent)))
+
+    def action_back(self) -> None:
+        """Back to the input line."""
+        if (home := self._home()) is not None:
+            home.focus()

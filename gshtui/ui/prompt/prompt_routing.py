@@ -1,0 +1,122 @@
+"""Where a submitted text goes (agent, command language, shell or its log), and which mentioned files go with it.
+
+A person's prose must never run as a command, so a bare name counts only where nobody would write it as a sentence.
+Of `@path` mentions, pictures and PDFs are attached; only names that end like one are looked up on disk.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+Commands = Mapping[str, frozenset[str]]
+"""Names of the commands (and aliases) → the names of their parameters."""
+
+_PAIR = re.compile(r"([A-Za-z_]\w*)=")
+
+
+class ToAgent(msgspec.Struct, frozen=True):
+    """The text is a prompt."""
+
+    text: str
+
+
+class ToLanguage(msgspec.Struct, frozen=True):
+    """The text is a line of the command language, without its slash."""
+
+    line: str
+
+
+class ToLog(msgspec.Struct, frozen=True):
+    """The text is a note for the shell log, without its mark."""
+
+    text: str
+
+
+class NothingToSend(msgspec.Struct, frozen=True):
+    """There is nothing to send; `why` says what is missing, or is empty when that is plain to see."""
+
+    why: str = ""
+
+
+Route = ToAgent | ToLanguage | ToLog | NothingToSend
+
+
+def route(text: str, commands: Commands) -> Route:
+    """Decide where the text goes.
+
+    `/name …` is a command, also an unknown one, so that a typing mistake is named and not sent to a model; a path such
+    as `/etc/hosts …` is not. `//…` sends the text after the first slash as it stands. `!…` goes to the shell. A line
+    `# …` is a note for the shell log; more lines than one that begin so are a prompt with a heading.
+    Everything else is a prompt, unless it is one line that is a command's name alone, or its name followed by one of
+    its own parameters as `key=value`.
+    """
+    body = text.strip()
+    if not body:
+        return NothingToSend()
+    if body.startswith("//"):
+        return ToAgent(body[1:])
+    if body.startswith("/"):
+        return _slash(body)
+    if body.startswith("!"):
+        return _bang(body[1:].strip())
+    if body.startswith("# ") and "\n" not in body:
+        return ToLog(body[2:].strip())
+    return ToLanguage(body) if _reads_as_command(body, commands) else ToAgent(text)
+
+
+def _slash(body: str) -> Route:
+    name = body[1:].split(maxsplit=1)[0] if body[1:].strip() else ""
+    if not name:
+        return NothingToSend("Name a command after the slash, or press tab to choose one.")
+    return ToAgent(body) if "/" in name else ToLanguage(body[1:].lstrip())
+
+
+def _bang(command: str) -> Route:
+    if not command:
+        return NothingToSend("Write a shell command after the exclamation mark.")
+    from gshtui.commands.language import quote  # pulls pydantic in, which the first frame does without
+
+    return ToLanguage(f"bash command={quote(command)}")
+
+
+def _reads_as_command(body: str, commands: Commands) -> bool:
+    if "\n" in body:
+        return False
+    name, _, rest = body.partition(" ")
+    parameters = commands.get(name)
+    if parameters is None:
+        return False
+    pair = _PAIR.match(rest.lstrip())
+    return not rest.strip() or (pair is not None and pair[1] in parameters)
+
+
+ATTACHED = frozenset({".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf"})
+MOST_ATTACHED = 20
+_MENTION = re.compile(r'(?:^|(?<=[\s(\[{,;:]))@(?:"([^"\n]+)"|([^\s"]+))')
+_TRAILING = ".,;:!?)]}"
+
+
+def mentions(text: str) -> list[str]:
+    """What stands behind an `@` that begins a word, in order, each once."""
+    found = (quoted or bare.rstrip(_TRAILING) for quoted, bare in _MENTION.findall(text))
+    return list(dict.fromkeys(name for name in found if name))
+
+
+def attachments(text: str, project: Path) -> tuple[str, ...]:
+    """Real paths of the pictures and PDFs that the text mentions and that exist; at most `MOST_ATTACHED`."""
+    found: list[str] = []
+    for name in mentions(text):
+        path = Path(name).expanduser()
+        if path.suffix.lower() not in ATTACHED:
+            continue
+        path = path if path.is_absolute() else project / path
+        try:
+            if path.is_file():
+                found.append(str(path))
+        except OSError:
+            continue
+    return tuple(found[:MOST_ATTACHED])

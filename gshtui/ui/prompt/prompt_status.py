@@ -1,0 +1,259 @@
+"""The line under the input: what the agent or a command is doing and for how long, what waits, the keys that matter.
+
+A pure reducer and the line that shows it, with a clock that runs only while something goes on.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, cast
+
+import msgspec
+from msgspec.structs import replace
+from rich.cells import cell_len
+from textual.content import Content
+from textual.signal import Signal
+from textual.timer import Timer
+from textual.widgets import Static
+
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent import (
+    AgentStatusChanged,
+    PromptQueued,
+    PromptWithdrawn,
+    ProviderRetried,
+    TurnFinished,
+    TurnStarted,
+)
+from gshtui.bus.events.approval import ApprovalRequested, ApprovalSettled
+from gshtui.bus.events.shell import InputCommandFinished, InputCommandStarted
+from gshtui.text.sanitise import one_line
+from gshtui.ui.kit.bound_keys import key_of
+from gshtui.ui.kit.fitted_text import fit
+from gshtui.ui.kit.textual.typed_app import app_of
+
+STATUS_EVENTS: tuple[type[Event], ...] = (
+    AgentStatusChanged,
+    TurnStarted,
+    TurnFinished,
+    ProviderRetried,
+    PromptQueued,
+    PromptWithdrawn,
+    ApprovalRequested,
+    ApprovalSettled,
+    InputCommandStarted,
+    InputCommandFinished,
+)
+WORDS = {"starting": "Starting", "thinking": "Thinking", "tool": "Working", "waiting": "Waiting for you"}
+
+
+class RunningCommand(msgspec.Struct, frozen=True):
+    """A command of the input line that goes on."""
+
+    run: str
+    command: str
+    since: float
+
+
+class StatusState(msgspec.Struct, frozen=True):
+    """One agent's doings."""
+
+    agent: str
+    status: str = "idle"
+    doing: str = ""
+    since: float = 0.0
+    """When the turn began, seconds since the epoch; 0: none is on."""
+    retry: str = ""
+    queued: frozenset[str] = frozenset()
+    asking: frozenset[str] = frozenset()
+    ended: str = ""
+    """How the last turn ended, where that was not well."""
+    running: tuple[RunningCommand, ...] = ()
+
+    @property
+    def busy(self) -> bool:
+        """Whether a turn is on."""
+        return bool(self.since)
+
+
+def reduce_status(state: StatusState, event: Event) -> StatusState:
+    """The state after the event; the same object when nothing changed."""
+    match event:
+        case ApprovalRequested():
+            return replace(state, asking=state.asking | {event.approval})
+        case ApprovalSettled():
+            return replace(state, asking=state.asking - {event.approval})
+        case TurnStarted() if event.agent == state.agent:
+            queued = state.queued - {event.prompt}
+            return StatusState(
+                state.agent, "thinking", since=event.at, queued=queued, asking=state.asking, running=state.running
+            )
+        case TurnFinished() if event.agent == state.agent:
+            ended = {"interrupted": "interrupted", "max_iterations": "stopped at its limit"}.get(event.stop, "")
+            ended = event.error or ended
+            return replace(state, status="idle", doing="", since=0.0, retry="", ended=ended)
+        case AgentStatusChanged() if event.agent == state.agent:
+            return replace(state, status=event.status, doing=event.doing, retry="")
+        case ProviderRetried() if event.agent == state.agent:
+            return replace(state, retry=f"{event.why} · again in {event.wait:.0f} s (try {event.attempt + 1})")
+        case PromptQueued() if event.agent == state.agent:
+            return replace(state, queued=state.queued | {event.prompt})
+        case PromptWithdrawn() if event.agent == state.agent:
+            return replace(state, queued=state.queued - {event.prompt})
+        case InputCommandStarted():
+            return replace(state, running=(*state.running, RunningCommand(event.run, event.command, event.at)))
+        case InputCommandFinished():
+            return replace(state, running=tuple(one for one in state.running if one.run != event.run))
+        case _:
+            return state
+
+
+def elapsed(seconds: float) -> str:
+    """A duration for people: `7s`, `2m 05s`, `1h 02m`."""
+    whole = max(0, int(seconds))
+    if whole < 60:
+        return f"{whole}s"
+    minutes, rest = divmod(whole, 60)
+    return f"{minutes}m {rest:02}s" if minutes < 60 else f"{minutes // 60}h {minutes % 60:02}m"
+
+
+def doing(state: StatusState) -> str:
+    """What the agent does, in words."""
+    if state.retry:
+        return state.retry
+    word = WORDS.get(state.status, state.status.capitalize())
+    return f"{word}: {state.doing}" if state.doing else word
+
+
+def waits(state: StatusState, answer_key: str) -> list[str]:
+    """What waits for the person or for the agent, in words."""
+    found: list[str] = []
+    if state.asking:
+        many = len(state.asking)
+        found.append(f"{answer_key} to answer {many} question{'s' * (many > 1)}")
+    if state.queued:
+        found.append(f"{len(state.queued)} queued")
+    return found
+
+
+FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+TICK = 0.125
+MAPPED = (("prompt.submit", "send"), ("prompt.newline", "newline"))
+"""Rows of the key table. Of a row's keys the first is named, which every terminal tells from the others."""
+SIGNS = (("/", "commands"), ("@", "files"), ("!", "shell"))
+SEARCHING = (("enter", "take it"), ("ctrl+r", "the next one"), ("esc", "back"))
+EDITING = (("enter", "keep the change"), ("esc", "leave it as it was"), ("empty", "withdraw it"))
+
+
+class PromptStatus(Static):
+    """One line. `agent` is whose turns it shows."""
+
+    CONSUMES: ClassVar[tuple[type[Event], ...]] = STATUS_EVENTS
+
+    def __init__(self, agent: str = "main", clock: Callable[[], float] = time.time) -> None:
+        super().__init__(id="prompt-status", markup=False)
+        self.state = StatusState(agent)
+        self.editing = False
+        self.searching = False
+        self._clock = clock
+        self._frame = 0
+        self._timer: Timer | None = None
+        self._named: tuple[tuple[str, str], ...] = ()
+        """The keys that the line names now, as they are mapped."""
+
+    def on_mount(self) -> None:
+        self._timer = self.set_interval(TICK, self._tick, pause=True)
+        signal = cast("Signal[Any]", self.screen.bindings_updated_signal)  # pyright: ignore[reportUnknownMemberType]
+        signal.subscribe(self, self._remapped)
+        self.draw()
+
+    def _remapped(self, _: object) -> None:
+        if self._named != self._keys():
+            self.draw()
+
+    def _keys(self) -> tuple[tuple[str, str], ...]:
+        return tuple((key_of(self, id), what) for id, what in MAPPED)
+
+    def consume(self, events: Sequence[Event]) -> None:
+        """Take the events of one frame."""
+        before = self.state
+        for event in events:
+            self.state = reduce_status(self.state, event)
+        if self.state is not before:
+            self.draw()
+            if self._timer is not None:
+                (self._timer.resume if self.state.busy or self.state.running else self._timer.pause)()
+
+    def on_resize(self) -> None:
+        self.draw()
+
+    def _tick(self) -> None:
+        # Where motion is not wanted the spinner stands still, and only the seconds count on.
+        self._frame += 1
+        if app_of(self).animation_level != "none" or self._frame % 8 == 0:
+            self.draw()
+
+    def draw(self) -> None:
+        """Say how things stand now."""
+        width = self.size.width
+        if not self.is_mounted or width <= 0:
+            return
+        writing = self.editing or self.searching
+        if writing or not (self.state.busy or self.state.running):
+            line = self._idle(width)
+        else:
+            line = self._busy(width) if self.state.busy else self._by_hand(width)
+        self.update(line, layout=False)  # it is one line, whatever it says
+
+    def _busy(self, width: int) -> Content:
+        waiting = waits(self.state, key_of(self, "approval.focus"))
+        return self._going_on(doing(self.state), self.state.since, waiting, width, "esc to interrupt")
+
+    def _by_hand(self, width: int) -> Content:
+        """A command of the person, the newest one."""
+        newest = self.state.running[-1]
+        more = len(self.state.running) - 1
+        waiting = [*([f"{more} more"] if more else []), *waits(self.state, key_of(self, "approval.focus"))]
+        what = f"Running: {one_line(newest.command)}"
+        return self._going_on(what, newest.since, [*waiting, "esc to stop"], width)
+
+    def _going_on(self, what: str, since: float, beside: list[str], width: int, spare: str = "") -> Content:
+        """What goes on, shortened so that all of `beside` fits; `spare` is said only where there is room left."""
+        moving = app_of(self).animation_level != "none"
+        spinner = FRAMES[self._frame % len(FRAMES)] if moving else "●"
+        rest = [elapsed(self._clock() - since), *beside]
+        needed = sum(cell_len(part) + 3 for part in rest)
+        line = Content.assemble((f"{spinner} ", "$primary"), (fit(what, max(12, width - 2 - needed)), "$foreground"))
+        return _joined(line, [*rest, spare] if spare else rest, width)
+
+    def _idle(self, width: int) -> Content:
+        waiting = waits(self.state, key_of(self, "approval.focus"))
+        if self.searching:
+            return _hints(SEARCHING, width, "Searching what was sent")
+        if self.editing:
+            return _hints(EDITING, width, "Changing a waiting prompt")
+        if self.state.ended:
+            return _joined(Content.styled(f"✗ {fit(self.state.ended, width - 2)}", "$error"), waiting, width)
+        if waiting:
+            return _joined(Content.styled(f"◆ {waiting[0]}", "$warning"), waiting[1:], width)
+        self._named = self._keys()
+        return _hints((*self._named, *SIGNS), width)
+
+
+def _joined(line: Content, parts: Sequence[str], width: int) -> Content:
+    """The line with as many parts behind it as there is room for."""
+    for part in parts:
+        if line.cell_length + 3 + cell_len(part) <= width:
+            line = Content.assemble(line, f" · {part}")
+    return line
+
+
+def _hints(hints: Sequence[tuple[str, str]], width: int, title: str = "") -> Content:
+    line = Content.styled(title, "$warning") if title else Content()
+    for key, what in hints:
+        gap = 2 if line.cell_length else 0
+        if line.cell_length + gap + len(key) + 1 + len(what) > width:
+            break
+        line = Content.assemble(line, "  "[:gap], (key, "$text-accent"), f" {what}")
+    return line

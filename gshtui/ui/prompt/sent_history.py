@@ -1,0 +1,79 @@
+"""What was sent before: walking back and forth through it, and searching it.
+
+Pure; the entries come from whoever keeps them. Called by `PromptInput` (up, down) and the history search. A walk keeps
+the text that was being written, and gives it back at its newer end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+LIMIT = 1_000
+
+
+@dataclass(slots=True)
+class SentHistory:
+    """Entries, oldest first, without repetitions: sending a text again makes it the newest."""
+
+    entries: list[str] = field(default_factory=list[str])
+    _at: int = -1
+    _draft: str = ""
+
+    def load(self, newest_first: Iterable[str]) -> None:
+        """Put older entries under those of this run."""
+        known = set(self.entries)
+        older: list[str] = []
+        for entry in newest_first:
+            if entry not in known:
+                known.add(entry)
+                older.append(entry)
+        self.entries[:0] = older[::-1]
+        del self.entries[: max(0, len(self.entries) - LIMIT)]
+        self.stop()
+
+    def add(self, entry: str) -> None:
+        """A text was sent."""
+        if entry in self.entries:
+            self.entries.remove(entry)
+        self.entries.append(entry)
+        del self.entries[:-LIMIT]
+        self.stop()
+
+    @property
+    def walking(self) -> bool:
+        """Whether an older entry is shown."""
+        return self._at >= 0
+
+    def older(self, current: str) -> str | None:
+        """The entry before, of those that begin as the text did when the walk began; `None`: there is none."""
+        start = self._at if self.walking else len(self.entries)
+        prefix = self._draft if self.walking else current
+        for at in range(start - 1, -1, -1):
+            if self.entries[at].startswith(prefix) and self.entries[at] != current:
+                if not self.walking:
+                    self._draft = current
+                self._at = at
+                return self.entries[at]
+        return None
+
+    def newer(self) -> str | None:
+        """The entry after, or the text that was being written; `None`: no walk is on."""
+        if not self.walking:
+            return None
+        for at in range(self._at + 1, len(self.entries)):
+            if self.entries[at].startswith(self._draft):
+                self._at = at
+                return self.entries[at]
+        draft = self._draft
+        self.stop()
+        return draft
+
+    def stop(self) -> None:
+        """The walk is over: the person edits what is shown, or sent it."""
+        self._at = -1
+        self._draft = ""
+
+    def newest_first(self) -> list[str]:
+        """All entries, for the search."""
+        return self.entries[::-1]

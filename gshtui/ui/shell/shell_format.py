@@ -1,0 +1,81 @@
+"""Cells of the shell log's rows: time, folder, terminal, how a command ended and how long it took.
+
+Pure; the caller makes text that others chose harmless.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from gshtui.bus.shell_data import ShellRecord
+
+SIGNS = {"running": "●", "lost": "?"}
+_DAY = 86_400
+
+
+def clock(at: float, now: float) -> str:
+    """The local time of day, `14:05:12`; of another day its date, `20 Nov`, or `Nov 2025`."""
+    then, today = time.localtime(at), time.localtime(now)
+    if then[:3] == today[:3]:
+        return time.strftime("%H:%M:%S", then)
+    return time.strftime("%d %b" if then.tm_year == today.tm_year else "%b %Y", then)
+
+
+def moment(at: float) -> str:
+    """Date and time, `2026-11-20 14:05:12`, local."""
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
+
+
+def took(seconds: float) -> str:
+    """A duration in at most six cells: `0.04s`, `3.2s`, `1m05s`, `2h10m`, `3d04h`."""
+    if seconds < 0.1:
+        return f"{seconds:.2f}s"
+    if seconds < 60:
+        return f"{seconds:.1f}s" if seconds < 9.95 else f"{seconds:.0f}s"
+    if seconds < 3_600:
+        return f"{int(seconds // 60)}m{int(seconds % 60):02d}s"
+    if seconds < _DAY:
+        return f"{int(seconds // 3_600)}h{int(seconds % 3_600 // 60):02d}m"
+    return f"{int(seconds // _DAY)}d{int(seconds % _DAY // 3_600):02d}h"
+
+
+def duration(record: ShellRecord, now: float) -> str:
+    """How long a command took, or has been running."""
+    if record.state == "running":
+        return took(max(0.0, now - record.at))
+    return took(record.duration) if record.duration is not None else ""
+
+
+def sign(record: ShellRecord) -> str:
+    """`✓`, `✗`, `●` while it runs, `?` where nobody knows how it ended."""
+    if record.state != "done":
+        return SIGNS[record.state]
+    if record.exit is None:
+        return SIGNS["lost"]
+    return "✗" if record.exit else "✓"
+
+
+def ended(record: ShellRecord) -> str:
+    """How it ended, in a word: `ok`, `exit 2`, `runs`, `lost`, `no exit code` of what was stopped."""
+    if record.state != "done":
+        return "runs" if record.state == "running" else "lost"
+    if record.exit is None:
+        return "no exit code"
+    return f"exit {record.exit}" if record.exit else "ok"
+
+
+def terminal(record: ShellRecord) -> str:
+    """Where it ran: the agent's name, or the terminal without `/dev/`."""
+    return record.agent or record.tty.removeprefix("/dev/") or record.pane or record.source
+
+
+def folder(path: str, project: str, home: str = "") -> str:
+    """A folder in few words: `.` is the project, `./src` one inside, `~/x` one of yours; long ones are shortened."""
+    home = home or str(Path.home())
+    for base, short in ((project, "."), (home, "~")):
+        if base and base != "/" and (path == base or path.startswith(base + "/")):
+            path = short + path[len(base) :]
+            break
+    parts = path.split("/")
+    return path if len(parts) <= 4 else "/".join([parts[0], "…", *parts[-2:]])

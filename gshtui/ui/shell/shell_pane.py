@@ -1,0 +1,353 @@
+"""The shell log: every command of your shells and of the agents, how each ended, with notes and changes between them.
+
+Owns the list, its cursor, filter, keys and menu, and the one request to the record that is under way. The state is
+`shell_state`'s, the rows on the screen `shell_view`'s.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from msgspec.structs import replace
+from textual.binding import BindingType
+from textual.content import Content
+from textual.message import Message
+from textual.timer import Timer
+
+from gshtui.bus.event import Event
+from gshtui.bus.events.hub import HubStarted
+from gshtui.bus.shell_data import ShellRecord
+from gshtui.bus.shell_rows import Filter, Row, Span
+from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.side_pane import Pane
+from gshtui.ui.shell.shell_format import terminal
+from gshtui.ui.shell.shell_state import CONSUMED, PAGE, LogState, PageRequest, reduce, with_filter, with_span
+
+if TYPE_CHECKING:
+    from gshtui.ui.shell.shell_view import ShellLogBody, ShellLogView
+
+ROW_ACTIONS: tuple[str, ...] = ("open", "copy", "copy_output", "again", "ask", "pin", "note")
+"""In the order of the menu; each is the row `shell.<action>` of the key table."""
+
+
+def row_actions(row: Row | None) -> list[str]:
+    """The actions that mean something for the row."""
+    if not isinstance(row, ShellRecord):
+        return ["note"] if row is None else ["open", "copy", "note"]
+    return [action for action in ROW_ACTIONS if action != "copy_output" or row.output]
+
+
+EMPTY = (
+    "No shell command yet.\n\nEverything you run in any terminal appears here as you run it, once your shell is "
+    "connected: gsh-tui shell install (zsh and bash). What agents run is listed too."
+)
+
+
+class ShellFeed(Pane):
+    """See the module."""
+
+    CONSUMES: ClassVar[tuple[type[Event], ...]] = CONSUMED
+
+    class Needs(Message):
+        """Rows are wanted of the record: `pane.take` or `pane.failed` is the answer.
+
+        `start` below 0: the newest rows, from a multiple of `limit` on, and at least `limit` of them if there are.
+        """
+
+        def __init__(self, pane: ShellFeed, filter: Filter, start: int, limit: int) -> None:
+            super().__init__()
+            self.pane = pane
+            self.filter = filter
+            self.start = start
+            self.limit = limit
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        super().__init__("shell", "Shell log", 3, EMPTY)
+        self.state = LogState()
+        self._clock = clock
+        self.inside: ShellLogBody | None = None
+        """The inside of the pane; `None` until there is something to show."""
+        self._asked: PageRequest | None = None
+        self._recorded = True
+        self._why = ""
+        self.terminal = ""
+        """The terminal of the filter, in words."""
+        self._ticks: Timer | None = None
+
+    @property
+    def rows_view(self) -> ShellLogView | None:
+        """The rows on the screen; `None` until there is something to show."""
+        return self.inside.view if self.inside is not None else None
+
+    @property
+    def chosen(self) -> Row | None:
+        """The row under the cursor."""
+        return self.inside.view.chosen if self.inside is not None else None
+
+    def on_mount(self) -> None:
+        self._ticks = self.set_interval(1.0, self._tick, pause=True)
+
+    # What happens
+
+    def consume(self, events: Sequence[Event]) -> None:
+        """Take the events of one frame."""
+        before = self.state
+        for event in events:
+            if isinstance(event, HubStarted):
+                self._recorded = True
+            self.state = reduce(self.state, event)
+        if self.state is not before:
+            self.draw()
+
+    def take(self, filter: Filter, span: Span | None) -> None:
+        """Rows came from the record; `None`: there is no record."""
+        asked, self._asked = self._asked, None
+        if asked is None or filter != self.state.filter:
+            self.draw()
+            return
+        self._why = ""
+        if span is None:
+            self._recorded = False
+            self.state = replace(self.state, stale=0)
+        else:
+            self.state = with_span(self.state, span, asked)
+        self.draw()
+
+    def failed(self, why: str) -> None:
+        """The record could not be asked; what comes from now on is shown all the same."""
+        self._asked = None
+        self._why = why
+        self.state = replace(self.state, stale=0)
+        self.draw()
+
+    def _ask(self) -> None:
+        """Ask for what is missing; one question at a time."""
+        if self._asked is not None or not self._recorded or not self.display:
+            return
+        state, view = self.state, self.inside.view if self.inside is not None else None
+        start, limit = -1, PAGE
+        if view is not None and not view.follows:
+            pages = range(view.top // PAGE, view.bottom // PAGE + 1)
+            start, limit = pages[0] * PAGE, len(pages) * PAGE
+        if not state.stale:
+            missing = state.missing(view.top, view.bottom) if view is not None else []
+            missing = missing or state.missing(state.total - 1, state.total - 1)
+            if not missing:
+                return
+            start, limit = missing[0] * PAGE, PAGE
+        self._asked = PageRequest(state.total, state.stale)
+        self.post_message(self.Needs(self, state.filter, start, limit))
+
+    # Drawing
+
+    def on_resize(self) -> None:
+        self.draw()
+
+    def on_show(self) -> None:
+        self.draw()
+
+    def draw(self) -> None:
+        if not self.display or not self.is_mounted:
+            return
+        state = self.state
+        if self.inside is None and (state.total or state.filter):
+            self.open_log()
+        if self.inside is not None:
+            self.inside.show(state)
+        elif self._why:
+            self.show(Content(f"The shell log could not be read: {self._why}"))
+        self._label()
+        if self._ticks is not None:
+            (self._ticks.resume if state.running() else self._ticks.pause)()
+        self._ask()
+
+    def open_log(self) -> None:
+        from gshtui.ui.shell.shell_view import ShellLogBody  # not before the first frame
+
+        self.inside = ShellLogBody(self.state.project, self._clock)
+        self._body.display = False
+        self.mount(self.inside)
+        self._activate()
+
+    def _label(self) -> None:
+        filter = self.state.filter
+        parts = [f"{self.state.total:,}"] if self.state.total or filter else []
+        parts += ["failed"] if filter.failed else []
+        parts += [filter.cwd.rpartition("/")[2] or "/"] if filter.cwd else []
+        parts += [self.terminal] if filter.shell else []
+        parts += ["not read"] if self._why else []
+        self.label(" · ".join(parts))
+
+    def _tick(self) -> None:
+        if self.inside is not None:
+            self.inside.view.tick()
+
+    def watch_has_focus(self, has_focus: bool) -> None:
+        super().watch_has_focus(has_focus)
+        self._activate()
+
+    def _activate(self) -> None:
+        if self.inside is not None:
+            self.inside.activate(self.has_focus)
+
+    def on_shell_log_view_looked(self, message: Message) -> None:
+        message.stop()
+        if self.inside is not None:
+            self.inside.describe()
+        self._ask()
+
+
+_TYPED = 0.12
+"""Seconds that a filter rests before the record is asked."""
+
+
+class ShellPane(ShellFeed):
+    """Shell commands, newest at the bottom."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        bind("shell.up", "move(-1)"),
+        bind("shell.down", "move(1)"),
+        bind("shell.page_up", "page(-1)"),
+        bind("shell.page_down", "page(1)"),
+        bind("shell.home", "edge(False)"),
+        bind("shell.end", "edge(True)"),
+        bind("shell.filter", "filter"),
+        bind("shell.failed", "failed"),
+        bind("shell.folder", "folder"),
+        bind("shell.terminal", "terminal"),
+        bind("shell.back", "unfilter"),
+        bind("shell.menu", "want('menu')"),
+        *(bind(f"shell.{action}", f"want('{action}')") for action in ROW_ACTIONS),
+    ]
+
+    class Wanted(Message):
+        """Something shall be done with a row: one of `ROW_ACTIONS`, or `menu`."""
+
+        def __init__(self, action: str, row: Row | None) -> None:
+            super().__init__()
+            self.action = action
+            self.row = row
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        super().__init__(clock)
+        self._resting: Timer | None = None
+        self._rested = asyncio.Event()
+
+    # Filter
+
+    def on_search_line_changed(self, message: Message) -> None:
+        """Other words are typed into the filter."""
+        message.stop()
+        if self._resting is None:
+            self._resting = self.set_timer(_TYPED, self._typed)
+        else:
+            self._resting.reset()
+
+    async def filtered(self) -> None:
+        """Wait until the words that were typed hold."""
+        while self._resting is not None:
+            await self._rested.wait()
+
+    def _typed(self) -> None:
+        if self._resting is not None:
+            self._resting.stop()
+            self._resting = None
+        self._rested.set()
+        self._rested = asyncio.Event()
+        if self.inside is not None:
+            self._filter(replace(self.state.filter, text=self.inside.line.words))
+
+    def on_search_line_closed(self, message: Message) -> None:
+        """The filter's words are taken back."""
+        message.stop()
+        self.focus()
+        self._filter(replace(self.state.filter, text=""))
+
+    def on_search_line_stepped(self, message: Message) -> None:
+        """Up and down move the cursor while the filter is typed."""
+        message.stop()
+        self.action_move(-getattr(message, "step", 0))
+
+    def on_filter_line_taken(self, message: Message) -> None:
+        """The filter is written."""
+        message.stop()
+        self._typed()
+        self.focus()
+
+    def _filter(self, filter: Filter) -> None:
+        if filter != self.state.filter:
+            self.state = with_filter(self.state, filter)
+            if self.inside is not None:
+                self.inside.view.edge(True)
+            self.draw()
+
+    def action_filter(self) -> None:
+        """Type words that rows must have."""
+        if self.inside is None:
+            self.open_log()
+        if self.inside is not None:
+            self.inside.open_line()
+
+    def action_failed(self) -> None:
+        """Only what failed, or all again."""
+        self._filter(replace(self.state.filter, failed=not self.state.filter.failed))
+
+    def action_folder(self) -> None:
+        """Only what ran in the folder of the row under the cursor and below it, or all again."""
+        chosen = self.chosen
+        cwd = "" if self.state.filter.cwd else (chosen.cwd if chosen is not None else "")
+        self._filter(replace(self.state.filter, cwd=cwd))
+
+    def action_terminal(self) -> None:
+        """Only what ran in the terminal of the row under the cursor, or all again."""
+        chosen = self.chosen
+        if self.state.filter.shell or chosen is None:
+            shell = ""
+        else:
+            shell = chosen.shell
+            self.terminal = terminal(chosen) if isinstance(chosen, ShellRecord) else "one terminal"
+        self._filter(replace(self.state.filter, shell=shell))
+
+    def action_unfilter(self) -> None:
+        """Show all again."""
+        if self.inside is not None:
+            self.inside.close_line()
+        self._filter(Filter())
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "unfilter":
+            return bool(self.state.filter)
+        return super().check_action(action, parameters)
+
+    # Keys and mouse
+
+    def action_move(self, rows: int) -> None:
+        if self.inside is not None:
+            self.inside.view.move(rows)
+
+    def action_page(self, pages: int) -> None:
+        if self.inside is not None:
+            self.inside.view.page(pages)
+
+    def action_edge(self, last: bool) -> None:
+        if self.inside is not None:
+            self.inside.view.edge(last)
+
+    def action_want(self, action: str) -> None:
+        """Have something done with the row under the cursor, where that means something."""
+        row = self.chosen
+        if action == "menu" or action in row_actions(row):
+            self.post_message(self.Wanted(action, row))
+        elif row is not None:
+            self.notify("That means nothing for this line. space shows what can be done.", markup=False, timeout=4)
+
+    def on_shell_log_view_picked(self, message: Message) -> None:
+        """Twice: open; with the right button: the menu."""
+        message.stop()
+        if getattr(message, "button", 1) == 3:
+            self.action_want("menu")
+        elif getattr(message, "times", 1) == 2:
+            self.action_want("open")

@@ -1,0 +1,348 @@
+"""A terminal tab: one agent's live terminal, with a line about the agent above and a line about keys below.
+
+Owns the tab of one agent, also when the agent is given another terminal; `TerminalState` is a pure reducer over events.
+Titles and names are other people's text and are never markup. Refuses to start or end agents.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+import msgspec
+from msgspec.structs import replace
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Static
+
+from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent import AgentStatusChanged
+from gshtui.bus.events.fleet import AgentChanged, AgentEnded, AgentKilled, AgentRestored, AgentSpawned
+from gshtui.text.sanitise import one_line
+from gshtui.tmux.errors import TmuxError
+from gshtui.ui.kit import figures
+from gshtui.ui.kit.key_bar import key_name
+from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.search_line import SearchLine
+from gshtui.ui.kit.textual.typed_app import app_of
+from gshtui.ui.kit.themes import STATUS_SIGNS
+from gshtui.ui.terminal.terminal_view import TerminalView
+from gshtui.ui.terminal.terminals import Terminal, TerminalError, TerminalRegistry
+
+if TYPE_CHECKING:
+    from gshtui.tmux.panes import PaneInfo
+
+TerminalEvent = AgentChanged | AgentEnded | AgentKilled | AgentRestored | AgentSpawned | AgentStatusChanged
+CONSUMED: tuple[type[Event], ...] = (
+    AgentChanged,
+    AgentEnded,
+    AgentKilled,
+    AgentRestored,
+    AgentSpawned,
+    AgentStatusChanged,
+)
+
+
+class TerminalState(msgspec.Struct, frozen=True):
+    """One agent as the title line of its tab shows it."""
+
+    row: AgentRow
+    status: str
+    source: str
+    since: float
+    """Seconds since the epoch."""
+    doing: str = ""
+    killed: bool = False
+
+
+def initial_state(row: AgentRow) -> TerminalState:
+    """The state by the roster."""
+    return TerminalState(row, row.status, row.status_source, row.status_at, row.doing, row.killed)
+
+
+def reduce(state: TerminalState, event: Event) -> TerminalState:
+    """The state after an event; those of other agents change nothing."""
+    if not isinstance(event, CONSUMED):
+        return state
+    assert isinstance(event, TerminalEvent)
+    if event.agent != state.row.id:
+        return state
+    match event:
+        case AgentChanged() | AgentSpawned():
+            return initial_state(event.row)
+        case AgentStatusChanged():
+            since = state.since if state.status == event.status and state.since else event.at
+            return replace(state, status=event.status, source=event.source, doing=event.doing, since=since)
+        case AgentEnded():
+            return replace(state, status=event.status, since=event.at, doing="")
+        case AgentKilled():
+            return replace(state, killed=True)
+        case AgentRestored():
+            return replace(state, killed=False)
+
+
+_MUTED = "$foreground-muted"
+_HOST = platform.node()
+"""What tmux calls a terminal whose program chose no title."""
+
+
+class TerminalDisplay(msgspec.Struct, frozen=True):
+    """How a terminal is shown now."""
+
+    way: str = ""
+    typing: bool = False
+    leave: str = ""
+    """The key that ends typing, as people write it."""
+    up: int = 0
+    """Rows between what is shown and the end."""
+    held: bool = False
+    behind: bool = False
+    gone: bool = False
+    failed: str = ""
+    size: tuple[int, int] = (0, 0)
+    """Of the tab."""
+    command: str = ""
+    """What attaches to it, where the line above has no room for that."""
+
+
+def title_line(
+    state: TerminalState, info: PaneInfo | None, command: str, width: int, now: float, *, focused: bool = False
+) -> Content:
+    """Who it is, with status, its source and age; at the right how to attach to it from anywhere."""
+    sign, colour = STATUS_SIGNS.get(state.status, ("○", _MUTED))
+    since = f" · {figures.age(max(0.0, now - state.since))}" if state.since else ""
+    parts: list[Content | str | tuple[str, str]] = [("▌", "$primary") if focused else " "]
+    if state.status:
+        parts += [(f"{sign} {state.status}", colour), (f" · by {state.source}{since}  ", _MUTED)]
+    parts.append((one_line(state.row.name, 40), "bold"))
+    if state.killed:
+        parts.append((" · killed" if state.status in ENDED_STATUSES else " · killed, can be restored", "$warning"))
+    doing = one_line(state.doing or (info.title if info is not None else ""), 80)
+    if doing and doing not in (state.row.name, _HOST, "killed" if state.killed else ""):
+        parts.append((f" · {doing}", _MUTED))
+    return _spread(Content.assemble(*parts), Content.styled(command, _MUTED), width)
+
+
+def status_line(state: TerminalState, info: PaneInfo | None, shown: TerminalDisplay, width: int) -> Content:
+    """What keys do now, or what is the matter; at the right how the terminal is reached, and its cost."""
+    left = Content(" ") + _matter(state, info, shown)
+    facts = [*([shown.command] if shown.command else []), *_facts(info, shown), shown.way]
+    # What there is no room for goes, the way last of all.
+    while len(facts) > 1 and left.cell_length + len(" · ".join(facts)) + 2 > width:
+        del facts[0]
+    return _spread(left, Content.styled(" · ".join(facts), _MUTED), width)
+
+
+def _matter(state: TerminalState, info: PaneInfo | None, shown: TerminalDisplay) -> Content:
+    name = one_line(state.row.name, 40)
+    if shown.failed:
+        return Content.styled(one_line(shown.failed), "$text-error")
+    if shown.gone:
+        return Content.styled("Its terminal was closed. This was its last screen.", "$text-warning")
+    if info is not None and info.dead:
+        return Content.styled(f"{ended_line(info)} This is its last screen.", "$text-warning")
+    if shown.typing:
+        return Content.assemble(
+            (f"Every key goes to {name}. ", "bold $text-warning"), (f"{shown.leave} takes them back.", _MUTED)
+        )
+    if shown.held:
+        more = " · more has come below" if shown.behind else ""
+        where = f"{shown.up:,} lines up" if shown.up else "held still"
+        return Content.styled(f"↑ {where}{more} · escape shows it as it is now", "$text-accent")
+    if info is None:
+        return Content.styled("Waiting for its first picture …", _MUTED)
+    return Content.styled(f"enter types into {name}", _MUTED)
+
+
+def ended_line(info: PaneInfo) -> str:
+    """How a program ended, in a sentence."""
+    if info.exit_status is None:
+        return "It has ended."
+    if info.exit_status > 128:
+        return f"It was ended by signal {info.exit_status - 128}."
+    return f"It ended with exit status {info.exit_status}."
+
+
+def _facts(info: PaneInfo | None, shown: TerminalDisplay) -> list[str]:
+    facts: list[str] = []
+    if info is not None:
+        if info.alternate:
+            facts.append("full-screen program")
+        if (info.width, info.height) != shown.size and not info.dead and not shown.held and info.width:
+            facts.append(f"{info.width}x{info.height}{', someone is attached' if info.attached else ''}")
+    return facts
+
+
+def _spread(left: Content, right: Content, width: int) -> Content:
+    """Words at both ends of a line; where there is no room, the right ones go."""
+    room = width - left.cell_length - right.cell_length - 2
+    if room < 0:
+        return left.truncate(max(0, width - 1), ellipsis=True)
+    return Content.assemble(left, " " * (room + 1), right, " ")
+
+
+_EVERY = 1.0
+"""Seconds between looks at ages and costs."""
+_LOW = 10
+"""Rows of a tab that has no room for a line below the terminal."""
+
+
+class TerminalPane(Vertical):
+    """See the module."""
+
+    CONSUMES: ClassVar[tuple[type[Event], ...]] = CONSUMED
+    BINDINGS: ClassVar[list[BindingType]] = [
+        bind("terminal.attach", "attach"),
+        bind("terminal.search", "search"),
+        bind("terminal.command", "command"),
+        bind("terminal.close", "close"),
+    ]
+
+    class Closed(Message):
+        """The tab shall go; the agent goes on."""
+
+        def __init__(self, agent: str) -> None:
+            super().__init__()
+            self.agent = agent
+
+    def __init__(self, terminals: TerminalRegistry, row: AgentRow, clock: Callable[[], float]) -> None:
+        super().__init__(classes="terminal-pane")
+        self.state = initial_state(row)
+        self._terminals = terminals
+        self._terminal: Terminal = terminals.of(row)
+        self._command = terminals.command(row)
+        self._clock = clock
+        self.view = TerminalView(self._terminal)
+        self._title = Static("", markup=False, classes="terminal-title")
+        self._status = Static("", markup=False, classes="terminal-status")
+        self._lines: tuple[Content, ...] = ()
+
+    def compose(self) -> ComposeResult:
+        yield self._title
+        yield self.view
+        yield SearchLine("search the terminal")
+        yield self._status
+
+    def on_mount(self) -> None:
+        self.set_interval(_EVERY, self.draw)
+        self.draw()
+
+    def consume(self, events: Sequence[Event]) -> None:
+        """Take the events of one frame."""
+        before = self.state
+        for event in events:
+            self.state = reduce(self.state, event)
+        self._follow(before.row)
+        if self.state is not before:
+            self.draw()
+
+    def show_row(self, row: AgentRow) -> None:
+        """Show the agent as this row says it is."""
+        before, self.state = self.state.row, initial_state(row)
+        self._follow(before)
+        self.draw()
+
+    def _follow(self, before: AgentRow) -> None:
+        """Watch the agent's terminal, if that is another one than it was."""
+        row = self.state.row
+        if row.pane and (row.socket, row.pane) != (before.socket, before.pane):
+            try:
+                self._terminal = self._terminals.of(row)
+            except TerminalError as error:
+                self.view.failed = str(error)
+            else:
+                self._command = self._terminals.command(row)
+                self.view.connect(self._terminal)
+
+    def draw(self) -> None:
+        """Bring both lines up to date."""
+        if not self.is_attached or not self.view.size:
+            return
+        view, width = self.view, self.size.width
+        title = title_line(self.state, view.info, self._command, width, self._clock(), focused=view.has_focus)
+        shown = TerminalDisplay(
+            way=self._terminal.way(),
+            typing=view.typing,
+            leave=self._leave_key() if view.typing else "",
+            up=view.up,
+            held=view.past is not None,
+            behind=view.behind,
+            gone=view.frame is not None and view.frame.gone,
+            failed=view.failed,
+            size=(view.size.width, view.size.height),
+            command="" if self._command in title.plain else self._command,
+        )
+        lines = (title, status_line(self.state, view.info, shown, width))
+        if lines != self._lines:
+            self._lines = lines
+            self._title.update(lines[0], layout=False)
+            self._status.update(lines[1], layout=False)
+
+    def on_resize(self) -> None:
+        self._status.display = self.size.height > _LOW
+        self.draw()
+
+    def on_terminal_reader_changed(self, message: TerminalView.Changed) -> None:
+        message.stop()
+        self.draw()
+
+    def _leave_key(self) -> str:
+        for active in self.screen.active_bindings.values():
+            if active.binding.id == "terminal.leave":
+                return key_name(app_of(self).get_key_display(active.binding))
+        return ""
+
+    # What can be done
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action in ("attach", "search", "command", "close"):
+            return self.view.has_focus and not self.view.typing
+        return super().check_action(action, parameters)
+
+    def action_attach(self) -> None:
+        self.run_worker(self.visit(), exit_on_error=False, group="visit", exclusive=True)
+
+    async def visit(self) -> None:
+        """Give the agent the whole screen until the person comes back."""
+        self.view.seen_again(False)
+        try:
+            said = await self._terminal.visit(app_of(self))
+        except TmuxError as error:
+            said = str(error)
+        finally:
+            self.view.seen_again(True)
+        if said:
+            self.notify(said, timeout=8, markup=False)
+
+    def action_command(self) -> None:
+        app_of(self).copy_to_clipboard(self._command)
+        self.notify(f"Copied: {self._command}", timeout=4, markup=False)
+
+    def action_close(self) -> None:
+        self.post_message(self.Closed(self.state.row.id))
+
+    def action_search(self) -> None:
+        self.view.hold()  # also so that the program is not told of the line's place
+        self.query_one(SearchLine).open()
+
+    def on_search_line_changed(self, message: SearchLine.Changed) -> None:
+        message.stop()
+        self.view.find(message.words)
+
+    def on_search_line_stepped(self, message: SearchLine.Stepped) -> None:
+        message.stop()
+        self.view.find_more(message.step)
+
+    def on_search_line_closed(self, message: SearchLine.Closed) -> None:
+        message.stop()
+        self.view.let_go()
+        self.view.focus()
+
+    def on_terminal_reader_searched(self, message: TerminalView.Searched) -> None:
+        message.stop()
+        self.query_one(SearchLine).tell(message.at, message.hits, message.done)

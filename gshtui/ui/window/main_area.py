@@ -1,0 +1,279 @@
+"""The main area of the window: the conversation, and below it tasks, questions, queue, input line and status.
+
+Owns these widgets, the offer to resume the last conversation, and how they are connected to the hub once it is up.
+Refuses to lay them out in the frame.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+import msgspec
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Static
+
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent import TurnStarted
+from gshtui.bus.events.session import SessionOpened
+from gshtui.ui.approvals.approvals_pane import ApprovalsPane
+from gshtui.ui.kit.bridge import Bridge, NotReady
+from gshtui.ui.kit.folding_area import FoldingArea
+from gshtui.ui.kit.textual.typed_app import app_of
+from gshtui.ui.prompt.completion_sources import CommandSource
+from gshtui.ui.prompt.prompt_completion import CompletionPopup, CompletionSource
+from gshtui.ui.prompt.prompt_input import PromptInput, RecallingArea
+from gshtui.ui.prompt.prompt_queue import QueuePane
+from gshtui.ui.prompt.prompt_routing import Commands
+from gshtui.ui.prompt.prompt_status import PromptStatus
+from gshtui.ui.prompt.task_strip import TasksStrip
+
+
+def _no_text() -> str:
+    return ""
+
+
+def _nothing() -> None:
+    return None
+
+
+class MainArea(msgspec.Struct, frozen=True):
+    """The widgets of the centre, from top to bottom."""
+
+    chat: Callable[[], Widget]
+    """Makes the conversation. Called after the first frame: it is the largest part, and empty at first anyway."""
+    below: Sequence[Widget]
+    input: Widget
+    """The widget below that takes the focus, and to which one comes back."""
+    typed: Callable[[], str] = _no_text
+    """What stands in the input now."""
+    connect: Callable[[], None] = _nothing
+    """Called once the hub is up: what is known from then on goes into the input's completion and history."""
+
+
+MakeMainArea = Callable[[], MainArea]
+
+
+class SessionOffer(Static):
+    """Hidden until there is something to offer. `agent` is the one in front, whose turns settle the question."""
+
+    CONSUMES: ClassVar[tuple[type[Event], ...]] = (SessionOpened, TurnStarted)
+
+    class Taken(Message):
+        """The conversation shall be continued."""
+
+        def __init__(self, session: str) -> None:
+            super().__init__()
+            self.session = session
+
+    class Listed(Message):
+        """The others shall be shown."""
+
+    def __init__(self, agent: str = "main") -> None:
+        super().__init__(id="offer", markup=False)
+        self._agent = agent
+        self.display = False
+        self.session = ""
+        self._listing = (0, 0)
+
+    def offer(self, session: str, title: str, detail: str) -> None:
+        """Offer this conversation."""
+        self.session = session
+        first = Content.assemble((" alt+c ", "bold $primary"), "continues ", (f"“{title}”", "bold"))
+        about = Content.styled(f" {detail} · ", "$foreground-muted")
+        listing = Content.assemble(("f3 ", "bold $primary"), "lists all")
+        self._listing = (about.cell_length, about.cell_length + listing.cell_length)
+        second = Content.assemble(about, listing, (" · or just type for a new one", "$foreground-muted"))
+        self.update(Content("\n").join([first, second]))
+        self.display = True
+
+    def withdraw(self) -> None:
+        """Take the offer back."""
+        self.session = ""
+        self.display = False
+
+    def consume(self, events: Sequence[Event]) -> None:
+        """A prompt to the agent in front, or another conversation of it, settles the question."""
+        if any(
+            event.agent == self._agent and (isinstance(event, TurnStarted) or event.resumed)
+            for event in events
+            if isinstance(event, (SessionOpened, TurnStarted))
+        ):
+            self.withdraw()
+
+    def on_click(self, event: events.Click) -> None:
+        start, end = self._listing
+        if event.y == 1 and start <= event.x < end:
+            self.post_message(self.Listed())
+        elif self.session:
+            self.post_message(self.Taken(self.session))
+
+
+class PromptArea(Vertical):
+    """See the module. `input`, `tasks`, `approvals`, `queue`, `status` and `popup` are its parts.
+
+    The screen binds keys to its actions `review` and `queue`, so that they work wherever the focus is.
+    """
+
+    def __init__(
+        self,
+        agent: str = "main",
+        *,
+        project: Path | None = None,
+        completions: Iterable[CompletionSource] = (),
+        commands: Commands | None = None,
+        keep_drafts: bool = True,
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        super().__init__(id="prompt-area")
+        self.popup = CompletionPopup()
+        self.input = PromptInput(
+            agent,
+            project=project,
+            completions=completions,
+            commands=commands,
+            popup=self.popup,
+            keep_drafts=keep_drafts,
+        )
+        self.approvals = ApprovalsPane(home=self._input, typed=self._type, clock=clock)
+        self.tasks = TasksStrip(agent)
+        self.queue = QueuePane(home=self._input, typed=self._type)
+        self.status = PromptStatus(agent, now)
+
+    def compose(self) -> ComposeResult:
+        """The parts, from top to bottom."""
+        yield self.tasks
+        yield self.approvals
+        yield self.queue
+        yield self.popup
+        yield self.input
+        yield self.status
+
+    def on_mount(self) -> None:
+        self._fit()
+
+    def on_resize(self) -> None:
+        self._fit()
+
+    def _fit(self) -> None:
+        """Leave the conversation its part of the window."""
+        height = self.screen.size.height
+        self.input.styles.max_height = max(1, min(10, height // 3))
+        self.status.display = height >= 8
+        if self.tasks.state.tasks:
+            self.tasks.draw()
+
+    def _input(self) -> Widget | None:
+        return self.input
+
+    def _type(self, character: str) -> None:
+        """A letter that was typed elsewhere and can only have been meant for the input."""
+        self.input.focus()
+        self.input.insert_typed(character)
+
+    async def action_review(self) -> None:
+        """Go to the question that waits."""
+        summary = next((one for one in self.screen.query("#summaries") if one.display), None)
+        if self.approvals.display:
+            self.approvals.review()
+        elif summary is not None:
+            await summary.run_action("review")
+        else:
+            self.notify("No question waits for you.", markup=False)
+
+    def action_queue(self) -> None:
+        """Go to the prompts that wait."""
+        if self.queue.display:
+            self.queue.focus()
+        else:
+            waiting = "The window is too low to show them." if self.queue.state.waiting else "No prompt waits."
+            self.notify(waiting, markup=False)
+
+    def on_completion_popup_chosen(self, message: CompletionPopup.Chosen) -> None:
+        """A candidate was clicked."""
+        message.stop()
+        self.input.take_clicked(message.candidate)
+
+    def on_queue_pane_edit_chosen(self, message: QueuePane.EditChosen) -> None:
+        """A waiting prompt goes into the input line."""
+        message.stop()
+        self.input.begin_edit(message.waiting.prompt, message.waiting.text)
+        self.status.editing = True
+        self.status.draw()
+
+    def on_recalling_area_searched(self, message: RecallingArea.Searched) -> None:
+        """Other keys matter while what was sent is searched."""
+        message.stop()
+        self.status.searching = message.searching
+        self.status.draw()
+
+    def on_prompt_input_edit_ended(self, message: PromptInput.EditEnded) -> None:
+        """The input line is free again."""
+        message.stop()
+        self.status.editing = False
+        self.status.draw()
+
+    def on_queue_pane_changed(self, message: QueuePane.Changed) -> None:
+        """The prompt that is being changed may have been taken meanwhile."""
+        message.stop()
+        if self.input.editing and message.state.find(self.input.editing) is None:
+            self.input.end_edit(keep_text=True)
+            self.notify(
+                "That prompt was taken while you changed it. Enter sends your words as a new one.", markup=False
+            )
+
+    def on_folding_area_fold_opened(self, message: FoldingArea.FoldOpened) -> None:
+        """Show a folded text."""
+        from gshtui.ui.kit.dialogs import FoldScreen
+
+        message.stop()
+        app_of(self).push_screen(FoldScreen(message.title, message.text))
+
+
+def make_main_area(bridge: Bridge) -> MainArea:
+    """The centre of a window whose hub is behind this bridge."""
+    agent = bridge.opening.agent or "main"
+    area = PromptArea(agent, project=bridge.opening.cwd, completions=[CommandSource(bridge.complete)])
+
+    def connect() -> None:
+        _connect(bridge, area)
+
+    def chat() -> Widget:
+        from gshtui.ui.conversation.conversation_pane import ConversationPane
+
+        return ConversationPane(bridge.messages, bridge.ran, agent=agent)
+
+    return MainArea(
+        chat=chat,
+        below=[area],
+        input=area.input,
+        typed=lambda: area.input.text,
+        connect=connect,
+    )
+
+
+def _connect(bridge: Bridge, area: PromptArea) -> None:
+    from gshtui.ui.prompt.completion_sources import FileIndex, FileSource
+
+    area.input.add_source(FileSource(FileIndex(bridge.opening.cwd)))
+    area.input.commands = {
+        name: frozenset(command.parameters.model_fields)
+        for command in bridge.registry or ()
+        for name in (command.name, *command.aliases)
+    }
+    area.run_worker(_recall(bridge, area), exit_on_error=False, group="history")
+
+
+async def _recall(bridge: Bridge, area: PromptArea) -> None:
+    try:
+        area.input.past.load(await bridge.prompts())
+    except NotReady:
+        return

@@ -1,0 +1,214 @@
+"""What a person is notified of: toasts, the banner, the terminal's badge and bell, and desktop notifications.
+
+`Notices` shows what concerns the window as a whole; `Attention` calls a person who looks elsewhere.
+All text is made harmless first; refuses markup. The bridge feeds both like panes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from textual.app import App
+
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent import TurnFinished
+from gshtui.bus.events.approval import ApprovalRequested
+from gshtui.bus.events.context import SummaryProposed
+from gshtui.bus.events.fleet import AgentChanged, AgentEnded, AgentKilled, AgentRemoved
+from gshtui.bus.events.hub import FaultReported, Noticed, PartFailed, QuitRequested, SubscriberFailed
+from gshtui.bus.events.session import SessionOpened, SessionTitled
+from gshtui.system.faults import Fault
+from gshtui.ui.kit.textual.isolation import in_words
+
+if TYPE_CHECKING:
+    from gshtui.ui.window.app_actions import ActionsApp
+
+PUSH_TITLE, POP_TITLE = "\x1b[22;2t", "\x1b[23;2t"
+
+
+class Attention:
+    """Watches for what ends, or asks, while the terminal has no focus."""
+
+    CONSUMES: ClassVar[tuple[type[Event], ...]] = (
+        AgentChanged,
+        AgentEnded,
+        AgentKilled,
+        AgentRemoved,
+        ApprovalRequested,
+        SummaryProposed,
+        TurnFinished,
+    )
+
+    def __init__(self, app: App[Any]) -> None:
+        self._app = app
+        self.ways: Sequence[str] = ("badge", "bell")
+        """`badge`, `bell`, `desktop_notification`, as configured."""
+        self._badged = False
+        self._needing: set[str] = set()
+        """Agents in terminals that wait for the person."""
+        self._terminals: set[str] = set()
+        self._killed: set[str] = set()
+
+    def consume(self, events: Sequence[Event]) -> None:
+        """Take the events of one frame."""
+        for event in events:
+            match event:
+                case SummaryProposed():
+                    self._elsewhere(f"{event.agent} would compact its context: its summary waits for you")
+                case ApprovalRequested():
+                    self._needing.add(event.agent)  # said here, and not once more when its row says so
+                    self._elsewhere(f"{event.agent} asks: {event.tool} {event.subject}")
+                case TurnFinished() if event.agent not in self._terminals:
+                    self._elsewhere(f"{event.agent} {turn_outcome(event)}")
+                case AgentChanged():
+                    self._changed(event)
+                case AgentEnded():
+                    self._over(event)
+                case AgentKilled():
+                    self._killed.add(event.agent)
+                case AgentRemoved():
+                    self._forget(event.agent)
+                case _:
+                    pass
+
+    def _changed(self, event: AgentChanged) -> None:
+        row = event.row
+        self._terminals.add(row.id)
+        if not row.needs_you:
+            self._needing.discard(row.id)
+        elif row.id not in self._needing:
+            self._needing.add(row.id)
+            doing = f": {row.doing}" if row.doing else ""
+            self._everywhere(f"{row.name} needs you{doing}", severity="warning")
+
+    def _over(self, event: AgentEnded) -> None:
+        """Say that an agent has ended, unless the person ended it."""
+        if event.agent in self._killed:
+            return
+        words = {"done": "is done", "failed": "has failed", "lost": "is lost"}.get(event.status, event.status)
+        report = f": {event.report}" if event.report else ""
+        severity = "information" if event.status == "done" else "warning"
+        self._everywhere(f"{event.name or event.agent} {words}{report}", severity=severity)
+
+    def _forget(self, agent: str) -> None:
+        for known in (self._needing, self._terminals, self._killed):
+            known.discard(agent)
+
+    def _elsewhere(self, text: str) -> None:
+        if not self._app.app_focus:
+            self.call(text)
+
+    def _everywhere(self, text: str, *, severity: Literal["information", "warning"]) -> None:
+        """Also for a person who looks at this window: the agent may be behind another tab."""
+        from gshtui.text.sanitise import one_line
+
+        self._app.notify(one_line(text, 200), severity=severity, markup=False, timeout=8)
+        self._elsewhere(text)
+
+    def call(self, text: str) -> None:
+        """Draw attention to this, in the ways that are configured."""
+        from gshtui.text.sanitise import one_line
+
+        words = one_line(text, 120)
+        if "bell" in self.ways:
+            self._app.bell()
+        if "desktop" in self.ways:
+            self._write(desktop_notification(words))
+        if "badge" in self.ways:
+            self._write(("" if self._badged else PUSH_TITLE) + f"\x1b]2;● gsh-tui: {words}\x07")
+            self._badged = True
+
+    def seen(self) -> None:
+        """The person looks again: take the badge away."""
+        if self._badged:
+            self._badged = False
+            self._write(POP_TITLE)
+
+    def _write(self, sequence: str) -> None:
+        driver = self._app._driver  # pyright: ignore[reportPrivateUsage]  # the one door to the terminal's own sequences
+        if driver is not None and not driver.is_headless:
+            driver.write(sequence)
+            driver.flush()
+
+
+def turn_outcome(event: TurnFinished) -> str:
+    """How a turn ended, in two words."""
+    if event.stop == "end":
+        return "is done"
+    return "was interrupted" if event.stop == "interrupted" else f"stopped: {event.error or event.stop}"
+
+
+def desktop_notification(text: str) -> str:
+    """The sequence for a desktop notification; which one depends on the terminal."""
+    if os.environ.get("TERM", "").startswith(("rxvt", "foot")) or "VTE_VERSION" in os.environ:
+        return f"\x1b]777;notify;gsh-tui;{text}\x1b\\"
+    return f"\x1b]9;gsh-tui: {text}\x07"
+
+
+class Notices:
+    """The window's own subscriber."""
+
+    CONSUMES: ClassVar[tuple[type[Event], ...]] = (
+        FaultReported,
+        Noticed,
+        PartFailed,
+        QuitRequested,
+        SessionOpened,
+        SessionTitled,
+        SubscriberFailed,
+    )
+
+    def __init__(self, app: ActionsApp) -> None:
+        self._app = app
+
+    def consume(self, events: Sequence[Event]) -> None:
+        """Take the events of one frame."""
+        for event in events:
+            self._take(event)
+
+    def _take(self, event: Event) -> None:
+        bench = self._app.bench
+        match event:
+            case Noticed(level="error"):
+                bench.banner.say(_line(event.text), _line(event.hint))
+            case Noticed():
+                text = f"{_line(event.text)} {_line(event.hint)}".rstrip()
+                severity = "warning" if event.level == "warning" else "information"
+                self._app.notify(text, severity=severity, markup=False, timeout=8)
+            case PartFailed():
+                bench.banner.say(f"{_line(event.part)} does not run: {_line(event.why)}", _line(event.hint))
+            case SubscriberFailed() | FaultReported():
+                self._failed(event)
+            case QuitRequested():
+                self._app.run_worker(self._app.action_quit(), exit_on_error=False)
+            case SessionOpened(agent=agent) if agent == self._app.front:
+                held = f" · read only, open in {event.held_by}" if not event.writable else ""
+                bench.deck.bar.note = _line(event.title + held)
+                self._session = event.session
+            case SessionTitled(session=session) if session == self._session:
+                bench.deck.bar.note = _line(event.title)
+            case _:
+                pass
+
+    def _failed(self, event: SubscriberFailed | FaultReported) -> None:
+        if isinstance(event, SubscriberFailed):
+            part, doing = event.subscriber, f"while it handled {event.event}"
+            fault = Fault(part, doing, _line(event.why), event.file, count=event.count)
+            hint = ""
+        else:
+            part = f"{event.part} of agent {event.agent}" if event.agent else event.part
+            fault = Fault(_line(part), _line(event.doing), _line(event.why), event.file, count=event.count)
+            hint = _line(event.hint)
+        if fault.news and not getattr(event, "shown", False):
+            self._app.notify(in_words(fault, hint), severity="error", markup=False, timeout=12)
+
+    _session = ""
+    """The conversation in front."""
+
+
+def _line(text: str) -> str:
+    from gshtui.text.sanitise import one_line
+
+    return one_line(text, 400)

@@ -1,0 +1,106 @@
+"""The pickers of models and of conversations to continue.
+
+Owns how a model and a conversation are described; reads the data of `model list` and `session ls`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any, cast
+
+from gshtui.ui.kit import figures
+from gshtui.ui.kit.dialogs import Picker, PickerChoice
+
+
+class ModelsScreen(Picker):
+    """Choose a model; the answer is `provider/model`, or `provider` alone where it has no models."""
+
+    def __init__(self, models: Sequence[dict[str, Any]]) -> None:
+        super().__init__(
+            "Models",
+            # Those that can be used now come first; else in the catalog's order.
+            [model_choice(model) for model in sorted(models, key=lambda one: one.get("usable") is False)],
+            empty="No model is known. Set a key (`gsh-tui doctor` lists them) or start Ollama.",
+            hint="enter uses it from the next request on · escape closes",
+        )
+
+
+def model_choice(model: dict[str, Any]) -> PickerChoice:
+    """One model of `model list` as an entry."""
+    from gshtui.text.sanitise import one_line
+
+    provider, name = str(model.get("provider", "")), str(model.get("model") or model.get("name") or "")
+    window = model.get("window")
+    price_in, price_out = model.get("price_input"), model.get("price_output")
+    parts = [
+        provider,
+        f"{figures.tokens(int(window))} window" if window else "",
+        f"${price_in:g} in, ${price_out:g} out per million" if price_in is not None and price_out is not None else "",
+        "in use" if _in_use(model) else "no key" if model.get("usable") is False else "",
+    ]
+    return PickerChoice(
+        f"{provider}/{name}" if provider else name,
+        one_line(str(model.get("label") or name or provider), 60),
+        one_line(" · ".join(part for part in parts if part), 100),
+        current=_in_use(model),
+    )
+
+
+def _in_use(model: dict[str, Any]) -> bool:
+    return bool(model.get("in_use"))
+
+
+def listed_models(data: Any) -> list[dict[str, Any]]:
+    """The models in the data of `model list`, whatever else there is."""
+    if isinstance(data, dict):
+        data = cast("dict[str, Any]", data).get("models", [])
+    if not isinstance(data, list):
+        return []
+    return [cast("dict[str, Any]", one) for one in cast("list[Any]", data) if isinstance(one, dict)]
+
+
+NEW = "new"
+
+
+class SessionsScreen(Picker):
+    """Choose a conversation; the answer is its id, or `new`."""
+
+    def __init__(self, sessions: Sequence[dict[str, Any]], current: str = "", now: float | None = None) -> None:
+        choices = [PickerChoice(NEW, "New conversation", "this one is kept")]
+        choices += [session_choice(session, now or time.time(), current) for session in sessions]
+        super().__init__(
+            "Conversations",
+            choices,
+            empty="There is no conversation yet.",
+            hint="enter opens · escape closes · all are kept",
+        )
+
+
+def session_choice(session: dict[str, Any], now: float, current: str = "") -> PickerChoice:
+    """One conversation of `session ls` as an entry."""
+    id = str(session.get("id", ""))
+    messages = int(session.get("messages") or 0)
+    parts = [
+        figures.age(max(0.0, now - float(session.get("updated") or now))),
+        "1 message" if messages == 1 else f"{messages} messages",
+        str(session.get("model") or ""),
+        f"open in {session['held_by']}" if session.get("held_by") else "",
+    ]
+    return PickerChoice(id, session_title(session), " · ".join(part for part in parts if part), current=id == current)
+
+
+def session_title(session: dict[str, Any]) -> str:
+    """What a conversation is called."""
+    from gshtui.text.sanitise import one_line
+
+    return one_line(str(session.get("title") or "") or "(no title)", 80)
+
+
+def listed_sessions(data: Any) -> list[dict[str, Any]]:
+    """The conversations in the data of `session ls`, whatever else there is."""
+    if isinstance(data, dict):
+        data = cast("dict[str, Any]", data).get("sessions", [])
+    if not isinstance(data, list):
+        return []
+    return [cast("dict[str, Any]", one) for one in cast("list[Any]", data) if isinstance(one, dict)]

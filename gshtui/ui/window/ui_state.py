@@ -1,0 +1,208 @@
+"""What the window keeps for its next start: layout and theme in one small JSON file per user, and a
+snapshot of the frame.
+
+The file is written whole or not at all; a broken one counts as none. A state folder that cannot be written costs the
+memory and nothing else, and the person is told once. Refuses anything of a conversation.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+from msgspec.structs import replace
+from textual.app import App
+
+from gshtui.bus.events.hub import Noticed
+from gshtui.settings.paths import FolderError, state_dir
+from gshtui.system import private_files
+from gshtui.ui.kit.bridge import Bridge
+from gshtui.ui.kit.pane_layout import PANES, RIGHT, PaneLayout
+from gshtui.ui.kit.themes import DARK
+from gshtui.ui.window.notifications import Attention
+from gshtui.ui.window.workbench_screen import WorkbenchScreen
+
+NAME = "workbench.json"
+LARGEST = 64 * 1024
+"""Bytes; a larger file is not ours."""
+
+
+class UiState(msgspec.Struct, frozen=True):
+    """Layout and theme as they were left."""
+
+    layout: PaneLayout = msgspec.field(default_factory=PaneLayout)
+    theme: str = ""
+    """The theme that was chosen in the window; empty: none was."""
+    configured: str = ""
+    """The theme of the settings when that was chosen: where the settings say another one since, they win."""
+
+    def theme_for(self, configured: str) -> str:
+        """The theme to show, given the settings' one."""
+        return self.theme if self.theme and self.configured == configured else configured
+
+    def with_theme(self, theme: str, configured: str) -> UiState:
+        """With this theme chosen while the settings say `configured`."""
+        return replace(self, theme=theme, configured=configured)
+
+
+def load_ui_state(folder: Path | None = None) -> UiState:
+    """What the file says; defaults for all that is missing or makes no sense."""
+    try:
+        path = (folder or state_dir(create=False)) / NAME
+        if path.stat().st_size > LARGEST:
+            return UiState()
+        found = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return UiState()
+    if not isinstance(found, dict):
+        return UiState()
+    fields = cast("dict[str, Any]", found)
+    layout = fields.get("layout")
+    return UiState(
+        layout=_layout(cast("dict[str, Any]", layout)) if isinstance(layout, dict) else PaneLayout(),
+        theme=_text(fields.get("theme")),
+        configured=_text(fields.get("configured")),
+    )
+
+
+def save_ui_state(remembered: UiState, folder: Path | None = None) -> None:
+    """Write the file, whole or not at all.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    folder = folder or state_dir()
+    layout = remembered.layout
+    fields = {
+        "theme": remembered.theme,
+        "configured": remembered.configured,
+        "layout": {
+            "left": layout.left,
+            "right": layout.right,
+            "hidden": sorted(layout.hidden),
+            "weights": layout.weights,
+        },
+    }
+    private_files.write_whole(folder / NAME, json.dumps(fields, indent=1).encode())
+
+
+def _layout(fields: dict[str, Any]) -> PaneLayout:
+    hidden = fields.get("hidden")
+    weights = fields.get("weights")
+    fitting = PaneLayout().weights | {
+        name: weight
+        for name, weight in (cast("dict[str, Any]", weights) if isinstance(weights, dict) else {}).items()
+        if name in RIGHT and type(weight) is int and 0 < weight < 1_000
+    }
+    return PaneLayout(
+        left=_columns(fields.get("left")),
+        right=_columns(fields.get("right")),
+        hidden=frozenset(name for name in cast("list[Any]", hidden) if name in PANES)
+        if isinstance(hidden, list)
+        else frozenset(),
+        weights=fitting,
+    )
+
+
+def _columns(value: object) -> int:
+    return value if type(value) is int and 0 <= value <= 1_000 else 0
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) and len(value) <= 100 else ""
+
+
+class UiStateStore:
+    """The memory of one window."""
+
+    def __init__(self, app: App[Any], cwd: str) -> None:
+        self._app = app
+        self._cwd = cwd
+        self.memory: UiState = load_ui_state()
+        self.configured = self.memory.configured or DARK
+        """The theme of the settings, as far as they are known."""
+        self._complained = False
+
+    @property
+    def theme(self) -> str:
+        """The theme to show: chosen here before, or the settings'."""
+        wanted = self.memory.theme_for(self.configured)
+        return wanted if wanted in self._app.available_themes else DARK
+
+    def settings_say(self, theme: str) -> None:
+        """The settings are read, and say this theme."""
+        self.configured = theme
+        self._app.theme = self.theme
+        if self.memory.configured != theme:
+            # Remembered, so that the next first frame has the right colours before settings are read.
+            self._keep(self.memory.with_theme(self.theme, theme))
+
+    def apply(self, bridge: Bridge, watchers: Iterable[object]) -> None:
+        """The hub is up: what the settings say about the window holds from now on."""
+        settings = bridge.settings
+        self.settings_say(settings.ui.theme)
+        bridge.fps = settings.ui.fps
+        for watcher in watchers:
+            if isinstance(watcher, Attention):
+                watcher.ways = tuple(settings.ui.notifications)
+        from gshtui.settings.model import DEFAULT_KEYS
+        from gshtui.ui.kit.keymap import effective_keymap
+
+        keymap, problems = effective_keymap(settings.keybindings, elsewhere=DEFAULT_KEYS)
+        self._app.set_keymap(keymap)
+        for problem in problems:
+            bridge.publish(Noticed(level="warning", text=problem, about="keybindings"))
+
+    def theme_chosen(self, theme: str) -> None:
+        """A person chose this theme."""
+        self._keep(self.memory.with_theme(theme, self.configured))
+        self._forget_frames()
+        self._app.call_after_refresh(self.keep_frame)
+
+    def layout_chosen(self, layout: PaneLayout) -> None:
+        """A person changed the layout; it is written when the window ends, or soon."""
+        self.memory = UiState(layout, self.memory.theme, self.memory.configured)
+        self._forget_frames()
+
+    def keep_layout(self) -> None:
+        """Write layout and theme."""
+        self._keep(self.memory)
+
+    def keep_frame(self) -> None:
+        """Take the snapshot of this folder and size: the window at rest, before anything has happened in it."""
+        from gshtui.ui.window import frame_snapshots
+
+        bench = self._app.screen
+        if self._app.is_headless or not isinstance(bench, WorkbenchScreen) or not bench.is_plain:
+            return
+        try:
+            with bench.as_at_first():
+                blank = [bench.deck.body, *(pane for pane in bench.panes.values() if bench.on_screen(pane))]
+                data = frame_snapshots.capture_frame(bench, blank, self._app.console)
+            frame_snapshots.save_frame(self._cwd, (bench.size.width, bench.size.height), data)
+        except (OSError, FolderError) as error:
+            self._complain(error)
+
+    def _keep(self, memory: UiState) -> None:
+        self.memory = memory
+        try:
+            save_ui_state(memory)
+        except (OSError, FolderError) as error:
+            self._complain(error)
+
+    def _forget_frames(self) -> None:
+        from gshtui.ui.window import frame_snapshots
+
+        try:
+            frame_snapshots.forget_frames()
+        except (OSError, FolderError) as error:
+            self._complain(error)
+
+    def _complain(self, error: OSError) -> None:
+        if not self._complained:
+            self._complained = True
+            text = f"Layout and theme are not remembered: {error.strerror or error}."
+            self._app.notify(text, severity="warning", markup=False)

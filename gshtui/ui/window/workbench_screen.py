@@ -1,0 +1,369 @@
+"""The main screen: the frame of panes, its keys, and where the focus goes.
+
+`FrameScreen` owns places and sizes, also while the mouse drags an edge; `WorkbenchScreen` adds the keys.
+Refuses to know what panes show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from textual.screen import Screen
+from textual.strip import Strip
+from textual.widget import Widget
+
+from gshtui.ui.agents.agents_pane import AgentsPane
+from gshtui.ui.context.context_pane import ContextPane
+from gshtui.ui.context.timeline_pane import TimelinePane
+from gshtui.ui.kit.banner import Banner
+from gshtui.ui.kit.draggable_edges import Dragged, Splitter
+from gshtui.ui.kit.key_bar import KeyBar
+from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.pane_layout import CHAT, LEFT, PANES, RIGHT, PaneLayout, arrange
+from gshtui.ui.kit.side_pane import Pane
+from gshtui.ui.kit.tabs import Deck, TabBar
+from gshtui.ui.kit.textual.compositor import PieceCompositor
+from gshtui.ui.kit.textual.typed_app import app_of, takes_every_key
+from gshtui.ui.shell.shell_pane import ShellPane
+from gshtui.ui.window.header import HeaderBar, HeaderState
+from gshtui.ui.window.main_area import MainArea, SessionOffer
+
+ECHO = 1 / 60
+"""Seconds from one showing of what is typed to the next, at least."""
+
+
+class FrameScreen(Screen[None]):
+    """The parts of the main screen, in their places."""
+
+    class LayoutChanged(Message):
+        """A person changed the layout."""
+
+        def __init__(self, layout: PaneLayout) -> None:
+            super().__init__()
+            self.layout = layout
+
+    class Ready(Message):
+        """The input is there and has the focus."""
+
+    def __init__(
+        self, layout: PaneLayout, project: str, branch: str, front: str, centre: MainArea, clock: Callable[[], float]
+    ) -> None:
+        super().__init__(id="workbench")
+        self._pieces = self._compositor = PieceCompositor()
+        self._came_up = False
+        self._echoed = 0.0
+        self._cramped = ""
+        """The pane that has all of the window only because there was no room beside the chat."""
+        self.layout_now = layout
+        self.header = HeaderBar(project, branch, front)
+        self.banner = Banner()
+        self.deck = Deck(CHAT, "Chat")
+        self.centre = centre
+        self.input = centre.input
+        self.panes: dict[str, Pane] = {
+            "agents": AgentsPane(clock),
+            "shell": ShellPane(clock),
+            "context": ContextPane(front),
+            "timeline": TimelinePane(front),
+        }
+        self._edges = {"left": Splitter("left"), "right": Splitter("right")}
+        self.middle = Vertical(self.deck, SessionOffer(front), *centre.below, id="centre")
+        self.right = Vertical(*(self.panes[name] for name in RIGHT), id="right")
+        self._keybar = KeyBar()
+
+    def compose(self) -> ComposeResult:
+        self._place()  # before anything is laid out: each later change would lay all of it out again
+        yield self.header
+        yield self.banner
+        with Horizontal(id="body"):
+            yield self.panes["agents"]
+            yield self._edges["left"]
+            yield self.middle
+            yield self._edges["right"]
+            yield self.right
+        yield self._keybar
+
+    def on_mount(self) -> None:
+        self.set_focus(self.input)
+        self.post_message(self.Ready())
+
+    def update_node_styles(self, animate: bool = True) -> None:
+        # Textual styles every widget again when the screen comes up, right after it has styled each as it was mounted.
+        if self._came_up:
+            super().update_node_styles(animate)
+        self._came_up = True
+
+    async def _on_idle(self, event: events.Idle) -> None:
+        # What is typed is shown at once; all else waits for Textual's next frame.
+        batching = app_of(self)._batch_count  # pyright: ignore[reportPrivateUsage]
+        typed = self.focused in self._dirty_widgets and self.is_current and not batching
+        if typed and event.time - self._echoed > ECHO:
+            self._echoed = event.time
+            event.prevent_default()
+            self._on_timer_update()
+
+    def on_resize(self, event: events.Resize) -> None:
+        beside = self.layout_now.with_zoom("")
+        if self._cramped and self.layout_now.zoomed == self._cramped and self._fits(beside, self._cramped):
+            self.set_layout(beside)
+        else:
+            self._arrange()
+
+    # What is shown, and how large
+
+    def _arrange(self) -> None:
+        """Fit the layout to the terminal, with the focus on something that is there."""
+        self._place()
+        focused = self.focused
+        if focused is None or not all(node.display for node in focused.ancestors_with_self if isinstance(node, Widget)):
+            self._focus_front()
+
+    def _fits(self, layout: PaneLayout, pane: str) -> bool:
+        """Whether the terminal has room for a pane in this layout."""
+        found = arrange(layout, *app_of(self).size)
+        return bool(found.left) if pane in LEFT else pane in found.right_panes
+
+    def _place(self) -> None:
+        width, height = app_of(self).size
+        found = arrange(self.layout_now, width, height)
+        agents = self.panes["agents"]
+        agents.display, agents.styles.width = bool(found.left), found.left or 1
+        self.right.display, self.right.styles.width = bool(found.right), found.right or 1
+        self._edges["left"].display = bool(found.left) and found.centre
+        self._edges["right"].display = bool(found.right) and found.centre
+        self.middle.display = found.centre
+        for name in RIGHT:
+            self.panes[name].display = name in found.right_panes
+        for name, weight in zip(found.right_panes, found.weights, strict=True):
+            self.panes[name].styles.height = f"{weight}fr"
+        self.header.display, self._keybar.display = found.header, found.footer
+        self.deck.bar.display = found.tabs
+        self.set_class(found.compact, "-compact")
+
+    def _focus_front(self) -> None:
+        zoomed = self.panes.get(self.layout_now.zoomed)
+        (zoomed or self.input).focus()
+
+    async def open_chat(self) -> None:
+        """Put the conversation into its tab."""
+        chat = self.centre.chat()
+        await self.deck.fill(chat)
+        self.call_after_refresh(self._tell_sizes, chat)
+
+    def _tell_sizes(self, chat: Widget) -> None:
+        """Tell new widgets how large they are. Textual fails to, where someone asks for a region before the layout."""
+        for widget in chat.walk_children(Widget, with_self=True):
+            if widget.size:
+                widget.post_message(events.Resize(widget.size, widget.virtual_size, widget.container_size))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the window stands as it will at its next start: nothing typed, nothing above the panes."""
+        unusual = self.layout_now.zoomed or self.banner.display or self.query_one(SessionOffer).display
+        return app_of(self).screen is self and not unusual and not self.centre.typed()
+
+    def drawn(self) -> list[Strip]:
+        """The rows of the screen as they stand now."""
+        return self._pieces.drawn()
+
+    @contextmanager
+    def as_at_first(self) -> Generator[None]:
+        """For the block, the lines that tell of the conversation say what they say before there is one."""
+        header, note = self.header.state, self.deck.bar.note
+        self.header.state = HeaderState(header.project, header.branch, header.front)
+        self.deck.bar.set_reactive(TabBar.note, "")
+        for line in (self.header, self.deck.bar):
+            line.refresh()
+        try:
+            yield
+        finally:
+            self.header.state = header
+            self.deck.bar.set_reactive(TabBar.note, note)
+            for line in (self.header, self.deck.bar):
+                line.refresh()
+
+    def set_layout(self, layout: PaneLayout) -> None:
+        """Show this layout, and say that it changed."""
+        if layout != self.layout_now:
+            if not layout.zoomed:
+                self._cramped = ""
+            self.layout_now = layout
+            self._arrange()
+            self.post_message(self.LayoutChanged(layout))
+
+    @on(Dragged)
+    def _dragged(self, message: Dragged) -> None:
+        message.stop()
+        if message.name == "split-left":
+            self.set_layout(self.layout_now.widened("left", message.columns, app_of(self).size.width))
+        elif message.name == "split-right":
+            self.set_layout(self.layout_now.widened("right", -message.columns, app_of(self).size.width))
+        elif message.name in RIGHT and message.rows:
+            self._heighten_above(message.name, message.rows)
+
+    def _heighten_above(self, pane: str, rows: int) -> None:
+        heights = self._heights()
+        shown = [name for name in RIGHT if heights.get(name)]
+        at = shown.index(pane) if pane in shown else 0
+        if at:
+            self.set_layout(self.layout_now.heightened(shown[at - 1], rows, heights))
+
+    def _heights(self) -> dict[str, int]:
+        return {name: self.panes[name].outer_size.height for name in RIGHT if self.panes[name].display}
+
+    @on(Pane.Resized)
+    def _resized(self, message: Pane.Resized) -> None:
+        layout, width = self.layout_now, app_of(self).size.width
+        if message.columns:
+            side = "right" if message.pane in RIGHT else "left"
+            self.set_layout(layout.widened(side, message.columns, width))
+        elif message.pane in RIGHT:
+            self.set_layout(layout.heightened(message.pane, message.rows, self._heights()))
+
+    @on(Pane.Zoomed)
+    def _zoomed(self, message: Pane.Zoomed) -> None:
+        self.set_layout(self.layout_now.with_zoom(message.pane))
+        self.panes[message.pane].focus()
+
+    @on(Pane.Hidden)
+    def _hidden(self, message: Pane.Hidden) -> None:
+        self.set_layout(self.layout_now.toggled(message.pane))
+
+    def on_screen(self, pane: Pane) -> bool:
+        return bool(pane.display and (pane.pane not in RIGHT or self.right.display))
+
+
+class WorkbenchScreen(FrameScreen):
+    """The frame with its keys."""
+
+    BINDINGS = [
+        bind("app.help_here", "app.keys"),
+        bind("app.back", "back"),
+        bind("panes.next", "cycle(1)"),
+        bind("panes.previous", "cycle(-1)"),
+        bind("panes.chat", "pane('chat')"),
+        bind("panes.agents", "pane('agents')"),
+        bind("panes.shell", "pane('shell')"),
+        bind("panes.context", "pane('context')"),
+        bind("panes.timeline", "pane('timeline')"),
+        bind("panes.sides", "sides"),
+        bind("panes.left", "go('left')"),
+        bind("panes.right", "go('right')"),
+        bind("panes.up", "go('up')"),
+        bind("panes.down", "go('down')"),
+        bind("panes.zoom", "zoom"),
+        bind("panes.narrower", "edge(-2)"),
+        bind("panes.wider", "edge(2)"),
+        bind("panes.reset", "reset"),
+        bind("tabs.next", "tab(1)"),
+        bind("tabs.previous", "tab(-1)"),
+        bind("approval.focus", "below('review')"),
+        bind("queue.focus", "below('queue')"),
+    ]
+
+    class Backed(Message):
+        """Escape was pressed where there is nothing left to back out of."""
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return False if takes_every_key(self.focused) else super().check_action(action, parameters)
+
+    # Where the focus is
+
+    def front_pane(self) -> str:
+        """The pane that has the focus, by its place in the layout; the chat when none has."""
+        focused = self.focused
+        for name, pane in self.panes.items():
+            if focused is not None and pane in focused.ancestors_with_self:
+                return name
+        return CHAT
+
+    def _places(self) -> list[Widget]:
+        """Where the focus can go, in the order of the keys."""
+        shown: list[Widget] = [self.input] if self.middle.display else []
+        return shown + [pane for name in PANES if (pane := self.panes.get(name)) and self.on_screen(pane)]
+
+    def action_cycle(self, step: int) -> None:
+        places = self._places()
+        here = self.panes.get(self.front_pane(), self.input)
+        at = places.index(here) if here in places else 0
+        places[(at + step) % len(places)].focus()
+
+    def action_pane(self, name: str) -> None:
+        """Show a pane and go there; where it is already in front, hide it. With too little room it gets all of it."""
+        if name == CHAT:
+            self.set_layout(self.layout_now.with_zoom(""))
+            self.deck.show(CHAT)
+            self.input.focus()
+            return
+        if self.front_pane() == name:
+            zoomed = self.layout_now.zoomed == name
+            self.set_layout(self.layout_now.with_zoom("") if zoomed else self.layout_now.toggled(name))
+            self.input.focus()
+            return
+        zoomed = self.layout_now.with_zoom("") if self.layout_now.zoomed else self.layout_now
+        self.set_layout(zoomed.with_pane(name))
+        if not self.on_screen(self.panes[name]):
+            self.set_layout(self.layout_now.with_zoom(name))
+            self._cramped = name
+        self.panes[name].focus()
+
+    def action_go(self, direction: str) -> None:
+        """Move to the nearest pane in a direction."""
+        here = self.panes.get(self.front_pane())
+        region = (here or self.middle).region
+        best: tuple[int, Widget] | None = None
+        for place in self._places():
+            there = place.region if place is not self.input else self.middle.region
+            if place is here or (here is None and place is self.input):
+                continue
+            gap = {
+                "left": region.x - there.right,
+                "right": there.x - region.right,
+                "up": region.y - there.bottom,
+                "down": there.y - region.bottom,
+            }[direction]
+            if gap >= 0 and (best is None or gap < best[0]):
+                best = (gap, place)
+        if best is not None:
+            best[1].focus()
+
+    def action_back(self) -> None:
+        """End the zoom, else go back to the input, else tell the app that there is nothing to back out of."""
+        if self.banner.dismiss():
+            return
+        if self.layout_now.zoomed:
+            self.set_layout(self.layout_now.with_zoom(""))
+            self.input.focus()
+        elif self.focused is not self.input:
+            self.input.focus()
+        else:
+            self.post_message(self.Backed())
+
+    def action_zoom(self) -> None:
+        self._cramped = ""  # what a person chose stays, whatever room there is
+        self.set_layout(self.layout_now.with_zoom(self.layout_now.zoomed or self.front_pane()))
+
+    def action_sides(self) -> None:
+        self.set_layout(self.layout_now.without_sides())
+
+    def action_reset(self) -> None:
+        self.set_layout(PaneLayout())
+
+    def action_edge(self, columns: int) -> None:
+        """Move the edge between the pane in front and the centre; from the chat, the right one (or the left one)."""
+        side = "left" if self.front_pane() == "agents" or not self.right.display else "right"
+        by = columns if side == "left" else -columns
+        self.set_layout(self.layout_now.widened(side, by, app_of(self).size.width))
+
+    def action_tab(self, step: int) -> None:
+        self.deck.turn(step)
+
+    async def action_below(self, action: str) -> None:
+        """Have what stands below the chat act, wherever the focus is."""
+        for widget in self.centre.below:
+            await widget.run_action(action)
