@@ -168,7 +168,7 @@ _TEMPORARY = re.compile(r"(~|\.sw[a-z]|\.tmp|\.part|\.crdownload)$|^(\.#|#.*#$|4
 Notice = Callable[[str, str], None]
 """Takes a sentence for the person, and what to do."""
 Watch = Callable[..., AsyncGenerator[set[tuple[Any, str]]]]
-"""`native_watch.watch`."""
+"""`watch_folders`."""
 
 
 def refusal(root: Path, home: Path) -> str:
@@ -188,7 +188,7 @@ class FileWatch:
         root: the project's folder.
         tell: gets what changed.
         notice: gets what the person should know.
-        watch: for tests of what the system refuses; `native_watch.watch` by default.
+        watch: for tests of what the system refuses; `watch_folders` by default.
     """
 
     def __init__(
@@ -204,7 +204,7 @@ class FileWatch:
         self._tell = tell
         self._notice = notice
         self._most = most
-        self._watch = watch_folders
+        self._watch = watch
         self._said: set[str] = set()
         self.watched = asyncio.Event()
         """Set while changes are noticed."""

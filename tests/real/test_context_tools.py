@@ -60,7 +60,7 @@ async def window(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterat
     async def chosen(*_: Any, **__: Any) -> ModelChoice:
         return ModelChoice(provider, "m", "Scripted", "as asked")  # type: ignore[arg-type]
 
-    monkeypatch.setattr("gshtui.agents.model_pool.choose", chosen)
+    monkeypatch.setattr("gshtui.agents.model_pool.choose_model", chosen)
     made = Window(folder, provider)
     await made.hub.start()
     await made.looking.start()

@@ -40,11 +40,11 @@ async def test_the_process_prints_where_it_is_and_answers_by_its_script(tmp_path
 async def test_no_sdk_is_loaded_before_the_first_request() -> None:
     code = (
         "import sys, asyncio\n"
-        "from gshtui.providers.selection import choose\n"
+        "from gshtui.providers.selection import choose_model\n"
         "from gshtui.settings.model import Settings\n"
         "keys = {'ANTHROPIC_API_KEY': 'k', 'OPENAI_API_KEY': 'k', 'GEMINI_API_KEY': 'k'}\n"
         "for name in ('anthropic', 'openai', 'gemini', ''):\n"
-        "    asyncio.run(choose(Settings(), keys, provider=name))\n"
+        "    asyncio.run(choose_model(Settings(), keys, provider=name))\n"
         "print([m for m in ('anthropic', 'openai', 'google.genai', 'httpx2', 'httpx') if m in sys.modules])\n"
     )
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", code, cwd=ROOT, stdout=asyncio.subprocess.PIPE)
