@@ -241,3 +241,27 @@ def test_a_list_of_agents_loads_no_agent() -> None:
     rooms = {"gshtui.context", "gshtui.providers.selection", "gshtui.tools", "gshtui.fleet.native", "gshtui.ui"}
     parts = {"gshtui.agents.loop", "gshtui.fleet.mail", "gshtui.fleet.terminal_tools"}
     assert source.within(loaded, rooms | parts | {"textual", "rich", "libtmux", "watchfiles", *SDKS}) == []
+
+
+def test_the_pages_name_files_that_there_are() -> None:
+    """A page about the code that names what is not there any more is worse than none."""
+    rooms = "|".join(sorted(path.name for path in source.PACKAGE.iterdir() if (path / "__init__.py").exists()))
+    named = re.compile(rf"`((?:gshtui|tests|styles|\.ci|{rooms})/[\w./-]*)`")
+    missing: list[str] = []
+    for page in sorted((source.ROOT / ".github").glob("*.md")):
+        for name in named.findall(page.read_text(encoding="utf-8")):
+            places = (source.ROOT / name, source.PACKAGE / name)
+            if not any(place.exists() for place in places):
+                missing.append(f"{page.name}: {name}")
+    assert missing == []
+
+
+def test_nothing_cites_a_page_that_is_not_here() -> None:
+    cited = re.compile(r"\b(?:DESIGN|STYLE|SAFETY|THREATS|LIBRARIES|FOUND|HOUSE)(?:\.md| §)|\bseeds/")
+    found = [
+        f"{source.name(path)}:{number}"
+        for path in source.files()
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if cited.search(line)
+    ]
+    assert found == []

@@ -22,7 +22,7 @@ from gshtui.text.truncation import Gap
 
 
 class Access(enum.Enum):
-    """Who may run it (`seeds/partyline`: the toolset is asymmetric by design)."""
+    """Who may run it: people can do some things that agents cannot."""
 
     SHARED = "shared"
     AGENT_PRIMARY = "agent-primary"

@@ -1,4 +1,4 @@
-"""Assembly: what one iteration sends, a pure function of log, plan and inputs, in the order of DESIGN §6.
+"""Assembly: what one iteration sends, a pure function of log, plan and inputs, in a fixed order of sections.
 
 Owns the order of the sections and the list of blocks; refuses to read or write anything. It costs what changed since
 the last one of the same conversation. Called by the engine and the service.

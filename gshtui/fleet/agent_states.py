@@ -150,7 +150,7 @@ class AgentStates:
 
 
 def state_json(entry: AgentState) -> dict[str, object]:
-    """An entry as the scripting interface gives it (DESIGN §13)."""
+    """An entry as the scripting interface gives it."""
     return {
         "id": entry.agent,
         "name": entry.agent,

@@ -14,7 +14,7 @@ from gshtui.text.sanitise import one_line
 
 
 def row_json(row: AgentRow, attach: Sequence[str] = ()) -> dict[str, object]:
-    """A row as the scripting interface gives it (DESIGN §13, and what else is known)."""
+    """A row as the scripting interface gives it, and what else is known."""
     return {
         "id": row.id,
         "name": row.name,

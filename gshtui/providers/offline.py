@@ -1,4 +1,4 @@
-"""The `offline` provider: no model, and it says so, but real tool calls behind the same loop (DESIGN §11).
+"""The `offline` provider: no model, and it says so, but real tool calls behind the same loop.
 
 A small fixed grammar becomes tool calls; answers are extracted from their results. It is what runs without a key, and
 what the tests use. It is never presented as intelligence: whatever it does not know, it says it does not know.

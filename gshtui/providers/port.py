@@ -205,5 +205,5 @@ class Provider(Protocol):
 
 
 def estimate(text_bytes: int, messages: int = 0) -> int:
-    """The house's estimate of tokens: bytes / 4, and 4 a message (DESIGN §6)."""
+    """The house's estimate of tokens: bytes / 4, and 4 a message."""
     return (text_bytes + 3) // 4 + 4 * messages
