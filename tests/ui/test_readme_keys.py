@@ -330,7 +330,7 @@ async def continue_last(here: Recorded) -> None:
     assert [event.session for event in here.said if isinstance(event, SessionChangeRequested)] == ["s2"]
 
 
-@told("window", "`/model` (or `F2`) lists models and switches, also to another provider in the middle")
+@told("window", "`/model` (or `F2`) lists the models and switches between them, even to another provider in the middle")
 async def another_provider(here: Recorded) -> None:
     for way in ("f2", "/model"):
         if way == "f2":
@@ -359,7 +359,7 @@ async def help_here(here: Recorded) -> None:
     assert "Begin a new line" in here.app.screen.plain.partition("Elsewhere")[0]
 
 
-@told("window", "Every key can be changed by its id in `[keybindings]`; `F1` shows the ids.")
+@told("window", "You can change every key by its id in `[keybindings]`; `F1` shows the ids.")
 async def ids(here: Recorded) -> None:
     await here.press("F1")
     assert isinstance(here.app.screen, HelpScreen)
@@ -384,7 +384,7 @@ async def lists(here: Recorded) -> None:
     assert here.app.theme == "gsh-light"
 
 
-@told("window", "| `f7` | the inspector: exactly what the model is sent |")
+@told("window", "| `f7` | the inspector: exactly what is sent to the model |")
 async def inspected(here: Recorded) -> None:
     await here.press("f7")
     pane = here.app.contexts.of("main")
@@ -483,8 +483,8 @@ async def record_opened(here: Recorded) -> None:
 
 @told(
     "log",
-    "| `f` `d` `t` | only what failed, ran in this folder, in this terminal; a slash and words filter by text;"
-    " `escape` shows all again |",
+    "| `f` `d` `t` | show only failures / this folder / this terminal; type a slash and words to filter by "
+    "text; `escape` clears the filters |",
 )
 async def filtered(here: Recorded) -> None:
     await at_the_failure(here)
@@ -506,7 +506,7 @@ async def filtered(here: Recorded) -> None:
     assert shown(log(here)) == everything and here.app.focused is log(here)
 
 
-@told("log", "| `a` | ask about it: the command and its output go into the prompt |")
+@told("log", "| `a` | ask about it: puts the command and its output into the prompt |")
 async def asked_about(here: Recorded) -> None:
     await at_the_failure(here)
     await here.press("a")
@@ -514,14 +514,14 @@ async def asked_about(here: Recorded) -> None:
     assert "$ make test" in here.input.value and "IndexError: list index out of range" in here.input.value
 
 
-@told("log", "| `r` | put it into the input, to run it again |")
+@told("log", "| `r` | copy it to the input, to run it again |")
 async def run_again(here: Recorded) -> None:
     await at_the_failure(here)
     await here.press("r")
     assert here.input.text == "!make test" and here.app.focused is here.input
 
 
-@told("log", "| `p` | put it into the prompt as something to keep in mind |")
+@told("log", "| `p` | pin it: adds it to the prompt as something to keep in mind |")
 async def kept_in_mind(here: Recorded) -> None:
     await at_the_failure(here)
     await here.press("p")
@@ -550,7 +550,7 @@ async def noted(here: Recorded) -> None:
     assert [text for text, _ in notes.kept] == ["slow", "new"]
 
 
-@told("log", "| `space` | all that can be done with it |")
+@told("log", "| `space` | all available actions |")
 async def menu(here: Recorded) -> None:
     await at_the_failure(here)
     await here.press("space")
@@ -568,7 +568,7 @@ async def first_and_last(here: Recorded) -> None:
     assert log(here).chosen is log(here).state.row(log(here).state.total - 1)
 
 
-@told("log", "In the shell log (`alt+3`), where every command of your shells and of the agents appears as it runs:")
+@told("log", "In the shell log (`alt+3`), which shows every command of your shells and agents as it runs:")
 async def the_log(here: Recorded) -> None:
     await here.press("alt+3")
     assert here.app.focused is log(here) and shown(log(here)) == commands(EARLIER)
@@ -600,7 +600,7 @@ async def at_block(here: Recorded, block: str) -> InspectorPane:
 
 @told(
     "inspector",
-    "| `enter` | open a section to its blocks, a block to its exact text; what was done to it leads to its receipt |",
+    "| `enter` | open a section to see its blocks, a block to see its exact text, a cut to see its receipt |",
 )
 async def to_the_exact_text(here: Recorded) -> None:
     pane = await opened(here)
@@ -614,7 +614,7 @@ async def to_the_exact_text(here: Recorded) -> None:
     assert here.app.screen.receipt.id == "cut1"
 
 
-@told("inspector", "| `r` | the request's exact bytes as they are sent, keys taken out; again: the sections |")
+@told("inspector", "| `r` | the exact bytes of the request, without keys; press again for the sections |")
 async def as_sent(here: Recorded) -> None:
     pane = await opened(here)
     await here.press("r")
@@ -625,7 +625,8 @@ async def as_sent(here: Recorded) -> None:
 
 @told(
     "inspector",
-    "| `/` `n` `N` | search all of it, also what is folded; `escape` leaves the line, then the letters go on |",
+    "| `/` `n` `N` | search everything, including folded text; `escape` leaves the search line, then the "
+    "letters move between matches |",
 )
 async def searched(here: Recorded) -> None:
     pane = await opened(here)
@@ -644,7 +645,7 @@ async def searched(here: Recorded) -> None:
     ]  # fmt: skip
 
 
-@told("inspector", "| `[` `]` `.` | the request before, the next one, the one that comes now |")
+@told("inspector", "| `[` `]` `.` | the previous request, the next one, the one about to be sent |")
 async def in_time(here: Recorded) -> None:
     pane = await opened(here)
     await here.press("[", "[")
@@ -655,7 +656,7 @@ async def in_time(here: Recorded) -> None:
     assert pane.state.at == ""
 
 
-@told("inspector", "| `d` `D` | compare with the request before; with any other, or another agent |")
+@told("inspector", "| `d` `D` | compare with the previous request; with any other request or agent |")
 async def compared(here: Recorded) -> None:
     pane = await opened(here)
     await here.press("[", "d")
@@ -679,7 +680,7 @@ async def pinned(here: Recorded) -> None:
     assert here.done[-2:] == [("pin", "main", "r2/0", True), ("restore", "main", "r2/0")]
 
 
-@told("inspector", "| `y` `Y` | copy the block's exact text; the whole request |")
+@told("inspector", "| `y` `Y` | copy the block's exact text; copy the whole request |")
 async def copied_exactly(here: Recorded) -> None:
     await at_block(here, "memory/AGENTS.md")
     await here.press("y")
@@ -690,7 +691,7 @@ async def copied_exactly(here: Recorded) -> None:
 
 @told(
     "inspector",
-    "| `c` `P` `C` | compact, prune, begin anew: first you see what it would do, then you do it or leave it |",
+    "| `c` `P` `C` | compact, prune, start over: you see a preview first and then confirm or cancel |",
 )
 async def cut(here: Recorded) -> None:
     await opened(here)
@@ -704,7 +705,7 @@ async def cut(here: Recorded) -> None:
         assert here.done == [*before, ("cut", "main", kind)]
 
 
-@told("inspector", "| `t` `w` | thresholds for this agent; what if it were another model |")
+@told("inspector", "| `t` `w` | thresholds for this agent; the same request with another model |")
 async def thresholds(here: Recorded) -> None:
     await opened(here)
     await here.press("t")
@@ -724,7 +725,7 @@ def marks(here: Recorded) -> TimelinePane:
     return pane
 
 
-@told("timeline", "The timeline (`alt+5`) has one mark a request")
+@told("timeline", "The timeline (`alt+5`) has one mark per request")
 async def one_a_request(here: Recorded) -> None:
     await here.press("alt+5")
     assert here.app.focused is marks(here) and len(marks(here).state.marks) == 4
@@ -732,7 +733,7 @@ async def one_a_request(here: Recorded) -> None:
 
 @told(
     "timeline",
-    "`T` an output was shortened, `P` pruned, `C` compacted, `X` begun anew, `D` dropped, `U` undone, `!` failed.",
+    "`T` an output was truncated, `P` pruned, `C` compacted, `X` started over, `D` dropped, `U` undone, `!` failed.",
     keys=False,
 )
 async def signs(here: Recorded) -> None:
@@ -751,7 +752,7 @@ async def signs(here: Recorded) -> None:
     await here.feed(*(event for event in SENT[-1:]))
 
 
-@told("timeline", "`left` and `right` go from mark to mark, `n` to the next cut, `+` and `-` zoom.")
+@told("timeline", "`left` and `right` move between marks, `n` jumps to the next cut, `+` and `-` zoom.")
 async def along(here: Recorded) -> None:
     pane = marks(here)
     await here.press("alt+5", "home", "right", "right")
@@ -776,8 +777,8 @@ async def at_a_receipt(here: Recorded) -> ReceiptScreen:
 
 @told(
     "timeline",
-    "`enter` opens the receipt: what was kept, shortened, dropped or summarised, item by item, tokens and price before"
-    " and after.",
+    "`enter` opens the receipt: what was kept, truncated, dropped or summarised, item by item, with tokens "
+    "and price before and after.",
 )
 async def receipt(here: Recorded) -> None:
     screen = await at_a_receipt(here)
@@ -788,7 +789,7 @@ async def receipt(here: Recorded) -> None:
         assert figure in title + shown
 
 
-@told("timeline", "Every cut has a receipt under `enter` in the timeline")
+@told("timeline", "Every cut has a receipt: press `enter` in the timeline")
 async def every_receipt(here: Recorded) -> None:
     await here.press("alt+5", "home", "n", "enter")
     assert isinstance(here.app.screen, ReceiptScreen) and here.app.screen.receipt.id == "cut1"
@@ -828,8 +829,8 @@ async def choose_claude(here: Recorded) -> None:
 
 @told(
     "sidebar",
-    "`f7` opens the inspector, for the agent in front; `v` in the sidebar opens it for any other, also one in a"
-    " terminal.",
+    "`f7` opens the inspector for the current agent; `v` in the sidebar opens it for any other, including "
+    "agents in terminals.",
 )
 async def of_any_agent(here: Recorded) -> None:
     await here.press("f7")
@@ -854,8 +855,8 @@ async def into_a_terminal(here: Recorded) -> None:
 
 @told(
     "sidebar",
-    "`a` gives it the whole screen, `m` writes to it, `i` interrupts, `d` shows its changes, `delete` ends"
-    " it after telling you what is unsaved, `u` takes that back for a while.",
+    "`a` gives it the whole screen, `m` sends it a message, `i` interrupts, `d` shows its changes, `delete` "
+    "kills it after showing you what is unsaved, `u` undoes that for a while.",
 )
 async def done_to_an_agent(here: Recorded) -> None:
     assert isinstance(here.app, ReelWindow)
@@ -881,7 +882,7 @@ async def done_to_an_agent(here: Recorded) -> None:
     assert here.ran[-1] == "agent undo 0002"
 
 
-@told("sidebar", "`d` or `f5` shows its changes, to merge or to hand over as a patch.")
+@told("sidebar", "`d` or `f5` shows its changes, which you can merge or export as a patch.")
 async def changes(here: Recorded) -> None:
     for way in ("d", "f5"):
         if way == "d":
@@ -904,7 +905,7 @@ async def changes(here: Recorded) -> None:
 
 @told(
     "hub",
-    "Type a prompt and press `enter`. `/` begins a command (`/help` lists them), `@` completes a file of the project.",
+    "Type a prompt and press `enter`. `/` starts a command (`/help` lists them), `@` completes a file in the project.",
 )
 async def prompt(here: Real) -> None:
     turns = here.turns
@@ -923,7 +924,7 @@ async def prompt(here: Real) -> None:
     assert here.input.text == "@README.md "
 
 
-@told("hub", "`escape` interrupts. `/resume` goes on with an earlier conversation.")
+@told("hub", "`escape` interrupts. `/resume` reopens an earlier conversation.")
 async def interrupted(here: Real) -> None:
     turns = here.turns
     await here.asked("touch never")
@@ -931,7 +932,7 @@ async def interrupted(here: Real) -> None:
     assert (await here.turned(turns + 1)).stop == "interrupted" and not (here.project / "never").exists()
 
 
-@told("hub", "what it prints appears in the conversation as it comes, `escape` stops it,")
+@told("hub", "Its output appears in the conversation as it arrives, `escape` stops it,")
 async def stopped(here: Real) -> None:
     await here.send("!echo begun; sleep 60")
     assert "begun" in (await here.heard.first(InputCommandPrinted)).text
@@ -939,7 +940,7 @@ async def stopped(here: Real) -> None:
     assert (await here.heard.first(InputCommandFinished)).status != "ok"
 
 
-@told("hub", "| `enter` / `alt+enter` | send / begin a new line |")
+@told("hub", "| `enter` / `alt+enter` | send / start a new line |")
 async def sent(here: Real) -> None:
     turns = here.turns
     await here.type("one")
@@ -964,7 +965,7 @@ async def completed(here: Real) -> None:
         await here.settle()
 
 
-@told("hub", "| `up`, `ctrl+r` | earlier prompts, search in them |")
+@told("hub", "| `up`, `ctrl+r` | earlier prompts / search them |")
 async def earlier(here: Real) -> None:
     turns = here.turns
     for text in ("first words", "second words"):
@@ -993,8 +994,8 @@ async def back(here: Real) -> None:
 
 @told(
     "hub",
-    "| `ctrl+g` | go to the question that waits: `1` once, `2` this exact call for the session, `3` always this pattern"
-    " (where one is offered), `4` deny, `5` deny with a reason |",
+    "| `ctrl+g` | go to the waiting question: `1` once, `2` this exact call for the session, `3` always this "
+    "pattern (where one is offered), `4` deny, `5` deny with a reason |",
 )
 async def answered(here: Real) -> None:
     """Each answer, and what it means for the same call a second time."""
@@ -1030,7 +1031,7 @@ async def answered(here: Real) -> None:
     ]  # fmt: skip
 
 
-@told("hub", "| `alt+q` | go to the prompts that wait |")
+@told("hub", "| `alt+q` | go to the queued prompts |")
 async def queued(here: Real) -> None:
     turns = here.turns
     await here.asked("mkdir never")
@@ -1079,7 +1080,7 @@ def edited(child: PtyChild) -> None:
     child.read_until(lambda: b"and more from the editor" in child.output)
 
 
-@told("terminal", "| `ctrl+q` | leave |")
+@told("terminal", "| `ctrl+q` | quit |")
 def left(child: PtyChild) -> None:
     child.write(b"\x11")
     assert child.wait() == 0
@@ -1094,7 +1095,7 @@ def test_keys_that_need_a_terminal(terminal: PtyChild) -> None:
 # At the shell's prompt
 
 
-@told("zsh", "press `^G`, which sends the line as you typed it. `?` and `*` are plain words.")
+@told("zsh", "press `^G`, which sends the line as you typed it. `?` and `*` need no quotes.")
 def sent_as_typed(shell: Shell) -> None:
     shell.type("it's `x`\x07")
     shell.until(b"[gsh][--][it's `x`]")
