@@ -64,6 +64,7 @@ from tests.kit.home import Home
 from tests.kit.keyboard import Keyboard
 from tests.kit.native import Heard
 from tests.kit.pty_child import PtyChild
+from tests.kit.quiet import quiet
 from tests.kit.readme import Claim, keys_of, name_of, outdated, uncovered
 from tests.kit.recorded_contexts import AGENTS, COMPACTED, PROMPT, PRUNED, RecordedContexts
 from tests.kit.recorded_fleet import CLAUDE, DIFF, FEW, PERSONAS, PROFILES, SEARCH
@@ -115,10 +116,11 @@ class Here:
 
     async def settle(self) -> None:
         """Wait until the window rests, and what was begun in the background is done."""
-        await self.pilot.pause()
+        await quiet(self.app)
         while any(not worker.is_finished for worker in self.app.workers):
             await self.app.workers.wait_for_complete()  # pyright: ignore[reportUnknownMemberType]
-            await self.pilot.pause()
+            await quiet(self.app)
+        await self.pilot.pause()
 
     async def press(self, *keys: str) -> None:
         """Press keys, each once what the one before began is done."""
@@ -356,7 +358,7 @@ async def palette(here: Recorded) -> None:
 async def help_here(here: Recorded) -> None:
     await here.press("f1")
     assert isinstance(here.app.screen, HelpScreen)
-    assert "Begin a new line" in here.app.screen.plain.partition("Elsewhere")[0]
+    assert "Start a new line" in here.app.screen.plain.partition("Elsewhere")[0]
 
 
 @told("window", "You can change every key by its id in `[keybindings]`; `F1` shows the ids.")

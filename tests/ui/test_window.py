@@ -430,7 +430,7 @@ async def test_help_shows_the_keys_that_work_here() -> None:
         await pilot.pause()
         assert isinstance(app.screen, HelpScreen)
         here = app.screen.plain.partition("Elsewhere")
-        assert "Open the command palette" in here[0] and "Begin a new line" in here[0]
+        assert "Open the command palette" in here[0] and "Start a new line" in here[0]
         assert "Hide this pane" not in here[0] and "Hide this pane" in here[2]
         await pilot.press("f1", "escape", "alt+4", "question_mark")
         await pilot.pause()
