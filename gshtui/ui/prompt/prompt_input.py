@@ -1,6 +1,6 @@
 """The input line: many lines to write a prompt in, with completion, the history of what was sent, an editor and drafts.
 
-Owns which part has a key (`Drafts`, `WordCompletion`, `HistorySearch`, `Folds`) and says upwards what was sent
+Owns which part has a key (`Drafts`, `WordCompletion`, `PromptHistory`, `Folds`) and says upwards what was sent
 (`Intent`, `CommandLine`); where a text goes is decided by `prompt_routing`.
 """
 
@@ -13,16 +13,15 @@ from textual import events
 from textual.message import Message
 from textual.widgets import TextArea
 
-from gshtui.bus.events.agent import PromptEditRequested, PromptSubmitted
-from gshtui.system.ids import new_id
+from gshtui.bus.events.agent import PromptEditRequested
 from gshtui.ui.kit.folding_area import FoldingArea
 from gshtui.ui.kit.key_table import bind
 from gshtui.ui.kit.textual.typed_app import app_of
-from gshtui.ui.kit.widget_messages import CommandLine, Intent, Note
+from gshtui.ui.kit.widget_messages import Intent
 from gshtui.ui.prompt.drafts import DraftKeeper, Drafts
-from gshtui.ui.prompt.history_search import HistorySearch
 from gshtui.ui.prompt.prompt_completion import CompletionItem, CompletionPopup, CompletionSource, WordCompletion
-from gshtui.ui.prompt.prompt_routing import Commands, NothingToSend, ToAgent, ToLog, attachments, route
+from gshtui.ui.prompt.prompt_history import PromptHistory
+from gshtui.ui.prompt.prompt_routing import Commands, NothingToSend, route, sent_as
 from gshtui.ui.prompt.sent_history import SentHistory
 
 HINT = "Ask for anything · / command · @ file · ! shell"
@@ -79,11 +78,15 @@ class PromptInput(FoldingArea):
         self.editing = ""
         """Id of the waiting prompt that is being changed; empty: a new one is written."""
         self.popup = popup or CompletionPopup()
-        self.past = SentHistory()
         self.drafts = Drafts(self, self.place, DraftKeeper(self.project, self.complain) if keep_drafts else None)
         self._completion = WordCompletion(self, self.popup, completions, self.complain)
-        self._search = HistorySearch(self, self.past, self.popup)
+        self._history = PromptHistory(self, self.popup, self.drafts, self.place)
         self._placing = False
+
+    @property
+    def past(self) -> SentHistory:
+        """What was sent before."""
+        return self._history.sent
 
     def on_mount(self) -> None:
         self.run_worker(self.drafts.restore(), exit_on_error=False, group="draft")
@@ -118,10 +121,8 @@ class PromptInput(FoldingArea):
         self.drafts.keep_soon()
         if self._placing:
             return
-        self.past.stop()
-        if self._search.is_on:
-            self._search.show_matches()
-        else:
+        self._history.update()
+        if not self._history.searching:
             self._completion.update()
 
     def on_text_area_selection_changed(self, event: TextArea.SelectionChanged) -> None:
@@ -157,8 +158,8 @@ class PromptInput(FoldingArea):
         return False
 
     def _leave_list(self) -> bool:
-        if self._search.is_on:
-            self._end_search(None)
+        if self._history.searching:
+            self._history.end_search(None)
         elif self.popup.is_open:
             self._completion.close()
         else:
@@ -169,56 +170,36 @@ class PromptInput(FoldingArea):
         """Up in the list, in the text, or from its first line to what was sent before."""
         if self.popup.is_open:
             self.popup.move(-1)
-        elif not select and self.wrapped_document.location_to_offset(self.cursor_location).y == 0:
-            if (older := self.past.older(self.text)) is not None:
-                self.place(older)
-                self.move_cursor((0, len(self.document[0])))
-        else:
+        elif select or not self._history.show_older():
             super().action_cursor_up(select)
 
     def action_cursor_down(self, select: bool = False) -> None:
         """Down in the list, in the text, or from its last line back to what was being written."""
-        last = self.wrapped_document.height - 1
         if self.popup.is_open:
             self.popup.move(1)
-        elif not select and self.wrapped_document.location_to_offset(self.cursor_location).y == last:
-            if (newer := self.past.newer()) is not None:
-                self.place(newer)
-        else:
+        elif select or not self._history.show_newer():
             super().action_cursor_down(select)
 
     # Completion and search
 
     def action_complete(self) -> None:
         """Take the marked candidate, or look for some."""
-        if self._search.is_on:
-            self._end_search(self.popup.chosen)
+        if self._history.searching:
+            self._history.end_search(self.popup.chosen)
         else:
             self._completion.complete()
 
     def take_clicked(self, candidate: CompletionItem) -> None:
         """A candidate was clicked."""
-        if self._search.is_on:
-            self._end_search(candidate)
+        if self._history.searching:
+            self._history.end_search(candidate)
         else:
             self._completion.insert(candidate)
         self.focus()
 
     def action_search_history(self) -> None:
         """Search what was sent before, by what is typed now; again: on to the next one."""
-        if self._search.is_on:
-            self._search.show_next()
-            return
-        self.drafts.set_aside()
-        self._search.begin()
-        self.place("")
-        self._search.show_matches()
-
-    def _end_search(self, candidate: CompletionItem | None) -> None:
-        self._search.end()
-        self.drafts.bring_back()
-        if candidate is not None:
-            self.place(candidate.insert)
+        self._history.search()
 
     # Sending
 
@@ -228,7 +209,7 @@ class PromptInput(FoldingArea):
 
     def action_submit(self) -> None:
         """Send, unless the list wants the key or the line asks for another one by a backslash at its end."""
-        if self._search.is_on or self._completion.wants_enter:
+        if self._history.searching or self._completion.wants_enter:
             self.action_complete()
             return
         row, column = self.cursor_location
@@ -248,14 +229,7 @@ class PromptInput(FoldingArea):
             if target.why:
                 self.complain(target.why)
             return
-        if isinstance(target, ToAgent):
-            attached = attachments(target.text, self.project)
-            prompt = PromptSubmitted(prompt=new_id(), agent=self.agent, text=target.text, attachments=attached)
-            self.post_message(Intent(prompt))
-        elif isinstance(target, ToLog):
-            self.post_message(Note(target.text))
-        else:
-            self.post_message(CommandLine(target.line))
+        self.post_message(sent_as(target, self.agent, self.project))
         self.post_message(self.Sent(text))
         self.past.add(text)
         self.place("")

@@ -28,8 +28,8 @@ from gshtui.ui.kit.bridge import Bridge, NotReady
 from gshtui.ui.kit.folding_area import FoldingArea
 from gshtui.ui.kit.textual.typed_app import app_of
 from gshtui.ui.prompt.completion_sources import CommandSource
-from gshtui.ui.prompt.history_search import HistorySearch
 from gshtui.ui.prompt.prompt_completion import CompletionPopup, CompletionSource
+from gshtui.ui.prompt.prompt_history import PromptHistory
 from gshtui.ui.prompt.prompt_input import PromptInput
 from gshtui.ui.prompt.prompt_queue import QueuePane
 from gshtui.ui.prompt.prompt_routing import Commands
@@ -210,7 +210,7 @@ class PromptArea(Vertical):
         self.status.editing = True
         self.status.draw()
 
-    def on_history_search_turned(self, message: HistorySearch.Turned) -> None:
+    def on_prompt_history_searched(self, message: PromptHistory.Searched) -> None:
         """Other keys matter while what was sent is searched."""
         message.stop()
         self.status.searching = message.searching
