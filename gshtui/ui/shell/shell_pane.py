@@ -47,6 +47,17 @@ _TYPED = 0.12
 """Seconds that a filter rests before the record is asked."""
 
 
+def feed_label(feed: ShellFeed, terminal: str) -> str:
+    """How many rows there are, and what the filter lets through; `terminal`: the filter's, in words."""
+    filter = feed.state.filter
+    parts = [f"{feed.state.total:,}"] if feed.state.total or filter else []
+    parts += ["failed"] if filter.failed else []
+    parts += [filter.cwd.rpartition("/")[2] or "/"] if filter.cwd else []
+    parts += [terminal] if filter.shell else []
+    parts += ["not read"] if feed.problem else []
+    return " · ".join(parts)
+
+
 class TypedFilter:
     """Waits until the words of a filter rest, then has them take effect."""
 
@@ -186,7 +197,7 @@ class ShellPane(Pane):
             self.inside.show(state)
         elif self.feed.problem:
             self.show(Content(f"The shell log could not be read: {self.feed.problem}"))
-        self._label()
+        self.label(feed_label(self.feed, self._terminal))
         if self._ticks is not None:
             (self._ticks.resume if state.running() else self._ticks.pause)()
         self.feed.ask(self.rows_view)
@@ -198,15 +209,6 @@ class ShellPane(Pane):
         self._body.display = False
         self.mount(self.inside)
         self._activate()
-
-    def _label(self) -> None:
-        filter = self.state.filter
-        parts = [f"{self.state.total:,}"] if self.state.total or filter else []
-        parts += ["failed"] if filter.failed else []
-        parts += [filter.cwd.rpartition("/")[2] or "/"] if filter.cwd else []
-        parts += [self._terminal] if filter.shell else []
-        parts += ["not read"] if self.feed.problem else []
-        self.label(" · ".join(parts))
 
     def _tick(self) -> None:
         if self.inside is not None:
