@@ -36,7 +36,7 @@ def newlines(text: str) -> str:
 
 
 def wants_fold(text: str) -> bool:
-    """Whether a paste is too long to stand in the input, or could not stand there unchanged."""
+    """Whether a paste is too long for the input, or the input would change it."""
     return len(text) > FOLD_CHARACTERS or text.count("\n") >= FOLD_LINES or _BREAKS_LIKE_A_LINE.search(text) is not None
 
 
@@ -58,13 +58,13 @@ class Folds:
         return bool(self.texts)
 
     def add(self, text: str) -> str:
-        """Keep the text; the label that stands for it."""
+        """Keep the text; gives its label."""
         self._last = max(self._last, *self.texts, 0) + 1
         self.texts[self._last] = text
         return self.label(self._last)
 
     def label(self, number: int) -> str:
-        """What stands in the input for this text."""
+        """The label that the input shows in place of this text."""
         text = self.texts[number]
         if shell := _SHELL.match(text):
             name = shell[1].strip().replace("[", "(").replace("]", ")")
@@ -75,7 +75,7 @@ class Folds:
         return f"[pasted #{number} · {lines:,} {of} · {byte_size(len(text.encode(errors='surrogatepass')))}]"
 
     def expand(self, text: str) -> str:
-        """The text with every label of ours replaced by what it stands for; once, not again inside."""
+        """The text with every label of ours replaced by its text; labels inside that text stay."""
         if not self.texts:
             return text
         return _LABEL.sub(lambda found: self.texts.get(int(found[1]), found[0]), text)
@@ -111,7 +111,7 @@ class Folds:
         return top, bottom
 
     def used(self, text: str) -> dict[int, str]:
-        """The texts whose labels stand in the input."""
+        """The texts whose labels are in the input."""
         return {n: self.texts[n] for _, _, n in self.spans(text)}
 
     def clear(self) -> None:
@@ -128,7 +128,7 @@ _MEANT = {"shift+\r": "shift+enter", "alt+\r": "alt+enter", "ctrl+m": "enter"}
 
 
 class FoldingArea(TextArea, inherit_bindings=True):
-    """A `TextArea` whose long pastes stand as labels; `value` is the whole text."""
+    """A `TextArea` that shows long pastes as labels; `value` is the whole text."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"prompt--fold"}
 
@@ -153,7 +153,7 @@ class FoldingArea(TextArea, inherit_bindings=True):
         return self.folds.expand(self.text)
 
     def put(self, text: str, folds: dict[int, str] | None = None) -> None:
-        """Show this text in place of what stands there, the cursor behind it; undo begins anew."""
+        """Replace all of the text, and put the cursor at its end; undo begins anew."""
         self.folds.clear()
         self.folds.texts.update(folds or {})
         text = plain(newlines(text))

@@ -116,7 +116,7 @@ def _replace(path: Path, what: dict[str, Any]) -> None:
 
 
 class DraftKeeper:
-    """Keeps the newest draft on disk, one write at a time, in threads. A failure is told once and then given up."""
+    """Keeps the newest draft on disk, one write at a time, in threads. A failure is reported once and ends it."""
 
     def __init__(self, project: Path, failed: Callable[[str], None]) -> None:
         self._project = project

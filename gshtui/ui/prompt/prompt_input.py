@@ -33,9 +33,9 @@ class PromptInput(FoldingArea):
     Args:
         agent: who is asked.
         project: where `@file` and drafts belong; the current folder unless given.
-        completions: who knows what may stand at the cursor; more by `add_source`.
+        completions: sources of what can be written at the cursor; `add_source` adds more.
         commands: names of commands and their parameters; may be set later.
-        popup: the list, composed by whoever composes this.
+        popup: the list of candidates; the parent composes it.
         keep_drafts: whether what is being written is kept on disk.
     """
 

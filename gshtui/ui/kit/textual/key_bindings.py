@@ -24,7 +24,7 @@ def bound_actions(widget: Widget) -> dict[str, str]:
     """Key → action of the widget's own bindings, as the app's keymap has them; without those that have priority."""
     bindings = widget._bindings.copy()  # pyright: ignore[reportPrivateUsage]
     bindings.apply_keymap(dict(keymap_of(widget)))
-    # Of two bindings of one key the last stands: a subclass's own come behind those it inherits.
+    # Of two bindings of one key the last counts: a subclass's own come after those it inherits.
     return {key: found[-1].action for key, found in bindings.key_to_bindings.items() if not found[-1].priority}
 
 
