@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from gshtui.bus.wire import EVENT_TYPES
 from gshtui.settings.loader import load
 from gshtui.settings.model import Settings
-from tests.kit import source, wire_schema
+from tests.kit import private_textual, source, wire_schema
 
 SDKS = {"anthropic", "openai", "google.genai", "httpx2"}
 
@@ -85,6 +85,16 @@ def test_nothing_below_a_face_imports_textual() -> None:
         if "ui" not in path.relative_to(source.PACKAGE).parts[:1]:
             found = [module for module in source.imported(path) if module.partition(".")[0] in {"textual", "rich"}]
             assert found == [], source.name(path)
+
+
+PRIVATE = source.PACKAGE / "ui" / "kit" / "textual"
+
+
+def test_textual_keeps_its_private_parts_to_one_folder() -> None:
+    """So that a new Textual is read against one folder, whose tests say by name what has changed."""
+    found = {path: list(private_textual.touched(path)) for path in source.files(source.PACKAGE / "ui")}
+    assert [touch for path, touches in found.items() if PRIVATE not in path.parents for touch in touches] == []
+    assert sum(len(touches) for path, touches in found.items() if PRIVATE in path.parents) > 30, "nothing is found"
 
 
 def test_imports_are_absolute_and_packages_export_nothing() -> None:

@@ -20,7 +20,7 @@ from gshtui.ui.context.inspector_lines import (
     inspector_words,
     sections,
 )
-from gshtui.ui.context.inspector_pane import BlockSearch, ordered
+from gshtui.ui.context.inspector_search import BlockSearch, ordered
 from gshtui.ui.context.inspector_state import InspectorState
 from gshtui.ui.context.outline import Outline, OutlineEntry, TextRows, displayed
 from gshtui.ui.kit.figures import context_meter, meter_level, meter_sign

@@ -41,11 +41,13 @@ from gshtui.ui.kit.bound_keys import BoundKeys, key_of
 from gshtui.ui.kit.fitted_text import fit
 from gshtui.ui.kit.folding_area import FoldingArea
 from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.textual.painting import always_draws_cursor
 from gshtui.ui.kit.widget_messages import Intent
 
 REASON_LIMIT = 2_000
 
 
+@always_draws_cursor  # it is written into as long as it is there
 class ReasonInput(FoldingArea, can_focus=False):
     """One line; the panel ends it."""
 
@@ -61,30 +63,75 @@ class ReasonInput(FoldingArea, can_focus=False):
 
     async def write(self, event: events.Key) -> None:
         """Act on a key that the panel was given."""
-        await self._on_key(event)
-
-    @property
-    def _draw_cursor(self) -> bool:
-        return True  # it is written into as long as it is there
+        await self.on_key(event)
 
 
-class QuestionPanel(Vertical):
-    """Hidden while nothing waits."""
+_CHOICES: dict[str, Choice] = {
+    f"answer('{choice}')": choice for choice in ("once", "session", "always", "deny", "reason")
+}  # fmt: skip
+VOID = "the question has changed: this reason denies nothing, esc closes it"
+
+
+class ApprovalsPane(Vertical, can_focus=True):
+    """See the module. Hidden while nothing waits.
+
+    Args:
+        home: who has the focus when there is nowhere to go back to.
+        typed: takes letters that were typed here and can only have been meant for the input line.
+        clock: seconds that never go back, the same that Textual stamps keys with.
+    """
 
     CONSUMES: ClassVar[tuple[type[Event], ...]] = APPROVAL_EVENTS
+    BINDINGS = [
+        bind("approval.once", "answer('once')"),
+        bind("approval.session", "answer('session')"),
+        bind("approval.always", "answer('always')"),
+        bind("approval.deny", "answer('deny')"),
+        bind("approval.reason", "answer('reason')"),
+        bind("approval.next", "turn(1)"),
+        bind("approval.previous", "turn(-1)"),
+        bind("approval.up", "scroll(-1)"),
+        bind("approval.down", "scroll(1)"),
+        bind("approval.page_up", "scroll(0, -1)"),
+        bind("approval.page_down", "scroll(0, 1)"),
+        bind("approval.back", "back"),
+    ]
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        home: Callable[[], Widget | None] = lambda: None,
+        typed: Callable[[str], None] = lambda _: None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         super().__init__(id="approvals")
         self.state = ApprovalsState()
         self.said = ""
         """What became of the last key, where a person could wonder."""
         self.display = False
+        self._home = home
+        self._typed = typed
+        self._clock = clock
+        self._bound = BoundKeys()
+        self._keys = AnswerKeys()
+        self._came_from: Widget | None = None
+        self._coming = False
 
     def compose(self) -> ComposeResult:
         """A title, the question, the answers."""
         yield Static(id="approval-title", markup=False)
         yield QuestionView(self.draw)
         yield Answers()
+
+    def on_mount(self) -> None:
+        self.watch(self.screen, "focused", self._noticed)
+        self.watch(self.screen, "stack_updates", self._uncovered, init=False)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """The foot of the window and F1 list only answers that this question has."""
+        request = self.state.shown
+        if action == "answer" and request is not None:
+            return any(offer.choice == parameters[0] for offer in offers(request.pattern))
+        return super().check_action(action, parameters)
 
     def consume(self, events: Sequence[Event]) -> None:
         """Take the events of one frame."""
@@ -103,19 +150,37 @@ class QuestionPanel(Vertical):
             self.display = request is not None or self.writing
             if request is not None:
                 self.query_one(QuestionView).ask(question_lines(request))
-            self.front_changed(request)
+            self._front_changed(request)
         self.draw()
 
-    def front_changed(self, request: ApprovalRequested | None) -> None:
-        """Another question is in front, or none, and not yet on the screen. For who extends this."""
+    # What is on the screen
 
-    def drawn(self) -> None:
-        """The question in front has been painted. For who extends this."""
+    def _front_changed(self, request: ApprovalRequested | None) -> None:
+        """Nobody has seen this question yet. A reason that is being written goes on, and denies nothing."""
+        self.refresh_bindings()
+        if request is not None:
+            self._keys.expect()
+        else:
+            self._keys.clear()
+        if self.writing:
+            self.said = VOID
+        elif request is None and self.has_focus:
+            self.action_back()
+
+    def _drawn(self) -> None:
+        """The screen has been painted."""
+        request = self.state.shown
+        if request is not None and self.is_attached and self.region.height:
+            self._keys.show(request.approval, choices(offers(request.pattern)), self._clock())
 
     @property
     def writing(self) -> bool:
-        """Whether a reason is being written; it may outlive its question. For who extends this."""
-        return False
+        """Whether a reason is being written; it may outlive its question."""
+        return self._keys.in_reason
+
+    def _uncovered(self) -> None:
+        """A dialog that lay over the question has gone."""
+        self._keys.look(self._clock())
 
     def say(self, words: str) -> None:
         """Say what became of a key; empty: nothing that a person could wonder about."""
@@ -130,7 +195,7 @@ class QuestionPanel(Vertical):
         request = self.state.shown
         if not self.is_mounted or (request is None and not self.writing):
             return
-        self.call_after_refresh(self.drawn)
+        self.call_after_refresh(self._drawn)
         if request is None:
             self.query_one("#approval-title", Static).update(f"◆ {self.said}")
             return
@@ -159,91 +224,6 @@ class QuestionPanel(Vertical):
         """Scroll the question by some lines, and by what is seen of it."""
         view = self.query_one(QuestionView)
         view.scroll_relative(y=rows + pages * max(1, view.size.height - 1), animate=False)
-
-
-_CHOICES: dict[str, Choice] = {
-    f"answer('{choice}')": choice for choice in ("once", "session", "always", "deny", "reason")
-}  # fmt: skip
-VOID = "the question has changed: this reason denies nothing, esc closes it"
-
-
-class ApprovalsPane(QuestionPanel, can_focus=True):
-    """See the module.
-
-    Args:
-        home: who has the focus when there is nowhere to go back to.
-        typed: takes letters that were typed here and can only have been meant for the input line.
-        clock: seconds that never go back, the same that Textual stamps keys with.
-    """
-
-    BINDINGS = [
-        bind("approval.once", "answer('once')"),
-        bind("approval.session", "answer('session')"),
-        bind("approval.always", "answer('always')"),
-        bind("approval.deny", "answer('deny')"),
-        bind("approval.reason", "answer('reason')"),
-        bind("approval.next", "turn(1)"),
-        bind("approval.previous", "turn(-1)"),
-        bind("approval.up", "scroll(-1)"),
-        bind("approval.down", "scroll(1)"),
-        bind("approval.page_up", "scroll(0, -1)"),
-        bind("approval.page_down", "scroll(0, 1)"),
-        bind("approval.back", "back"),
-    ]
-
-    def __init__(
-        self,
-        home: Callable[[], Widget | None] = lambda: None,
-        typed: Callable[[str], None] = lambda _: None,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        super().__init__()
-        self._home = home
-        self._typed = typed
-        self._clock = clock
-        self._bound = BoundKeys()
-        self._keys = AnswerKeys()
-        self._came_from: Widget | None = None
-        self._coming = False
-
-    def on_mount(self) -> None:
-        self.watch(self.screen, "focused", self._noticed)
-        self.watch(self.screen, "stack_updates", self._uncovered, init=False)
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """The foot of the window and F1 list only answers that this question has."""
-        request = self.state.shown
-        if action == "answer" and request is not None:
-            return any(offer.choice == parameters[0] for offer in offers(request.pattern))
-        return super().check_action(action, parameters)
-
-    # What is on the screen
-
-    def front_changed(self, request: ApprovalRequested | None) -> None:
-        """Nobody has seen this question yet. A reason that is being written goes on, and denies nothing."""
-        self.refresh_bindings()
-        if request is not None:
-            self._keys.expect()
-        else:
-            self._keys.clear()
-        if self.writing:
-            self.said = VOID
-        elif request is None and self.has_focus:
-            self.action_back()
-
-    def drawn(self) -> None:
-        """The screen has been painted."""
-        request = self.state.shown
-        if request is not None and self.is_attached and self.region.height:
-            self._keys.show(request.approval, choices(offers(request.pattern)), self._clock())
-
-    @property
-    def writing(self) -> bool:
-        return self._keys.in_reason
-
-    def _uncovered(self) -> None:
-        """A dialog that lay over the question has gone."""
-        self._keys.look(self._clock())
 
     # Focus
 
@@ -282,7 +262,7 @@ class ApprovalsPane(QuestionPanel, can_focus=True):
 
     # Answers
 
-    async def _on_key(self, event: events.Key) -> None:
+    async def on_key(self, event: events.Key) -> None:
         event.prevent_default()
         key = event.key
         action = self._bound.action(self, key)
@@ -314,13 +294,13 @@ class ApprovalsPane(QuestionPanel, can_focus=True):
             self.say("")
             await self.run_action(action)
 
-    async def _on_paste(self, event: events.Paste) -> None:
+    async def on_paste(self, event: events.Paste) -> None:
         event.stop()
         for field in self.query(ReasonInput):
             field.insert_pasted(event.text)
 
     async def action_answer(self, answer: str) -> None:
-        """An answer by a click on its key at the foot of the window. Keys come in by `_on_key`."""
+        """An answer by a click on its key at the foot of the window. Keys come in by `on_key`."""
         await self._take(self._keys.click(cast("Choice", answer), self.state.front, self._clock()))
 
     async def on_answers_clicked(self, message: Answers.Clicked) -> None:

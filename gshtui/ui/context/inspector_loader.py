@@ -1,6 +1,6 @@
 """What an inspector shows, loaded: the request, its blocks' texts, its bytes, a comparison; and changes to blocks.
 
-Owns the workers; a failure is shown and costs nothing else. Refuses keys. `InspectorPane` is built on it.
+Owns the state and the order of reading; a failure is shown and costs nothing else. Refuses keys and drawing.
 """
 
 from __future__ import annotations
@@ -8,18 +8,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from msgspec.structs import replace
-from textual.containers import Vertical
-from textual.widgets import Static
+from textual.widget import Widget
 
-from gshtui.bus.context_data import Block
 from gshtui.context.views import ContextError, ContextView
 from gshtui.text.sanitise import one_line
 from gshtui.ui.context import inspector_state as states
 from gshtui.ui.context.context_port import ContextService
-from gshtui.ui.context.inspector_lines import inspector_entries, inspector_title, inspector_words
 from gshtui.ui.context.inspector_state import InspectorState
-from gshtui.ui.context.outline import EntryWords, OutlineEntry
-from gshtui.ui.context.outline_view import OutlineView
 from gshtui.ui.kit.bridge import NotReady
 
 ContextSource = Callable[[], Awaitable[ContextService]]
@@ -28,73 +23,80 @@ PEEKED = 400
 """Characters of a block's text of which its line shows the beginning."""
 
 
-class InspectorLoader(Vertical):
-    """The waiting half of an inspector.
+class BlockBeginnings:
+    """The beginnings of blocks' texts, for their lines: read all at once, after the frame in which they were missed.
 
     Args:
-        agent: its id; `name` is what people call it.
-        clock: seconds since the epoch.
+        host: the widget that owns the worker.
+        came: called when there are more of them.
     """
 
-    def __init__(self, agent: str, name: str, source: ContextSource, clock: Callable[[], float], at: str = "") -> None:
-        super().__init__(classes="inspector-pane")
-        self.state = InspectorState(agent, at=at)
-        self.view = OutlineView(self._words)
-        self._name = name
+    def __init__(self, host: Widget, source: ContextSource, came: Callable[[], object]) -> None:
+        self._host = host
         self._source = source
-        self._clock = clock
-        self._head = Static("", markup=False, classes="inspector-title")
-        self._peeks: dict[str, str] = {}
-        self._unread: dict[str, None] = {}
-        self._reading = False
-        self._counted = ("", 0)
+        self._came = came
+        self._known: dict[str, str] = {}
+        self._missed: dict[str, None] = {}
 
-    # Showing
+    def of(self, hash: str) -> str:
+        """The beginning of a text; empty while it is not known."""
+        if hash not in self._known:
+            if not self._missed:
+                self._host.call_after_refresh(self._read)
+            self._missed[hash] = None
+        return self._known.get(hash, "")
 
-    def become(self, state: InspectorState) -> None:
-        """Show another state; read what it lacks."""
-        before, self.state = self.state, state
-        if not self.is_mounted:
-            return
-        self._head.update(inspector_title(state, self._name, self.size.width - 4))
-        lines = (state.view, state.mode, state.opened, state.texts, state.request, state.differences, state.carry)
-        was = (before.view, before.mode, before.opened, before.texts, before.request, before.differences, before.carry)
-        if any(one is not other for one, other in zip(lines, was, strict=True)):
-            self.view.show(inspector_entries(state))
-        if states.wanted(state):
-            self.run_worker(self._read_texts(), exit_on_error=False, exclusive=True, group="texts")
-        counted = (state.agent, len(state.iterations))
-        if counted != self._counted and any(id.startswith("b:") for id in state.opened):
-            self._counted = counted
-            self.run_worker(self._read_carry(), exit_on_error=False, exclusive=True, group="carry")
-        if state.stale:
-            self.read()
+    def _read(self) -> None:
+        hashes, self._missed = list(self._missed), {}
+        self._host.run_worker(self._read_all(hashes), exit_on_error=False, group="peeks")
 
-    def _words(self, entry: OutlineEntry, width: int) -> EntryWords:
-        return inspector_words(entry, width, self._clock(), self._peek)
-
-    def _peek(self, block: Block) -> str:
-        text = self.state.texts.get(block.hash)
-        if text is not None:
-            return one_line(text[:PEEKED], 120)
-        if block.hash not in self._peeks:
-            if not self._unread:
-                self.call_after_refresh(self._read_peeks)
-            self._unread[block.hash] = None
-        return self._peeks.get(block.hash, "")
-
-    def _read_peeks(self) -> None:
-        hashes, self._unread = list(self._unread), {}
-        self.run_worker(self._peeked(hashes), exit_on_error=False, group="peeks")
-
-    async def _peeked(self, hashes: list[str]) -> None:
+    async def _read_all(self, hashes: list[str]) -> None:
         try:
             contexts = await self._source()
             for hash in hashes:
-                self._peeks[hash] = one_line((await contexts.text(hash))[:PEEKED], 120)
+                self._known[hash] = beginning(await contexts.text(hash))
         except (NotReady, ContextError):
-            self._peeks.update({hash: "" for hash in hashes if hash not in self._peeks})
-        self.view.refresh()
+            self._known.update({hash: "" for hash in hashes if hash not in self._known})
+        self._came()
+
+
+def beginning(text: str) -> str:
+    """The beginning of a block's text, on one line."""
+    return one_line(text[:PEEKED], 120)
+
+
+class InspectorLoader:
+    """The state of one inspector, and what it lacks read into it.
+
+    Args:
+        host: the widget that owns the workers and says what failed.
+        changed: called with the state before each change.
+    """
+
+    def __init__(
+        self, host: Widget, source: ContextSource, state: InspectorState, changed: Callable[[InspectorState], None]
+    ) -> None:
+        self.state = state
+        self.source = source
+        self._host = host
+        self._changed = changed
+        self._reading = False
+        self._counted = ("", 0)
+
+    def become(self, state: InspectorState) -> None:
+        """Take another state; read what it lacks."""
+        before, self.state = self.state, state
+        if not self._host.is_mounted:
+            return
+        self._changed(before)
+        if states.wanted(state):
+            self._host.run_worker(self._read_texts(), exit_on_error=False, exclusive=True, group="texts")
+        counted = (state.agent, len(state.iterations))
+        if counted != self._counted and any(id.startswith("b:") for id in state.opened):
+            self._counted = counted
+            self._host.run_worker(self._read_carry(), exit_on_error=False, exclusive=True, group="carry")
+        if state.stale:
+            self.read()
 
     # Reading
 
@@ -103,7 +105,7 @@ class InspectorLoader(Vertical):
         self.state = replace(self.state, stale=True)
         if not self._reading:
             self._reading = True
-            self.run_worker(self._read(), exit_on_error=False, group="inspect")
+            self._host.run_worker(self._read(), exit_on_error=False, group="inspect")
 
     async def _read(self) -> None:
         try:
@@ -116,7 +118,7 @@ class InspectorLoader(Vertical):
             self._reading = False
 
     async def _read_once(self) -> None:
-        contexts, agent = await self._source(), self.state.agent
+        contexts, agent = await self.source(), self.state.agent
         at = self.state.at
         view = await contexts.view(agent, at)
         iterations = tuple(await contexts.iterations(agent))
@@ -134,14 +136,14 @@ class InspectorLoader(Vertical):
     async def _read_carry(self) -> None:
         """What each source has cost: it goes through all requests, so only where it is shown, and once a request."""
         try:
-            carry = {one.source: one for one in await (await self._source()).carry(self.state.agent)}
+            carry = {one.source: one for one in await (await self.source()).carry(self.state.agent)}
         except (NotReady, ContextError):
             return
         self.become(replace(self.state, carry=carry))
 
     async def _read_texts(self) -> None:
         try:
-            contexts = await self._source()
+            contexts = await self.source()
             while wanted := states.wanted(self.state):
                 found = {hash: await contexts.text(hash) for hash in wanted[:20]}
                 self.become(states.with_texts(self.state, found))
@@ -190,14 +192,14 @@ class InspectorLoader(Vertical):
 
     def work(self, do: Callable[[ContextService], Awaitable[str]]) -> None:
         """Do something with the service, say what it says, and look again where something changed."""
-        self.run_worker(self._work(do), exit_on_error=False, group="work")
+        self._host.run_worker(self._work(do), exit_on_error=False, group="work")
 
     async def _work(self, do: Callable[[ContextService], Awaitable[str]]) -> None:
         try:
-            said = await do(await self._source())
+            said = await do(await self.source())
         except (NotReady, ContextError) as error:
-            self.notify(str(error), severity="error", markup=False, timeout=8)
+            self._host.notify(str(error), severity="error", markup=False, timeout=8)
             return
         if said:
-            self.notify(said, markup=False, timeout=4)
+            self._host.notify(said, markup=False, timeout=4)
             self.read()

@@ -60,12 +60,12 @@ class TuneScreen(ModalScreen[Tuning | None]):
 
     def __init__(self, name: str, *, trigger: int = 0, window: int = 0) -> None:
         super().__init__()
-        self._name = name
+        self._agent_name = name
         self._now = f"now {round(100 * trigger / window)} %" if trigger and window else "as in the settings"
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog -form"):
-            yield Static(Content(f"When {one_line(self._name, 40)}'s context is cut"), classes="dialog-title")
+            yield Static(Content(f"When {one_line(self._agent_name, 40)}'s context is cut"), classes="dialog-title")
             yield _row("Start at", Input(placeholder=f"share of the window, {self._now}", id="threshold", compact=True))
             yield _row("Protect", Input(placeholder="tokens of recent results", id="protect", compact=True))
             yield _row("History", Input(placeholder="summarise · last 40 · budget 60000", id="strategy", compact=True))

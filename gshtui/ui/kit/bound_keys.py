@@ -9,31 +9,25 @@ from __future__ import annotations
 from textual.widget import Widget
 
 from gshtui.ui.kit.key_table import KEYS
-from gshtui.ui.kit.textual.typed_app import app_of
+from gshtui.ui.kit.textual.key_bindings import bound_actions, keymap_of
 
 
 def key_of(widget: Widget, id: str) -> str:
     """The first key of a row of the key table, as the configuration has remapped it."""
-    keymap = app_of(widget)._keymap  # pyright: ignore[reportPrivateUsage]  # there is no public way to read it
-    return (keymap.get(id) or KEYS[id].keys).split(",")[0]
+    return (keymap_of(widget).get(id) or KEYS[id].keys).split(",")[0]
 
 
 class BoundKeys:
     """Key → action of one widget, as the configuration has remapped them."""
 
     def __init__(self) -> None:
-        self._keymap: object = None
+        self._remapped_by: object = None
         self._actions: dict[str, str] = {}
 
     def action(self, widget: Widget, key: str) -> str | None:
         """The action bound to the key, or `None`."""
-        keymap = app_of(widget)._keymap  # pyright: ignore[reportPrivateUsage]  # there is no public way to read it
-        if keymap is not self._keymap:
-            self._keymap = keymap
-            bindings = widget._bindings.copy()  # pyright: ignore[reportPrivateUsage]
-            bindings.apply_keymap(keymap)
-            # Of two bindings of one key the last stands: a subclass's own come behind those it inherits.
-            self._actions = {
-                key: found[-1].action for key, found in bindings.key_to_bindings.items() if not found[-1].priority
-            }
+        keymap = keymap_of(widget)
+        if keymap is not self._remapped_by:
+            self._remapped_by = keymap
+            self._actions = bound_actions(widget)
         return self._actions.get(key)

@@ -12,9 +12,9 @@ from typing import ClassVar
 
 from rich.text import Text
 from textual import events
-from textual.document._document import EditResult, Location
 from textual.message import Message
 from textual.widgets import TextArea
+from textual.widgets.text_area import DocumentBase, EditResult, Location
 
 from gshtui.text.sanitise import plain
 from gshtui.ui.kit.bound_keys import BoundKeys
@@ -36,7 +36,7 @@ def newlines(text: str) -> str:
 
 
 def wants_fold(text: str) -> bool:
-    """Whether a paste is too long to stand in the input, or could not stand there unchanged."""
+    """Whether a paste is too long for the input, or the input would change it."""
     return len(text) > FOLD_CHARACTERS or text.count("\n") >= FOLD_LINES or _BREAKS_LIKE_A_LINE.search(text) is not None
 
 
@@ -58,13 +58,13 @@ class Folds:
         return bool(self.texts)
 
     def add(self, text: str) -> str:
-        """Keep the text; the label that stands for it."""
+        """Keep the text; gives its label."""
         self._last = max(self._last, *self.texts, 0) + 1
         self.texts[self._last] = text
         return self.label(self._last)
 
     def label(self, number: int) -> str:
-        """What stands in the input for this text."""
+        """The label that the input shows in place of this text."""
         text = self.texts[number]
         if shell := _SHELL.match(text):
             name = shell[1].strip().replace("[", "(").replace("]", ")")
@@ -75,7 +75,7 @@ class Folds:
         return f"[pasted #{number} · {lines:,} {of} · {byte_size(len(text.encode(errors='surrogatepass')))}]"
 
     def expand(self, text: str) -> str:
-        """The text with every label of ours replaced by what it stands for; once, not again inside."""
+        """The text with every label of ours replaced by its text; labels inside that text stay."""
         if not self.texts:
             return text
         return _LABEL.sub(lambda found: self.texts.get(int(found[1]), found[0]), text)
@@ -90,8 +90,28 @@ class Folds:
             if int(found[1]) in self.texts
         ]
 
+    def at(self, line: str, column: int) -> int | None:
+        """The number of the label at a column of a line, else of the line's first; `None`: it has none."""
+        spans = self.spans(line)
+        touching = [number for start, end, number in spans if start <= column <= end]
+        return touching[-1] if touching else spans[0][2] if spans else None
+
+    def around(self, lines: DocumentBase, start: Location, end: Location) -> tuple[Location, Location]:
+        """The range, widened so that a label goes as a whole; an insertion inside one moves behind it."""
+        if not self.texts:
+            return start, end
+        top, bottom = sorted((start, end))
+        for left, right, _ in self.spans(lines[top[0]]):
+            if left < top[1] < right:
+                top = (top[0], right) if start == end else (top[0], left)
+                bottom = max(top, bottom)
+        for left, right, _ in self.spans(lines[bottom[0]]):
+            if left < bottom[1] < right and top != bottom:
+                bottom = (bottom[0], right)
+        return top, bottom
+
     def used(self, text: str) -> dict[int, str]:
-        """The texts whose labels stand in the input."""
+        """The texts whose labels are in the input."""
         return {n: self.texts[n] for _, _, n in self.spans(text)}
 
     def clear(self) -> None:
@@ -108,7 +128,7 @@ _MEANT = {"shift+\r": "shift+enter", "alt+\r": "alt+enter", "ctrl+m": "enter"}
 
 
 class FoldingArea(TextArea, inherit_bindings=True):
-    """A `TextArea` whose long pastes stand as labels; `value` is the whole text."""
+    """A `TextArea` that shows long pastes as labels; `value` is the whole text."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"prompt--fold"}
 
@@ -133,7 +153,7 @@ class FoldingArea(TextArea, inherit_bindings=True):
         return self.folds.expand(self.text)
 
     def put(self, text: str, folds: dict[int, str] | None = None) -> None:
-        """Show this text in place of what stands there, the cursor behind it; undo begins anew."""
+        """Replace all of the text, and put the cursor at its end; undo begins anew."""
         self.folds.clear()
         self.folds.texts.update(folds or {})
         text = plain(newlines(text))
@@ -145,15 +165,20 @@ class FoldingArea(TextArea, inherit_bindings=True):
     def insert_pasted(self, text: str) -> None:
         """Insert what was pasted at the cursor, folded if it is long, in place of what is selected."""
         text = plain(newlines(text))
-        self._replace_via_keyboard(self.folds.add(text) if wants_fold(text) else text, *self.selection)
+        self.type_over(self.folds.add(text) if wants_fold(text) else text, *self.selection)
 
     def insert_folded(self, text: str) -> None:
         """Insert a text at the cursor as a label, however short it is."""
-        self._replace_via_keyboard(self.folds.add(plain(newlines(text))), *self.selection)
+        self.type_over(self.folds.add(plain(newlines(text))), *self.selection)
 
     def insert_typed(self, character: str) -> None:
         """Insert at the cursor as if it had been typed here."""
-        self._replace_via_keyboard(character, *self.selection)
+        self.type_over(character, *self.selection)
+
+    def type_over(self, text: str, start: Location, end: Location) -> None:
+        """Replace a part of the text, as a key would: the cursor goes behind it, and nothing happens if read-only."""
+        if not self.read_only:
+            self.replace(text, start, end, maintain_selection_offset=False)
 
     def changed(self) -> None:
         """The text is another one now. Called at every keystroke, for subclasses."""
@@ -163,13 +188,11 @@ class FoldingArea(TextArea, inherit_bindings=True):
         self.changed()
 
     def action_open_paste(self) -> None:
-        """Show the folded text under the cursor, or the last one in its line."""
+        """Show the folded text under the cursor, or the first one in its line."""
         row, column = self.cursor_location
-        spans = self.folds.spans(self.document[row])
-        for start, end, number in reversed(spans):
-            if start <= column <= end or number == spans[0][2]:
-                self.post_message(self.FoldOpened(self.folds.label(number), self.folds.texts[number]))
-                return
+        number = self.folds.at(self.document[row], column)
+        if number is not None:
+            self.post_message(self.FoldOpened(self.folds.label(number), self.folds.texts[number]))
 
     def get_line(self, line_index: int) -> Text:
         """A line with its labels set off."""
@@ -180,7 +203,7 @@ class FoldingArea(TextArea, inherit_bindings=True):
                 line.stylize(style, start, end)
         return line
 
-    async def _on_key(self, event: events.Key) -> None:
+    async def on_key(self, event: events.Key) -> None:
         key = _MEANT.get(event.key, event.key)
         action = self._keys.action(self, key)
         if action is not None:
@@ -192,19 +215,19 @@ class FoldingArea(TextArea, inherit_bindings=True):
         event.prevent_default()
         if typed and not self.read_only:
             event.stop()
-            self._replace_via_keyboard(typed, *self.selection)
+            self.insert_typed(typed)
 
     async def run_bound(self, key: str, action: str) -> bool:
         """Act on a bound key, now. False: it is not for this widget, and goes on to those above."""
         await self.run_action(action)
         return True
 
-    async def _on_paste(self, event: events.Paste) -> None:
+    async def on_paste(self, event: events.Paste) -> None:
         event.stop()
         event.prevent_default()
         self.insert_pasted(event.text)
 
-    async def _on_click(self, event: events.Click) -> None:
+    async def on_click(self, event: events.Click) -> None:
         if event.chain == 2 and self.folds:
             self.action_open_paste()
 
@@ -212,22 +235,12 @@ class FoldingArea(TextArea, inherit_bindings=True):
         """`changed` has said it already; nobody above needs another message at every keystroke."""
         event.stop()
 
-    def _replace_via_keyboard(self, insert: str, start: Location, end: Location) -> EditResult | None:
-        return super()._replace_via_keyboard(insert, *self._around_labels(start, end))
+    def replace(
+        self, insert: str, start: Location, end: Location, *, maintain_selection_offset: bool = True
+    ) -> EditResult:
+        start, end = self.folds.around(self.document, start, end)
+        return super().replace(insert, start, end, maintain_selection_offset=maintain_selection_offset)
 
-    def _delete_via_keyboard(self, start: Location, end: Location) -> EditResult | None:
-        return super()._delete_via_keyboard(*self._around_labels(start, end))
-
-    def _around_labels(self, start: Location, end: Location) -> tuple[Location, Location]:
-        """The range, widened so that a label goes as a whole; an insertion inside one moves behind it."""
-        if not self.folds:
-            return start, end
-        top, bottom = sorted((start, end))
-        for left, right, _ in self.folds.spans(self.document[top[0]]):
-            if left < top[1] < right:
-                top = (top[0], right) if start == end else (top[0], left)
-                bottom = max(top, bottom)
-        for left, right, _ in self.folds.spans(self.document[bottom[0]]):
-            if left < bottom[1] < right and top != bottom:
-                bottom = (bottom[0], right)
-        return top, bottom
+    def delete(self, start: Location, end: Location, *, maintain_selection_offset: bool = True) -> EditResult:
+        start, end = self.folds.around(self.document, start, end)
+        return super().delete(start, end, maintain_selection_offset=maintain_selection_offset)

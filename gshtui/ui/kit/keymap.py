@@ -11,18 +11,16 @@ import re
 from collections.abc import Collection, Mapping
 from string import punctuation
 
-from textual.keys import (
-    Keys,
-    _character_to_key,  # pyright: ignore[reportPrivateUsage]  # there is no public list of the names
-)
+from textual.keys import Keys
 
 from gshtui.ui.kit.key_table import ANYWHERE, KEYS, PANES, TURN, Key
+from gshtui.ui.kit.textual.key_bindings import character_key
 
 MODIFIERS = frozenset({"ctrl", "alt", "shift", "super", "hyper", "meta"})
 SAME_BYTE = {"ctrl+i": "tab", "ctrl+m": "enter", "ctrl+left_square_bracket": "escape", "ctrl+[": "escape"}
 """Keys that most terminals send as another one."""
 _NAMES = frozenset(key.value for key in Keys)
-_CHARACTERS = frozenset(_character_to_key(character) for character in punctuation)
+_CHARACTERS = frozenset(character_key(character) for character in punctuation)
 """Textual names a character by its Unicode name, with few exceptions: question_mark, slash."""
 _GLOBAL = frozenset({ANYWHERE, PANES, TURN})
 _CHORD = re.compile(r"(?:\^.){2,}")

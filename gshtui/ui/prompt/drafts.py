@@ -116,7 +116,7 @@ def _replace(path: Path, what: dict[str, Any]) -> None:
 
 
 class DraftKeeper:
-    """Keeps the newest draft on disk, one write at a time, in threads. A failure is told once and then given up."""
+    """Keeps the newest draft on disk, one write at a time, in threads. A failure is reported once and ends it."""
 
     def __init__(self, project: Path, failed: Callable[[str], None]) -> None:
         self._project = project
@@ -183,83 +183,69 @@ KEEP_AFTER = 0.4
 """Seconds after a change until the draft is written."""
 
 
-class DraftingArea(FoldingArea):
-    """See the module. `keep_drafts`: whether to write at all."""
+class Drafts:
+    """What is written in one area: on disk a moment after each change, and put aside while something else is shown.
 
-    def __init__(self, *, id: str, placeholder: str, project: Path, keep_drafts: bool) -> None:
-        self.project = project
-        self.aside: PromptDraft | None = None
-        """What was being written when something else took its place for a while; this is what a crash must not lose."""
-        self._drafts = DraftKeeper(project, self.complain) if keep_drafts else None
-        self._draft_timer: Timer | None = None
-        self._placing = False
-        super().__init__(id=id, placeholder=placeholder)
+    Args:
+        place: shows a text, with its folded parts, in place of what the area holds.
+        keeper: writes to disk; `None`: nothing is kept there.
+    """
 
-    def complain(self, why: str) -> None:
-        """Tell the person what does not work."""
-        self.notify(why, severity="warning", markup=False)
+    def __init__(
+        self, area: FoldingArea, place: Callable[[str, dict[int, str]], None], keeper: DraftKeeper | None
+    ) -> None:
+        self._area = area
+        self._place = place
+        self._keeper = keeper
+        self._timer: Timer | None = None
+        self._aside: PromptDraft | None = None
+        """What was being written when something else took its place; this is what a crash must not lose."""
 
-    def on_mount(self) -> None:
+    async def restore(self) -> None:
         """Bring back what a dead window left."""
-        if self._drafts is not None:
-            self.run_worker(self._restore(self._drafts), exit_on_error=False, group="draft")
-
-    async def _restore(self, drafts: DraftKeeper) -> None:
-        draft = await drafts.restore()
+        draft = await self._keeper.restore() if self._keeper is not None else None
         if draft is None or not draft.text:
             return
-        typed, folds = self.text, dict(self.folds.texts)
-        self.place(draft.text, draft.folds)
+        typed, folds = self._area.text, dict(self._area.folds.texts)
+        self._place(draft.text, draft.folds)
         if typed and not folds:  # keys that came before the draft: they go on where it ended
-            self.insert(typed, self.document.end, maintain_selection_offset=False)
-        self.notify("What you were writing when the last window ended is back.", markup=False)
+            self._area.insert(typed, self._area.document.end, maintain_selection_offset=False)
+        self._area.notify("What you were writing when the last window ended is back.", markup=False)
 
-    async def on_unmount(self) -> None:
+    async def close(self) -> None:
         """Write the draft a last time and let the slot go."""
-        if self._drafts is not None:
-            self.keep_draft()
-            await self._drafts.close()
+        if self._keeper is not None:
+            self.keep()
+            await self._keeper.close()
 
-    def keep_draft(self) -> None:
+    def keep_soon(self) -> None:
+        """Write what is being written, in a moment."""
+        if self._timer is None and self._keeper is not None:
+            self._timer = self._area.set_timer(KEEP_AFTER, self.keep)
+
+    def keep(self) -> None:
         """Write what is being written, now."""
-        if self._draft_timer is not None:
-            self._draft_timer.stop()
-            self._draft_timer = None
-        if self._drafts is not None:
-            self._drafts.keep(self.aside or self.draft())
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+        if self._keeper is not None:
+            self._keeper.keep(self._aside or self._current())
 
-    def draft(self) -> PromptDraft:
-        """What stands in the area."""
-        text = self.text
-        return PromptDraft(text, self.folds.used(text))
+    def _current(self) -> PromptDraft:
+        text = self._area.text
+        return PromptDraft(text, self._area.folds.used(text))
 
     def set_aside(self) -> None:
-        """Keep what stands here for `bring_back`; a text that is aside already stays."""
-        if self.aside is None:
-            self.aside = self.draft()
+        """Put aside what the area holds, for `bring_back`; what is aside already stays."""
+        if self._aside is None:
+            self._aside = self._current()
+
+    def take_aside(self) -> PromptDraft | None:
+        """What was put aside; it is the caller's from now on."""
+        aside, self._aside = self._aside, None
+        return aside
 
     def bring_back(self) -> None:
-        """Show what was set aside."""
-        aside, self.aside = self.aside, None
-        if aside is not None:
-            self.place(aside.text, aside.folds)
-
-    def place(self, text: str, folds: dict[int, str] | None = None) -> None:
-        """Show a text that nobody types."""
-        self._placing = True
-        try:
-            self.put(text, folds)
-        finally:
-            self._placing = False
-
-    def changed(self) -> None:
-        """Follow a change of the text."""
-        if not self.is_mounted:
-            return
-        if self._draft_timer is None and self._drafts is not None:
-            self._draft_timer = self.set_timer(KEEP_AFTER, self.keep_draft)
-        if not self._placing:
-            self.written()
-
-    def written(self) -> None:
-        """The person changed the text. For subclasses."""
+        """Show what was put aside."""
+        if (aside := self.take_aside()) is not None:
+            self._place(aside.text, aside.folds)

@@ -1,4 +1,5 @@
-"""Completion at the cursor: the port for sources of candidates, the asker, and the list above the input line.
+"""Completion at the cursor: the port for sources of candidates, the asker, the list above the input line, and both at
+work on the word at an area's cursor.
 
 The asker drops late answers, cancels those nobody waits for, and a source that fails costs only its own candidates.
 The list is shown and clicked; it never has the focus, and a change paints only its own lines.
@@ -7,7 +8,7 @@ The list is shown and clicked; it never has the focus, and a change paints only 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar, Protocol
 
 import msgspec
@@ -21,6 +22,7 @@ from textual.widget import Widget
 
 from gshtui.system.tasks import report_unexpected, start_job
 from gshtui.ui.kit.fitted_text import fit, fit_left
+from gshtui.ui.kit.folding_area import FoldingArea
 
 DEADLINE = 2.0
 """Seconds that one source has."""
@@ -236,3 +238,81 @@ def _marked(label: str, places: set[int], base: Style, marked: Style) -> list[Se
             runs.append(Segment(label[start:at], marked if start in places else base))
             start = at
     return runs
+
+
+class WordCompletion:
+    """Candidates for the word at an area's cursor: asked for while it is typed, shown, and put in its place."""
+
+    def __init__(
+        self,
+        area: FoldingArea,
+        popup: CompletionPopup,
+        sources: Iterable[CompletionSource],
+        failed: Callable[[str], None],
+    ) -> None:
+        self._area = area
+        self._popup = popup
+        self._completer = Completer(self._offer, failed)
+        self._completer.sources.extend(sources)
+        self._take_first = False
+
+    def add_source(self, source: CompletionSource) -> None:
+        """Ask this source too from now on."""
+        self._completer.sources.append(source)
+
+    def update(self) -> None:
+        """The text before the cursor is another one now: look for candidates."""
+        self._take_first = False
+        row, column = self._area.cursor_location
+        if not self._completer.sources or not self._completer.update(self._area.document[row][:column], row):
+            self._popup.close()
+
+    def _offer(self, candidates: Sequence[CompletionItem]) -> None:
+        self._popup.show(candidates)
+        if self._take_first and candidates:
+            self.insert(candidates[0])
+        self._take_first = False
+
+    def cancel(self) -> None:
+        """Nobody waits for candidates any more."""
+        self._completer.cancel()
+
+    def close(self) -> None:
+        """Close the list and want no candidates that are still on their way."""
+        self.cancel()
+        self._popup.close()
+
+    def close_before_word(self) -> None:
+        """A list belongs to a word: close it when the cursor has moved in front of that."""
+        chosen = self._popup.chosen
+        if chosen is not None and self._area.cursor_location[1] < chosen.start:
+            self.close()
+
+    @property
+    def wants_enter(self) -> bool:
+        """Whether enter is for the list: something was chosen by key, or taking it would change the word."""
+        chosen = self._popup.chosen
+        if chosen is None or self._completer.pending:
+            return False
+        row, column = self._area.cursor_location
+        return self._popup.moved or self._area.document[row][chosen.start : column] != chosen.insert
+
+    def complete(self) -> None:
+        """Take the marked candidate, the first one as soon as it is known, or look for some."""
+        if self._completer.pending:
+            self._take_first = True  # what is shown belongs to what was written before
+        elif self._popup.is_open:
+            self.insert(self._popup.chosen)
+        else:
+            self.update()
+
+    def insert(self, candidate: CompletionItem | None) -> None:
+        """Put the candidate in place of the word at the cursor."""
+        if candidate is None:
+            return
+        row, column = self._area.cursor_location
+        space = " " if candidate.ends_word and self._area.document[row][column : column + 1] != " " else ""
+        self.close()
+        self._area.type_over(candidate.insert + space, (row, candidate.start), (row, column))
+        if candidate.ends_word:
+            self.close()

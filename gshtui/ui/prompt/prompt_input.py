@@ -1,210 +1,41 @@
 """The input line: many lines to write a prompt in, with completion, the history of what was sent, an editor and drafts.
 
-Owns what is being written, when lists open and close and what the arrow keys mean. Says upwards what was sent
+Owns which part has a key (`Drafts`, `WordCompletion`, `PromptHistory`, `Folds`) and says upwards what was sent
 (`Intent`, `CommandLine`); where a text goes is decided by `prompt_routing`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from textual import events
 from textual.message import Message
 from textual.widgets import TextArea
 
-from gshtui.bus.events.agent import PromptEditRequested, PromptSubmitted
-from gshtui.system.ids import new_id
+from gshtui.bus.events.agent import PromptEditRequested
+from gshtui.ui.kit.folding_area import FoldingArea
 from gshtui.ui.kit.key_table import bind
 from gshtui.ui.kit.textual.typed_app import app_of
-from gshtui.ui.kit.widget_messages import CommandLine, Intent, Note
-from gshtui.ui.prompt.drafts import DraftingArea
-from gshtui.ui.prompt.prompt_completion import Completer, CompletionItem, CompletionPopup, CompletionSource
-from gshtui.ui.prompt.prompt_routing import Commands, NothingToSend, ToAgent, ToLog, attachments, route
+from gshtui.ui.kit.widget_messages import Intent
+from gshtui.ui.prompt.drafts import DraftKeeper, Drafts
+from gshtui.ui.prompt.prompt_completion import CompletionItem, CompletionPopup, CompletionSource, WordCompletion
+from gshtui.ui.prompt.prompt_history import PromptHistory
+from gshtui.ui.prompt.prompt_routing import Commands, NothingToSend, route, sent_as
 from gshtui.ui.prompt.sent_history import SentHistory
 
 HINT = "Ask for anything · / command · @ file · ! shell"
-SEARCH_HINT = "Search what was sent · enter takes it · esc goes back"
-FOUND = 50
-LABEL = 500
-"""Characters of a sent text that are searched and shown."""
 
 
-class RecallingArea(DraftingArea):
-    """See the module."""
-
-    class Searched(Message):
-        """A search in the history began or ended."""
-
-        def __init__(self, searching: bool) -> None:
-            super().__init__()
-            self.searching = searching
-
-    def __init__(
-        self, *, project: Path, keep_drafts: bool, completions: Iterable[CompletionSource], popup: CompletionPopup
-    ) -> None:
-        self.past = SentHistory()
-        self.popup = popup
-        self.searching = False
-        """Whether what is typed is looked for in the history."""
-        self._completer = Completer(self._offer, self.complain)
-        self._take_first = False
-        self._completer.sources.extend(completions)
-        super().__init__(id="prompt", placeholder=HINT, project=project, keep_drafts=keep_drafts)
-
-    def add_source(self, source: CompletionSource) -> None:
-        """Ask this source too from now on."""
-        self._completer.sources.append(source)
-
-    def written(self) -> None:
-        """Follow what is typed."""
-        self.past.stop()
-        if self.searching:
-            self._show_found()
-        else:
-            self._look()
-
-    def _offer(self, candidates: Sequence[CompletionItem]) -> None:
-        self.popup.show(candidates)
-        if self._take_first and candidates:
-            self.take(candidates[0])
-        self._take_first = False
-
-    def _look(self) -> None:
-        self._take_first = False
-        row, column = self.cursor_location
-        if not self._completer.sources or not self._completer.update(self.document[row][:column], row):
-            self.popup.close()
-
-    def on_text_area_selection_changed(self, event: TextArea.SelectionChanged) -> None:
-        """A list belongs to a word: it goes when the cursor leaves it."""
-        event.stop()
-        chosen = self.popup.chosen
-        if chosen is not None and not self.searching and self.cursor_location[1] < chosen.start:
-            self.close_list()
-
-    def on_blur(self) -> None:
-        """Whoever looks elsewhere needs no list."""
-        self.close_list()
-
-    async def on_unmount(self) -> None:
-        """Nobody waits for candidates any more."""
-        self._completer.cancel()
-
-    def close_list(self) -> None:
-        """Close the list and want no candidates that are still on their way."""
-        self._completer.cancel()
-        self.popup.close()
-
-    def place(self, text: str, folds: dict[int, str] | None = None) -> None:
-        """Show a text that nobody types; a list that was open was for another one."""
-        self.close_list()
-        super().place(text, folds)
-
-    def back_out(self) -> bool:
-        """Leave the search or the list; False: there was none."""
-        if self.searching:
-            self._end_search(None)
-        elif self.popup.is_open:
-            self.close_list()
-        else:
-            return False
-        return True
-
-    # Completion
-
-    def enter_takes(self) -> bool:
-        """Whether enter is for the list: something was chosen by key, or taking it would change the word."""
-        chosen = self.popup.chosen
-        if chosen is None or self.searching or self._completer.pending:
-            return self.searching
-        row, column = self.cursor_location
-        return self.popup.moved or self.document[row][chosen.start : column] != chosen.insert
-
-    def action_complete(self) -> None:
-        """Take the marked candidate, the first one as soon as it is known, or look for some."""
-        if self._completer.pending:
-            self._take_first = True  # what is shown belongs to what was written before
-        elif self.popup.is_open or self.searching:
-            self.take(self.popup.chosen)
-        else:
-            self._look()
-
-    def take(self, candidate: CompletionItem | None) -> None:
-        """Put the candidate in place of the word at the cursor; from a search, in place of everything."""
-        if self.searching:
-            self._end_search(candidate)
-        elif candidate is not None:
-            row, column = self.cursor_location
-            space = " " if candidate.ends_word and self.document[row][column : column + 1] != " " else ""
-            self.close_list()
-            self._replace_via_keyboard(candidate.insert + space, (row, candidate.start), (row, column))
-            if candidate.ends_word:
-                self.close_list()
-
-    # History
-
-    def action_cursor_up(self, select: bool = False) -> None:
-        """Up in the list, in the text, or from its first line to what was sent before."""
-        if self.popup.is_open:
-            self.popup.move(-1)
-        elif not select and self.wrapped_document.location_to_offset(self.cursor_location).y == 0:
-            if (older := self.past.older(self.text)) is not None:
-                self.place(older)
-                self.move_cursor((0, len(self.document[0])))
-        else:
-            super().action_cursor_up(select)
-
-    def action_cursor_down(self, select: bool = False) -> None:
-        """Down in the list, in the text, or from its last line back to what was being written."""
-        last = self.wrapped_document.height - 1
-        if self.popup.is_open:
-            self.popup.move(1)
-        elif not select and self.wrapped_document.location_to_offset(self.cursor_location).y == last:
-            if (newer := self.past.newer()) is not None:
-                self.place(newer)
-        else:
-            super().action_cursor_down(select)
-
-    def action_search_history(self) -> None:
-        """Search what was sent before, by what is typed now; again: on to the next one."""
-        if self.searching:
-            if self.popup.is_open:
-                self.popup.move(1)
-            return
-        self.set_aside()
-        self.searching = True
-        self.placeholder = SEARCH_HINT
-        self.post_message(self.Searched(True))
-        self.place("")
-        self._show_found()
-
-    def _show_found(self) -> None:
-        from gshtui.ui.prompt.fuzzy import FuzzyMatch, best_matches
-
-        sent = {text[:LABEL]: text for text in self.past.newest_first()}
-        query = self.text.strip()
-        found = best_matches(query, sent, FOUND) if query else [FuzzyMatch(label, 0) for label in list(sent)[:FOUND]]
-        self.popup.show([CompletionItem(sent[m.text], 0, m.text, kind="history", marked=m.positions) for m in found])
-
-    def _end_search(self, candidate: CompletionItem | None) -> None:
-        self.searching = False
-        self.placeholder = HINT
-        self.post_message(self.Searched(False))
-        self.bring_back()
-        if candidate is not None:
-            self.place(candidate.insert)
-
-
-class PromptInput(RecallingArea):
+class PromptInput(FoldingArea):
     """See the module.
 
     Args:
         agent: who is asked.
         project: where `@file` and drafts belong; the current folder unless given.
-        completions: who knows what may stand at the cursor; more by `add_source`.
+        completions: sources of what can be written at the cursor; `add_source` adds more.
         commands: names of commands and their parameters; may be set later.
-        popup: the list, composed by whoever composes this.
+        popup: the list of candidates; the parent composes it.
         keep_drafts: whether what is being written is kept on disk.
     """
 
@@ -240,16 +71,68 @@ class PromptInput(RecallingArea):
         popup: CompletionPopup | None = None,
         keep_drafts: bool = True,
     ) -> None:
+        super().__init__(id="prompt", placeholder=HINT)
         self.agent = agent
         self.commands: Commands = commands or {}
+        self.project = project or Path.cwd()
         self.editing = ""
         """Id of the waiting prompt that is being changed; empty: a new one is written."""
-        super().__init__(
-            project=project or Path.cwd(),
-            keep_drafts=keep_drafts,
-            completions=completions,
-            popup=popup or CompletionPopup(),
-        )
+        self.popup = popup or CompletionPopup()
+        self.drafts = Drafts(self, self.place, DraftKeeper(self.project, self.complain) if keep_drafts else None)
+        self._completion = WordCompletion(self, self.popup, completions, self.complain)
+        self._history = PromptHistory(self, self.popup, self.drafts, self.place)
+        self._placing = False
+
+    @property
+    def past(self) -> SentHistory:
+        """What was sent before."""
+        return self._history.sent
+
+    def on_mount(self) -> None:
+        self.run_worker(self.drafts.restore(), exit_on_error=False, group="draft")
+
+    async def on_unmount(self) -> None:
+        self._completion.cancel()
+        await self.drafts.close()
+
+    def complain(self, why: str) -> None:
+        """Tell the person what does not work."""
+        self.notify(why, severity="warning", markup=False)
+
+    def add_source(self, source: CompletionSource) -> None:
+        """Ask this source for completions, too, from now on."""
+        self._completion.add_source(source)
+
+    # The text
+
+    def place(self, text: str, folds: dict[int, str] | None = None) -> None:
+        """Show a text that nobody types; a list that was open was for another one."""
+        self._completion.close()
+        self._placing = True
+        try:
+            self.put(text, folds)
+        finally:
+            self._placing = False
+
+    def changed(self) -> None:
+        """Follow a change of the text."""
+        if not self.is_mounted:
+            return
+        self.drafts.keep_soon()
+        if self._placing:
+            return
+        self._history.update()
+        if not self._history.searching:
+            self._completion.update()
+
+    def on_text_area_selection_changed(self, event: TextArea.SelectionChanged) -> None:
+        event.stop()
+        self._completion.close_before_word()
+
+    def on_blur(self) -> None:
+        self._completion.close()
+
+    # Keys
 
     async def run_bound(self, key: str, action: str) -> bool:
         """Act on a bound key; `tab` moves on to the next widget while nothing is written."""
@@ -257,38 +140,82 @@ class PromptInput(RecallingArea):
             return False
         return await super().run_bound(key, action)
 
-    async def _on_key(self, event: events.Key) -> None:
+    async def on_key(self, event: events.Key) -> None:
         if event.key == "escape":
-            if self.back_out():
+            if self._back_out():
                 event.stop()
             event.prevent_default()
             return
-        await super()._on_key(event)
+        await super().on_key(event)
 
-    def back_out(self) -> bool:
+    def _back_out(self) -> bool:
         """Leave the search, the list, or the change of a waiting prompt; False: there was none of them."""
-        if super().back_out():
+        if self._leave_list():
             return True
         if self.editing:
             self.end_edit()
             return True
         return False
 
+    def _leave_list(self) -> bool:
+        if self._history.searching:
+            self._history.end_search(None)
+        elif self.popup.is_open:
+            self._completion.close()
+        else:
+            return False
+        return True
+
+    def action_cursor_up(self, select: bool = False) -> None:
+        """Up in the list, in the text, or from its first line to what was sent before."""
+        if self.popup.is_open:
+            self.popup.move(-1)
+        elif select or not self._history.show_older():
+            super().action_cursor_up(select)
+
+    def action_cursor_down(self, select: bool = False) -> None:
+        """Down in the list, in the text, or from its last line back to what was being written."""
+        if self.popup.is_open:
+            self.popup.move(1)
+        elif select or not self._history.show_newer():
+            super().action_cursor_down(select)
+
+    # Completion and search
+
+    def action_complete(self) -> None:
+        """Take the marked candidate, or look for some."""
+        if self._history.searching:
+            self._history.end_search(self.popup.chosen)
+        else:
+            self._completion.complete()
+
+    def take_clicked(self, candidate: CompletionItem) -> None:
+        """A candidate was clicked."""
+        if self._history.searching:
+            self._history.end_search(candidate)
+        else:
+            self._completion.insert(candidate)
+        self.focus()
+
+    def action_search_history(self) -> None:
+        """Search what was sent before, by what is typed now; again: on to the next one."""
+        self._history.search()
+
     # Sending
 
     def action_newline(self) -> None:
         """Begin a new line."""
-        self._replace_via_keyboard("\n", *self.selection)
+        self.insert_typed("\n")
 
     def action_submit(self) -> None:
         """Send, unless the list wants the key or the line asks for another one by a backslash at its end."""
-        if self.enter_takes():
-            self.take(self.popup.chosen)
+        if self._history.searching or self._completion.wants_enter:
+            self.action_complete()
             return
         row, column = self.cursor_location
         line = self.document[row]
         if column == len(line) and line.endswith("\\"):
-            self._replace_via_keyboard("\n", (row, column - 1), (row, column))
+            self.type_over("\n", (row, column - 1), (row, column))
         elif self.editing:
             self.post_message(Intent(PromptEditRequested(prompt=self.editing, agent=self.agent, text=self.value)))
             self.end_edit()
@@ -302,30 +229,18 @@ class PromptInput(RecallingArea):
             if target.why:
                 self.complain(target.why)
             return
-        if isinstance(target, ToAgent):
-            attached = attachments(target.text, self.project)
-            prompt = PromptSubmitted(prompt=new_id(), agent=self.agent, text=target.text, attachments=attached)
-            self.post_message(Intent(prompt))
-        elif isinstance(target, ToLog):
-            self.post_message(Note(target.text))
-        else:
-            self.post_message(CommandLine(target.line))
+        self.post_message(sent_as(target, self.agent, self.project))
         self.post_message(self.Sent(text))
         self.past.add(text)
         self.place("")
-        self.keep_draft()
-
-    def take_clicked(self, candidate: CompletionItem) -> None:
-        """A candidate was clicked."""
-        self.take(candidate)
-        self.focus()
+        self.drafts.keep()
 
     # Waiting prompts
 
     def begin_edit(self, prompt: str, text: str) -> None:
         """Change a prompt that still waits; what was being written comes back afterwards."""
-        super().back_out()
-        self.set_aside()
+        self._leave_list()
+        self.drafts.set_aside()
         self.editing = prompt
         self.add_class("-editing")
         self.place(text)
@@ -336,18 +251,18 @@ class PromptInput(RecallingArea):
         self.editing = ""
         self.remove_class("-editing")
         if keep_text:
-            if self.aside is not None and self.aside.text:
-                self.past.add(self.aside.text)
-            self.aside = None
+            aside = self.drafts.take_aside()
+            if aside is not None and aside.text:
+                self.past.add(aside.text)
         else:
-            self.bring_back()
+            self.drafts.bring_back()
         self.post_message(self.EditEnded())
 
     # Editor
 
     def action_edit_outside(self) -> None:
         """Write on in the person's editor."""
-        self.keep_draft()
+        self.drafts.keep()
         self.run_worker(self._edit_outside(), exclusive=True, exit_on_error=False, group="editor")
 
     async def _edit_outside(self) -> None:

@@ -165,7 +165,7 @@ class QueuePane(Widget, can_focus=True):
         ).adjust_cell_length(width - len(buttons), text_style)
         return Strip([*left, Segment(buttons, button_style)])
 
-    async def _on_key(self, event: events.Key) -> None:
+    async def on_key(self, event: events.Key) -> None:
         event.prevent_default()
         action = self._keys.action(self, event.key)
         if action is not None:

@@ -11,6 +11,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
+from textual.message import Message
+
+from gshtui.bus.events.agent import PromptSubmitted
+from gshtui.system.ids import new_id
+from gshtui.ui.kit.widget_messages import CommandLine, Intent, Note
 
 Commands = Mapping[str, frozenset[str]]
 """Names of the commands (and aliases) → the names of their parameters."""
@@ -66,6 +71,14 @@ def route(text: str, commands: Commands) -> Route:
     if body.startswith("# ") and "\n" not in body:
         return ToLog(body[2:].strip())
     return ToLanguage(body) if _reads_as_command(body, commands) else ToAgent(text)
+
+
+def sent_as(target: ToAgent | ToLanguage | ToLog, agent: str, project: Path) -> Message:
+    """The message that sends the text there; mentions of files are looked up in the project."""
+    if isinstance(target, ToAgent):
+        attached = attachments(target.text, project)
+        return Intent(PromptSubmitted(prompt=new_id(), agent=agent, text=target.text, attachments=attached))
+    return Note(target.text) if isinstance(target, ToLog) else CommandLine(target.line)
 
 
 def _slash(body: str) -> Route:

@@ -1,7 +1,6 @@
 """The shell log: every command of your shells and of the agents, how each ended, with notes and changes between them.
 
-Owns the list, its cursor, filter, keys and menu, and the one request to the record that is under way. The state is
-`shell_state`'s, the rows on the screen `shell_view`'s.
+Owns keys, menu and filter. Which rows are known is `ShellFeed`'s, which are on the screen `ShellLogView`'s.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ from textual.message import Message
 from textual.timer import Timer
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.hub import HubStarted
 from gshtui.bus.shell_data import ShellRecord
 from gshtui.bus.shell_rows import Filter, Row, Span
 from gshtui.ui.kit.key_table import bind
 from gshtui.ui.kit.side_pane import Pane
+from gshtui.ui.shell.shell_feed import ShellFeed
 from gshtui.ui.shell.shell_format import terminal
-from gshtui.ui.shell.shell_state import CONSUMED, PAGE, LogState, PageRequest, reduce, with_filter, with_span
+from gshtui.ui.shell.shell_state import CONSUMED, LogState
 
 if TYPE_CHECKING:
     from gshtui.ui.shell.shell_view import ShellLogBody, ShellLogView
@@ -44,12 +43,71 @@ EMPTY = (
     "No shell command yet.\n\nEverything you run in any terminal appears here as you run it, once your shell is "
     "connected: gsh-tui shell install (zsh and bash). What agents run is listed too."
 )
+_TYPED = 0.12
+"""Seconds that a filter rests before the record is asked."""
 
 
-class ShellFeed(Pane):
-    """See the module."""
+def feed_label(feed: ShellFeed, terminal: str) -> str:
+    """How many rows there are, and what the filter lets through; `terminal`: the filter's, in words."""
+    filter = feed.state.filter
+    parts = [f"{feed.state.total:,}"] if feed.state.total or filter else []
+    parts += ["failed"] if filter.failed else []
+    parts += [filter.cwd.rpartition("/")[2] or "/"] if filter.cwd else []
+    parts += [terminal] if filter.shell else []
+    parts += ["not read"] if feed.problem else []
+    return " · ".join(parts)
+
+
+class TypedFilter:
+    """Waits until the words of a filter rest, then has them take effect."""
+
+    def __init__(self, pane: Pane, take_effect: Callable[[], None]) -> None:
+        self._pane = pane
+        self._take_effect = take_effect
+        self._resting: Timer | None = None
+        self._settled = asyncio.Event()
+
+    def typed(self) -> None:
+        """A letter was typed."""
+        if self._resting is None:
+            self._resting = self._pane.set_timer(_TYPED, self.settle)
+        else:
+            self._resting.reset()
+
+    def settle(self) -> None:
+        """The words take effect, now."""
+        if self._resting is not None:
+            self._resting.stop()
+            self._resting = None
+        self._settled.set()
+        self._settled = asyncio.Event()
+        self._take_effect()
+
+    async def settled(self) -> None:
+        """Wait until the words that were typed have taken effect."""
+        while self._resting is not None:
+            await self._settled.wait()
+
+
+class ShellPane(Pane):
+    """Shell commands, newest at the bottom."""
 
     CONSUMES: ClassVar[tuple[type[Event], ...]] = CONSUMED
+    BINDINGS: ClassVar[list[BindingType]] = [
+        bind("shell.up", "move(-1)"),
+        bind("shell.down", "move(1)"),
+        bind("shell.page_up", "page(-1)"),
+        bind("shell.page_down", "page(1)"),
+        bind("shell.home", "edge(False)"),
+        bind("shell.end", "edge(True)"),
+        bind("shell.filter", "filter"),
+        bind("shell.failed", "failed"),
+        bind("shell.folder", "folder"),
+        bind("shell.terminal", "terminal"),
+        bind("shell.back", "unfilter"),
+        bind("shell.menu", "want('menu')"),
+        *(bind(f"shell.{action}", f"want('{action}')") for action in ROW_ACTIONS),
+    ]
 
     class Needs(Message):
         """Rows are wanted of the record: `pane.take` or `pane.failed` is the answer.
@@ -57,25 +115,36 @@ class ShellFeed(Pane):
         `start` below 0: the newest rows, from a multiple of `limit` on, and at least `limit` of them if there are.
         """
 
-        def __init__(self, pane: ShellFeed, filter: Filter, start: int, limit: int) -> None:
+        def __init__(self, pane: ShellPane, filter: Filter, start: int, limit: int) -> None:
             super().__init__()
             self.pane = pane
             self.filter = filter
             self.start = start
             self.limit = limit
 
+    class Wanted(Message):
+        """Something shall be done with a row: one of `ROW_ACTIONS`, or `menu`."""
+
+        def __init__(self, action: str, row: Row | None) -> None:
+            super().__init__()
+            self.action = action
+            self.row = row
+
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         super().__init__("shell", "Shell log", 3, EMPTY)
-        self.state = LogState()
-        self._clock = clock
+        self.feed = ShellFeed(self._need)
         self.inside: ShellLogBody | None = None
         """The inside of the pane; `None` until there is something to show."""
-        self._asked: PageRequest | None = None
-        self._recorded = True
-        self._why = ""
-        self.terminal = ""
+        self._clock = clock
+        self._terminal = ""
         """The terminal of the filter, in words."""
         self._ticks: Timer | None = None
+        self._words = TypedFilter(self, self._filter_words)
+
+    @property
+    def state(self) -> LogState:
+        """The rows that are known, and the filter."""
+        return self.feed.state
 
     @property
     def rows_view(self) -> ShellLogView | None:
@@ -90,56 +159,25 @@ class ShellFeed(Pane):
     def on_mount(self) -> None:
         self._ticks = self.set_interval(1.0, self._tick, pause=True)
 
-    # What happens
+    # Rows
 
     def consume(self, events: Sequence[Event]) -> None:
         """Take the events of one frame."""
-        before = self.state
-        for event in events:
-            if isinstance(event, HubStarted):
-                self._recorded = True
-            self.state = reduce(self.state, event)
-        if self.state is not before:
+        if self.feed.consume(events):
             self.draw()
+
+    def _need(self, filter: Filter, start: int, limit: int) -> None:
+        self.post_message(self.Needs(self, filter, start, limit))
 
     def take(self, filter: Filter, span: Span | None) -> None:
         """Rows came from the record; `None`: there is no record."""
-        asked, self._asked = self._asked, None
-        if asked is None or filter != self.state.filter:
-            self.draw()
-            return
-        self._why = ""
-        if span is None:
-            self._recorded = False
-            self.state = replace(self.state, stale=0)
-        else:
-            self.state = with_span(self.state, span, asked)
+        self.feed.take(filter, span)
         self.draw()
 
     def failed(self, why: str) -> None:
-        """The record could not be asked; what comes from now on is shown all the same."""
-        self._asked = None
-        self._why = why
-        self.state = replace(self.state, stale=0)
+        """The record could not be asked."""
+        self.feed.fail(why)
         self.draw()
-
-    def _ask(self) -> None:
-        """Ask for what is missing; one question at a time."""
-        if self._asked is not None or not self._recorded or not self.display:
-            return
-        state, view = self.state, self.inside.view if self.inside is not None else None
-        start, limit = -1, PAGE
-        if view is not None and not view.follows:
-            pages = range(view.top // PAGE, view.bottom // PAGE + 1)
-            start, limit = pages[0] * PAGE, len(pages) * PAGE
-        if not state.stale:
-            missing = state.missing(view.top, view.bottom) if view is not None else []
-            missing = missing or state.missing(state.total - 1, state.total - 1)
-            if not missing:
-                return
-            start, limit = missing[0] * PAGE, PAGE
-        self._asked = PageRequest(state.total, state.stale)
-        self.post_message(self.Needs(self, state.filter, start, limit))
 
     # Drawing
 
@@ -157,12 +195,12 @@ class ShellFeed(Pane):
             self.open_log()
         if self.inside is not None:
             self.inside.show(state)
-        elif self._why:
-            self.show(Content(f"The shell log could not be read: {self._why}"))
-        self._label()
+        elif self.feed.problem:
+            self.show(Content(f"The shell log could not be read: {self.feed.problem}"))
+        self.label(feed_label(self.feed, self._terminal))
         if self._ticks is not None:
             (self._ticks.resume if state.running() else self._ticks.pause)()
-        self._ask()
+        self.feed.ask(self.rows_view)
 
     def open_log(self) -> None:
         from gshtui.ui.shell.shell_view import ShellLogBody  # not before the first frame
@@ -171,15 +209,6 @@ class ShellFeed(Pane):
         self._body.display = False
         self.mount(self.inside)
         self._activate()
-
-    def _label(self) -> None:
-        filter = self.state.filter
-        parts = [f"{self.state.total:,}"] if self.state.total or filter else []
-        parts += ["failed"] if filter.failed else []
-        parts += [filter.cwd.rpartition("/")[2] or "/"] if filter.cwd else []
-        parts += [self.terminal] if filter.shell else []
-        parts += ["not read"] if self._why else []
-        self.label(" · ".join(parts))
 
     def _tick(self) -> None:
         if self.inside is not None:
@@ -197,66 +226,21 @@ class ShellFeed(Pane):
         message.stop()
         if self.inside is not None:
             self.inside.describe()
-        self._ask()
-
-
-_TYPED = 0.12
-"""Seconds that a filter rests before the record is asked."""
-
-
-class ShellPane(ShellFeed):
-    """Shell commands, newest at the bottom."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        bind("shell.up", "move(-1)"),
-        bind("shell.down", "move(1)"),
-        bind("shell.page_up", "page(-1)"),
-        bind("shell.page_down", "page(1)"),
-        bind("shell.home", "edge(False)"),
-        bind("shell.end", "edge(True)"),
-        bind("shell.filter", "filter"),
-        bind("shell.failed", "failed"),
-        bind("shell.folder", "folder"),
-        bind("shell.terminal", "terminal"),
-        bind("shell.back", "unfilter"),
-        bind("shell.menu", "want('menu')"),
-        *(bind(f"shell.{action}", f"want('{action}')") for action in ROW_ACTIONS),
-    ]
-
-    class Wanted(Message):
-        """Something shall be done with a row: one of `ROW_ACTIONS`, or `menu`."""
-
-        def __init__(self, action: str, row: Row | None) -> None:
-            super().__init__()
-            self.action = action
-            self.row = row
-
-    def __init__(self, clock: Callable[[], float] = time.time) -> None:
-        super().__init__(clock)
-        self._resting: Timer | None = None
-        self._rested = asyncio.Event()
+        if self.display:
+            self.feed.ask(self.rows_view)
 
     # Filter
 
     def on_search_line_changed(self, message: Message) -> None:
         """Other words are typed into the filter."""
         message.stop()
-        if self._resting is None:
-            self._resting = self.set_timer(_TYPED, self._typed)
-        else:
-            self._resting.reset()
+        self._words.typed()
 
     async def filtered(self) -> None:
         """Wait until the words that were typed hold."""
-        while self._resting is not None:
-            await self._rested.wait()
+        await self._words.settled()
 
-    def _typed(self) -> None:
-        if self._resting is not None:
-            self._resting.stop()
-            self._resting = None
-        self._rested.set()
-        self._rested = asyncio.Event()
+    def _filter_words(self) -> None:
         if self.inside is not None:
             self._filter(replace(self.state.filter, text=self.inside.line.words))
 
@@ -274,12 +258,11 @@ class ShellPane(ShellFeed):
     def on_filter_line_taken(self, message: Message) -> None:
         """The filter is written."""
         message.stop()
-        self._typed()
+        self._words.settle()
         self.focus()
 
     def _filter(self, filter: Filter) -> None:
-        if filter != self.state.filter:
-            self.state = with_filter(self.state, filter)
+        if self.feed.filter(filter):
             if self.inside is not None:
                 self.inside.view.edge(True)
             self.draw()
@@ -308,7 +291,7 @@ class ShellPane(ShellFeed):
             shell = ""
         else:
             shell = chosen.shell
-            self.terminal = terminal(chosen) if isinstance(chosen, ShellRecord) else "one terminal"
+            self._terminal = terminal(chosen) if isinstance(chosen, ShellRecord) else "one terminal"
         self._filter(replace(self.state.filter, shell=shell))
 
     def action_unfilter(self) -> None:

@@ -25,7 +25,7 @@ from gshtui.ui.kit.key_table import bind
 from gshtui.ui.kit.pane_layout import CHAT
 from gshtui.ui.kit.stylesheets import style_paths
 from gshtui.ui.kit.tabs import Deck
-from gshtui.ui.kit.textual.driver import WorkbenchDriver, free_alt_digits
+from gshtui.ui.kit.textual.driver import WorkbenchDriver, free_alt_digits, release_input
 from gshtui.ui.kit.widget_messages import CommandLine, Intent, OpenTerminal
 from gshtui.ui.terminal.terminal_tabs import TerminalTabs
 from gshtui.ui.terminal.terminals import TerminalError, TerminalRegistry
@@ -89,8 +89,7 @@ class Workbench(ContextApp):
 
     @on(WorkbenchScreen.Ready)
     def _takes_keys(self) -> None:
-        if isinstance(self._driver, WorkbenchDriver):
-            self._driver.release()
+        release_input(self)
 
     def on_ready(self) -> None:
         self.call_after_refresh(self._first_frame_is_there)

@@ -29,7 +29,8 @@ from gshtui.ui.kit.folding_area import FoldingArea
 from gshtui.ui.kit.textual.typed_app import app_of
 from gshtui.ui.prompt.completion_sources import CommandSource
 from gshtui.ui.prompt.prompt_completion import CompletionPopup, CompletionSource
-from gshtui.ui.prompt.prompt_input import PromptInput, RecallingArea
+from gshtui.ui.prompt.prompt_history import PromptHistory
+from gshtui.ui.prompt.prompt_input import PromptInput
 from gshtui.ui.prompt.prompt_queue import QueuePane
 from gshtui.ui.prompt.prompt_routing import Commands
 from gshtui.ui.prompt.prompt_status import PromptStatus
@@ -209,7 +210,7 @@ class PromptArea(Vertical):
         self.status.editing = True
         self.status.draw()
 
-    def on_recalling_area_searched(self, message: RecallingArea.Searched) -> None:
+    def on_prompt_history_searched(self, message: PromptHistory.Searched) -> None:
         """Other keys matter while what was sent is searched."""
         message.stop()
         self.status.searching = message.searching

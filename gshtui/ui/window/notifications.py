@@ -20,6 +20,7 @@ from gshtui.bus.events.fleet import AgentChanged, AgentEnded, AgentKilled, Agent
 from gshtui.bus.events.hub import FaultReported, Noticed, PartFailed, QuitRequested, SubscriberFailed
 from gshtui.bus.events.session import SessionOpened, SessionTitled
 from gshtui.system.faults import Fault
+from gshtui.ui.kit.textual.driver import write_sequence
 from gshtui.ui.kit.textual.isolation import in_words
 
 if TYPE_CHECKING:
@@ -127,10 +128,7 @@ class Attention:
             self._write(POP_TITLE)
 
     def _write(self, sequence: str) -> None:
-        driver = self._app._driver  # pyright: ignore[reportPrivateUsage]  # the one door to the terminal's own sequences
-        if driver is not None and not driver.is_headless:
-            driver.write(sequence)
-            driver.flush()
+        write_sequence(self._app, sequence)
 
 
 def turn_outcome(event: TurnFinished) -> str:

@@ -27,7 +27,8 @@ from gshtui.ui.kit.key_table import bind
 from gshtui.ui.kit.pane_layout import CHAT, LEFT, PANES, RIGHT, PaneLayout, arrange
 from gshtui.ui.kit.side_pane import Pane
 from gshtui.ui.kit.tabs import Deck, TabBar
-from gshtui.ui.kit.textual.compositor import PieceCompositor
+from gshtui.ui.kit.textual.compositor import piece_compositor
+from gshtui.ui.kit.textual.painting import focused_waits, paint_now
 from gshtui.ui.kit.textual.typed_app import app_of, takes_every_key
 from gshtui.ui.shell.shell_pane import ShellPane
 from gshtui.ui.window.header import HeaderBar, HeaderState
@@ -54,7 +55,7 @@ class FrameScreen(Screen[None]):
         self, layout: PaneLayout, project: str, branch: str, front: str, centre: MainArea, clock: Callable[[], float]
     ) -> None:
         super().__init__(id="workbench")
-        self._pieces = self._compositor = PieceCompositor()
+        self._pieces = piece_compositor(self)
         self._came_up = False
         self._echoed = 0.0
         self._cramped = ""
@@ -98,14 +99,12 @@ class FrameScreen(Screen[None]):
             super().update_node_styles(animate)
         self._came_up = True
 
-    async def _on_idle(self, event: events.Idle) -> None:
+    def on_idle(self, event: events.Idle) -> None:
         # What is typed is shown at once; all else waits for Textual's next frame.
-        batching = app_of(self)._batch_count  # pyright: ignore[reportPrivateUsage]
-        typed = self.focused in self._dirty_widgets and self.is_current and not batching
-        if typed and event.time - self._echoed > ECHO:
+        if focused_waits(self) and event.time - self._echoed > ECHO:
             self._echoed = event.time
             event.prevent_default()
-            self._on_timer_update()
+            paint_now(self)
 
     def on_resize(self, event: events.Resize) -> None:
         beside = self.layout_now.with_zoom("")

@@ -18,7 +18,7 @@ from textual.widget import Widget
 from gshtui.bus.loop_faults import part_of
 from gshtui.settings import paths
 from gshtui.system.faults import FaultLog
-from gshtui.ui.kit.textual.compositor import PieceCompositor
+from gshtui.ui.kit.textual.compositor import piece_compositor
 from gshtui.ui.kit.textual.drawing_faults import DrawingFaults
 from gshtui.ui.kit.textual.isolation import IsolatingApp
 
@@ -65,10 +65,7 @@ class AppBase(IsolatingApp):
 
     def _draws(self, screen: Screen[Any]) -> None:
         """Have the screen drawn in pieces, whoever made it."""
-        compositor = screen._compositor  # pyright: ignore[reportPrivateUsage]
-        if not isinstance(compositor, PieceCompositor):
-            compositor = screen._compositor = PieceCompositor()  # pyright: ignore[reportPrivateUsage]
-        compositor.drawing = self.drawing
+        piece_compositor(screen).drawing = self.drawing
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
         try:

@@ -300,3 +300,11 @@ def _runs(rows: Collection[int]) -> Iterator[tuple[int, int]]:
         last = y + 1
     if last >= 0:
         yield first, last
+
+
+def piece_compositor(screen: Screen[Any]) -> PieceCompositor:
+    """The compositor of a screen, which draws in pieces from now on."""
+    compositor = screen._compositor  # pyright: ignore[reportPrivateUsage]
+    if not isinstance(compositor, PieceCompositor):
+        compositor = screen._compositor = PieceCompositor()  # pyright: ignore[reportPrivateUsage]
+    return compositor

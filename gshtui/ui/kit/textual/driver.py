@@ -206,3 +206,18 @@ class WorkbenchDriver(ReadingDriver):
             if data == SYNC_END:
                 data, self._marked = self._marked, ""
                 super().write(data)
+
+
+def release_input(app: App[Any]) -> None:
+    """The app's input has the focus: hand it what was typed before, where its driver has held that back."""
+    driver = app._driver  # pyright: ignore[reportPrivateUsage]
+    if isinstance(driver, WorkbenchDriver):
+        driver.release()
+
+
+def write_sequence(app: App[Any], sequence: str) -> None:
+    """Send the terminal a sequence of its own, such as a notification; without a terminal, nothing happens."""
+    driver = app._driver  # pyright: ignore[reportPrivateUsage]
+    if driver is not None and not driver.is_headless:
+        driver.write(sequence)
+        driver.flush()

@@ -17,6 +17,8 @@ from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.strip import Strip
 from textual.widget import Widget
 
+from gshtui.ui.kit.textual.typed_app import app_of
+
 
 class KeptLines(ScrollView, inherit_bindings=False):
     """Draws `row_strip` of each row of the screen; scrolling is a wish, that `scroll_rows` grants."""
@@ -159,3 +161,14 @@ class FastScrollBar(ScrollBar):
                     strip = strip.apply_filter(line_filter, background)
                 rows[id(segment)] = strip
         return [rows[id(segments[y])] for y in crop.line_range]
+
+
+def fast_scroll_bar(widget: Widget) -> ScrollBar:
+    """The vertical scroll bar of a widget, a fast one: made and started at the first call."""
+    bar = widget._vertical_scrollbar  # pyright: ignore[reportPrivateUsage]
+    if bar is None:
+        bar = FastScrollBar(vertical=True, name="vertical", thickness=widget.scrollbar_size_vertical)
+        bar.display = False
+        widget._vertical_scrollbar = bar  # pyright: ignore[reportPrivateUsage]
+        app_of(widget)._start_widget(widget, bar)  # pyright: ignore[reportPrivateUsage]
+    return bar

@@ -25,7 +25,7 @@ from gshtui.ui.kit.highlighter import Highlighter
 from gshtui.ui.kit.highlights import StyledRange, overlay_styles, selected_span
 from gshtui.ui.kit.page import NARROWEST, WIDEST, Page, make_palette
 from gshtui.ui.kit.styled_lines import StyledLine
-from gshtui.ui.kit.textual.kept_lines import FastScrollBar, KeptLines
+from gshtui.ui.kit.textual.kept_lines import KeptLines, fast_scroll_bar
 from gshtui.ui.kit.textual.typed_app import app_of
 from gshtui.ui.kit.transcript.document import RowPosition, TranscriptDocument
 from gshtui.ui.kit.transcript.markdown_renderer import markdown_parser
@@ -63,13 +63,7 @@ class TranscriptCanvas(KeptLines, inherit_bindings=False):
 
     @property
     def vertical_scrollbar(self) -> ScrollBar:
-        if self._vertical_scrollbar is None:
-            self._vertical_scrollbar = FastScrollBar(
-                vertical=True, name="vertical", thickness=self.scrollbar_size_vertical
-            )
-            self._vertical_scrollbar.display = False
-            app_of(self)._start_widget(self, self._vertical_scrollbar)  # pyright: ignore[reportPrivateUsage]
-        return self._vertical_scrollbar
+        return fast_scroll_bar(self)
 
     # Page: size and theme.
 

@@ -1,0 +1,190 @@
+"""The functions that reach into Textual for others: each fails here, by name, when Textual keeps things elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import pytest
+from textual import events
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.drivers.headless_driver import HeadlessDriver
+from textual.geometry import Size
+from textual.screen import Screen
+from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBar
+from textual.widgets import Input, Static, TextArea
+
+from gshtui.ui.kit.textual.compositor import PieceCompositor, piece_compositor
+from gshtui.ui.kit.textual.driver import WorkbenchDriver, release_input, write_sequence
+from gshtui.ui.kit.textual.kept_lines import FastScrollBar, fast_scroll_bar
+from gshtui.ui.kit.textual.key_bindings import bound_actions, character_key, keymap_of
+from gshtui.ui.kit.textual.painting import always_draws_cursor, focused_waits, paint_now
+
+
+class Above(Static):
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("a", "above", id="a"), Binding("c", "above", id="c")]
+
+
+class Below(Above):
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("a", "below", id="own"),
+        Binding("b", "below", id="b"),
+        Binding("d", "below", priority=True),
+    ]
+
+
+class Bound(App[None]):
+    def compose(self) -> ComposeResult:
+        yield Below()
+
+
+async def test_keymap_of() -> None:
+    app = Bound()
+    async with app.run_test():
+        before = keymap_of(app)
+        assert dict(before) == {}
+        app.set_keymap({"b": "f5"})
+        assert dict(keymap_of(app.query_one(Below))) == {"b": "f5"} and keymap_of(app) is not before
+
+
+async def test_bound_actions() -> None:
+    app = Bound()
+    async with app.run_test():
+        widget = app.query_one(Below)
+        assert bound_actions(widget) == {"a": "below", "c": "above", "b": "below"}
+        app.set_keymap({"b": "f5,f6"})
+        assert bound_actions(widget) == {"a": "below", "c": "above", "f5": "below", "f6": "below"}
+
+
+def test_character_key() -> None:
+    assert [character_key(one) for one in "?/a"] == ["question_mark", "slash", "a"]
+
+
+class Typed(Screen[None]):
+    """Paints what is typed at once, and counts how often."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.painted = 0
+        self.left = False
+
+    def compose(self) -> ComposeResult:
+        yield Input()
+
+    def on_idle(self, event: events.Idle) -> None:
+        if focused_waits(self):
+            self.painted += 1
+            paint_now(self)
+            self.left = self.left or focused_waits(self)
+            event.prevent_default()
+
+
+async def test_focused_waits_and_paint_now() -> None:
+    app: App[None] = App()
+    async with app.run_test() as pilot:
+        screen = Typed()
+        await app.push_screen(screen)
+        screen.query_one(Input).focus()
+        await pilot.pause()
+        before = screen.painted
+        await pilot.press("x")
+        assert screen.painted > before and not screen.left
+        with app.batch_update():
+            await pilot.press("y")
+            assert not focused_waits(screen)
+
+
+async def test_piece_compositor() -> None:
+    class Words(App[None]):
+        def compose(self) -> ComposeResult:
+            yield Static("words")
+
+        def get_default_screen(self) -> Screen[Any]:
+            screen = super().get_default_screen()
+            assert isinstance(piece_compositor(screen), PieceCompositor)
+            return screen
+
+    app = Words()
+    async with app.run_test():
+        pieces = piece_compositor(app.screen)
+        assert pieces is piece_compositor(app.screen)
+        assert pieces.drawn()[0].text.startswith("words")
+
+
+class Lines(ScrollView):
+    @property
+    def vertical_scrollbar(self) -> ScrollBar:
+        return fast_scroll_bar(self)
+
+
+async def test_fast_scroll_bar() -> None:
+    class Scrolling(App[None]):
+        def compose(self) -> ComposeResult:
+            yield Lines()
+
+    app = Scrolling()
+    async with app.run_test() as pilot:
+        lines = app.query_one(Lines)
+        lines.virtual_size = Size(10, 1_000)
+        await pilot.pause()
+        bar = lines.vertical_scrollbar
+        assert isinstance(bar, FastScrollBar) and bar is lines.vertical_scrollbar
+        assert bar.is_running and bar.display and bar.region.height == lines.size.height
+
+
+async def test_always_draws_cursor() -> None:
+    @always_draws_cursor
+    class Drawn(TextArea):
+        pass
+
+    class Areas(App[None]):
+        def compose(self) -> ComposeResult:
+            yield Input()
+            yield TextArea("words")
+            yield Drawn("words")
+
+    app = Areas()
+    async with app.run_test():
+        plain, drawn = app.query(TextArea)
+        assert not plain.has_focus and not drawn.has_focus
+        assert drawn.render_line(0).text == plain.render_line(0).text
+        assert list(drawn.render_line(0)) != list(plain.render_line(0))
+
+
+class Recording(HeadlessDriver):
+    def __init__(self, app: App[Any]) -> None:
+        super().__init__(app)
+        self.written: list[str] = []
+
+    @property
+    def is_headless(self) -> bool:
+        return False
+
+    def write(self, data: str) -> None:
+        self.written.append(data)
+
+
+async def test_write_sequence(monkeypatch: pytest.MonkeyPatch) -> None:
+    app: App[None] = App()
+    async with app.run_test():
+        write_sequence(app, "\a")
+        driver = Recording(app)
+        monkeypatch.setattr(app, "_driver", driver)
+        write_sequence(app, "\a")
+        assert driver.written == ["\a"]
+        monkeypatch.undo()
+
+
+async def test_release_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    released: list[object] = []
+    monkeypatch.setattr(WorkbenchDriver, "release", lambda driver: released.append(driver))
+    app: App[None] = App()
+    async with app.run_test():
+        release_input(app)
+        assert released == []
+        driver = object.__new__(WorkbenchDriver)
+        with monkeypatch.context() as patch:
+            patch.setattr(app, "_driver", driver)
+            release_input(app)
+        assert released == [driver]
