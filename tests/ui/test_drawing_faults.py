@@ -42,7 +42,7 @@ SHOWN_IN = {
     "TerminalSurface": "terminal",
     "TabBar": "chat",
     "TasksStrip": "tasks",
-    "TranscriptCanvas": "chat",
+    "Transcript": "chat",
 }
 """Where each class that draws can be seen."""
 

@@ -86,7 +86,7 @@ class ConversationPane(Vertical):
             self._warm = True  # not before there is something to draw: the parser takes memory too
             self.run_worker(transcript.warm(), exit_on_error=False, group="warm")
         for event in events:
-            transcript.apply(self._state.take(event))
+            transcript.feed.apply(self._state.take(event))
             if isinstance(event, InputCommandStarted) and event.agent == self._state.agent:
                 self.post_message(self.CommandBegan())
             if isinstance(event, SessionOpened) and event.agent == self._state.agent:
@@ -102,21 +102,22 @@ class ConversationPane(Vertical):
         message.stop()
         self.query_one(SearchLine).open()
 
-    def on_searchable_transcript_searched(self, message: Transcript.Searched) -> None:
+    def on_transcript_searched(self, message: Transcript.Searched) -> None:
         message.stop()
-        self.query_one(SearchLine).tell(message.at, message.hits, message.done)
+        progress = message.progress
+        self.query_one(SearchLine).tell(progress.at, progress.hits, progress.done)
 
     def on_search_line_changed(self, message: SearchLine.Changed) -> None:
         message.stop()
-        self.transcript.find(message.words)
+        self.transcript.finder.find(message.words)
 
     def on_search_line_stepped(self, message: SearchLine.Stepped) -> None:
         message.stop()
-        self.transcript.find_more(message.step)
+        self.transcript.finder.find_more(message.step)
 
     def on_search_line_closed(self, message: SearchLine.Closed) -> None:
         message.stop()
-        self.transcript.find("")
+        self.transcript.finder.find("")
         self.transcript.focus()
 
     def _load(self) -> None:
@@ -136,7 +137,7 @@ class ConversationPane(Vertical):
             if session == self._state.session:
                 self._complete, self._loading = True, False
                 words = f"Older messages could not be read: {error}"
-                self.transcript.put(NoticeEntry("older messages", "error", words, "Try `gsh-tui doctor`."))
+                self.transcript.feed.put(NoticeEntry("older messages", "error", words, "Try `gsh-tui doctor`."))
             return
         if session != self._state.session:
             return
@@ -145,7 +146,7 @@ class ConversationPane(Vertical):
         if stored:
             self._oldest, self._oldest_at = stored[0].seq, stored[0].message.at
         if stored or ran:
-            self.transcript.apply(older_operations(self._state, [item.message for item in stored], ran))
+            self.transcript.feed.apply(older_operations(self._state, [item.message for item in stored], ran))
 
     async def _ran(self, session: str, stored: Sequence[Stored]) -> Sequence[Ran]:
         """The commands that belong between these messages, or before all of them when there are no older ones."""

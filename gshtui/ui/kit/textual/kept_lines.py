@@ -17,6 +17,8 @@ from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.strip import Strip
 from textual.widget import Widget
 
+from gshtui.ui.kit.textual.typed_app import app_of
+
 
 class KeptLines(ScrollView, inherit_bindings=False):
     """Draws `row_strip` of each row of the screen; scrolling is a wish, that `scroll_rows` grants."""
@@ -34,6 +36,16 @@ class KeptLines(ScrollView, inherit_bindings=False):
         self._drawn: dict[int, Strip] = {}
         self._bar: tuple[object, ...] = ()
         self._syncing = False
+
+    @property
+    def vertical_scrollbar(self) -> ScrollBar:
+        if self._vertical_scrollbar is None:
+            self._vertical_scrollbar = FastScrollBar(
+                vertical=True, name="vertical", thickness=self.scrollbar_size_vertical
+            )
+            self._vertical_scrollbar.display = False
+            app_of(self)._start_widget(self, self._vertical_scrollbar)  # pyright: ignore[reportPrivateUsage]
+        return self._vertical_scrollbar
 
     # What is built on it says
 

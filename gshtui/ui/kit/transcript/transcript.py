@@ -1,37 +1,45 @@
 """The transcript: a whole conversation in one widget, read with the keyboard or the mouse.
 
-Owns the reader's actions: moving, opening, copying, searching, going to the end. Refuses to hold the conversation's
-state or to know the bus: entries are put into it (the conversation's pane does). See `canvas.py` for why it is one
-widget.
+Owns what keys and the mouse mean, and holds the parts: the document and the viewport onto it, the feed by which entries
+come in, the search, the page and the painter. No widget is made for a message and setting the height lays nothing out
+again, so a conversation of any length costs what is on the screen. Refuses to hold the conversation's state or to know
+the bus.
 """
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
 from typing import ClassVar
 
-from rich.cells import cell_len
-from rich.segment import Segment
 from textual import events
 from textual.binding import BindingType
-from textual.geometry import Offset
+from textual.geometry import Offset, Region
 from textual.message import Message
 from textual.selection import Selection
 from textual.strip import Strip
 
 from gshtui.text.sanitise import plain
+from gshtui.ui.kit.highlights import StyledRange, selected_span
 from gshtui.ui.kit.key_table import bind
-from gshtui.ui.kit.styled_lines import StyledLine, wrapped
+from gshtui.ui.kit.styled_lines import StyledLine
+from gshtui.ui.kit.textual.kept_lines import KeptLines
 from gshtui.ui.kit.textual.typed_app import app_of
-from gshtui.ui.kit.transcript.canvas import GUTTER
-from gshtui.ui.kit.transcript.document import selected_text
+from gshtui.ui.kit.transcript.document import TranscriptDocument, selected_text
 from gshtui.ui.kit.transcript.entries import ThoughtEntry, ToolEntry
+from gshtui.ui.kit.transcript.markdown_renderer import markdown_parser
 from gshtui.ui.kit.transcript.sheet import Sheet
-from gshtui.ui.kit.transcript.transcript_search import SearchableTranscript
-from gshtui.ui.kit.transcript.viewport import ScreenRow
+from gshtui.ui.kit.transcript.transcript_feed import FramePacer, TranscriptFeed
+from gshtui.ui.kit.transcript.transcript_painter import GUTTER, TranscriptPage, TranscriptPainter, empty_page
+from gshtui.ui.kit.transcript.transcript_search import SearchProgress, TranscriptFinder
+from gshtui.ui.kit.transcript.viewport import BlockCursor, ScreenRow, Viewport
+
+_FAR = 4
+"""Screens; a scroll by more goes to where the row is thought to be, without drawing all that lies between."""
 
 
-class Transcript(SearchableTranscript, can_focus=True):
-    """Shows entries; see `TranscriptFeed` for how they come in and `SearchableTranscript` for how they are searched."""
+class Transcript(KeptLines, can_focus=True):
+    """Shows entries, which `feed` takes."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         bind("transcript.up", "up"),
@@ -49,7 +57,14 @@ class Transcript(SearchableTranscript, can_focus=True):
     ]
 
     class SearchRequested(Message):
-        """The reader wants to search; whoever holds the transcript asks for the words."""
+        """The reader wants to search; the pane around the transcript asks for the words."""
+
+    class Searched(Message):
+        """A search has found more, or gone to another place."""
+
+        def __init__(self, progress: SearchProgress) -> None:
+            super().__init__()
+            self.progress = progress
 
     class NearTop(Message):
         """The reader is close to the oldest entry that is here."""
@@ -60,17 +75,40 @@ class Transcript(SearchableTranscript, can_focus=True):
             empty: what to say while there are no entries.
         """
         super().__init__(id=id, classes=classes)
-        self._empty = empty
+        self.document = TranscriptDocument(empty_page())
+        self.viewport = Viewport(self.document)
+        self.cursor = BlockCursor(self.document, self.viewport)
+        self.finder = TranscriptFinder(self.document, self.viewport, self.cursor, self)
+        self._pacer = FramePacer(self, self._draw_frame)
+        self.feed = TranscriptFeed(self.document, self.viewport, self.cursor, self.finder, self._pacer.schedule)
+        self._painter = TranscriptPainter(self.document, empty)
+        self._page = TranscriptPage(self, self.document, self._painter, self._redraw)
+        self._warm = False
+
+    @property
+    def allow_select(self) -> bool:
+        return True
+
+    @property
+    def drawing(self) -> bool:
+        """Whether something that was put in is still to be drawn."""
+        return self._pacer.scheduled or bool(self.document.busy)
+
+    async def warm(self) -> None:
+        """Have the parser imported, in a thread: not before the first frame, and never on the window's own time."""
+        if not self._warm:
+            await asyncio.to_thread(markdown_parser)
+            self._warm = True
 
     # Keys.
 
     def action_up(self) -> None:
         self.cursor.move(-1)
-        self.sync(whole=True)
+        self._redraw()
 
     def action_down(self) -> None:
         self.cursor.move(1)
-        self.sync(whole=True)
+        self._redraw()
 
     def action_page_up(self) -> None:
         """A screen towards the beginning."""
@@ -84,27 +122,23 @@ class Transcript(SearchableTranscript, can_focus=True):
         if self.document.sheets:
             self.cursor.place(self.document.sheets[0])
             self.viewport.show(self.document.sheets[0], 0)
-            self.sync(whole=True)
+            self._redraw()
 
     def action_end(self) -> None:
         """To the end, and stay there as more comes."""
         self.viewport.follow()
         self.cursor.place(None)
-        self.sync(whole=True)
+        self._redraw()
 
     def action_open_block(self) -> None:
         """Open or fold the entry under the cursor."""
         if self.cursor.ready() and self.cursor.sheet is not None:
-            self.toggle(self.cursor.sheet)
+            self._toggle(self.cursor.sheet)
 
     def action_open_all(self) -> None:
         """Open all thoughts and calls, or fold them all."""
-        self.all_open = not self.all_open
-        self.viewport.hold()
-        for sheet in self.document.sheets:
-            if isinstance(sheet.entry, (ToolEntry, ThoughtEntry)) and sheet.opened != self.all_open:
-                self.document.toggle(sheet, self.all_open)
-        self.sync(whole=True)
+        self.feed.toggle_all()
+        self._redraw()
 
     def action_copy_block(self) -> None:
         """Copy what is selected, or else the block under the cursor."""
@@ -120,9 +154,13 @@ class Transcript(SearchableTranscript, can_focus=True):
         self.post_message(self.SearchRequested())
 
     def action_found(self, step: int) -> None:
-        self.find_more(step)
+        self.finder.find_more(step)
 
-    def toggle(self, sheet: Sheet) -> None:
+    def report_search(self, progress: SearchProgress) -> None:
+        """Say how far the search is."""
+        self.post_message(self.Searched(progress))
+
+    def _toggle(self, sheet: Sheet) -> None:
         """Open or fold an entry, its first line staying where it is."""
         if not isinstance(sheet.entry, (ToolEntry, ThoughtEntry)):
             return
@@ -131,14 +169,14 @@ class Transcript(SearchableTranscript, can_focus=True):
         self.cursor.place(sheet)
         self.document.built(sheet)
         self.viewport.show(sheet, 0, sheet.gap, at=at or 0)
-        self.sync(whole=True)
+        self._redraw()
 
     # Mouse.
 
     def on_click(self, event: events.Click) -> None:
         if event.chain > 1 or self.text_selection is not None:
             return
-        if self.unseen and event.y == self.size.height - 1:
+        if self.viewport.unseen and event.y == self.size.height - 1:
             self.action_end()
             return
         rows = self.viewport.rows
@@ -147,7 +185,7 @@ class Transcript(SearchableTranscript, can_focus=True):
         row = rows[event.y]
         self.cursor.place(row.sheet, row.block)
         if row.sheet.blocks[row.block].toggles:
-            self.toggle(row.sheet)
+            self._toggle(row.sheet)
         else:
             self.refresh()
 
@@ -161,9 +199,24 @@ class Transcript(SearchableTranscript, can_focus=True):
             self.screen.selections = {self: Selection(start, Offset(end, self.selection_row(on[-1])))}
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        return selected_text(self.document, selection, self._shift, GUTTER), "\n"
+        return selected_text(self.document, selection, self.viewport.shift, GUTTER), "\n"
 
-    # Drawing.
+    def selection_updated(self, selection: Selection | None) -> None:
+        self.refresh()
+
+    # Size, theme and focus.
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.viewport.height = self.size.height
+        if self._page.fit(self.size.width) and self.text_selection is not None:
+            self.screen.clear_selection()
+        self._page.restyle()
+        self._redraw()
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        if self.is_mounted:
+            self._page.restyle()
 
     def on_focus(self) -> None:
         self.refresh()
@@ -171,32 +224,86 @@ class Transcript(SearchableTranscript, can_focus=True):
     def on_blur(self) -> None:
         self.refresh()
 
-    def pointed_at(self, row: ScreenRow) -> bool:
-        return self.has_focus and self.cursor.on(row)
+    # Scrolling and drawing.
 
-    def strip_of(self, row: ScreenRow, y: int) -> Strip:
-        strip = super().strip_of(row, y)
-        return self._with_badge(strip) if self.unseen and y == self.viewport.height - 1 else strip
+    @property
+    def top(self) -> int:
+        return self.viewport.top
 
-    def strip_below(self, y: int) -> Strip:
-        if self.document.sheets or not self._empty:
-            return super().strip_below(y)
-        page = self.document.page
-        lines: list[StyledLine] = wrapped([Segment(self._empty, page.palette.muted)], page.width)
-        at = y - max(0, (self.size.height - len(lines)) // 2)
-        line = lines[at] if 0 <= at < len(lines) else StyledLine(())
-        spare = max(0, self.size.width - line.cells) // 2
-        return line.strip_with(Segment(" " * spare, page.palette.text), self.size.width, page.palette.text)
-
-    def _with_badge(self, strip: Strip) -> Strip:
-        words = f" ↓ {self.unseen} new below "
-        look = self.document.page.palette.badge
-        width = self.size.width
-        start = max(0, (width - cell_len(words)) // 2)
-        badge = Strip([Segment(words, look)]).adjust_cell_length(min(width, cell_len(words)), look)
-        return Strip.join([strip.crop(0, start), badge, strip.crop(start + badge.cell_length, width)])
+    def scroll_rows(self, rows: int) -> None:
+        """Move by so many rows; exactly, unless it is far."""
+        if abs(rows) <= _FAR * self.viewport.height:
+            self.viewport.scroll(rows)
+        else:
+            self.viewport.jump(self.viewport.top + rows)
+        self.sync()
 
     def sync(self, *, whole: bool = False) -> None:
-        super().sync(whole=whole)
+        """Settle the viewport, tell Textual the height and the position, and have drawn what has changed.
+
+        Args:
+            whole: draw every row again, changed or not.
+        """
+        if self.size.height:
+            before = self.viewport.update()
+            self.tell(self.document.height)
+            self._draw_changes(before, self.viewport.rows, whole=whole)
+            self._page.load_languages()
+        if self.document.busy:
+            self._pacer.go_on()
         if self.document.sheets and self.viewport.top < 2 * self.viewport.height:
             self.post_message(self.NearTop())
+
+    def _redraw(self) -> None:
+        self.sync(whole=True)
+
+    def _draw_frame(self, deadline: float) -> None:
+        self.feed.cut(deadline)
+        self.sync()
+
+    def _draw_changes(self, before: Sequence[ScreenRow], now: Sequence[ScreenRow], *, whole: bool) -> None:
+        if whole or not before or not now:
+            self.refresh()
+            return
+        badge = self.size.height - 1 if self.viewport.unseen else -1
+        rows = range(max(len(before), len(now)))
+        self.refresh_rows({at for at in rows if at == badge or not _alike(_at(before, at), _at(now, at))})
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        self._painter.width = self.size.width
+        return super().render_lines(crop)
+
+    def row_strip(self, y: int) -> Strip:
+        viewport, painter = self.viewport, self._painter
+        rows = viewport.rows
+        if y >= len(rows):
+            return painter.below(y, viewport.height)
+        row = rows[y]
+        if row.line is None:
+            strip = painter.gap()
+        else:
+            pointed = self.has_focus and self.cursor.on(row)
+            strip = painter.row(row.line, self._ranges(row, row.line, y), pointed=pointed)
+        return painter.with_badge(strip, viewport.unseen) if viewport.unseen and y == viewport.height - 1 else strip
+
+    def selection_row(self, y: int) -> int:
+        return self.viewport.number(y)
+
+    def _ranges(self, row: ScreenRow, line: StyledLine, y: int) -> list[StyledRange]:
+        """Styles over parts of a line, in order: what is selected, or else what was found."""
+        selection = self.text_selection
+        if selection is not None:
+            span = selected_span(selection, self.viewport.number(y), len(line.text) + GUTTER)
+            if span is not None:
+                return [(max(GUTTER, span[0]), span[1], self.document.page.palette.selection)]
+        return self.finder.ranges(row, line)
+
+
+def _at(rows: Sequence[ScreenRow], at: int) -> ScreenRow | None:
+    return rows[at] if at < len(rows) else None
+
+
+def _alike(one: ScreenRow | None, other: ScreenRow | None) -> bool:
+    if one is None or other is None or one.line is None or other.line is None:
+        return one is other or (one is not None and other is not None and one.line is other.line)
+    return one.line.same(other.line)

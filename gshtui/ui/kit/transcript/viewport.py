@@ -34,6 +34,10 @@ class Viewport:
         """What is shown, from the top."""
         self.top = 0
         """Row of the document that is at the top."""
+        self.unseen = 0
+        """Entries that have come below while the reader was further up."""
+        self.shift = 0
+        """What a row's number for selections is above its number in the document."""
         self._place: RowPosition | None = None
 
     @property
@@ -92,6 +96,29 @@ class Viewport:
         self.top = self.document.top(RowPosition(self.rows[0].sheet, self.rows[0].block, self.rows[0].at))
         if self.top + self.height >= self.document.height:
             self._place = None
+
+    def update(self) -> list[ScreenRow]:
+        """Settle after something has changed, and give the rows that were shown before.
+
+        Rows keep their numbers for selections when something comes in above them.
+        """
+        before, top = self.rows, self.top
+        self.settle()
+        if before and self.document.has(before[0].sheet) and before[0].block < len(before[0].sheet.blocks):
+            first = before[0]
+            self.shift += top - self.document.top(RowPosition(first.sheet, first.block, first.at))
+        if self.following:
+            self.unseen = 0
+        return before
+
+    def clear(self) -> None:
+        """Show nothing: the document was cleared."""
+        self.rows, self.top, self.unseen = [], 0, 0
+        self._place = None
+
+    def number(self, y: int) -> int:
+        """The number for selections of a row of the screen."""
+        return self.top + y + self.shift
 
     def row_of(self, sheet: Sheet, block: int) -> int | None:
         """The row of the screen where a block's first shown row is; `None` when it is not shown."""
