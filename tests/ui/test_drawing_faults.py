@@ -39,9 +39,9 @@ SHOWN_IN = {
     "ShellLogView": "shell",
     "Splitter": "chat",
     "SummariesPane": "summary",
-    "TerminalSurface": "terminal",
     "TabBar": "chat",
     "TasksStrip": "tasks",
+    "TerminalView": "terminal",
     "Transcript": "chat",
 }
 """Where each class that draws can be seen."""

@@ -24,6 +24,7 @@ from gshtui.ui.conversation.conversation_state import CONSUMES, ConversationStat
 from gshtui.ui.kit.hub_port import Stored
 from gshtui.ui.kit.search_line import SearchLine
 from gshtui.ui.kit.transcript.entries import NoticeEntry
+from gshtui.ui.kit.transcript.markdown_renderer import load_markdown_parser
 from gshtui.ui.kit.transcript.transcript import Transcript
 
 LoadOlder = Callable[[str, int | None, int], Awaitable[Sequence[Stored]]]
@@ -84,7 +85,7 @@ class ConversationPane(Vertical):
         transcript = self.transcript
         if not self._warm and any(isinstance(event, TurnStarted) for event in events):
             self._warm = True  # not before there is something to draw: the parser takes memory too
-            self.run_worker(transcript.warm(), exit_on_error=False, group="warm")
+            self.run_worker(load_markdown_parser(), exit_on_error=False, group="warm")
         for event in events:
             transcript.feed.apply(self._state.take(event))
             if isinstance(event, InputCommandStarted) and event.agent == self._state.agent:
@@ -129,7 +130,7 @@ class ConversationPane(Vertical):
 
     async def _load_page(self, session: str) -> None:
         try:
-            await self.transcript.warm()
+            await load_markdown_parser()
             stored = await self._load_older(session, self._oldest, PAGE)
             ran = await self._ran(session, stored)
         except Exception as error:  # whatever is wrong with the record, the window goes on and says so

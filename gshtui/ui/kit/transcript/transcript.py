@@ -8,8 +8,6 @@ the bus.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
 from typing import ClassVar
 
 from textual import events
@@ -20,19 +18,14 @@ from textual.selection import Selection
 from textual.strip import Strip
 
 from gshtui.text.sanitise import plain
-from gshtui.ui.kit.highlights import StyledRange, selected_span
 from gshtui.ui.kit.key_table import bind
-from gshtui.ui.kit.styled_lines import StyledLine
 from gshtui.ui.kit.textual.kept_lines import KeptLines
-from gshtui.ui.kit.textual.typed_app import app_of
+from gshtui.ui.kit.textual.typed_app import copy_text
 from gshtui.ui.kit.transcript.document import TranscriptDocument, selected_text
-from gshtui.ui.kit.transcript.entries import ThoughtEntry, ToolEntry
-from gshtui.ui.kit.transcript.markdown_renderer import markdown_parser
-from gshtui.ui.kit.transcript.sheet import Sheet
 from gshtui.ui.kit.transcript.transcript_feed import FramePacer, TranscriptFeed
-from gshtui.ui.kit.transcript.transcript_painter import GUTTER, TranscriptPage, TranscriptPainter, empty_page
+from gshtui.ui.kit.transcript.transcript_painter import TranscriptPage, TranscriptPainter, empty_page
 from gshtui.ui.kit.transcript.transcript_search import SearchProgress, TranscriptFinder
-from gshtui.ui.kit.transcript.viewport import BlockCursor, ScreenRow, Viewport
+from gshtui.ui.kit.transcript.viewport import GUTTER, BlockCursor, Viewport
 
 _FAR = 4
 """Screens; a scroll by more goes to where the row is thought to be, without drawing all that lies between."""
@@ -81,9 +74,8 @@ class Transcript(KeptLines, can_focus=True):
         self.finder = TranscriptFinder(self.document, self.viewport, self.cursor, self)
         self._pacer = FramePacer(self, self._draw_frame)
         self.feed = TranscriptFeed(self.document, self.viewport, self.cursor, self.finder, self._pacer.schedule)
-        self._painter = TranscriptPainter(self.document, empty)
+        self._painter = TranscriptPainter(self, self.viewport, self.cursor, self.finder, empty)
         self._page = TranscriptPage(self, self.document, self._painter, self._redraw)
-        self._warm = False
 
     @property
     def allow_select(self) -> bool:
@@ -93,12 +85,6 @@ class Transcript(KeptLines, can_focus=True):
     def drawing(self) -> bool:
         """Whether something that was put in is still to be drawn."""
         return self._pacer.scheduled or bool(self.document.busy)
-
-    async def warm(self) -> None:
-        """Have the parser imported, in a thread: not before the first frame, and never on the window's own time."""
-        if not self._warm:
-            await asyncio.to_thread(markdown_parser)
-            self._warm = True
 
     # Keys.
 
@@ -119,21 +105,18 @@ class Transcript(KeptLines, can_focus=True):
         self.scroll_rows(max(1, self.size.height - 2))
 
     def action_home(self) -> None:
-        if self.document.sheets:
-            self.cursor.place(self.document.sheets[0])
-            self.viewport.show(self.document.sheets[0], 0)
-            self._redraw()
+        self.cursor.go_home()
+        self._redraw()
 
     def action_end(self) -> None:
         """To the end, and stay there as more comes."""
-        self.viewport.follow()
-        self.cursor.place(None)
+        self.cursor.go_end()
         self._redraw()
 
     def action_open_block(self) -> None:
         """Open or fold the entry under the cursor."""
-        if self.cursor.ready() and self.cursor.sheet is not None:
-            self._toggle(self.cursor.sheet)
+        if self.cursor.toggle():
+            self._redraw()
 
     def action_open_all(self) -> None:
         """Open all thoughts and calls, or fold them all."""
@@ -143,12 +126,8 @@ class Transcript(KeptLines, can_focus=True):
     def action_copy_block(self) -> None:
         """Copy what is selected, or else the block under the cursor."""
         text = self.screen.get_selected_text() or (self.cursor.text() if self.cursor.ready() else "")
-        if not text:
-            return
-        text = plain(text)
-        app_of(self).copy_to_clipboard(text)
-        lines = text.count("\n") + 1
-        self.notify(f"Copied {lines} lines" if lines > 1 else "Copied one line", timeout=2, markup=False)
+        if text:
+            copy_text(self, plain(text))
 
     def action_search(self) -> None:
         self.post_message(self.SearchRequested())
@@ -159,17 +138,6 @@ class Transcript(KeptLines, can_focus=True):
     def report_search(self, progress: SearchProgress) -> None:
         """Say how far the search is."""
         self.post_message(self.Searched(progress))
-
-    def _toggle(self, sheet: Sheet) -> None:
-        """Open or fold an entry, its first line staying where it is."""
-        if not isinstance(sheet.entry, (ToolEntry, ThoughtEntry)):
-            return
-        at = next((y for y, row in enumerate(self.viewport.rows) if row.sheet is sheet and row.line is not None), None)
-        self.document.toggle(sheet, not sheet.opened)
-        self.cursor.place(sheet)
-        self.document.built(sheet)
-        self.viewport.show(sheet, 0, sheet.gap, at=at or 0)
-        self._redraw()
 
     # Mouse.
 
@@ -184,19 +152,19 @@ class Transcript(KeptLines, can_focus=True):
             return
         row = rows[event.y]
         self.cursor.place(row.sheet, row.block)
-        if row.sheet.blocks[row.block].toggles:
-            self._toggle(row.sheet)
+        if row.sheet.blocks[row.block].toggles and self.cursor.toggle():
+            self._redraw()
         else:
             self.refresh()
 
     def text_select_all(self) -> None:
         """Select the block under the mouse: what a double click means."""
-        on = [y for y, row in enumerate(self.viewport.rows) if self.cursor.on(row)]
-        if on:
-            line = self.viewport.rows[on[-1]].line
+        rows = self.cursor.shown()
+        if rows:
+            line = self.viewport.rows[rows[-1]].line
             end = GUTTER + len(line.text) if line is not None else GUTTER
-            start = Offset(0, self.selection_row(on[0]))
-            self.screen.selections = {self: Selection(start, Offset(end, self.selection_row(on[-1])))}
+            start = Offset(0, self.selection_row(rows[0]))
+            self.screen.selections = {self: Selection(start, Offset(end, self.selection_row(rows[-1])))}
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         return selected_text(self.document, selection, self.viewport.shift, GUTTER), "\n"
@@ -245,9 +213,12 @@ class Transcript(KeptLines, can_focus=True):
             whole: draw every row again, changed or not.
         """
         if self.size.height:
-            before = self.viewport.update()
+            changed = self.viewport.update()
             self.tell(self.document.height)
-            self._draw_changes(before, self.viewport.rows, whole=whole)
+            if whole or changed is None:
+                self.refresh()
+            else:
+                self.refresh_rows(changed)
             self._page.load_languages()
         if self.document.busy:
             self._pacer.go_on()
@@ -261,49 +232,12 @@ class Transcript(KeptLines, can_focus=True):
         self.feed.cut(deadline)
         self.sync()
 
-    def _draw_changes(self, before: Sequence[ScreenRow], now: Sequence[ScreenRow], *, whole: bool) -> None:
-        if whole or not before or not now:
-            self.refresh()
-            return
-        badge = self.size.height - 1 if self.viewport.unseen else -1
-        rows = range(max(len(before), len(now)))
-        self.refresh_rows({at for at in rows if at == badge or not _alike(_at(before, at), _at(now, at))})
-
     def render_lines(self, crop: Region) -> list[Strip]:
         self._painter.width = self.size.width
         return super().render_lines(crop)
 
     def row_strip(self, y: int) -> Strip:
-        viewport, painter = self.viewport, self._painter
-        rows = viewport.rows
-        if y >= len(rows):
-            return painter.below(y, viewport.height)
-        row = rows[y]
-        if row.line is None:
-            strip = painter.gap()
-        else:
-            pointed = self.has_focus and self.cursor.on(row)
-            strip = painter.row(row.line, self._ranges(row, row.line, y), pointed=pointed)
-        return painter.with_badge(strip, viewport.unseen) if viewport.unseen and y == viewport.height - 1 else strip
+        return self._painter.strip(y)
 
     def selection_row(self, y: int) -> int:
         return self.viewport.number(y)
-
-    def _ranges(self, row: ScreenRow, line: StyledLine, y: int) -> list[StyledRange]:
-        """Styles over parts of a line, in order: what is selected, or else what was found."""
-        selection = self.text_selection
-        if selection is not None:
-            span = selected_span(selection, self.viewport.number(y), len(line.text) + GUTTER)
-            if span is not None:
-                return [(max(GUTTER, span[0]), span[1], self.document.page.palette.selection)]
-        return self.finder.ranges(row, line)
-
-
-def _at(rows: Sequence[ScreenRow], at: int) -> ScreenRow | None:
-    return rows[at] if at < len(rows) else None
-
-
-def _alike(one: ScreenRow | None, other: ScreenRow | None) -> bool:
-    if one is None or other is None or one.line is None or other.line is None:
-        return one is other or (one is not None and other is not None and one.line is other.line)
-    return one.line.same(other.line)

@@ -1,12 +1,12 @@
 """Rows of a transcript as strips: the pointer of the cursor, what is lit up, the badge, what an empty one says.
 
-Refuses to know what is under the cursor or selected, and Textual's widgets. `TranscriptPage` keeps what is drawn on up
+Refuses to move anything. `TranscriptPage` keeps what is drawn on up
 to date: its width, the theme's colours, the lexers of the languages that were met.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -17,29 +17,35 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from gshtui.ui.kit.highlighter import Highlighter
-from gshtui.ui.kit.highlights import StyledRange, overlay_styles
+from gshtui.ui.kit.highlights import StyledRange, overlay_styles, selected_span
 from gshtui.ui.kit.page import NARROWEST, WIDEST, Page, Palette, make_palette
 from gshtui.ui.kit.styled_lines import StyledLine, wrapped
 from gshtui.ui.kit.textual.typed_app import app_of
 from gshtui.ui.kit.transcript.document import TranscriptDocument
+from gshtui.ui.kit.transcript.transcript_search import TranscriptFinder
+from gshtui.ui.kit.transcript.viewport import GUTTER, BlockCursor, ScreenRow, Viewport
 
-GUTTER = 2
-"""Cells at the left that belong to the cursor."""
 _MARGIN = 1
 
 
 class TranscriptPainter:
-    """Draws rows.
+    """Draws the rows of a viewport.
 
     Args:
-        document: whose page it draws on.
+        widget: what is drawn: it knows what is selected, and whether keys go to it.
         empty: what to say where there are no entries.
     """
 
-    def __init__(self, document: TranscriptDocument, empty: str) -> None:
+    def __init__(
+        self, widget: Widget, viewport: Viewport, cursor: BlockCursor, finder: TranscriptFinder, empty: str
+    ) -> None:
         self.width = 0
         """Of the widget: to ask Textual for it costs more than a row."""
-        self._document = document
+        self._widget = widget
+        self._viewport = viewport
+        self._document = viewport.document
+        self._cursor = cursor
+        self._finder = finder
         self._empty = empty
         self._gutter = Segment(" " * GUTTER)
         self._pointer = Segment("▌ ")
@@ -49,19 +55,21 @@ class TranscriptPainter:
         self._gutter = Segment(" " * GUTTER, palette.text)
         self._pointer = Segment("▌ ", palette.cursor)
 
-    def gap(self) -> Strip:
-        """An empty row between entries."""
-        return StyledLine(()).strip_with(self._gutter, self.width, self._document.page.palette.text)
+    def strip(self, y: int) -> Strip:
+        """A row of the screen."""
+        viewport = self._viewport
+        if y >= len(viewport.rows):
+            return self._below(y)
+        strip = self._row(viewport.rows[y], y)
+        return self._with_badge(strip) if viewport.unseen and y == viewport.height - 1 else strip
 
-    def row(self, line: StyledLine, ranges: Sequence[StyledRange], *, pointed: bool) -> Strip:
-        """A line.
-
-        Args:
-            ranges: styles over parts of it, in order.
-            pointed: the cursor is on its block.
-        """
-        width, fill = self.width, self._document.page.palette.text
+    def _row(self, row: ScreenRow, y: int) -> Strip:
+        width, fill, line = self.width, self._document.page.palette.text, row.line
+        if line is None:
+            return StyledLine(()).strip_with(self._gutter, width, fill)
+        pointed = self._widget.has_focus and self._cursor.on(row)
         gutter = self._pointer if pointed else self._gutter
+        ranges = self._ranges(row, line, y)
         if ranges:
             parts = overlay_styles((gutter, *line.segments), ranges)
             return Strip(parts, GUTTER + line.cells).adjust_cell_length(width, fill)
@@ -69,20 +77,29 @@ class TranscriptPainter:
             return line.strip_with(gutter, width, fill)
         return line.strip(gutter, width, fill)
 
-    def below(self, y: int, height: int) -> Strip:
+    def _ranges(self, row: ScreenRow, line: StyledLine, y: int) -> list[StyledRange]:
+        """Styles over parts of a line, in order: what is selected, or else what was found."""
+        selection = self._widget.text_selection
+        if selection is not None:
+            span = selected_span(selection, self._viewport.number(y), len(line.text) + GUTTER)
+            if span is not None:
+                return [(max(GUTTER, span[0]), span[1], self._document.page.palette.selection)]
+        return self._finder.ranges(row, line)
+
+    def _below(self, y: int) -> Strip:
         """A row below the last one."""
         page = self._document.page
         if self._document.sheets or not self._empty:
             return Strip.blank(self.width, page.palette.text)
         lines: list[StyledLine] = wrapped([Segment(self._empty, page.palette.muted)], page.width)
-        at = y - max(0, (height - len(lines)) // 2)
+        at = y - max(0, (self._viewport.height - len(lines)) // 2)
         line = lines[at] if 0 <= at < len(lines) else StyledLine(())
         spare = max(0, self.width - line.cells) // 2
         return line.strip_with(Segment(" " * spare, page.palette.text), self.width, page.palette.text)
 
-    def with_badge(self, strip: Strip, unseen: int) -> Strip:
+    def _with_badge(self, strip: Strip) -> Strip:
         """The row with how many entries have come below it."""
-        words = f" ↓ {unseen} new below "
+        words = f" ↓ {self._viewport.unseen} new below "
         look = self._document.page.palette.badge
         start = max(0, (self.width - cell_len(words)) // 2)
         badge = Strip([Segment(words, look)]).adjust_cell_length(min(self.width, cell_len(words)), look)

@@ -16,8 +16,7 @@ from gshtui.ui.kit.styled_lines import StyledLine
 from gshtui.ui.kit.transcript.document import TranscriptDocument
 from gshtui.ui.kit.transcript.entries import ThoughtEntry, ToolEntry
 from gshtui.ui.kit.transcript.sheet import Sheet
-from gshtui.ui.kit.transcript.transcript_painter import GUTTER
-from gshtui.ui.kit.transcript.viewport import BlockCursor, ScreenRow, Viewport
+from gshtui.ui.kit.transcript.viewport import GUTTER, BlockCursor, ScreenRow, Viewport
 
 
 @dataclass(frozen=True, slots=True)
