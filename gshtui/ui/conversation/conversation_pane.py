@@ -26,6 +26,7 @@ from gshtui.ui.kit.search_line import SearchLine
 from gshtui.ui.kit.transcript.entries import NoticeEntry
 from gshtui.ui.kit.transcript.markdown_renderer import load_markdown_parser
 from gshtui.ui.kit.transcript.transcript import Transcript
+from gshtui.ui.kit.transcript.transcript_search import TranscriptSearched
 
 LoadOlder = Callable[[str, int | None, int], Awaitable[Sequence[Stored]]]
 """(session, before this number or none, at most so many) → the newest of them, in order."""
@@ -103,10 +104,9 @@ class ConversationPane(Vertical):
         message.stop()
         self.query_one(SearchLine).open()
 
-    def on_transcript_searched(self, message: Transcript.Searched) -> None:
+    def on_transcript_searched(self, message: TranscriptSearched) -> None:
         message.stop()
-        progress = message.progress
-        self.query_one(SearchLine).tell(progress.at, progress.hits, progress.done)
+        self.query_one(SearchLine).tell(message.at, message.hits, message.done)
 
     def on_search_line_changed(self, message: SearchLine.Changed) -> None:
         message.stop()

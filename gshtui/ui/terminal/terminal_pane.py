@@ -329,7 +329,7 @@ class TerminalPane(Vertical):
         self.post_message(self.Closed(self.state.row.id))
 
     def action_search(self) -> None:
-        self.view.reader.hold()  # also so that the program is not told of the line's place
+        self.view.reader.hold()  # also so that the program does not get another size for the search line
         self.query_one(SearchLine).open()
 
     def on_search_line_changed(self, message: SearchLine.Changed) -> None:

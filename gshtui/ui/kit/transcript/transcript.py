@@ -24,7 +24,7 @@ from gshtui.ui.kit.textual.typed_app import copy_text
 from gshtui.ui.kit.transcript.document import TranscriptDocument, selected_text
 from gshtui.ui.kit.transcript.transcript_feed import FramePacer, TranscriptFeed
 from gshtui.ui.kit.transcript.transcript_painter import TranscriptPage, TranscriptPainter, empty_page
-from gshtui.ui.kit.transcript.transcript_search import SearchProgress, TranscriptFinder
+from gshtui.ui.kit.transcript.transcript_search import TranscriptFinder
 from gshtui.ui.kit.transcript.viewport import GUTTER, BlockCursor, Viewport
 
 _FAR = 4
@@ -51,13 +51,6 @@ class Transcript(KeptLines, can_focus=True):
 
     class SearchRequested(Message):
         """The reader wants to search; the pane around the transcript asks for the words."""
-
-    class Searched(Message):
-        """A search has found more, or gone to another place."""
-
-        def __init__(self, progress: SearchProgress) -> None:
-            super().__init__()
-            self.progress = progress
 
     class NearTop(Message):
         """The reader is close to the oldest entry that is here."""
@@ -134,10 +127,6 @@ class Transcript(KeptLines, can_focus=True):
 
     def action_found(self, step: int) -> None:
         self.finder.find_more(step)
-
-    def report_search(self, progress: SearchProgress) -> None:
-        """Say how far the search is."""
-        self.post_message(self.Searched(progress))
 
     # Mouse.
 

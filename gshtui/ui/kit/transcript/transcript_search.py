@@ -9,7 +9,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+from textual.message import Message
 
 from gshtui.ui.kit.highlights import StyledRange, match_ranges
 from gshtui.ui.kit.styled_lines import StyledLine
@@ -107,13 +109,15 @@ _SLICE = 0.008
 _CONTEXT = 3
 
 
-class SearchProgress(NamedTuple):
-    """How far a search is. `at` counts from 1, 0: nowhere yet."""
+class TranscriptSearched(Message):
+    """A search has found more, or gone to another place. `at` counts from 1, 0: nowhere yet."""
 
-    words: str
-    at: int
-    hits: int
-    done: bool
+    def __init__(self, words: str, at: int, hits: int, done: bool) -> None:
+        super().__init__()
+        self.words = words
+        self.at = at
+        self.hits = hits
+        self.done = done
 
 
 class SearchedWidget(Protocol):
@@ -122,7 +126,7 @@ class SearchedWidget(Protocol):
     def refresh(self) -> object: ...
     def sync(self, *, whole: bool = False) -> None: ...
     def call_later(self, callback: Callable[..., object], *args: object) -> object: ...
-    def report_search(self, progress: SearchProgress) -> None: ...
+    def post_message(self, message: Message) -> bool: ...
 
 
 class TranscriptFinder:
@@ -200,7 +204,7 @@ class TranscriptFinder:
     def _report(self) -> None:
         search = self.search
         if search is None:
-            self._widget.report_search(SearchProgress("", 0, 0, True))
+            searched = TranscriptSearched("", 0, 0, True)
         else:
-            progress = SearchProgress(search.words, search.at + 1, len(search.hits), search.done)
-            self._widget.report_search(progress)
+            searched = TranscriptSearched(search.words, search.at + 1, len(search.hits), search.done)
+        self._widget.post_message(searched)
