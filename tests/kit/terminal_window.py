@@ -90,7 +90,7 @@ class TerminalWindow(Window):
         self.post_message(OpenTerminal(agent, attach=attach))
         await until(pilot, lambda: any(pane.state.row.id == agent for pane in self.screen.query(TerminalPane)))
         pane = next(pane for pane in self.screen.query(TerminalPane) if pane.state.row.id == agent)
-        await until(pilot, lambda: pane.view.frame is not None)
+        await until(pilot, lambda: pane.view.picture.frame is not None)
         return pane.view
 
 

@@ -35,7 +35,7 @@ class TranscriptHost(App[None]):
     def on_mount(self) -> None:
         self.transcript.focus()
         for entry in self._entries:
-            self.transcript.put(entry)
+            self.transcript.feed.put(entry)
 
 
 def rows(transcript: Transcript) -> list[str]:

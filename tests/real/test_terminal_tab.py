@@ -63,7 +63,7 @@ async def test_a_shell_is_shown_and_typed_into(tmux: TmuxServer, tmp_path: Path)
         await pilot.press("enter")
         assert view.typing
         await pilot.press(*"echo hi-$((40+2)); stty size", "enter")
-        await until(pilot, lambda: view.info is not None and (view.info.width, view.info.height) == view.size)
+        await until(pilot, lambda: (now := view.picture.info) is not None and (now.width, now.height) == view.size)
         await shows(pilot, view, "hi-42")
         await pilot.press("up", "enter")
         await shows(pilot, view, f"{view.size.height} {view.size.width}")
@@ -75,7 +75,7 @@ async def test_a_shell_is_shown_and_typed_into(tmux: TmuxServer, tmp_path: Path)
 async def test_every_byte_of_keys_pastes_and_mouse_arrives(tmux: TmuxServer, tmp_path: Path) -> None:
     async with opened(tmux, tmp_path, RAW, size=(200, 50)) as (pilot, app, view):
         await shows(pilot, view, "ready")
-        await until(pilot, lambda: view.info is not None and view.info.alternate and view.info.mouse_sgr)
+        await until(pilot, lambda: (now := view.picture.info) is not None and now.alternate and now.mouse_sgr)
         await until(pilot, lambda: "full-screen program" in words(view), lambda: words(view))
         await pilot.press("enter", *"aé;", "enter", "ctrl+c", "up", "alt+x", "shift+tab", "escape", "backspace")
         await until(pilot, lambda: view.seen().endswith("|"), view.seen)
@@ -85,7 +85,7 @@ async def test_every_byte_of_keys_pastes_and_mouse_arrives(tmux: TmuxServer, tmp
         app.post_message(events.MouseScrollUp(None, at.x, at.y, 0, 0, 0, False, False, False, at.x, at.y))
         await shows(pilot, view, "^[<64;5;3M")
         await pilot.press("q")
-        await until(pilot, lambda: view.info is not None and view.info.dead)
+        await until(pilot, lambda: view.picture.info is not None and view.picture.info.dead)
         await until(pilot, lambda: "exit status 3" in words(view), lambda: words(view))
         assert not view.typing
 
@@ -102,14 +102,14 @@ async def test_the_past_is_all_there(tmux: TmuxServer, tmp_path: Path) -> None:
     async with opened(tmux, tmp_path, "sh", "-c", "seq 1 5000; sleep 60") as (pilot, _app, view):
         await shows(pilot, view, "5000")
         await pilot.press("g")
-        await until(pilot, lambda: view.past is not None and view.past.complete)
+        await until(pilot, lambda: view.picture.past is not None and view.picture.past.complete)
         assert view.seen().splitlines()[0] == "1"
-        past = view.past
+        past = view.picture.past
         assert past is not None
         numbers = [word for word in past.text(0, past.total) if word]
         assert numbers == [str(number) for number in range(1, 5001)]
         await pilot.press("slash", *"4321", "escape")
-        await until(pilot, lambda: view.past is None)
+        await until(pilot, lambda: view.picture.past is None)
 
 
 async def test_the_past_of_a_program_that_goes_on(tmux: TmuxServer, tmp_path: Path) -> None:
@@ -117,14 +117,14 @@ async def test_the_past_of_a_program_that_goes_on(tmux: TmuxServer, tmp_path: Pa
     async with opened(tmux, tmp_path, "sh", "-c", program) as (pilot, app, view):
         await shows(pilot, view, "line 3000")
         await pilot.press("k")
-        await until(pilot, lambda: view.past is not None and len(view.past.lines) > 1_000)
+        await until(pilot, lambda: view.picture.past is not None and len(view.picture.past.lines) > 1_000)
         pane = app.yard.rows["0001"].pane
         await tmux.type_literal(pane, "3001 3700\r")
-        await until(pilot, lambda: view.frame is not None and "line 3700" in view.frame.lines)
+        await until(pilot, lambda: view.picture.frame is not None and "line 3700" in view.picture.frame.lines)
         await pilot.press("g")
-        await until(pilot, lambda: view.past is not None and view.past.complete)
-        assert view.past is not None
-        words = [word for word in view.past.text(0, view.past.total) if word]
+        await until(pilot, lambda: view.picture.past is not None and view.picture.past.complete)
+        assert view.picture.past is not None
+        words = [word for word in view.picture.past.text(0, view.picture.past.total) if word]
         assert words == [f"line {number}" for number in range(1, 3_001)], "not one is missing or there twice"
         await pilot.press("G")
         await shows(pilot, view, "line 3700")
@@ -136,8 +136,8 @@ async def test_a_firehose_is_not_felt_in_the_input(tmux: TmuxServer, tmp_path: P
         await pilot.press("escape")
         await pilot.press(*"still here")
         assert app.bench.centre.typed() == "still here"
-        first = view.frame.seq if view.frame is not None else 0
-        await until(pilot, lambda: view.frame is not None and view.frame.seq > first, lambda: "no frame more")
+        first = view.picture.frame.seq if view.picture.frame is not None else 0
+        await until(pilot, lambda: (now := view.picture.frame) is not None and now.seq > first, lambda: "no frame more")
 
 
 async def test_an_agent_that_is_ended_by_others(tmux: TmuxServer, tmp_path: Path) -> None:
@@ -183,4 +183,4 @@ async def test_a_large_paste_arrives_whole(tmux: TmuxServer, tmp_path: Path) -> 
         view.post_message(events.Paste(text))
         await until(pilot, lambda: out.exists() and len(out.read_bytes()) == len(text.encode()))
         assert out.read_text() == text
-        assert view.failed == ""
+        assert view.connection.failed == ""

@@ -147,7 +147,7 @@ async def test_searching_goes_from_the_newest_place_back_and_opens_what_is_folde
         view = app.pane.transcript
         await pilot.press("slash", *"NEEDLE")
         await settled(pilot, view)
-        while view.search is None or not view.search.done:
+        while view.finder.search is None or not view.finder.search.done:
             await pilot.pause()
         await pilot.pause()
         count = app.pane.query_one("#search-count", Static)
@@ -162,7 +162,7 @@ async def test_searching_goes_from_the_newest_place_back_and_opens_what_is_folde
         await pilot.pause()
         assert str(count.content) == "1 of 20"
         await pilot.press("escape")
-        assert view.has_focus and view.search is None
+        assert view.has_focus and view.finder.search is None
         assert not app.pane.query_one(Input).display or not app.pane.query_one("SearchLine").display
 
 

@@ -39,10 +39,10 @@ SHOWN_IN = {
     "ShellLogView": "shell",
     "Splitter": "chat",
     "SummariesPane": "summary",
-    "TerminalSurface": "terminal",
     "TabBar": "chat",
     "TasksStrip": "tasks",
-    "TranscriptCanvas": "chat",
+    "TerminalView": "terminal",
+    "Transcript": "chat",
 }
 """Where each class that draws can be seen."""
 

@@ -50,7 +50,7 @@ async def test_the_loop_goes_round_while_a_hostile_answer_is_drawn(name: str) ->
     app = TranscriptHost()
     async with app.run_test(size=(100, 40)) as pilot:
         async with beating() as beats:
-            app.transcript.put(AnswerEntry("a1", HOSTILE[name]))
+            app.transcript.feed.put(AnswerEntry("a1", HOSTILE[name]))
             await settled(pilot, app.transcript)
             app.transcript.scroll_end(animate=False)
             await settled(pilot, app.transcript)

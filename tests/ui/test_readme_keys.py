@@ -1053,7 +1053,7 @@ async def shared(here: Real) -> None:
     await here.press("f9")
     await here.until(lambda: here.app.query(TerminalPane))
     view = here.app.query_one(TerminalView)
-    await here.until(lambda: view.frame is not None)
+    await here.until(lambda: view.picture.frame is not None)
     assert here.app.focused is view
     await here.press("x")
     await here.until(lambda: not here.app.query(TerminalPane))

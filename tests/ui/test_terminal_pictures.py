@@ -64,7 +64,7 @@ async def test_searched(snap: Snap, size: tuple[int, int], theme: str) -> None:
     async with app.run_test(size=size) as pilot:
         view = await opened(app, pilot, size)
         await pilot.press("slash", *"1990")
-        await until(pilot, lambda: view.search is not None and view.search.here is not None)
+        await until(pilot, lambda: view.reader.search is not None and view.reader.search.here is not None)
         await settled(pilot)
         snap(app)
 

@@ -136,14 +136,14 @@ async def test_the_mouse_is_the_programs_only_while_typing_and_only_if_it_wants_
 async def test_the_wheel_scrolls_the_past_or_is_told_to_a_full_screen_program() -> None:
     async with opened(past=PAST) as (pilot, app, view):
         await wheel(pilot, view, up=True)
-        assert view.up == 3
+        assert view.picture.up == 3
         await wheel(pilot, view, up=False)
-        assert view.past is None
+        assert view.picture.past is None
         app.reel.show(SCREEN, alternate=True)
         await pilot.pause()
         await wheel(pilot, view, up=True)
         await until(pilot, lambda: app.reel.typed == ["Up", "Up", "Up"])
-        assert view.past is None and "full-screen program" in words(view)
+        assert view.picture.past is None and "full-screen program" in words(view)
         app.reel.typed.clear()
         app.reel.show(SCREEN, alternate=True, mouse=True, mouse_sgr=True)
         await wheel(pilot, view, up=False)
@@ -200,10 +200,10 @@ async def test_a_search_goes_back_through_all_of_the_past() -> None:
         assert drawn(view)[0] == "row 0" and app.screen.focused is view
         assert app.reel.sizes[len(sizes) :] in ([], sizes[-1:]), "the program is not told of the search line"
         await pilot.press("slash", *"row")
-        await until(pilot, lambda: view.search is not None and view.search.here is not None)
-        here = view.search.here if view.search is not None else None
+        await until(pilot, lambda: view.reader.search is not None and view.reader.search.here is not None)
+        here = view.reader.search.here if view.reader.search is not None else None
         await pilot.press("enter")
-        assert view.search is not None and here is not None and view.search.here == here + 1
+        assert view.reader.search is not None and here is not None and view.reader.search.here == here + 1
 
 
 async def test_the_mouse_selects_and_y_copies() -> None:

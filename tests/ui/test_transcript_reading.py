@@ -37,10 +37,10 @@ async def test_it_follows_the_end() -> None:
     async with app.run_test(size=(60, 12)) as pilot:
         view = app.transcript
         for n in range(60):
-            view.stream("live", f"line {n}\n\n")
+            view.feed.stream("live", f"line {n}\n\n")
         await settled(pilot, view)
         assert rows(view)[-1] == "line 59"
-        assert view.viewport.following and view.unseen == 0
+        assert view.viewport.following and view.viewport.unseen == 0
 
 
 async def test_it_follows_the_end_while_what_is_below_it_comes_and_goes() -> None:
@@ -52,7 +52,7 @@ async def test_it_follows_the_end_while_what_is_below_it_comes_and_goes() -> Non
         for n in range(12):
             question.display = bool(n % 2)
             for _ in range(6):
-                view.put(AnswerEntry(f"more{n}.{_}", f"more {n}.{_}"))
+                view.feed.put(AnswerEntry(f"more{n}.{_}", f"more {n}.{_}"))
                 await asyncio.sleep(0)
             await settled(pilot, view)
             assert view.viewport.following and rows(view)[-1] == f"more {n}.5"
@@ -66,15 +66,15 @@ async def test_nothing_moves_under_a_reader_who_has_scrolled_up() -> None:
         await pilot.press("pageup")
         before = rows(view)
         for n in range(100):
-            view.stream("live", f"line {n}\n\n")
-        view.put(AnswerEntry("live", "".join(f"line {n}\n\n" for n in range(100))))
-        view.put(NoticeEntry("n", "info", "done"))
+            view.feed.stream("live", f"line {n}\n\n")
+        view.feed.put(AnswerEntry("live", "".join(f"line {n}\n\n" for n in range(100))))
+        view.feed.put(NoticeEntry("n", "info", "done"))
         await settled(pilot, view)
         assert rows(view)[:-1] == before[:-1]
         assert "↓ 2 new below" in rows(view)[-1]
         await pilot.click(view, offset=(30, 11))
         await settled(pilot, view)
-        assert rows(view)[-1] == "i done" and view.unseen == 0
+        assert rows(view)[-1] == "i done" and view.viewport.unseen == 0
 
 
 async def test_older_entries_come_in_above_without_moving_anything() -> None:
@@ -84,7 +84,7 @@ async def test_older_entries_come_in_above_without_moving_anything() -> None:
         await settled(pilot, view)
         await pilot.press("home")
         before = rows(view)
-        view.prepend([PromptEntry(f"old{n}", f"old {n} " + "word " * 50) for n in range(200)])
+        view.feed.prepend([PromptEntry(f"old{n}", f"old {n} " + "word " * 50) for n in range(200)])
         await settled(pilot, view)
         assert rows(view) == before
         await pilot.press("pageup")
@@ -187,8 +187,8 @@ async def test_a_live_thought_shows_its_last_line() -> None:
     app = TranscriptHost([ThoughtEntry("t", "", live=True)])
     async with app.run_test(size=(60, 12)) as pilot:
         view = app.transcript
-        view.stream("t", "one thing\n")
-        view.stream("t", "another thing")
+        view.feed.stream("t", "one thing\n")
+        view.feed.stream("t", "another thing")
         await settled(pilot, view)
         assert rows(view)[0].startswith("✻ Thinking…  another thing")
 
@@ -199,7 +199,7 @@ async def test_all_open_and_all_fold_and_what_comes_is_open_too() -> None:
         view = app.transcript
         await settled(pilot, view)
         await pilot.press("o")
-        view.put(FAILED)
+        view.feed.put(FAILED)
         await settled(pilot, view)
         shown = "\n".join(rows(view))
         assert all(words in shown for words in ("Second part", "+ new", "command: make"))
@@ -271,7 +271,7 @@ async def test_a_selection_stays_on_its_words_when_something_comes_in_above() ->
         await pilot.mouse_up(view, offset=(12, at))
         chosen = app.screen.get_selected_text()
         assert chosen and chosen.startswith("answer")
-        view.prepend([PromptEntry(f"old{n}", f"old {n}") for n in range(50)])
+        view.feed.prepend([PromptEntry(f"old{n}", f"old {n}") for n in range(50)])
         await settled(pilot, view)
         assert app.screen.get_selected_text() == chosen
 
@@ -364,8 +364,8 @@ async def test_a_stream_below_the_reader_is_marked() -> None:
         view = app.transcript
         await settled(pilot, view)
         await pilot.press("pageup")
-        view.stream("live", "more\n\nand more")
-        view.stream("live", " still")
+        view.feed.stream("live", "more\n\nand more")
+        view.feed.stream("live", " still")
         await settled(pilot, view)
         assert "↓ 1 new below" in rows(view)[-1]
         await pilot.press("G")
@@ -407,11 +407,11 @@ async def test_an_empty_transcript_says_what_will_be_there() -> None:
     async with app.run_test(size=(40, 9)) as pilot:
         await settled(pilot, app.transcript)
         assert [row.strip() for row in rows(app.transcript) if row] == ["Nothing yet.", "Type a prompt."]
-        app.transcript.put(PromptEntry("p", "x"))
+        app.transcript.feed.put(PromptEntry("p", "x"))
         await settled(pilot, app.transcript)
         drawn = [strip.text.strip() for strip in app.screen._compositor.render_strips()]  # what the terminal got
         assert drawn == ["▌❯ x", *[""] * 8]
-        app.transcript.clear()
+        app.transcript.feed.clear()
         await settled(pilot, app.transcript)
         assert any("Nothing yet." in row for row in rows(app.transcript))
 

@@ -10,10 +10,9 @@ from rich.style import Style
 
 from gshtui.text.sanitise import RISKY
 from gshtui.text.styled_text import styled
-from gshtui.ui.terminal import terminal_surface as past_module
+from gshtui.ui.terminal.terminal_picture import OVERLAP, PAGE, TORN, Scrollback
 from gshtui.ui.terminal.terminal_reader import ScrollbackSearch
 from gshtui.ui.terminal.terminal_rows import RowParser, TerminalColours, spans, terminal_colours, text_of
-from gshtui.ui.terminal.terminal_surface import OVERLAP, PAGE, TORN, Scrollback
 
 BASE = Style.parse("#d0d0d0 on #101010")
 
@@ -207,7 +206,7 @@ def test_a_search_asks_for_older_lines() -> None:
     past.take(lines(0, 100) + past.lines)
     search.look(past)
     assert search.go(1, past) and search.here == 10
-    assert past_module.text_of(past.lines[-1 - 10]) == "line 99"
+    assert text_of(past.lines[-1 - 10]) == "line 99"
 
 
 def test_a_search_that_finds_nothing() -> None:

@@ -24,7 +24,9 @@ from gshtui.ui.conversation.conversation_state import CONSUMES, ConversationStat
 from gshtui.ui.kit.hub_port import Stored
 from gshtui.ui.kit.search_line import SearchLine
 from gshtui.ui.kit.transcript.entries import NoticeEntry
+from gshtui.ui.kit.transcript.markdown_renderer import load_markdown_parser
 from gshtui.ui.kit.transcript.transcript import Transcript
+from gshtui.ui.kit.transcript.transcript_search import TranscriptSearched
 
 LoadOlder = Callable[[str, int | None, int], Awaitable[Sequence[Stored]]]
 """(session, before this number or none, at most so many) → the newest of them, in order."""
@@ -84,9 +86,9 @@ class ConversationPane(Vertical):
         transcript = self.transcript
         if not self._warm and any(isinstance(event, TurnStarted) for event in events):
             self._warm = True  # not before there is something to draw: the parser takes memory too
-            self.run_worker(transcript.warm(), exit_on_error=False, group="warm")
+            self.run_worker(load_markdown_parser(), exit_on_error=False, group="warm")
         for event in events:
-            transcript.apply(self._state.take(event))
+            transcript.feed.apply(self._state.take(event))
             if isinstance(event, InputCommandStarted) and event.agent == self._state.agent:
                 self.post_message(self.CommandBegan())
             if isinstance(event, SessionOpened) and event.agent == self._state.agent:
@@ -102,21 +104,21 @@ class ConversationPane(Vertical):
         message.stop()
         self.query_one(SearchLine).open()
 
-    def on_searchable_transcript_searched(self, message: Transcript.Searched) -> None:
+    def on_transcript_searched(self, message: TranscriptSearched) -> None:
         message.stop()
         self.query_one(SearchLine).tell(message.at, message.hits, message.done)
 
     def on_search_line_changed(self, message: SearchLine.Changed) -> None:
         message.stop()
-        self.transcript.find(message.words)
+        self.transcript.finder.find(message.words)
 
     def on_search_line_stepped(self, message: SearchLine.Stepped) -> None:
         message.stop()
-        self.transcript.find_more(message.step)
+        self.transcript.finder.find_more(message.step)
 
     def on_search_line_closed(self, message: SearchLine.Closed) -> None:
         message.stop()
-        self.transcript.find("")
+        self.transcript.finder.find("")
         self.transcript.focus()
 
     def _load(self) -> None:
@@ -128,7 +130,7 @@ class ConversationPane(Vertical):
 
     async def _load_page(self, session: str) -> None:
         try:
-            await self.transcript.warm()
+            await load_markdown_parser()
             stored = await self._load_older(session, self._oldest, PAGE)
             ran = await self._ran(session, stored)
         except Exception as error:  # whatever is wrong with the record, the window goes on and says so
@@ -136,7 +138,7 @@ class ConversationPane(Vertical):
             if session == self._state.session:
                 self._complete, self._loading = True, False
                 words = f"Older messages could not be read: {error}"
-                self.transcript.put(NoticeEntry("older messages", "error", words, "Try `gsh-tui doctor`."))
+                self.transcript.feed.put(NoticeEntry("older messages", "error", words, "Try `gsh-tui doctor`."))
             return
         if session != self._state.session:
             return
@@ -145,7 +147,7 @@ class ConversationPane(Vertical):
         if stored:
             self._oldest, self._oldest_at = stored[0].seq, stored[0].message.at
         if stored or ran:
-            self.transcript.apply(older_operations(self._state, [item.message for item in stored], ran))
+            self.transcript.feed.apply(older_operations(self._state, [item.message for item in stored], ran))
 
     async def _ran(self, session: str, stored: Sequence[Stored]) -> Sequence[Ran]:
         """The commands that belong between these messages, or before all of them when there are no older ones."""

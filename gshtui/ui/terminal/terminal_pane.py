@@ -31,6 +31,8 @@ from gshtui.ui.kit.key_table import bind
 from gshtui.ui.kit.search_line import SearchLine
 from gshtui.ui.kit.textual.typed_app import app_of
 from gshtui.ui.kit.themes import STATUS_SIGNS
+from gshtui.ui.terminal.terminal_connection import TerminalChanged
+from gshtui.ui.terminal.terminal_reader import TerminalSearched
 from gshtui.ui.terminal.terminal_view import TerminalView
 from gshtui.ui.terminal.terminals import Terminal, TerminalError, TerminalRegistry
 
@@ -254,7 +256,7 @@ class TerminalPane(Vertical):
             try:
                 self._terminal = self._terminals.of(row)
             except TerminalError as error:
-                self.view.failed = str(error)
+                self.view.connection.failed = str(error)
             else:
                 self._command = self._terminals.command(row)
                 self.view.connect(self._terminal)
@@ -264,20 +266,20 @@ class TerminalPane(Vertical):
         if not self.is_attached or not self.view.size:
             return
         view, width = self.view, self.size.width
-        title = title_line(self.state, view.info, self._command, width, self._clock(), focused=view.has_focus)
+        title = title_line(self.state, view.picture.info, self._command, width, self._clock(), focused=view.has_focus)
         shown = TerminalDisplay(
             way=self._terminal.way(),
             typing=view.typing,
             leave=self._leave_key() if view.typing else "",
-            up=view.up,
-            held=view.past is not None,
-            behind=view.behind,
-            gone=view.frame is not None and view.frame.gone,
-            failed=view.failed,
+            up=view.picture.up,
+            held=view.picture.past is not None,
+            behind=view.picture.behind,
+            gone=view.picture.frame is not None and view.picture.frame.gone,
+            failed=view.connection.failed,
             size=(view.size.width, view.size.height),
             command="" if self._command in title.plain else self._command,
         )
-        lines = (title, status_line(self.state, view.info, shown, width))
+        lines = (title, status_line(self.state, view.picture.info, shown, width))
         if lines != self._lines:
             self._lines = lines
             self._title.update(lines[0], layout=False)
@@ -287,7 +289,7 @@ class TerminalPane(Vertical):
         self._status.display = self.size.height > _LOW
         self.draw()
 
-    def on_terminal_reader_changed(self, message: TerminalView.Changed) -> None:
+    def on_terminal_changed(self, message: TerminalChanged) -> None:
         message.stop()
         self.draw()
 
@@ -309,13 +311,13 @@ class TerminalPane(Vertical):
 
     async def visit(self) -> None:
         """Give the agent the whole screen until the person comes back."""
-        self.view.seen_again(False)
+        self.view.connection.show(False)
         try:
             said = await self._terminal.visit(app_of(self))
         except TmuxError as error:
             said = str(error)
         finally:
-            self.view.seen_again(True)
+            self.view.connection.show(True)
         if said:
             self.notify(said, timeout=8, markup=False)
 
@@ -327,22 +329,22 @@ class TerminalPane(Vertical):
         self.post_message(self.Closed(self.state.row.id))
 
     def action_search(self) -> None:
-        self.view.hold()  # also so that the program is not told of the line's place
+        self.view.reader.hold()  # also so that the program does not get another size for the search line
         self.query_one(SearchLine).open()
 
     def on_search_line_changed(self, message: SearchLine.Changed) -> None:
         message.stop()
-        self.view.find(message.words)
+        self.view.reader.find(message.words)
 
     def on_search_line_stepped(self, message: SearchLine.Stepped) -> None:
         message.stop()
-        self.view.find_more(message.step)
+        self.view.reader.find_more(message.step)
 
     def on_search_line_closed(self, message: SearchLine.Closed) -> None:
         message.stop()
-        self.view.let_go()
+        self.view.reader.let_go()
         self.view.focus()
 
-    def on_terminal_reader_searched(self, message: TerminalView.Searched) -> None:
+    def on_terminal_searched(self, message: TerminalSearched) -> None:
         message.stop()
         self.query_one(SearchLine).tell(message.at, message.hits, message.done)

@@ -37,6 +37,10 @@ class KeptLines(ScrollView, inherit_bindings=False):
         self._bar: tuple[object, ...] = ()
         self._syncing = False
 
+    @property
+    def vertical_scrollbar(self) -> ScrollBar:
+        return fast_scroll_bar(self)
+
     # What is built on it says
 
     def row_strip(self, y: int) -> Strip:

@@ -1,4 +1,4 @@
-"""The app that a widget is in, with a type: Textual declares it without one.
+"""The app that a widget is in, with a type: Textual declares it without one; and copying by way of it.
 
 Owns nothing. Called by widgets and screens that need the terminal's size, the clipboard or the display of keys, and
 to know whether keys are theirs.
@@ -16,6 +16,13 @@ from textual.widget import Widget
 def app_of(node: MessagePump) -> App[Any]:
     """The app."""
     return node.app  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+
+
+def copy_text(widget: Widget, text: str) -> None:
+    """Copy text to the clipboard and say how much it was."""
+    app_of(widget).copy_to_clipboard(text)
+    lines = text.count("\n") + 1
+    widget.notify(f"Copied {lines} lines" if lines > 1 else "Copied one line", timeout=2, markup=False)
 
 
 def takes_every_key(focused: Widget | None) -> bool:

@@ -92,6 +92,15 @@ class TranscriptDocument:
         self._heights = RowHeights([*(sheet.height for sheet in new), *self._heights.values])
         return new
 
+    def clear(self) -> None:
+        """Take all entries out."""
+        self.cache = BlockCache()
+        self.sheets = []
+        self.busy.clear()
+        self._heights = RowHeights()
+        self._by_id.clear()
+        self._first = 0
+
     def remove(self, id: str) -> Sheet | None:
         """Take the entry out."""
         sheet = self._by_id.pop(id, None)

@@ -6,6 +6,7 @@ are never cut off, and references stay as written (a chunk knows only itself).
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Sequence
 from functools import lru_cache
@@ -233,12 +234,17 @@ _BRACKETS, _CELLS = 300, 1_500
 
 @lru_cache(maxsize=1)
 def markdown_parser() -> MarkdownIt:
-    """The parser; importing it takes 0.1 s, so the transcript does it in a thread before the first answer."""
+    """The parser; importing it takes 0.1 s, see `load_markdown_parser`."""
     from markdown_it import MarkdownIt
 
     made = MarkdownIt("commonmark", {"html": False, "maxNesting": 40}).enable(["table", "strikethrough"])
     # A chunk does not know the whole text, so references are shown as they are written; nothing disappears.
     return made.disable(["reference", "html_block", "html_inline"])
+
+
+async def load_markdown_parser() -> None:
+    """Have the parser imported, in a thread: not before the first frame, and never on the window's own time."""
+    await asyncio.to_thread(markdown_parser)
 
 
 @lru_cache(maxsize=1)

@@ -59,7 +59,7 @@ class TextScreen(ModalScreen[None]):
     def on_mount(self) -> None:
         view = self.query_one("#text", Widget)
         if isinstance(view, Transcript):
-            view.apply([Put(AnswerEntry("text", self.plain))])
+            view.feed.apply([Put(AnswerEntry("text", self.plain))])
             view.action_home()
         view.focus()
 

@@ -1,37 +1,38 @@
 """The transcript: a whole conversation in one widget, read with the keyboard or the mouse.
 
-Owns the reader's actions: moving, opening, copying, searching, going to the end. Refuses to hold the conversation's
-state or to know the bus: entries are put into it (the conversation's pane does). See `canvas.py` for why it is one
-widget.
+Owns what keys and the mouse mean, and holds the parts: the document and the viewport onto it, the feed by which entries
+come in, the search, the page and the painter. No widget is made for a message and setting the height lays nothing out
+again, so a conversation of any length costs what is on the screen. Refuses to hold the conversation's state or to know
+the bus.
 """
 
 from __future__ import annotations
 
 from typing import ClassVar
 
-from rich.cells import cell_len
-from rich.segment import Segment
 from textual import events
 from textual.binding import BindingType
-from textual.geometry import Offset
+from textual.geometry import Offset, Region
 from textual.message import Message
 from textual.selection import Selection
 from textual.strip import Strip
 
 from gshtui.text.sanitise import plain
 from gshtui.ui.kit.key_table import bind
-from gshtui.ui.kit.styled_lines import StyledLine, wrapped
-from gshtui.ui.kit.textual.typed_app import app_of
-from gshtui.ui.kit.transcript.canvas import GUTTER
-from gshtui.ui.kit.transcript.document import selected_text
-from gshtui.ui.kit.transcript.entries import ThoughtEntry, ToolEntry
-from gshtui.ui.kit.transcript.sheet import Sheet
-from gshtui.ui.kit.transcript.transcript_search import SearchableTranscript
-from gshtui.ui.kit.transcript.viewport import ScreenRow
+from gshtui.ui.kit.textual.kept_lines import KeptLines
+from gshtui.ui.kit.textual.typed_app import copy_text
+from gshtui.ui.kit.transcript.document import TranscriptDocument, selected_text
+from gshtui.ui.kit.transcript.transcript_feed import FramePacer, TranscriptFeed
+from gshtui.ui.kit.transcript.transcript_painter import TranscriptPage, TranscriptPainter, empty_page
+from gshtui.ui.kit.transcript.transcript_search import TranscriptFinder
+from gshtui.ui.kit.transcript.viewport import GUTTER, BlockCursor, Viewport
+
+_FAR = 4
+"""Screens; a scroll by more goes to where the row is thought to be, without drawing all that lies between."""
 
 
-class Transcript(SearchableTranscript, can_focus=True):
-    """Shows entries; see `TranscriptFeed` for how they come in and `SearchableTranscript` for how they are searched."""
+class Transcript(KeptLines, can_focus=True):
+    """Shows entries, which `feed` takes."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         bind("transcript.up", "up"),
@@ -49,7 +50,7 @@ class Transcript(SearchableTranscript, can_focus=True):
     ]
 
     class SearchRequested(Message):
-        """The reader wants to search; whoever holds the transcript asks for the words."""
+        """The reader wants to search; the pane around the transcript asks for the words."""
 
     class NearTop(Message):
         """The reader is close to the oldest entry that is here."""
@@ -60,17 +61,33 @@ class Transcript(SearchableTranscript, can_focus=True):
             empty: what to say while there are no entries.
         """
         super().__init__(id=id, classes=classes)
-        self._empty = empty
+        self.document = TranscriptDocument(empty_page())
+        self.viewport = Viewport(self.document)
+        self.cursor = BlockCursor(self.document, self.viewport)
+        self.finder = TranscriptFinder(self.document, self.viewport, self.cursor, self)
+        self._pacer = FramePacer(self, self._draw_frame)
+        self.feed = TranscriptFeed(self.document, self.viewport, self.cursor, self.finder, self._pacer.schedule)
+        self._painter = TranscriptPainter(self, self.viewport, self.cursor, self.finder, empty)
+        self._page = TranscriptPage(self, self.document, self._painter, self._redraw)
+
+    @property
+    def allow_select(self) -> bool:
+        return True
+
+    @property
+    def drawing(self) -> bool:
+        """Whether something that was put in is still to be drawn."""
+        return self._pacer.scheduled or bool(self.document.busy)
 
     # Keys.
 
     def action_up(self) -> None:
         self.cursor.move(-1)
-        self.sync(whole=True)
+        self._redraw()
 
     def action_down(self) -> None:
         self.cursor.move(1)
-        self.sync(whole=True)
+        self._redraw()
 
     def action_page_up(self) -> None:
         """A screen towards the beginning."""
@@ -81,64 +98,42 @@ class Transcript(SearchableTranscript, can_focus=True):
         self.scroll_rows(max(1, self.size.height - 2))
 
     def action_home(self) -> None:
-        if self.document.sheets:
-            self.cursor.place(self.document.sheets[0])
-            self.viewport.show(self.document.sheets[0], 0)
-            self.sync(whole=True)
+        self.cursor.go_home()
+        self._redraw()
 
     def action_end(self) -> None:
         """To the end, and stay there as more comes."""
-        self.viewport.follow()
-        self.cursor.place(None)
-        self.sync(whole=True)
+        self.cursor.go_end()
+        self._redraw()
 
     def action_open_block(self) -> None:
         """Open or fold the entry under the cursor."""
-        if self.cursor.ready() and self.cursor.sheet is not None:
-            self.toggle(self.cursor.sheet)
+        if self.cursor.toggle():
+            self._redraw()
 
     def action_open_all(self) -> None:
         """Open all thoughts and calls, or fold them all."""
-        self.all_open = not self.all_open
-        self.viewport.hold()
-        for sheet in self.document.sheets:
-            if isinstance(sheet.entry, (ToolEntry, ThoughtEntry)) and sheet.opened != self.all_open:
-                self.document.toggle(sheet, self.all_open)
-        self.sync(whole=True)
+        self.feed.toggle_all()
+        self._redraw()
 
     def action_copy_block(self) -> None:
         """Copy what is selected, or else the block under the cursor."""
         text = self.screen.get_selected_text() or (self.cursor.text() if self.cursor.ready() else "")
-        if not text:
-            return
-        text = plain(text)
-        app_of(self).copy_to_clipboard(text)
-        lines = text.count("\n") + 1
-        self.notify(f"Copied {lines} lines" if lines > 1 else "Copied one line", timeout=2, markup=False)
+        if text:
+            copy_text(self, plain(text))
 
     def action_search(self) -> None:
         self.post_message(self.SearchRequested())
 
     def action_found(self, step: int) -> None:
-        self.find_more(step)
-
-    def toggle(self, sheet: Sheet) -> None:
-        """Open or fold an entry, its first line staying where it is."""
-        if not isinstance(sheet.entry, (ToolEntry, ThoughtEntry)):
-            return
-        at = next((y for y, row in enumerate(self.viewport.rows) if row.sheet is sheet and row.line is not None), None)
-        self.document.toggle(sheet, not sheet.opened)
-        self.cursor.place(sheet)
-        self.document.built(sheet)
-        self.viewport.show(sheet, 0, sheet.gap, at=at or 0)
-        self.sync(whole=True)
+        self.finder.find_more(step)
 
     # Mouse.
 
     def on_click(self, event: events.Click) -> None:
         if event.chain > 1 or self.text_selection is not None:
             return
-        if self.unseen and event.y == self.size.height - 1:
+        if self.viewport.unseen and event.y == self.size.height - 1:
             self.action_end()
             return
         rows = self.viewport.rows
@@ -146,24 +141,39 @@ class Transcript(SearchableTranscript, can_focus=True):
             return
         row = rows[event.y]
         self.cursor.place(row.sheet, row.block)
-        if row.sheet.blocks[row.block].toggles:
-            self.toggle(row.sheet)
+        if row.sheet.blocks[row.block].toggles and self.cursor.toggle():
+            self._redraw()
         else:
             self.refresh()
 
     def text_select_all(self) -> None:
         """Select the block under the mouse: what a double click means."""
-        on = [y for y, row in enumerate(self.viewport.rows) if self.cursor.on(row)]
-        if on:
-            line = self.viewport.rows[on[-1]].line
+        rows = self.cursor.shown()
+        if rows:
+            line = self.viewport.rows[rows[-1]].line
             end = GUTTER + len(line.text) if line is not None else GUTTER
-            start = Offset(0, self.selection_row(on[0]))
-            self.screen.selections = {self: Selection(start, Offset(end, self.selection_row(on[-1])))}
+            start = Offset(0, self.selection_row(rows[0]))
+            self.screen.selections = {self: Selection(start, Offset(end, self.selection_row(rows[-1])))}
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        return selected_text(self.document, selection, self._shift, GUTTER), "\n"
+        return selected_text(self.document, selection, self.viewport.shift, GUTTER), "\n"
 
-    # Drawing.
+    def selection_updated(self, selection: Selection | None) -> None:
+        self.refresh()
+
+    # Size, theme and focus.
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.viewport.height = self.size.height
+        if self._page.fit(self.size.width) and self.text_selection is not None:
+            self.screen.clear_selection()
+        self._page.restyle()
+        self._redraw()
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        if self.is_mounted:
+            self._page.restyle()
 
     def on_focus(self) -> None:
         self.refresh()
@@ -171,32 +181,52 @@ class Transcript(SearchableTranscript, can_focus=True):
     def on_blur(self) -> None:
         self.refresh()
 
-    def pointed_at(self, row: ScreenRow) -> bool:
-        return self.has_focus and self.cursor.on(row)
+    # Scrolling and drawing.
 
-    def strip_of(self, row: ScreenRow, y: int) -> Strip:
-        strip = super().strip_of(row, y)
-        return self._with_badge(strip) if self.unseen and y == self.viewport.height - 1 else strip
+    @property
+    def top(self) -> int:
+        return self.viewport.top
 
-    def strip_below(self, y: int) -> Strip:
-        if self.document.sheets or not self._empty:
-            return super().strip_below(y)
-        page = self.document.page
-        lines: list[StyledLine] = wrapped([Segment(self._empty, page.palette.muted)], page.width)
-        at = y - max(0, (self.size.height - len(lines)) // 2)
-        line = lines[at] if 0 <= at < len(lines) else StyledLine(())
-        spare = max(0, self.size.width - line.cells) // 2
-        return line.strip_with(Segment(" " * spare, page.palette.text), self.size.width, page.palette.text)
-
-    def _with_badge(self, strip: Strip) -> Strip:
-        words = f" ↓ {self.unseen} new below "
-        look = self.document.page.palette.badge
-        width = self.size.width
-        start = max(0, (width - cell_len(words)) // 2)
-        badge = Strip([Segment(words, look)]).adjust_cell_length(min(width, cell_len(words)), look)
-        return Strip.join([strip.crop(0, start), badge, strip.crop(start + badge.cell_length, width)])
+    def scroll_rows(self, rows: int) -> None:
+        """Move by so many rows; exactly, unless it is far."""
+        if abs(rows) <= _FAR * self.viewport.height:
+            self.viewport.scroll(rows)
+        else:
+            self.viewport.jump(self.viewport.top + rows)
+        self.sync()
 
     def sync(self, *, whole: bool = False) -> None:
-        super().sync(whole=whole)
+        """Settle the viewport, tell Textual the height and the position, and have drawn what has changed.
+
+        Args:
+            whole: draw every row again, changed or not.
+        """
+        if self.size.height:
+            changed = self.viewport.update()
+            self.tell(self.document.height)
+            if whole or changed is None:
+                self.refresh()
+            else:
+                self.refresh_rows(changed)
+            self._page.load_languages()
+        if self.document.busy:
+            self._pacer.go_on()
         if self.document.sheets and self.viewport.top < 2 * self.viewport.height:
             self.post_message(self.NearTop())
+
+    def _redraw(self) -> None:
+        self.sync(whole=True)
+
+    def _draw_frame(self, deadline: float) -> None:
+        self.feed.cut(deadline)
+        self.sync()
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        self._painter.width = self.size.width
+        return super().render_lines(crop)
+
+    def row_strip(self, y: int) -> Strip:
+        return self._painter.strip(y)
+
+    def selection_row(self, y: int) -> int:
+        return self.viewport.number(y)

@@ -7,18 +7,18 @@ words come from the pane's search line.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from textual.message import Message
 
 from gshtui.ui.kit.highlights import StyledRange, match_ranges
-from gshtui.ui.kit.transcript.canvas import GUTTER
+from gshtui.ui.kit.styled_lines import StyledLine
 from gshtui.ui.kit.transcript.document import TranscriptDocument
-from gshtui.ui.kit.transcript.entries import Entry, ThoughtEntry, ToolEntry
-from gshtui.ui.kit.transcript.feed import TranscriptFeed
+from gshtui.ui.kit.transcript.entries import ThoughtEntry, ToolEntry
 from gshtui.ui.kit.transcript.sheet import Sheet
-from gshtui.ui.kit.transcript.viewport import BlockCursor, ScreenRow
+from gshtui.ui.kit.transcript.viewport import GUTTER, BlockCursor, ScreenRow, Viewport
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,30 +109,44 @@ _SLICE = 0.008
 _CONTEXT = 3
 
 
-class SearchableTranscript(TranscriptFeed):
-    """A feed that can be searched."""
+class TranscriptSearched(Message):
+    """A search has found more, or gone to another place. `at` counts from 1, 0: nowhere yet."""
 
-    class Searched(Message):
-        """A search has found more, or gone to another place. `at` counts from 1, 0: nowhere yet."""
+    def __init__(self, words: str, at: int, hits: int, done: bool) -> None:
+        super().__init__()
+        self.words = words
+        self.at = at
+        self.hits = hits
+        self.done = done
 
-        def __init__(self, words: str, at: int, hits: int, done: bool) -> None:
-            super().__init__()
-            self.words = words
-            self.at = at
-            self.hits = hits
-            self.done = done
 
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(id=id, classes=classes)
+class SearchedWidget(Protocol):
+    """The widget that is searched."""
+
+    def refresh(self) -> object: ...
+    def sync(self, *, whole: bool = False) -> None: ...
+    def call_later(self, callback: Callable[..., object], *args: object) -> object: ...
+    def post_message(self, message: Message) -> bool: ...
+
+
+class TranscriptFinder:
+    """The search of a transcript: begun, gone on with in slices of time, ended."""
+
+    def __init__(
+        self, document: TranscriptDocument, viewport: Viewport, cursor: BlockCursor, widget: SearchedWidget
+    ) -> None:
         self.search: TranscriptSearch | None = None
-        self.cursor = BlockCursor(self.document, self.viewport)
+        self._document = document
+        self._viewport = viewport
+        self._cursor = cursor
+        self._widget = widget
 
     def find(self, words: str) -> None:
         """Search for these words from the newest entry on, and go to the first place; no words end the search."""
-        self.search = TranscriptSearch(self.document, words) if words.strip() else None
-        self.refresh()
+        self.search = TranscriptSearch(self._document, words) if words.strip() else None
+        self._widget.refresh()
         if self.search is None:
-            self._say()
+            self._report()
         else:
             self._look()
 
@@ -142,34 +156,33 @@ class SearchableTranscript(TranscriptFeed):
             return
         hit = self.search.go(step)
         if hit is not None:
-            self.cursor.place(hit.sheet, hit.block)
-            self.viewport.hold()
-            self.cursor.show(context=_CONTEXT)
-            self.sync(whole=True)
-        self._say()
+            self._cursor.place(hit.sheet, hit.block)
+            self._viewport.hold()
+            self._cursor.show(context=_CONTEXT)
+            self._widget.sync(whole=True)
+        self._report()
 
-    def prepend(self, entries: Iterable[Entry]) -> list[Sheet]:
-        sheets = super().prepend(entries)
+    def add_older(self, sheets: list[Sheet]) -> None:
+        """Look through entries that came in above, too."""
         if self.search is not None and sheets:
             done = self.search.done
             self.search.add_older(sheets)
             if done:
                 self._look()
-        return sheets
 
-    def ranges(self, row: ScreenRow, y: int) -> list[StyledRange]:
-        selected = super().ranges(row, y)
-        search = self.search
-        if search is None or row.line is None or selected:
-            return selected
-        palette = self.document.page.palette
-        here = search.here
-        look = palette.match_here if here is not None and self.cursor.on(row) else palette.match
-        return match_ranges(row.line.text, search.needle, look, GUTTER)
-
-    def forget(self) -> None:
+    def end(self) -> None:
+        """Stop without a word: what was searched is gone."""
         self.search = None
-        self.cursor = BlockCursor(self.document, self.viewport)
+
+    def ranges(self, row: ScreenRow, line: StyledLine) -> list[StyledRange]:
+        """Styles over the words that were found in a row of the screen and its line."""
+        search = self.search
+        if search is None:
+            return []
+        palette = self._document.page.palette
+        here = search.here
+        look = palette.match_here if here is not None and self._cursor.on(row) else palette.match
+        return match_ranges(line.text, search.needle, look, GUTTER)
 
     def _look(self) -> None:
         search = self.search
@@ -180,17 +193,18 @@ class SearchableTranscript(TranscriptFeed):
         if search.hits and not found:
             self.find_more(1)
         if not search.done:
-            self.call_later(self._look_on, search)
+            self._widget.call_later(self._look_on, search)
         else:
-            self._say()
+            self._report()
 
     def _look_on(self, search: TranscriptSearch) -> None:
         if search is self.search:
             self._look()
 
-    def _say(self) -> None:
+    def _report(self) -> None:
         search = self.search
         if search is None:
-            self.post_message(self.Searched("", 0, 0, True))
+            searched = TranscriptSearched("", 0, 0, True)
         else:
-            self.post_message(self.Searched(search.words, search.at + 1, len(search.hits), search.done))
+            searched = TranscriptSearched(search.words, search.at + 1, len(search.hits), search.done)
+        self._widget.post_message(searched)

@@ -6,11 +6,16 @@ top. A block and the blocks that continue it are one to the cursor. Knows no ter
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gshtui.ui.kit.styled_lines import StyledLine
 from gshtui.ui.kit.transcript.document import RowPosition, TranscriptDocument
+from gshtui.ui.kit.transcript.entries import ThoughtEntry, ToolEntry
 from gshtui.ui.kit.transcript.sheet import Sheet
+
+GUTTER = 2
+"""Cells at the left that belong to the cursor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +39,10 @@ class Viewport:
         """What is shown, from the top."""
         self.top = 0
         """Row of the document that is at the top."""
+        self.unseen = 0
+        """Entries that have come below while the reader was further up."""
+        self.shift = 0
+        """What a row's number for selections is above its number in the document."""
         self._place: RowPosition | None = None
 
     @property
@@ -92,6 +101,34 @@ class Viewport:
         self.top = self.document.top(RowPosition(self.rows[0].sheet, self.rows[0].block, self.rows[0].at))
         if self.top + self.height >= self.document.height:
             self._place = None
+
+    def update(self) -> set[int] | None:
+        """Settle after something has changed, and give the rows of the screen that differ; `None`: all may.
+
+        Rows keep their numbers for selections when something comes in above them.
+        """
+        before, top = self.rows, self.top
+        self.settle()
+        if before and self.document.has(before[0].sheet) and before[0].block < len(before[0].sheet.blocks):
+            first = before[0]
+            self.shift += top - self.document.top(RowPosition(first.sheet, first.block, first.at))
+        if self.following:
+            self.unseen = 0
+        now = self.rows
+        if not before or not now:
+            return None
+        badge = self.height - 1 if self.unseen else -1
+        rows = range(max(len(before), len(now)))
+        return {at for at in rows if at == badge or not _alike(_at(before, at), _at(now, at))}
+
+    def clear(self) -> None:
+        """Show nothing: the document was cleared."""
+        self.rows, self.top, self.unseen = [], 0, 0
+        self._place = None
+
+    def number(self, y: int) -> int:
+        """The number for selections of a row of the screen."""
+        return self.top + y + self.shift
 
     def row_of(self, sheet: Sheet, block: int) -> int | None:
         """The row of the screen where a block's first shown row is; `None` when it is not shown."""
@@ -155,6 +192,16 @@ class Viewport:
         return RowPosition(sheet, number, row)
 
 
+def _at(rows: Sequence[ScreenRow], at: int) -> ScreenRow | None:
+    return rows[at] if at < len(rows) else None
+
+
+def _alike(one: ScreenRow | None, other: ScreenRow | None) -> bool:
+    if one is None or other is None or one.line is None or other.line is None:
+        return one is other or (one is not None and other is not None and one.line is other.line)
+    return one.line.same(other.line)
+
+
 class BlockCursor:
     """On a block, or nowhere."""
 
@@ -174,6 +221,35 @@ class BlockCursor:
     def place(self, sheet: Sheet | None, block: int = 0) -> None:
         """Go to a block, or nowhere."""
         self.sheet, self.block = sheet, block
+
+    def go_home(self) -> None:
+        """To the first block of all, which is shown at the top."""
+        sheets = self._document.sheets
+        if sheets:
+            self.place(sheets[0])
+            self._viewport.show(sheets[0], 0)
+
+    def go_end(self) -> None:
+        """Nowhere: the viewport goes to the end, and stays there as more comes."""
+        self._viewport.follow()
+        self.place(None)
+
+    def toggle(self) -> bool:
+        """Open or fold its entry, whose first line stays where it is; False: it is none that can be opened."""
+        sheet = self.sheet if self.ready() else None
+        if sheet is None or not isinstance(sheet.entry, (ToolEntry, ThoughtEntry)):
+            return False
+        rows = self._viewport.rows
+        at = next((y for y, row in enumerate(rows) if row.sheet is sheet and row.line is not None), 0)
+        self._document.toggle(sheet, not sheet.opened)
+        self.place(sheet)
+        self._document.built(sheet)
+        self._viewport.show(sheet, 0, sheet.gap, at=at)
+        return True
+
+    def shown(self) -> list[int]:
+        """The rows of the screen on which it is."""
+        return [y for y, row in enumerate(self._viewport.rows) if self.on(row)]
 
     def group(self) -> tuple[int, int]:
         """The first and the last block that are one with its block."""

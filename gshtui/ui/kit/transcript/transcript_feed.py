@@ -1,0 +1,185 @@
+"""The feeding of a transcript: entries put, streamed, removed and prepended; and when the next frame of them is drawn.
+
+`FramePacer` owns the pace: taking text costs an append, and a frame does as much as its slice of time allows and leaves
+the rest to the next, so that no amount of text stalls the window. `TranscriptFeed` refuses to draw.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable
+
+from textual.widget import Widget
+
+from gshtui.ui.kit.transcript.document import TranscriptDocument
+from gshtui.ui.kit.transcript.entries import Entry, Operation, Prepend, Put, Remove, Stream, ThoughtEntry, ToolEntry
+from gshtui.ui.kit.transcript.sheet import Sheet
+from gshtui.ui.kit.transcript.transcript_search import TranscriptFinder
+from gshtui.ui.kit.transcript.viewport import BlockCursor, Viewport
+
+FRAME = 1 / 30
+"""Seconds between two drawings of a stream."""
+_SHARE = 11
+"""The pause between two drawings, in times of what this thread worked since the one before (drawing it included): so
+a stream leaves most of a core free, in a large window on a slow machine too."""
+_LONGEST = 0.125
+_BUDGET = 0.012
+"""Seconds of a frame that go into cutting source."""
+
+
+class FramePacer:
+    """Spaces out the frames of a widget.
+
+    Args:
+        widget: what is drawn.
+        draw: draws one frame; it may cut source until the time that it is given (`time.perf_counter`).
+    """
+
+    def __init__(self, widget: Widget, draw: Callable[[float], None]) -> None:
+        self.scheduled = False
+        """A frame will be drawn soon."""
+        self._widget = widget
+        self._draw = draw
+        self._not_before = 0.0
+        self._worked = 0.0  # seconds of this thread's work, at the last frame
+
+    def schedule(self) -> None:
+        """Draw a frame as soon as the pace allows."""
+        widget = self._widget
+        if self.scheduled or not widget.is_attached:
+            return
+        self.scheduled = True
+        wait = self._not_before - time.perf_counter()
+        if wait <= 0:
+            widget.call_next(self._frame)
+        else:
+            # Not by a timer of Textual's: that is a task, made and ended for every frame.
+            asyncio.get_running_loop().call_later(wait, widget.call_next, self._frame)
+
+    def go_on(self) -> None:
+        """Draw a frame at once: nothing new has to be waited for; only the window must get its turn."""
+        self._not_before = 0.0
+        self.schedule()
+
+    def _frame(self) -> None:
+        self.scheduled = False
+        now, worked = time.perf_counter(), time.thread_time()
+        self._not_before = now + min(_LONGEST, max(FRAME, (worked - self._worked) * _SHARE))
+        self._worked = worked
+        self._draw(now + _BUDGET)
+
+
+class TranscriptFeed:
+    """Carries out operations on entries.
+
+    Args:
+        finder: the search, which has to know of entries that come in above and of a new conversation.
+        schedule: called when there is something to draw.
+    """
+
+    def __init__(
+        self,
+        document: TranscriptDocument,
+        viewport: Viewport,
+        cursor: BlockCursor,
+        finder: TranscriptFinder,
+        schedule: Callable[[], None],
+    ) -> None:
+        self._document = document
+        self._viewport = viewport
+        self._cursor = cursor
+        self._finder = finder
+        self._schedule = schedule
+        self._all_open = False
+        self._streaming: dict[str, Sheet] = {}
+
+    def apply(self, operations: Iterable[Operation]) -> None:
+        """Carry out what the reducer of a conversation says."""
+        for operation in operations:
+            if isinstance(operation, Stream):
+                self.stream(operation.id, operation.text)
+            elif isinstance(operation, Put):
+                self.put(operation.entry)
+            elif isinstance(operation, Remove):
+                self.remove(operation.id)
+            elif isinstance(operation, Prepend):
+                self.prepend(operation.entries)
+            else:
+                self.clear()
+
+    def put(self, entry: Entry) -> None:
+        """Show an entry at the end, or in place of the one with its id."""
+        new = self._document.get(entry.id) is None
+        sheet = self._document.put(entry)
+        if new and self._all_open and isinstance(entry, (ToolEntry, ThoughtEntry)):
+            self._document.toggle(sheet, True)
+        if new and not self._viewport.following:
+            self._viewport.unseen += 1
+        if sheet.live and not isinstance(entry, ToolEntry):
+            self._streaming[entry.id] = sheet
+        self._schedule()
+
+    def stream(self, id: str, text: str) -> None:
+        """More text of a live entry. Cheap: it is cut and drawn with the next frame."""
+        sheet = self._document.get(id)
+        if sheet is None:
+            return
+        sheet.stream(text)
+        self._streaming[id] = sheet
+        viewport = self._viewport
+        if not viewport.unseen and not viewport.following:
+            viewport.unseen = 1
+        self._schedule()
+
+    def remove(self, id: str) -> None:
+        """Show the entry no longer."""
+        self._streaming.pop(id, None)
+        self._document.remove(id)
+        self._schedule()
+
+    def prepend(self, entries: Iterable[Entry]) -> None:
+        """Show older entries before all others; what the reader sees stays where it is."""
+        document, viewport = self._document, self._viewport
+        viewport.settle()
+        if document.sheets and not viewport.following:
+            viewport.hold()
+        first = document.sheets[0] if document.sheets else None
+        gap = first.gap if first is not None else 0
+        sheets = document.prepend(entries)
+        if first is not None:
+            viewport.lowered(first, first.gap - gap)
+        self._schedule()
+        self._finder.add_older(sheets)
+
+    def clear(self) -> None:
+        """Show nothing."""
+        self._streaming.clear()
+        self._document.clear()
+        self._viewport.clear()
+        self._cursor.place(None)
+        self._finder.end()
+        self._schedule()
+
+    def toggle_all(self) -> None:
+        """Open all thoughts and calls, also those to come, or fold them all."""
+        self._all_open = not self._all_open
+        self._viewport.hold()
+        for sheet in self._document.sheets:
+            if isinstance(sheet.entry, (ToolEntry, ThoughtEntry)) and sheet.opened != self._all_open:
+                self._document.toggle(sheet, self._all_open)
+
+    def cut(self, deadline: float) -> None:
+        """Cut what has come into blocks, until a time of `time.perf_counter`."""
+        document = self._document
+        for id, sheet in list(self._streaming.items()):
+            if isinstance(sheet.entry, ThoughtEntry) and not sheet.opened:
+                document.refresh_header(sheet)
+            else:
+                document.work(sheet, max(0.001, deadline - time.perf_counter()))
+            if not sheet.busy:
+                del self._streaming[id]
+        for sheet in list(document.busy.values()):
+            if time.perf_counter() > deadline:
+                break
+            document.work(sheet, max(0.001, deadline - time.perf_counter()))

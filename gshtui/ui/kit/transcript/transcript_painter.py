@@ -1,0 +1,168 @@
+"""Rows of a transcript as strips: the pointer of the cursor, what is lit up, the badge, what an empty one says.
+
+Refuses to move anything. `TranscriptPage` keeps what is drawn on up
+to date: its width, the theme's colours, the lexers of the languages that were met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from textual.color import Color
+from textual.strip import Strip
+from textual.widget import Widget
+
+from gshtui.ui.kit.highlighter import Highlighter
+from gshtui.ui.kit.highlights import StyledRange, overlay_styles, selected_span
+from gshtui.ui.kit.page import NARROWEST, WIDEST, Page, Palette, make_palette
+from gshtui.ui.kit.styled_lines import StyledLine, wrapped
+from gshtui.ui.kit.textual.typed_app import app_of
+from gshtui.ui.kit.transcript.document import TranscriptDocument
+from gshtui.ui.kit.transcript.transcript_search import TranscriptFinder
+from gshtui.ui.kit.transcript.viewport import GUTTER, BlockCursor, ScreenRow, Viewport
+
+_MARGIN = 1
+
+
+class TranscriptPainter:
+    """Draws the rows of a viewport.
+
+    Args:
+        widget: what is drawn: it knows what is selected, and whether keys go to it.
+        empty: what to say where there are no entries.
+    """
+
+    def __init__(
+        self, widget: Widget, viewport: Viewport, cursor: BlockCursor, finder: TranscriptFinder, empty: str
+    ) -> None:
+        self.width = 0
+        """Of the widget: to ask Textual for it costs more than a row."""
+        self._widget = widget
+        self._viewport = viewport
+        self._document = viewport.document
+        self._cursor = cursor
+        self._finder = finder
+        self._empty = empty
+        self._gutter = Segment(" " * GUTTER)
+        self._pointer = Segment("▌ ")
+
+    def restyle(self, palette: Palette) -> None:
+        """Draw in these colours from now on."""
+        self._gutter = Segment(" " * GUTTER, palette.text)
+        self._pointer = Segment("▌ ", palette.cursor)
+
+    def strip(self, y: int) -> Strip:
+        """A row of the screen."""
+        viewport = self._viewport
+        if y >= len(viewport.rows):
+            return self._below(y)
+        strip = self._row(viewport.rows[y], y)
+        return self._with_badge(strip) if viewport.unseen and y == viewport.height - 1 else strip
+
+    def _row(self, row: ScreenRow, y: int) -> Strip:
+        width, fill, line = self.width, self._document.page.palette.text, row.line
+        if line is None:
+            return StyledLine(()).strip_with(self._gutter, width, fill)
+        pointed = self._widget.has_focus and self._cursor.on(row)
+        gutter = self._pointer if pointed else self._gutter
+        ranges = self._ranges(row, line, y)
+        if ranges:
+            parts = overlay_styles((gutter, *line.segments), ranges)
+            return Strip(parts, GUTTER + line.cells).adjust_cell_length(width, fill)
+        if pointed:
+            return line.strip_with(gutter, width, fill)
+        return line.strip(gutter, width, fill)
+
+    def _ranges(self, row: ScreenRow, line: StyledLine, y: int) -> list[StyledRange]:
+        """Styles over parts of a line, in order: what is selected, or else what was found."""
+        selection = self._widget.text_selection
+        if selection is not None:
+            span = selected_span(selection, self._viewport.number(y), len(line.text) + GUTTER)
+            if span is not None:
+                return [(max(GUTTER, span[0]), span[1], self._document.page.palette.selection)]
+        return self._finder.ranges(row, line)
+
+    def _below(self, y: int) -> Strip:
+        """A row below the last one."""
+        page = self._document.page
+        if self._document.sheets or not self._empty:
+            return Strip.blank(self.width, page.palette.text)
+        lines: list[StyledLine] = wrapped([Segment(self._empty, page.palette.muted)], page.width)
+        at = y - max(0, (self._viewport.height - len(lines)) // 2)
+        line = lines[at] if 0 <= at < len(lines) else StyledLine(())
+        spare = max(0, self.width - line.cells) // 2
+        return line.strip_with(Segment(" " * spare, page.palette.text), self.width, page.palette.text)
+
+    def _with_badge(self, strip: Strip) -> Strip:
+        """The row with how many entries have come below it."""
+        words = f" ↓ {self._viewport.unseen} new below "
+        look = self._document.page.palette.badge
+        start = max(0, (self.width - cell_len(words)) // 2)
+        badge = Strip([Segment(words, look)]).adjust_cell_length(min(self.width, cell_len(words)), look)
+        return Strip.join([strip.crop(0, start), badge, strip.crop(start + badge.cell_length, self.width)])
+
+
+def empty_page() -> Page:
+    """The page before the size and the theme are known."""
+    return Page(80, make_palette({}, Color(0, 0, 0)), Highlighter())
+
+
+class TranscriptPage:
+    """Keeps the page of a document as the widget needs it; a change of it has all blocks drawn anew.
+
+    Args:
+        changed: called when it has other colours or lexers.
+    """
+
+    def __init__(
+        self, widget: Widget, document: TranscriptDocument, painter: TranscriptPainter, changed: Callable[[], None]
+    ) -> None:
+        self._widget = widget
+        self._document = document
+        self._painter = painter
+        self._changed = changed
+        self._styled_for: tuple[object, ...] = ()
+        self._loading: set[str] = set()
+
+    def fit(self, columns: int) -> bool:
+        """Take the width of the widget; whether that gives lines of another length."""
+        self._painter.width = columns
+        width = min(WIDEST, max(NARROWEST, columns - GUTTER - _MARGIN))
+        if width == self._document.page.width:
+            return False
+        self._document.page = replace(self._document.page, width=width)
+        return True
+
+    def restyle(self) -> None:
+        """Take the colours of the theme and of what lies behind, if they are other ones."""
+        background = self._widget.background_colors[1]
+        app = app_of(self._widget)
+        look = (app.theme, background, app.native_ansi_color)
+        if look == self._styled_for:
+            return
+        self._styled_for = look
+        palette = make_palette(app.theme_variables, background, ansi=app.native_ansi_color)
+        self._painter.restyle(palette)
+        self._document.page = replace(self._document.page, palette=palette)
+        self._changed()
+
+    def load_languages(self) -> None:
+        """Have the lexers of languages that were met loaded in a thread; then draw their code again."""
+        wanted = self._document.page.code.wanted
+        for name in sorted(wanted - self._loading):
+            self._loading.add(name)
+            work = partial(self._load, name)
+            self._widget.run_worker(work, thread=True, exit_on_error=False, name=f"lexer {name}")
+        wanted.clear()
+
+    def _load(self, name: str) -> None:
+        self._document.page.code.load(name)
+        app_of(self._widget).call_from_thread(self._loaded)
+
+    def _loaded(self) -> None:
+        self._document.page = replace(self._document.page)
+        self._changed()

@@ -1,0 +1,241 @@
+"""A terminal's picture: the screen as it is now, or its scrollback held still while a person reads or searches.
+
+`Scrollback` joins pages of the past that overlap; `TerminalPicture` knows which line is in which row of the tab.
+Refuses to fetch or to draw anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from gshtui.ui.terminal.terminal_rows import text_of
+
+if TYPE_CHECKING:
+    from gshtui.tmux.frames import Frame
+    from gshtui.tmux.panes import PaneInfo
+
+PAGE = 1_000
+"""Lines that are fetched at once; costs tmux some 12 ms."""
+OVERLAP = 24
+TORN = "\x1b[2m⋯ what was above is gone: more has been printed than the terminal keeps ⋯\x1b[0m"
+
+
+class Scrollback:
+    """Lines from the oldest that is known to the lowest of the screen.
+
+    Args:
+        screen: the rows of the screen.
+        history: lines above it when it was taken.
+    """
+
+    def __init__(self, screen: Sequence[str], history: int) -> None:
+        self.lines = list(screen)
+        """What is loaded: always the lower end."""
+        self.missing = history
+        """Lines above those, as far as is known."""
+        self._height = len(screen)
+
+    @property
+    def total(self) -> int:
+        """Lines there are, loaded or not."""
+        return self.missing + len(self.lines)
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is missing."""
+        return self.missing <= 0
+
+    def line(self, at: int) -> str | None:
+        """The line of this number, counted from the oldest; `None`: it is not loaded, or there is none."""
+        index = at - self.missing
+        return self.lines[index] if 0 <= index < len(self.lines) else None
+
+    def wanted(self, grown: int) -> tuple[int, int]:
+        """First and last line of the next page, as tmux counts them: 0 is the top of the screen as it is now.
+
+        Args:
+            grown: lines that have gone up into the past since this was taken.
+        """
+        top = self._height - len(self.lines) - grown
+        return top - PAGE, top + self._overlap - 1
+
+    def take(self, page: Sequence[str], *, whole: bool = False) -> bool:
+        """Put the page that was asked for above; False: what is known is not in it, more was printed than thought.
+
+        Args:
+            whole: it holds all that the terminal keeps.
+        """
+        known = self.lines[: self._overlap]
+        expected = max(0, len(page) - len(known))
+        at = _place(page, known, expected)
+        if at is None:
+            return False
+        # Fewer than asked for: they are the first of all.
+        first = whole or expected < PAGE or not at
+        self.missing = 0 if first else max(0, self.missing - at)
+        self.lines[:0] = page[:at]
+        return True
+
+    def tear(self) -> None:
+        """What was above is not kept any more."""
+        if self.missing:
+            self.lines.insert(0, TORN)
+        self.missing = 0
+
+    @property
+    def _overlap(self) -> int:
+        return min(OVERLAP, len(self.lines))
+
+    def text(self, first: int, last: int) -> list[str]:
+        """The words of these lines, as far as they are loaded."""
+        return [text_of(line) for at in range(first, last + 1) if (line := self.line(at)) is not None]
+
+
+def _place(page: Sequence[str], known: Sequence[str], expected: int) -> int | None:
+    """Where in the page the known lines are, nearest to where they should be; `None`: nowhere."""
+    words = [text_of(line) for line in page]
+    wanted = [text_of(line) for line in known]
+    places = sorted(range(len(words) - len(wanted) + 1), key=lambda at: abs(at - expected))
+    return next((at for at in places if words[at : at + len(wanted)] == wanted), None)
+
+
+_FAR = 10_000_000
+"""Rows are numbered for selections from the lowest one, which has this number: nothing that comes above changes it."""
+
+
+class TerminalPicture:
+    """What a tab shows of a terminal."""
+
+    def __init__(self) -> None:
+        self.height = 0
+        """Rows of the tab."""
+        self.frame: Frame | None = None
+        """The newest one, shown or not."""
+        self.past: Scrollback | None = None
+        """What is shown while the picture is held still."""
+        self.behind = False
+        """Something was printed since it is held still."""
+        self._up = 0
+        self._cursor_row = -1
+
+    # What is where
+
+    @property
+    def info(self) -> PaneInfo | None:
+        """How the terminal was when last seen."""
+        return self.frame.info if self.frame is not None else None
+
+    @property
+    def runs(self) -> bool:
+        """There is a program that can be typed into."""
+        return self.frame is not None and not self.frame.info.dead
+
+    @property
+    def facts(self) -> tuple[object, ...]:
+        """What the lines around the terminal say of it: first, whether it is dead; empty without a frame."""
+        frame, info = self.frame, self.info
+        if frame is None or info is None:
+            return ()
+        ends = (info.dead, frame.gone, self.behind, info.exit_status)
+        return (*ends, info.alternate, info.attached, info.title, info.width, info.height, info.command)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The rows of the screen now."""
+        return self.frame.lines if self.frame is not None else ()
+
+    @property
+    def total(self) -> int:
+        """Rows there are, the past included."""
+        if self.past is not None:
+            return self.past.total
+        info = self.info
+        return len(self.lines) + (0 if info is None or info.alternate else info.history)
+
+    @property
+    def top(self) -> int:
+        """The number of the row at the top of the tab."""
+        if self.past is not None:
+            return max(0, self.past.total - self.height - self._up)
+        return self.total - len(self.lines) + self.first
+
+    @property
+    def up(self) -> int:
+        """Rows between what is shown and the end."""
+        return self._up if self.past is not None else 0
+
+    @property
+    def first(self) -> int:
+        """The first row of the screen that is shown: where the terminal is higher than the tab, its used end."""
+        frame, height = self.frame, self.height
+        if frame is None or len(frame.lines) <= height:
+            return 0
+        used = max(frame.info.cursor_y, max((at for at, line in enumerate(frame.lines) if line.strip()), default=0))
+        return max(0, min(len(frame.lines), used + 1) - height)
+
+    def line(self, y: int) -> str | None:
+        """The line in a row of the tab; `None`: there is none."""
+        if self.past is not None:
+            return self.past.line(self.top + y)
+        at = self.first + y
+        return self.lines[at] if at < len(self.lines) else None
+
+    def missing(self, y: int) -> bool:
+        """Whether the line in a row of the tab is still to be fetched."""
+        return self.past is not None and self.top + y < self.past.missing
+
+    def cursor(self, y: int) -> bool:
+        """Whether the terminal's cursor is in a row of the tab."""
+        return self.frame is not None and self.past is None and y == self.frame.info.cursor_y - self.first
+
+    def number(self, y: int) -> int:
+        """The number for selections of a row of the tab."""
+        return _FAR + self.top + y - self.total
+
+    def numbered(self, first: int | None, last: int | None) -> list[tuple[int, str]]:
+        """The lines with these numbers, as far as they are loaded; `None`: from the oldest, to the newest."""
+        past = self.past or Scrollback(self.lines, self.total - len(self.lines))
+        least = 0 if first is None else first - _FAR + self.total
+        most = past.total - 1 if last is None else last - _FAR + self.total
+        rows = range(max(least, past.missing), most + 1)
+        return [(at - past.total + _FAR, past.line(at) or "") for at in rows]
+
+    # What changes it
+
+    def show(self, frame: Frame) -> set[int] | None:
+        """Take a frame; gives the rows of the tab that are to be drawn again, `None`: all. None where it is held."""
+        before, first = self.frame, self.first
+        self.frame = frame
+        if self.past is not None:
+            self.behind = self.behind or bool(frame.changed)
+            return set()
+        was, self._cursor_row = self._cursor_row, frame.info.cursor_y - self.first
+        if before is None or self.first != first or len(before.lines) != len(frame.lines):
+            return None
+        return {at - first for at in frame.changed} | {was, self._cursor_row}
+
+    def forget(self) -> None:
+        """Show nothing until a frame of another terminal comes."""
+        self.frame = None
+
+    def hold(self) -> Scrollback:
+        """Hold the picture still as it is."""
+        if self.past is None:
+            info = self.info
+            history = 0 if info is None or info.alternate else info.history
+            first = self.first
+            self.past = Scrollback(self.lines, history)
+            self._up = max(0, len(self.lines) - self.height - first)
+            self.behind = False
+        return self.past
+
+    def let_go(self) -> None:
+        """Show what the terminal shows now."""
+        self.past = None
+        self._up = 0
+        self.behind = False
+
+    def move(self, rows: int) -> None:
+        """Show what is so many rows further down (up: negative), in the picture held still."""
+        self._up = max(0, min(self.hold().total - self.height, self._up - rows))
