@@ -1,7 +1,7 @@
 """The one writer of a process: operations queue up, and each batch of them is one transaction.
 
 Owns batching, the answer after the commit, waiting for other processes, and what happens while the disk is full;
-refuses to answer for anything that is not committed. Fed by `Store`; nothing else writes to the record.
+refuses to answer for anything that is not committed. Fed by the tables of `Store`; nothing else writes to the record.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, TypeVar, cast
 
 from gshtui.store.database import Database, Notice, Work
 from gshtui.store.errors import StoreError, from_sqlite, is_busy, spoils_all
-from gshtui.store.journal import JournalEntry, JournalQueue, insert
+from gshtui.store.journal_queue import JournalEntry, JournalQueue, insert
 from gshtui.store.migrations import VERSION
 from gshtui.system.tasks import keep_on
 
