@@ -11,8 +11,9 @@ import contextlib
 import sqlite3
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from gshtui.store.encoding import clean_text
 from gshtui.store.errors import SessionHeld, StoreError, missing
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
     from gshtui.store.writer import RecordWriter
 
 
-@dataclass(frozen=True, slots=True)
-class Holder:
+class Holder(msgspec.Struct, frozen=True):
     """Who holds a conversation: the place in a person's words, the process, since when in epoch seconds."""
 
     place: str

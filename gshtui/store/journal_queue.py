@@ -8,7 +8,8 @@ from __future__ import annotations
 import sqlite3
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 LOOSE_KEPT = 20_000
 """Entries of no conversation (a window opened, a setting changed) that are kept."""
@@ -16,8 +17,7 @@ QUEUE_LIMIT = 64 * 1024 * 1024
 """Bytes of entries that may wait: hours of work with a full disk."""
 
 
-@dataclass(frozen=True, slots=True)
-class JournalEntry:
+class JournalEntry(msgspec.Struct, frozen=True):
     """One event on its way into the journal."""
 
     session: str

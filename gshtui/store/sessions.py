@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from gshtui.store import journal_queue, outputs, texts
+from gshtui.store import journal_queue
 from gshtui.store.encoding import clean_text
 from gshtui.store.errors import SessionHeld, StoreError, missing
 from gshtui.store.holds import hold_of
@@ -130,6 +130,8 @@ def delete_session(connection: sqlite3.Connection, session: str) -> None:
     Raises:
         StoreError: there is none (`unknown`), or it is open for writing somewhere (`held`).
     """
+    from gshtui.store import outputs, texts  # late: most that ask for conversations remove none
+
     if holder := hold_of(connection, session):
         raise SessionHeld(holder.place, holder.pid, holder.since)
     texts.drop_of(connection, session)

@@ -12,8 +12,9 @@ import sqlite3
 import time
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar, cast
+
+import msgspec
 
 from gshtui.store.database import Database, Notice, Work
 from gshtui.store.errors import StoreError, from_sqlite, is_busy, spoils_all
@@ -32,14 +33,12 @@ RETRY_EVERY = 2.0
 """Seconds between two attempts to write what is spilled."""
 
 
-@dataclass(slots=True)
-class _Operation:
+class _Operation(msgspec.Struct):
     work: Work[Any]
     answer: asyncio.Future[Any]
 
 
-@dataclass(slots=True)
-class _Result:
+class _Result(msgspec.Struct):
     value: Any = None
     error: Exception | None = None
 
