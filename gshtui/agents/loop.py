@@ -36,7 +36,7 @@ from gshtui.providers.request_hash import hash_of_body
 from gshtui.store.errors import StoreError
 from gshtui.system.ids import new_id
 
-_STILL_SHOWN = "What was said so far is in the window; send it again once that is done."
+_STILL_SHOWN = "What was said so far is in the window; send it again."
 _MAX_BYTES = 20 * 1024 * 1024
 _IMAGES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
 

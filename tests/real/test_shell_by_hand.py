@@ -29,6 +29,7 @@ from gshtui.hub.hub import Hub
 from gshtui.hub.options import HubOptions
 from gshtui.settings.loader import load
 from gshtui.shell import plugin_files
+from gshtui.store.history import HistoryQuery
 from gshtui.system.ids import new_id
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Answer, Say
@@ -219,7 +220,7 @@ async def test_what_a_killed_window_ran_is_lost(tmp_path: Path) -> None:
             for shell, source in (("window-of-old", "run"), ("agent of-old", "agent")):
                 stray = ShellRecord(shell=shell, number=1, command="make", source=source, at=time.time())
                 await store.shells.keep_record(stray)
-            killed = partial(store.shells.find_all, query="sleep")
+            killed = partial(store.shells.find_all, HistoryQuery(query="sleep"))
             (record,) = await eventually(killed, until=lambda rows: rows and rows[0].state == "lost")
             assert (record.exit, record.number) == (None, 1)
             await eventually(store.shells.running, until=lambda rows: not rows)
