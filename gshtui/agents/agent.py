@@ -32,7 +32,6 @@ from gshtui.bus.events.hub import Noticed
 from gshtui.bus.events.session import SessionChangeRequested
 from gshtui.bus.messages import Message, Stop
 from gshtui.context.engine import ContextDraft, ContextEngine
-from gshtui.context.ports import RecordError
 from gshtui.context.requests import CutRequest
 from gshtui.context.views import ContextError
 from gshtui.providers.port import ProviderError
@@ -217,7 +216,7 @@ class Agent:
         try:
             if self.engine.wished and self._conversation is not None:
                 await self.engine.grant(await self._conversation.messages(), await self.draft())
-        except (ProviderError, RecordError, ContextError) as error:
+        except (ProviderError, StoreError, ContextError) as error:
             self.engine.forget(str(error))
         except Exception as error:  # a fault of ours: the wish is not tried for ever
             self.engine.forget(f"The cut failed inside gsh-tui: {self._bus.report('a cut', error, shown=True).why}.")
@@ -229,7 +228,7 @@ class Agent:
         return request_draft(self._current_mind(), self._toolbox, self._turn_id)
 
     async def messages(self) -> list[Message]:
-        """The log of the conversation in hand; empty without one. Raises `RecordError`."""
+        """The log of the conversation in hand; empty without one. Raises `StoreError`."""
         return [] if self._conversation is None else await self._conversation.messages()
 
     def _refuse(self) -> None:
@@ -306,7 +305,7 @@ class Agent:
         """Whether this prompt had its turn: then what came of it is told once more, to who could not hear it."""
         try:
             messages = await conversation.messages()
-        except RecordError:
+        except StoreError:
             return False  # which the turn will say
         before = answered_turn(self.name, conversation.session, messages, prompt.id)
         for event in before or ():

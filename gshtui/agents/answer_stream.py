@@ -13,7 +13,6 @@ from gshtui.agents.conversation import Conversation, without_calls
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent import ProviderRetried, TextDelta, ThinkingDelta
 from gshtui.bus.messages import Block, Message, Text, Thinking
-from gshtui.context.ports import RecordError
 from gshtui.providers.port import (
     CallPart,
     Completed,
@@ -24,6 +23,7 @@ from gshtui.providers.port import (
     TextPart,
     ThinkingPart,
 )
+from gshtui.store.errors import StoreError
 
 _KEEP_EVERY = 1.0
 """Seconds between two savings of an answer that still streams."""
@@ -124,6 +124,6 @@ class AnswerStream:
             self._kept_at = time.monotonic()
             try:
                 await self._conversation.save_partial(self.so_far("interrupted"))
-            except RecordError:
+            except StoreError:
                 # The record reports its own troubles; an answer is not cut off because it can't be kept twice.
                 self._kept_at += 60 * _KEEP_EVERY

@@ -42,11 +42,11 @@ def approvals_command(store: Store, project: str, auto_approve: Sequence[str]) -
 
     async def run(_invocation: Invocation, parameters: ApprovalParameters) -> Outcome:
         try:
-            given = await store.grants(project)
+            given = await store.grants.find_all(project)
             if parameters.action == "list":
                 return _approvals_table(given, auto_approve)
             grant = _chosen(given, parameters.number)
-            await store.remove_grant(project, grant.tool, grant.pattern)
+            await store.grants.remove(project, grant.tool, grant.pattern)
         except StoreError as error:
             raise CommandError(error.message, hint=error.hint, data={"kind": error.kind}) from error
         data = {"tool": grant.tool, "pattern": grant.pattern}
@@ -95,6 +95,6 @@ def commands(bus: Bus, store: Store, settings: Settings, here: Callable[[str], s
     return [
         *usage_commands.commands(store),
         *search_commands.commands(store, settings.general.log_dir),
-        stored_output.command(store.output, store.output_folders, settings.context.max_tool_output_bytes),
-        *task_commands.task_commands(TaskStore(bus, store), session_lookup(store, here, cwd)),
+        stored_output.command(store.outputs.get, store.outputs.folders, settings.context.max_tool_output_bytes),
+        *task_commands.task_commands(TaskStore(bus, store.contexts), session_lookup(store, here, cwd)),
     ]

@@ -82,7 +82,7 @@ class AgentFinder:
         if session:
             return ContextSubject(await self._kept_as(agent), session)
         try:
-            held = await self._store.session(agent)
+            held = await self._store.sessions.find(agent)
         except StoreError as error:
             if error.kind not in ("unknown", "ambiguous"):
                 raise
@@ -97,7 +97,7 @@ class AgentFinder:
     async def _kept_as(self, agent: str) -> str:
         """The name under which its requests are kept: the id of an agent of the roster."""
         try:
-            return (await self._store.agent(agent)).id
+            return (await self._store.agents.find(agent)).id
         except StoreError:
             return agent
 
@@ -118,7 +118,7 @@ def make_contexts(
         return mind.provider, mind.model
 
     async def load(session: str) -> Sequence[Message]:
-        return [stored.message for stored in await store.messages(session)]
+        return [stored.message for stored in await store.messages.read(session)]
 
     def abilities(provider: str, model: str) -> Capabilities:
         if provider == OFFLINE:
@@ -135,5 +135,5 @@ def make_contexts(
         return Transcripts(known)
 
     around = ContextEnvironment(AgentFinder(store, here, cwd).find, choose, abilities, load, redact)
-    ours = ContextService(bus, store, ContextSettings.of(table), around)
-    return ContextRouter(ours, store.agent, transcripts, known)
+    ours = ContextService(bus, store.contexts, ContextSettings.of(table), around)
+    return ContextRouter(ours, store.agents.find, transcripts, known)

@@ -15,58 +15,33 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent import MessageAppended, TurnFinished, TurnStarted
 from gshtui.bus.messages import Message, Stop, Text, Thinking, ToolCall
 from gshtui.context.call_pairing import missing_results
-from gshtui.context.ports import RecordError
 from gshtui.store.errors import StoreError
 from gshtui.store.store import Store
 
 
 class StoreRecord:
-    """Conversations in the store."""
+    """A conversation in the store: its messages, whole outputs and title, of three tables."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-
-    async def append(self, session: str, message: Message) -> None:
-        """Add a message; returns when it is committed."""
-        try:
-            await self._store.append(session, message)
-        except StoreError as error:
-            raise RecordError(str(error)) from error
+        self.append = store.messages.append
+        self.save_partial = store.messages.save_partial
+        self.partials = store.messages.partials
 
     async def load(self, session: str) -> list[Message]:
         """All messages, in order."""
-        try:
-            return [stored.message for stored in await self._store.messages(session)]
-        except StoreError as error:
-            raise RecordError(str(error)) from error
-
-    async def save_partial(self, session: str, message: Message) -> None:
-        """Keep an answer that still streams."""
-        try:
-            await self._store.save_partial(session, message)
-        except StoreError as error:
-            raise RecordError(str(error)) from error
-
-    async def partials(self, session: str) -> list[Message]:
-        """Answers whose stream was cut off by a crash."""
-        try:
-            return await self._store.partials(session)
-        except StoreError as error:
-            raise RecordError(str(error)) from error
+        return [stored.message for stored in await self._store.messages.read(session)]
 
     async def put_output(self, session: str, call: str, text: str) -> str:
         """Keep a tool's full output; returns its key, empty when it could not be kept."""
         try:
-            return await self._store.put_output(session, call, text)
+            return await self._store.outputs.put(session, call, text)
         except StoreError:
             return ""  # the shortened output is in the log all the same; the store reports its own trouble
 
     async def set_title(self, session: str, title: str) -> None:
         """Name the conversation."""
-        try:
-            await self._store.update_session(session, title=title)
-        except StoreError as error:
-            raise RecordError(str(error)) from error
+        await self._store.sessions.update(session, title=title)
 
 
 class MemoryRecord:
@@ -147,7 +122,7 @@ class Conversation:
         """Add a message; returns when it is safe. An interrupt does not cut it in half.
 
         Raises:
-            RecordError: it could not be kept. It is part of the conversation in memory all the same.
+            StoreError: it could not be kept. It is part of the conversation in memory all the same.
         """
         (await self.messages()).append(message)
         try:

@@ -30,13 +30,13 @@ from gshtui.bus.events.agent import (
 from gshtui.bus.messages import Block, Document, Image, Message, Stop, ToolResult, Usage, user_message
 from gshtui.context.call_pairing import distinct
 from gshtui.context.engine import ContextDraft, ContextEngine, Prepared
-from gshtui.context.ports import RecordError
 from gshtui.context.views import ContextError
 from gshtui.providers.port import Completed, ProviderError
 from gshtui.providers.request_hash import hash_of_body
 from gshtui.store.errors import StoreError
 from gshtui.system.ids import new_id
 
+_STILL_SHOWN = "What was said so far is in the window; send it again."
 _MAX_BYTES = 20 * 1024 * 1024
 _IMAGES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
 
@@ -167,16 +167,12 @@ class Turn:
             self._progress.stop = "interrupted"
         except asyncio.CancelledError:
             self._progress.stop = "interrupted"
-        except RecordError as error:
-            self._fail(
-                str(error), "record", "What was said so far is in the window; free some space and send it again."
-            )
         except ProviderError as error:
             self._fail(error.message, error.kind, error.hint)
         except ContextError as error:
             self._fail(error.message, "context", error.hint)
         except StoreError as error:
-            self._fail(error.message, "record", error.hint)
+            self._fail(error.message, "record", f"{error.hint} {_STILL_SHOWN}".lstrip())
 
     async def _close_calls(self) -> None:
         """Give every call of the last answer a result, so that the conversation can go on."""
@@ -339,8 +335,8 @@ class Turn:
             self._progress.text = partial.text or self._progress.text
             try:
                 await self._conversation.append(partial)
-            except RecordError as error:
-                self._fail(str(error), "record", "")
+            except StoreError as error:
+                self._fail(error.message, "record", error.hint)
 
     def _fail(self, error: str, kind: str, hint: str) -> None:
         p = self._progress

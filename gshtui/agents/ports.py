@@ -10,9 +10,9 @@ from gshtui.providers.port import Provider
 
 
 class Record(Protocol):
-    """Where a conversation is kept. Every call returns when the data is safe. Raises `RecordError`."""
+    """Where a conversation is kept. Every call returns when the data is safe. Raises `StoreError`."""
 
-    async def append(self, session: str, message: Message) -> None:
+    async def append(self, session: str, message: Message) -> object:
         """Add a message; adding one of the same id again does nothing."""
         ...
 

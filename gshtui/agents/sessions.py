@@ -16,8 +16,9 @@ from gshtui.bus.events.agent import MessageAppended
 from gshtui.bus.events.hub import Noticed
 from gshtui.bus.events.session import SessionClosed, SessionFollowed, SessionOpened
 from gshtui.store.errors import SessionHeld, StoreError
+from gshtui.store.holds import SessionHold
 from gshtui.store.sessions import SessionInfo
-from gshtui.store.store import SessionHold, Store
+from gshtui.store.store import Store
 from gshtui.system.ids import new_id
 from gshtui.system.tasks import keep_on
 
@@ -30,13 +31,13 @@ def session_lookup(store: Store, here: Callable[[str], str], cwd: str) -> Callab
             return session
         if agent:
             try:
-                row = await store.agent(agent)
+                row = await store.agents.find(agent)
             except StoreError as error:
                 if error.kind not in ("unknown", "ambiguous"):
                     raise
             else:
                 return row.session
-        for info in await store.sessions(cwd=cwd, limit=100):
+        for info in await store.sessions.find_all(cwd=cwd, limit=100):
             if info.agent == agent:
                 return info.id
         return ""
@@ -98,7 +99,7 @@ class OpenSessions:
         put_aside = self._open.get(agent, "") if fresh and agent in self._holds else ""
         if self._store is not None and self._open.get(agent) != info.id:
             try:
-                hold = await self._store.hold(info.id, self._where)
+                hold = await self._store.holds.take(info.id, self._where)
             except SessionHeld as held:
                 held_by = f"{held.where} (process {held.pid})"
             else:
@@ -150,12 +151,12 @@ class OpenSessions:
             )  # fmt: skip
             return info, True
         if wanted == "latest":
-            latest = await self._store.latest_session(cwd)
+            latest = await self._store.sessions.latest(cwd)
             if latest is not None:
                 return latest, False
         elif wanted != "new":
-            return await self._store.session(wanted), False
-        return await self._store.create_session(cwd=cwd, agent=agent, provider=provider, model=model), True
+            return await self._store.sessions.find(wanted), False
+        return await self._store.sessions.create(cwd=cwd, agent=agent, provider=provider, model=model), True
 
     def _follow(self, agent: str, info: SessionInfo) -> None:
         self._bus.publish(
@@ -181,7 +182,7 @@ class OpenSessions:
         while True:
             await asyncio.sleep(_FOLLOW_EVERY)
             try:
-                fresh = await self._store.messages_after(info.id, known, 1_000)
+                fresh = await self._store.messages.read_after(info.id, known, 1_000)
             except StoreError:
                 continue  # busy for the moment, or being deleted; the next look tells
             for stored in fresh:

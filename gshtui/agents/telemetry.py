@@ -43,7 +43,7 @@ class Journal:
             session: str = getattr(event, "session", "")
             elsewhere = self.sessions is not None and self.sessions.reads_along(session)
             if not elsewhere and not self.carries(getattr(event, "agent", "")):
-                self._store.record(event)
+                self._store.journal.record(event)
 
 
 def redactor(settings: Settings, environ: Mapping[str, str]) -> Redactor:
@@ -73,7 +73,7 @@ class Telemetry:
 
     def keep_usage(self, store: Store) -> None:
         """Keep what requests use."""
-        self._recorder = UsageRecorder(self._bus, store.add_usage, carried=self._carried)
+        self._recorder = UsageRecorder(self._bus, store.usage.add, carried=self._carried)
 
     def budgets(self, agent: str, store: Store, gate: Gate) -> BudgetWatch:
         """The budgets of the settings, for one agent; to be asked for after `keep_usage`."""
@@ -84,7 +84,7 @@ class Telemetry:
 
         assert self._recorder is not None
         table = self._settings.budget
-        return BudgetWatch(self._bus, agent, limits_of(table), table.warn_at, store, gate, self._recorder.settled)
+        return BudgetWatch(self._bus, agent, limits_of(table), table.warn_at, store.usage, gate, self._recorder.settled)
 
     def limit(self, agent: str, store: Store | None, gate: Gate, session_of: Callable[[str], str]) -> TurnLimit:
         """What an agent asks before each request; nothing where there is no record to keep budgets by."""

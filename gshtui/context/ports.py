@@ -1,7 +1,7 @@
 """What the context needs from others: a shelf that keeps overlays, texts and iterations, and whoever contributes text.
 
-Owns the protocols, and the shelf of a conversation without a store, which lives as long as the process. `Store` is a
-shelf as it is.
+Owns the protocols, and the shelf of a conversation without a store, which lives as long as the process.
+`store.contexts` is a shelf as it is.
 """
 
 from __future__ import annotations
@@ -16,10 +16,6 @@ from gshtui.bus.context_data import Block, Iteration
 from gshtui.bus.messages import Usage
 from gshtui.context.blocks import Passage
 from gshtui.store.errors import StoreError
-
-
-class RecordError(Exception):
-    """The record could not keep or give it; the text is one clear sentence."""
 
 
 class ContextStore(Protocol):

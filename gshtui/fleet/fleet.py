@@ -133,7 +133,7 @@ class Fleet:
             return  # whatever it is asked to do begins with a look
         self._reconciler.on_look = self._follower.keep
         try:
-            await ground.store.forget_agents(KEPT_DAYS)
+            await ground.store.agents.forget(KEPT_DAYS)
             lost = await self._reconciler.look()
         except StoreError as error:
             raise from_store_error(error) from error
@@ -157,7 +157,7 @@ class Fleet:
         )
         try:
             await self._ground.rows.flush()
-            await self._ground.store.release_agents()
+            await self._ground.store.agents.release()
         except StoreError as error:
             raise from_store_error(error) from error
         finally:
@@ -253,7 +253,7 @@ class Fleet:
     async def is_queued(self, message: str) -> bool:
         """Whether a message still waits; one that was typed at once was never kept."""
         try:
-            return (await self._ground.store.letter(message)).state == "queued"
+            return (await self._ground.store.mail.find(message)).state == "queued"
         except StoreError as error:
             if error.kind == "unknown":
                 return False
@@ -313,7 +313,7 @@ class Fleet:
             raise FleetError("busy", f"{row.name} ({row.id}) is not over.", hint=f"`agent kill {row.id}` ends it.")
         try:
             await self._killer.clear(row)
-            await self._ground.store.remove_agent(row.id)
+            await self._ground.store.agents.remove(row.id)
         except StoreError as error:
             raise from_store_error(error) from error
         self._ground.rows.drop(row.id)

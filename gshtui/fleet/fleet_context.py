@@ -49,10 +49,10 @@ class AgentRows:
 
     async def load(self, *, force: bool = False) -> None:
         """Take in what other processes changed. Raises `StoreError`."""
-        revision = await self._store.agents_revision()
+        revision = await self._store.agents.revision()
         if revision == self._revision and not force:
             return
-        fresh = {row.id: row for row in await self._store.agents()}
+        fresh = {row.id: row for row in await self._store.agents.find_all()}
         self._revision = revision
         for id in [id for id in self._rows if id not in fresh]:
             self.drop(id)
@@ -61,7 +61,7 @@ class AgentRows:
 
     async def add(self, row: AgentRow, request: SpawnRequest) -> AgentRow:
         """A new row in the record. Raises `StoreError`."""
-        row = await self._store.add_agent(row, request)
+        row = await self._store.agents.add(row, request)
         self._put(row)
         return row
 
@@ -69,7 +69,7 @@ class AgentRows:
         """Change a row; it is in the record when this returns. Raises `StoreError`."""
         waiting = self._pending.pop(id, {})
         try:
-            row = await self._store.update_agent(id, **(waiting | fields))
+            row = await self._store.agents.update(id, **(waiting | fields))
         except BaseException:
             self._pending[id] = waiting | self._pending.get(id, {})
             raise
@@ -98,7 +98,7 @@ class AgentRows:
         while self._pending:
             id, fields = self._pending.popitem()
             try:
-                await self._store.update_agent(id, **fields)
+                await self._store.agents.update(id, **fields)
             except StoreError as error:
                 if error.kind != "unknown":
                     self._pending[id] = fields | self._pending.get(id, {})
@@ -175,7 +175,7 @@ class FleetContext:
             FleetError: there is none (`unknown`), or the record cannot be read (`store`).
         """
         try:
-            found = await self.store.agent(wanted)
+            found = await self.store.agents.find(wanted)
             await self.rows.load()
         except StoreError as error:
             raise from_store_error(error) from error

@@ -99,7 +99,7 @@ class Reports:
         if parent is None and (not here or here != row.parent_session):
             return  # its parent is not here now, or talks of something else; it is told when it is back
         try:
-            if not await self._ground.store.claim_agent(row.id, "reported"):
+            if not await self._ground.store.agents.claim(row.id, "reported"):
                 return
             await self._ground.rows.load(force=True)
         except StoreError:
@@ -123,7 +123,7 @@ class Reports:
 
     async def _last_answer(self, session: str) -> str:
         try:
-            stored = await self._ground.store.messages(session, limit=50)
+            stored = await self._ground.store.messages.read(session, limit=50)
         except StoreError:
             return ""
         return next(

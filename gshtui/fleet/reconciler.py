@@ -42,7 +42,7 @@ class JournalReader:
             return
         blank = msgspec.structs.replace(row, tokens=0, cost=None, context=0, needs_you=False)
         after, told = self._read.get(row.id, (0, blank))
-        while page := await self._ground.store.events(row.session, after=after, limit=_PAGE):
+        while page := await self._ground.store.journal.read(row.session, after=after, limit=_PAGE):
             for place, event in page:
                 after = place
                 if getattr(event, "agent", "") == row.id:
@@ -113,7 +113,7 @@ class Reconciler:
             others = any(row.owner not in (0, os.getpid()) for row in rows.all())
             await rows.load(force=others)
             if not place.visiting and any(not row.owner and row.home == str(place.home) for row in rows.all()):
-                await self._ground.store.adopt_agents(str(place.home))
+                await self._ground.store.agents.adopt(str(place.home))
                 await rows.load()
             mine = [row for row in rows.all() if self._is_mine(row)]
             for row in mine:

@@ -118,7 +118,7 @@ class Starter:
         """
         ground = self._ground
         try:
-            request = await ground.store.agent_request(row.id)
+            request = await ground.store.agents.request(row.id)
             start = await ground.launcher.again(row, request)
             if start.blank and not blank_is_fine:
                 raise FleetError(
@@ -201,7 +201,7 @@ class Starter:
                 row = await ground.rows.change(row.id, worktree=str(folder), cwd=str(folder))
             if row.kind == "native":
                 # A parent keeps it from being "the folder's latest conversation".
-                info = await ground.store.create_session(
+                info = await ground.store.sessions.create(
                     cwd=row.cwd, agent=row.id, provider=row.provider, model=row.model, title=row.name,
                     parent=row.parent_session or f"agent {row.id}",
                 )  # fmt: skip
@@ -270,7 +270,7 @@ class Starter:
         if row is not None and row.pane:
             await _close(self._ground.terminals.of(row.socket), row)
         try:
-            await self._ground.store.remove_agent(id)
+            await self._ground.store.agents.remove(id)
         except StoreError:
             # The record failed, which is what is being reported. Should it not come round, the row is found lost later.
             self._removals.add(task := start_job(self._remove(id), f"the removal of {id}"))
@@ -282,7 +282,7 @@ class Starter:
         while True:
             await asyncio.sleep(_AGAIN)
             try:
-                await self._ground.store.remove_agent(id)
+                await self._ground.store.agents.remove(id)
             except StoreError as error:
                 if error.kind != "unknown":  # else it is gone already
                     continue

@@ -35,11 +35,11 @@ class Grant(Protocol):
 class GrantKeeper(Protocol):
     """Keeps grants by project."""
 
-    async def grants(self, project: str) -> Sequence[Grant]:
+    async def find_all(self, project: str) -> Sequence[Grant]:
         """All grants of a project."""
         ...
 
-    async def add_grant(self, project: str, tool: str, pattern: str) -> None:
+    async def add(self, project: str, tool: str, pattern: str) -> None:
         """Keep one more."""
         ...
 
@@ -53,12 +53,12 @@ class ProjectGrants:
 
     async def allowed(self, tool: str, pattern: str) -> bool:
         """Whether the pattern was allowed in this project."""
-        kept = await self._keeper.grants(self._project)
+        kept = await self._keeper.find_all(self._project)
         return any(grant.tool == tool and grant.pattern == pattern for grant in kept)
 
     async def allow(self, tool: str, pattern: str) -> None:
         """Keep the pattern as allowed in this project."""
-        await self._keeper.add_grant(self._project, tool, pattern)
+        await self._keeper.add(self._project, tool, pattern)
 
 
 class NoGrants:

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from gshtui.commands.declaration import Outcome
     from gshtui.headless.progress import Progress
     from gshtui.hub.hub import Hub
-    from gshtui.store.store import SessionInfo, Store
+    from gshtui.store.sessions import SessionInfo
+    from gshtui.store.store import Store
 
 _PAGE = 2_000
 """Events that are read at once."""
@@ -31,7 +32,7 @@ async def window_agents(store: Store, cwd: str | None) -> list[dict[str, Any]]:
     Raises:
         StoreError: the record cannot be read.
     """
-    infos = await store.sessions(cwd=cwd, limit=_LOOKED_AT, empty=True)
+    infos = await store.sessions.find_all(cwd=cwd, limit=_LOOKED_AT, empty=True)
     return [await _agent(store, info) for info in infos if info.held_by]
 
 
@@ -40,7 +41,7 @@ async def _agent(store: Store, info: SessionInfo) -> dict[str, Any]:
 
     entry = AgentState(info.agent, cwd=info.cwd, session=info.id, title=info.title, status_since=info.created)
     after = 0
-    while page := await store.events(info.id, after=after, limit=_PAGE):
+    while page := await store.journal.read(info.id, after=after, limit=_PAGE):
         for after, event in page:  # noqa: B007  # the last one is where the next page begins
             entry = apply_event(entry, event)
     told = state_json(entry)

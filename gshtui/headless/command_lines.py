@@ -115,7 +115,7 @@ async def _as_agent(hub: Hub, options: LineOptions) -> Outcome:
     arguments: dict[str, Any] = parsed.parameters.model_dump(exclude_unset=True)
     invocation = hub.invocation(caller)
     assessment = await assess(parsed.command, invocation, parsed.parameters, arguments)
-    grants = NoGrants() if hub.store is None else ProjectGrants(hub.store, str(hub.project))
+    grants = NoGrants() if hub.store is None else ProjectGrants(hub.store.grants, str(hub.project))
     auto = frozenset(hub.settings.agent.auto_approve)
     gate = Gate(hub.bus, grants, mode=hub.options.approvals, auto_approve=auto)
     try:

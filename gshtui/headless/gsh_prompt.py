@@ -123,7 +123,7 @@ def _still_ours(session: str) -> str:
             if hub.store is None:
                 return exits.ERROR
             try:
-                info = await hub.store.session(session)
+                info = await hub.store.sessions.find(session)
             except StoreError:
                 return exits.DONE
             if info.held_by:

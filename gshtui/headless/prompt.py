@@ -64,7 +64,7 @@ class RecentCommands:
         if hub is None or hub.store is None:
             return ""
         try:
-            lines = await activity(hub.store, hub.settings.context, self._since)
+            lines = await activity(hub.store.shells, hub.settings.context, self._since)
         except StoreError:
             return ""  # the record says itself what is wrong with it
         return "\n".join(["# In the person's shells since their last question", "", *lines]) if lines else ""

@@ -62,6 +62,7 @@ def log(options: LogOptions) -> int:
 async def _log(options: LogOptions, after: float | None, before: float | None, shell: str) -> int:
     from gshtui.hub.options import HubOptions
     from gshtui.store.errors import StoreError
+    from gshtui.store.history import HistoryQuery
 
     hub_options = HubOptions(cwd=working_folder(), loaded=load_settings(), parts=STORE_ONLY, where="gsh-tui shell log")
     async with running_hub(hub_options) as hub:
@@ -71,15 +72,17 @@ async def _log(options: LogOptions, after: float | None, before: float | None, s
                 streams.complain(failed.why, failed.hint)
             return exits.ERROR
         try:
-            records = await hub.store.history(
-                query=options.query,
-                cwd=str(Path(options.cwd).expanduser().resolve()) if options.cwd else "",
-                exit=options.exit,
-                failed=options.failed,
-                after=after,
-                before=before,
-                shell=shell,
-                agent=options.agent,
+            records = await hub.store.shells.find_all(
+                HistoryQuery(
+                    query=options.query,
+                    cwd=str(Path(options.cwd).expanduser().resolve()) if options.cwd else "",
+                    exit=options.exit,
+                    failed=options.failed,
+                    after=after,
+                    before=before,
+                    shell=shell,
+                    agent=options.agent,
+                ),
                 limit=options.limit,
             )
             records.reverse()
@@ -97,7 +100,7 @@ async def _log(options: LogOptions, after: float | None, before: float | None, s
 
 
 async def _printed(store: Store, records: list[ShellRecord]) -> dict[int, str]:
-    return {record.id: await store.output(record.output) for record in records if record.output}
+    return {record.id: await store.shells.output(record.output) for record in records if record.output}
 
 
 def day_or_time(text: str) -> float | None:
@@ -194,12 +197,12 @@ async def _import(source: str, file: Path, as_json: bool) -> int:
         if hub.store is None:
             return _no_record(hub)
         try:
-            before = await hub.store.history_count()
+            before = await hub.store.shells.count()
             records, ignored = await asyncio.to_thread(_fit, hub, found.records)
             for start in range(0, len(records), BATCH):
-                await hub.store.import_records(records[start : start + BATCH])
-            _, kept = await hub.store.keep_records((), found.notes)
-            added = await hub.store.history_count() - before
+                await hub.store.shells.import_records(records[start : start + BATCH])
+            _, kept = await hub.store.shells.keep((), found.notes)
+            added = await hub.store.shells.count() - before
         except StoreError as error:
             streams.complain(str(error))
             return exits.ERROR
@@ -306,7 +309,7 @@ async def _all(store: Store) -> AsyncGenerator[ShellRecord]:
     from gshtui.store.history import HistoryQuery
 
     after = -1
-    while page := await store.history_where(HistoryQuery(after_id=after), limit=PAGE, oldest=True):
+    while page := await store.shells.find_all(HistoryQuery(after_id=after), limit=PAGE, oldest=True):
         for record in page:
             yield record
         after = page[-1].id

@@ -187,7 +187,7 @@ class AgentProcess:
     def _journal(self, batch: Sequence[Event]) -> None:
         assert self._store is not None
         for event in batch:
-            self._store.record(event)
+            self._store.journal.record(event)
 
     def _register(self) -> None:
         assert self._loaded is not None and self._minds is not None and self._store is not None
@@ -224,7 +224,7 @@ class AgentProcess:
             self.bus, self._store, settings.context, self._minds, self._here, self.spec.cwd,
             self._observing.redactor.redact,
         )  # fmt: skip
-        return context_commands.commands(contexts, self._store.agent)
+        return context_commands.commands(contexts, self._store.agents.find)
 
     def _here(self, agent: str) -> Agent | None:
         return self.agent if agent in (self.spec.agent, self.spec.name) else None
@@ -234,7 +234,7 @@ class AgentProcess:
         assert self._store is not None
         self._counter = MailOutbox(self.bus, self._store, Addresses(self._store, lambda name: ""))
         reach = terminal_commands.terminal_targets(
-            settings, self._terminals, self._store.agents, socket=self.spec.tmux_socket
+            settings, self._terminals, self._store.agents.find_all, socket=self.spec.tmux_socket
         )
         return [
             *mail_commands.commands(self._counter, self._store),
@@ -259,12 +259,12 @@ class AgentProcess:
         engine = make_engine(
             self.bus,
             spec.agent,
-            self._store,
+            self._store.contexts,
             settings.context,
             self._cwd,
             self._system,
             attended=lambda: self._linked() and spec.approvals == "ask",
-            more=() if spec.request.parent else (shell_summary(self._store, settings.context),),
+            more=() if spec.request.parent else (shell_summary(self._store.shells, settings.context),),
         )
         agent = Agent(
             self.bus,
@@ -293,7 +293,7 @@ class AgentProcess:
         spec, mind = self.spec, agent.mind
         session = spec.session
         if not session:
-            info = await store.create_session(
+            info = await store.sessions.create(
                 cwd=spec.cwd, agent=spec.agent, title=spec.name, parent=spec.parent_session or f"agent {spec.agent}"
             )
             session = info.id

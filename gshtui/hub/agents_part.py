@@ -70,13 +70,13 @@ def _make_agent(hub: Hub) -> Agent:
     engine = make_engine(
         hub.bus,
         name,
-        hub.store,
+        None if hub.store is None else hub.store.contexts,
         hub.settings.context,
         options.cwd,
         lambda: system_sections(name, options.cwd, hub.branch.name, date.today(), hub.skills),
         attended=lambda: options.approvals == "ask",
         more=(
-            *(() if hub.store is None else (shell_summary(hub.store, hub.settings.context),)),
+            *(() if hub.store is None else (shell_summary(hub.store.shells, hub.settings.context),)),
             ran_here,
             *options.more,
         ),

@@ -156,7 +156,7 @@ async def start_fleet(hub: Hub) -> None:
     def reach() -> TerminalTargets:
         from gshtui.fleet.terminal_tools.commands import terminal_targets
 
-        return terminal_targets(hub.settings, terminals, store.agents, programs=programs)
+        return terminal_targets(hub.settings, terminals, store.agents.find_all, programs=programs)
 
     def agents() -> list[AnyCommand]:
         from gshtui.fleet.commands import commands

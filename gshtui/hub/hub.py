@@ -178,16 +178,16 @@ class Hub:
         Raises:
             StoreError: the store can't give them.
         """
-        return [] if self.store is None else await self.store.messages(session, before=before, limit=limit)
+        return [] if self.store is None else await self.store.messages.read(session, before=before, limit=limit)
 
     async def prompts(self, limit: int = 1_000) -> list[str]:
         """What was typed in this folder, newest first. Raises `StoreError`."""
-        return [] if self.store is None else await self.store.prompts(str(self.options.cwd), limit)
+        return [] if self.store is None else await self.store.prompts.find_all(str(self.options.cwd), limit)
 
     async def remember(self, text: str) -> None:
         """Keep what was typed, for `prompts`. Raises `StoreError`."""
         if self.store is not None:
-            await self.store.add_prompt(str(self.options.cwd), text)
+            await self.store.prompts.add(str(self.options.cwd), text)
 
     async def _start_store(self) -> None:
         from gshtui.agents.telemetry import Journal, Telemetry
@@ -231,7 +231,7 @@ class Hub:
     async def _start_guard(self) -> None:
         from gshtui.guard.approval import Gate, NoGrants, ProjectGrants
 
-        grants = NoGrants() if self.store is None else ProjectGrants(self.store, str(self.project))
+        grants = NoGrants() if self.store is None else ProjectGrants(self.store.grants, str(self.project))
         self.gate = Gate(
             self.bus,
             grants,
@@ -379,7 +379,7 @@ class Hub:
             lambda name: self.roster.get(name) if self.roster is not None else None,
             str(self.options.cwd), self.observing.redactor.redact,
         )  # fmt: skip
-        find = self.store.agent
+        find = self.store.agents.find
 
         def cuts() -> list[AnyCommand]:
             from gshtui.context.commands.context_commands import commands

@@ -1,7 +1,6 @@
 """The table `agents`: every agent in a terminal of its own, and the hub that looks after it.
 
-Owns its SQL, inside the caller's transaction, and the coroutines that `Store` offers for it; refuses a name or id that
-fits none.
+Owns its SQL, inside the caller's transaction, and `store.agents`; refuses a name or id that fits none.
 """
 
 from __future__ import annotations
@@ -9,24 +8,19 @@ from __future__ import annotations
 import re
 import sqlite3
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
-from gshtui.store.encoding import clean_text
+from gshtui.store.encoding import clean_text, decoder
 from gshtui.store.errors import StoreError
 from gshtui.store.process_identity import Process, is_alive, this_process
-
-if TYPE_CHECKING:
-    from gshtui.store.database import Database
-    from gshtui.store.writer import RecordWriter
+from gshtui.store.table import Table
 
 NAME_LENGTH = 40
 _NEXT_REVISION = "(SELECT coalesce(max(revision), 0) + 1 FROM agents)"
 _encoder = msgspec.json.Encoder()
-_row_decoder = msgspec.json.Decoder(AgentRow, strict=False)
-_request_decoder = msgspec.json.Decoder(SpawnRequest, strict=False)
 _FIELDS = frozenset(AgentRow.__struct_fields__) - {"id", "owner"}
 
 
@@ -126,7 +120,7 @@ def request_of(connection: sqlite3.Connection, id: str) -> SpawnRequest:
     """What was asked for when it was started. Raises `StoreError` (`unknown`)."""
     row = get_agent(connection, id)
     (text,) = connection.execute("SELECT request FROM agents WHERE id = ?", (row.id,)).fetchone()
-    return _request_decoder.decode(text)
+    return decoder(SpawnRequest, strict=False).decode(text)
 
 
 def list_agents(connection: sqlite3.Connection) -> list[AgentRow]:
@@ -182,14 +176,14 @@ def forget_old(connection: sqlite3.Connection, days: float) -> None:
 
 def sound(data: str, request: str) -> None:
     """Raises `msgspec.DecodeError` when these are no row and no request."""
-    _row_decoder.decode(data)
-    _request_decoder.decode(request)
+    decoder(AgentRow, strict=False).decode(data)
+    decoder(SpawnRequest, strict=False).decode(request)
 
 
 def _row(found: tuple[Any, ...]) -> AgentRow:
     data, machine, pid, started = found
     alive = int(pid) and is_alive(Process(str(machine), int(pid), str(started)))
-    return msgspec.structs.replace(_row_decoder.decode(data), owner=int(pid) if alive else 0)
+    return msgspec.structs.replace(decoder(AgentRow, strict=False).decode(data), owner=int(pid) if alive else 0)
 
 
 def _json(value: AgentRow | SpawnRequest) -> str:
@@ -208,56 +202,49 @@ def _cleaned(value: Any) -> Any:
     return value
 
 
-class AgentTable:
-    """Agents on disk, shared by all hubs. Every coroutine raises `StoreError`, and returns when it is committed."""
+class AgentTable(Table):
+    """`store.agents`: the roster of all hubs."""
 
-    _database: Database
-    _writer: RecordWriter
-
-    async def add_agent(self, row: AgentRow, request: SpawnRequest) -> AgentRow:
+    async def add(self, row: AgentRow, request: SpawnRequest) -> AgentRow:
         """A new agent that this process looks after, with the next number and a name of its own."""
-        return await self._writer.submit(lambda connection: add_agent(connection, row, request))
+        return await self._write(lambda connection: add_agent(connection, row, request))
 
-    async def update_agent(self, id: str, **changes: Any) -> AgentRow:
+    async def update(self, id: str, **changes: Any) -> AgentRow:
         """Change fields of an agent's row; returns all of it. Raises `StoreError` (`unknown`, `invalid`)."""
-        return await self._writer.submit(lambda connection: update_agent(connection, id, changes))
+        return await self._write(lambda connection: update_agent(connection, id, changes))
 
-    async def claim_agent(self, id: str, flag: str) -> bool:
+    async def claim(self, id: str, flag: str) -> bool:
         """Set a boolean field; whether it was this call that did. Of several callers exactly one gets `True`."""
-        return await self._writer.submit(lambda connection: claim_once(connection, id, flag))
+        return await self._write(lambda connection: claim_once(connection, id, flag))
 
-    async def remove_agent(self, id: str) -> None:
+    async def remove(self, id: str) -> None:
         """Take an agent off the roster. Raises `StoreError` (`unknown`)."""
-        await self._writer.submit(lambda connection: remove_agent(connection, id))
+        await self._write(lambda connection: remove_agent(connection, id))
 
-    async def agent(self, id: str) -> AgentRow:
+    async def find(self, id: str) -> AgentRow:
         """The agent of this id or name. Raises `StoreError` (`unknown`)."""
-        return await self._database.run(lambda connection: get_agent(connection, id))
+        return await self._read(lambda connection: get_agent(connection, id))
 
-    async def agent_request(self, id: str) -> SpawnRequest:
+    async def request(self, id: str) -> SpawnRequest:
         """What was asked for when the agent was started. Raises `StoreError` (`unknown`)."""
-        return await self._database.run(lambda connection: request_of(connection, id))
+        return await self._read(lambda connection: request_of(connection, id))
 
-    async def agents(self) -> list[AgentRow]:
+    async def find_all(self) -> list[AgentRow]:
         """Every agent on the roster, of every folder, in the order of the numbers."""
-        return await self._database.run(list_agents)
+        return await self._read(list_agents)
 
-    async def agents_revision(self) -> int:
+    async def revision(self) -> int:
         """A number that grows with every change of the roster, by whichever process."""
-        return await self._database.run(revision)
+        return await self._read(revision)
 
-    async def next_agent_number(self) -> int:
-        """The number that the next agent will get, unless another process is faster."""
-        return await self._database.run(next_number)
-
-    async def adopt_agents(self, home: str | None) -> list[str]:
+    async def adopt(self, home: str | None) -> list[str]:
         """Look after each agent of a folder (of all, for `None`) that no living hub looks after; their ids."""
-        return await self._writer.submit(lambda connection: adopt(connection, home))
+        return await self._write(lambda connection: adopt(connection, home))
 
-    async def release_agents(self) -> None:
+    async def release(self) -> None:
         """Let other hubs look after the agents of this process."""
-        await self._writer.submit(release)
+        await self._write(release)
 
-    async def forget_agents(self, days: float) -> None:
+    async def forget(self, days: float) -> None:
         """Take agents off the roster that ended longer ago than this many days."""
-        await self._writer.submit(lambda connection: forget_old(connection, days))
+        await self._write(lambda connection: forget_old(connection, days))

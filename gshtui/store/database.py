@@ -20,7 +20,7 @@ from urllib.parse import quote
 
 import aiosqlite
 
-from gshtui.store import history, messages, migrations, record_files, recovery
+from gshtui.store import migrations, record_files, recovery
 from gshtui.store.errors import StoreError, from_sqlite, is_corrupt, is_index_damage
 
 Synchronous = Literal["normal", "full"]
@@ -244,6 +244,8 @@ class Database(aiosqlite.Connection):
         return work(self._conn)
 
     def _index_rebuilt(self) -> bool:
+        from gshtui.store import history, messages  # late: only a damaged index needs them
+
         try:
             messages.rebuild_index(self._conn)
             history.rebuild(self._conn)

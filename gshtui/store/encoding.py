@@ -7,7 +7,8 @@ nesting); refuses nothing, so that no append fails for the shape of a tool's arg
 from __future__ import annotations
 
 import math
-from typing import Any, cast
+from functools import cache
+from typing import Any, TypeVar, cast
 
 import msgspec
 
@@ -18,9 +19,19 @@ MAX_DEPTH = 100
 MAX_INTEGER_BITS = 8192
 TOO_DEEP = "(nested too deeply to be kept)"
 
+T = TypeVar("T")
 _encoder = msgspec.json.Encoder()
-_message_decoder = msgspec.json.Decoder(Message)
 _CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
+
+
+def decoder(kind: type[T], *, strict: bool = True) -> msgspec.json.Decoder[T]:
+    """The decoder of a type, made when first used: making one of a large struct takes milliseconds."""
+    return _decoder(kind, strict)
+
+
+@cache
+def _decoder(kind: Any, strict: bool) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(kind, strict=strict)
 
 
 def clean_text(text: str) -> str:
@@ -58,7 +69,7 @@ def clean(value: Any, depth: int = 0) -> Any:
 
 def clean_message(message: Message) -> Message:
     """The message as it will be read again: `clean` applied to all it holds."""
-    return _message_decoder.decode(encode_message(message))
+    return decode_message(encode_message(message))
 
 
 def encode_message(message: Message) -> bytes:
@@ -82,7 +93,7 @@ def _block(block: msgspec.Struct) -> dict[str, Any]:
 
 def decode_message(data: bytes | str) -> Message:
     """A message of `encode_message`. Raises `msgspec.DecodeError` when the data is none."""
-    return _message_decoder.decode(data)
+    return decoder(Message).decode(data)
 
 
 def encode_plain(value: Any) -> bytes:

@@ -1,6 +1,6 @@
 """What a person has always allowed, per project.
 
-Owns the table `grants`; refuses to judge whether a call matches one, which is the guard's. Called by `Store`.
+Owns the table `grants`, and `store.grants`; refuses to judge whether a call matches one, which is the guard's.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import time
 import msgspec
 
 from gshtui.store.encoding import clean_text
+from gshtui.store.table import Table
 
 
 class Grant(msgspec.Struct, frozen=True):
@@ -45,3 +46,19 @@ def remove(connection: sqlite3.Connection, project: str, tool: str, pattern: str
         (clean_text(project), clean_text(tool), clean_text(pattern)),
     )
     return done.rowcount > 0
+
+
+class GrantTable(Table):
+    """`store.grants`: what is always allowed."""
+
+    async def find_all(self, project: str) -> list[Grant]:
+        """What is always allowed in a project, oldest first."""
+        return await self._read(lambda connection: listed(connection, project))
+
+    async def add(self, project: str, tool: str, pattern: str) -> None:
+        """Allow a pattern from now on."""
+        await self._write(lambda connection: add(connection, project, tool, pattern))
+
+    async def remove(self, project: str, tool: str, pattern: str) -> bool:
+        """Allow it no more. Returns whether it was allowed."""
+        return await self._write(lambda connection: remove(connection, project, tool, pattern))

@@ -261,7 +261,6 @@ class HistoryQuery(msgspec.Struct, frozen=True):
     branch: str = ""
     state: str = ""
     source: str = ""
-    before_id: int | None = None
     after_id: int | None = None
 
 
@@ -326,14 +325,6 @@ def ids_of(wanted: HistoryQuery) -> tuple[str, list[Any]]:
     return f"SELECT h.id AS id FROM history h WHERE {where.text}", where.values
 
 
-def at_place(connection: sqlite3.Connection, start: int, limit: int) -> list[ShellRecord]:
-    """Rows by their place, counted from 0 at the oldest: what a scrolled window shows."""
-    first = connection.execute("SELECT id FROM history ORDER BY id LIMIT 1 OFFSET ?", (max(start, 0),)).fetchone()
-    if first is None:
-        return []
-    return find_commands(connection, HistoryQuery(after_id=int(first[0]) - 1), limit, oldest=True)
-
-
 def _found_records(connection: sqlite3.Connection, sql: str, values: list[Any]) -> list[ShellRecord]:
     return [record_of(row) for row in connection.execute(sql, values).fetchall()]
 
@@ -362,7 +353,6 @@ def _conditions(wanted: HistoryQuery) -> tuple[list[str], _Where]:
     bounds = (
         ("h.id >= ?", None if wanted.after is None else int(sound(wanted.after) * 1e6)),
         ("h.id < ?", None if wanted.before is None else int(sound(wanted.before) * 1e6)),
-        ("h.id < ?", wanted.before_id),
         ("h.id > ?", wanted.after_id),
     )
     for condition, value in bounds:

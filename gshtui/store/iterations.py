@@ -1,8 +1,8 @@
 """The tables `iterations` and `overlays`: what each model request sent, stored as differences, and what was cut.
 
-Owns the form of a difference, the choice of its base, the SQL, and the coroutines that `Store` offers; refuses chains
-of bases longer than the binary digits of their number. The base of an agent's n-th iteration is n without its lowest
-binary digit: 12 builds on 8, 13 on 12.
+Owns the form of a difference, the choice of its base, the SQL, and `store.contexts`; refuses chains of bases longer
+than the binary digits of their number. The base of an agent's n-th iteration is n without its lowest binary digit: 12
+builds on 8, 13 on 12.
 """
 
 from __future__ import annotations
@@ -21,18 +21,19 @@ import msgspec
 from gshtui.bus.context_data import Block, Iteration
 from gshtui.bus.messages import Usage
 from gshtui.store import encoding, outputs, texts
-from gshtui.store.encoding import clean_text
+from gshtui.store.encoding import clean_text, decoder
 from gshtui.store.errors import StoreError, missing
+from gshtui.store.table import Table
 
 if TYPE_CHECKING:
     from gshtui.store.database import Database
+    from gshtui.store.outputs import OutputTable
     from gshtui.store.writer import RecordWriter
 
 Piece = tuple[int, int] | Block
 """Blocks of the base from the first place up to, not including, the second; or one block that the base has not."""
 
 _piece_encoder = msgspec.json.Encoder()
-_piece_decoder = msgspec.json.Decoder(list[Piece])
 
 
 def difference(base: Sequence[Block], blocks: Sequence[Block]) -> list[Piece]:
@@ -77,7 +78,7 @@ def encoded_pieces(pieces: Sequence[Piece]) -> bytes:
 
 def decoded_pieces(data: bytes) -> list[Piece]:
     """Pieces of `encoded_pieces`. Raises `msgspec.DecodeError`."""
-    return _piece_decoder.decode(data)
+    return decoder(list[Piece]).decode(data)
 
 
 def _common(one: Sequence[Block], other: Sequence[Block]) -> int:
@@ -126,7 +127,6 @@ def list_overlays(connection: sqlite3.Connection, session: str, after: int) -> l
 
 Chain = dict[int, tuple[str, tuple[Block, ...]]]
 """Number → id and blocks of an agent's newest iteration and of those on which it builds."""
-_decoder = msgspec.json.Decoder(Iteration)
 
 
 def base_of(number: int) -> int:
@@ -256,7 +256,7 @@ def get_iteration(connection: sqlite3.Connection, id: str) -> Iteration:
     if row is None:
         raise unknown(id)
     try:
-        return _decoder.decode(row[0])
+        return decoder(Iteration).decode(row[0])
     except msgspec.DecodeError as error:
         raise _damaged(id) from error
 
@@ -271,7 +271,7 @@ def list_iterations(connection: sqlite3.Connection, session: str, agent: str, li
     marks: list[Iteration] = []
     for (data,) in reversed(found):
         try:
-            marks.append(_decoder.decode(data))
+            marks.append(decoder(Iteration).decode(data))
         except msgspec.DecodeError:
             continue
     return marks
@@ -298,7 +298,7 @@ def iteration_rows(connection: sqlite3.Connection, session: str, after: int, lim
     for seq, data, base, packed, blocks in found:
         try:
             pieces = decoded_pieces(outputs.unpacked(bytes(blocks), bool(packed)))
-            read.append(IterationRow(int(seq), _decoder.decode(data), str(base or ""), pieces))
+            read.append(IterationRow(int(seq), decoder(Iteration).decode(data), str(base or ""), pieces))
         except (msgspec.DecodeError, outputs.PackError):
             continue
     if found and not read:
@@ -308,7 +308,7 @@ def iteration_rows(connection: sqlite3.Connection, session: str, after: int, lim
 
 def check_iteration(data: str, packed: int, blocks: bytes) -> None:
     """Raises `ValueError`, `msgspec.DecodeError` or `PackError` where a row is not one of ours."""
-    _decoder.decode(data)
+    decoder(Iteration).decode(data)
     decoded_pieces(outputs.unpacked(bytes(blocks), bool(packed)))
 
 
@@ -359,40 +359,38 @@ _REMEMBERED = 64
 """Agents whose last iterations a process remembers, so that adding one reads nothing."""
 
 
-class IterationTables:
-    """What was sent, on disk. Every coroutine raises `StoreError`, and returns when what it writes is committed."""
+class ContextTables(Table):
+    """`store.contexts`: what was sent to models, and what was cut."""
 
-    _database: Database
-    _writer: RecordWriter
-    _chains: dict[tuple[str, str], Chain]
+    def __init__(self, database: Database, writer: RecordWriter, outputs: OutputTable) -> None:
+        super().__init__(database, writer)
+        self._outputs = outputs
+        self._chains: dict[tuple[str, str], Chain] = {}
 
     async def add_overlay(self, session: str, overlay_id: str, kind: str, at: float, data: str) -> int:
         """Keep an overlay behind the others; the same id is kept once. Returns its place, counted over all."""
-        return await self._writer.submit(
-            lambda connection: add_overlay(connection, session, overlay_id, kind, at, data)
-        )
+        return await self._write(lambda connection: add_overlay(connection, session, overlay_id, kind, at, data))
 
     async def overlays(self, session: str, after: int = 0) -> list[tuple[int, str]]:
         """(place, data) of the conversation's overlays behind the place `after`, in order."""
-        return await self._database.run(partial(list_overlays, session=session, after=after))
+        return await self._read(partial(list_overlays, session=session, after=after))
 
     async def home(self, id: str) -> str:
         """The conversation in which an overlay or a message of this id is; empty: there is none."""
-        return await self._database.run(lambda connection: home_of(connection, id))
-
-    async def put_texts(self, of: Mapping[str, str], session: str = "") -> None:
-        """Keep texts by their hashes for a conversation; without one for a day, until an iteration uses them."""
-        if kept := await _packed(of):
-            await self._writer.submit(lambda connection: texts.put(connection, session, kept))
+        return await self._read(lambda connection: home_of(connection, id))
 
     async def text(self, hash: str) -> str:
         """What a block sent. Raises `StoreError` (`unknown`, or `corrupt` when it is damaged)."""
-        data, packed, size = await self._database.run(lambda connection: texts.get(connection, hash))
+        data, packed, size = await self._read(lambda connection: texts.get(connection, hash))
         return await asyncio.to_thread(texts.text_of, hash, data, packed, size)
+
+    async def output(self, key: str) -> str:
+        """A whole output, where it is sent again. Raises `StoreError` (`unknown`, `corrupt`)."""
+        return await self._outputs.get(key)
 
     async def texts_of(self, session: str) -> list[str]:
         """Hashes of all that a conversation sent and that is kept."""
-        return await self._database.run(lambda connection: texts.of_session(connection, session))
+        return await self._read(lambda connection: texts.of_session(connection, session))
 
     async def add_iteration(
         self, iteration: Iteration, blocks: Sequence[Block], new_texts: Mapping[str, str] | None = None
@@ -413,7 +411,7 @@ class IterationTables:
             texts.put(connection, iteration.session, kept)
             return add_iteration(connection, iteration, stored, chain)
 
-        number, chain = await self._writer.submit(work)
+        number, chain = await self._write(work)
         self._chains.pop(key, None)
         self._chains[key] = chain
         while len(self._chains) > _REMEMBERED:
@@ -432,23 +430,23 @@ class IterationTables:
     ) -> Iteration:
         """Add what is known since the answer; what is not given stays. Raises `StoreError` (`unknown`)."""
         changes = usage_changes(usage, cost, error, broken_by, sent)
-        return await self._writer.submit(lambda connection: update_iteration(connection, id, changes))
+        return await self._write(lambda connection: update_iteration(connection, id, changes))
 
     async def iteration(self, id: str) -> Iteration:
         """An iteration's mark. Raises `StoreError` (`unknown`)."""
-        return await self._database.run(lambda connection: get_iteration(connection, id))
+        return await self._read(lambda connection: get_iteration(connection, id))
 
     async def iterations(self, session: str = "", *, agent: str = "", limit: int = 500) -> list[Iteration]:
         """The newest marks of a conversation, of an agent or of both, oldest first."""
-        return await self._database.run(partial(list_iterations, session=session, agent=agent, limit=limit))
+        return await self._read(partial(list_iterations, session=session, agent=agent, limit=limit))
 
     async def iteration_rows(self, session: str, after: int, limit: int) -> list[IterationRow]:
         """The oldest `limit` iterations behind the place `after`, as they are kept: what differs from earlier ones."""
-        return await self._database.run(partial(iteration_rows, session=session, after=after, limit=limit))
+        return await self._read(partial(iteration_rows, session=session, after=after, limit=limit))
 
     async def blocks(self, iteration_id: str) -> tuple[Block, ...]:
         """What an iteration sent, in order. Raises `StoreError` (`unknown`, `corrupt`)."""
-        return await self._database.run(lambda connection: blocks_of(connection, iteration_id))
+        return await self._read(lambda connection: blocks_of(connection, iteration_id))
 
 
 async def _packed(of: Mapping[str, str]) -> list[texts.KeptText]:

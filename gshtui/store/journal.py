@@ -1,16 +1,15 @@
-"""The journal: every event worth replaying, in the order of recording, and the entries that wait to be written.
+"""The journal: every event worth replaying, in the order of recording.
 
-Owns the table `journal` and the limit of the queue; refuses deltas, and beyond the limit gives up the oldest and counts
-them.
+Owns which events those are, reading them again, and `store.journal`; refuses deltas.
 """
 
 from __future__ import annotations
 
 import math
 import sqlite3
-from collections import deque
-from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -28,26 +27,18 @@ from gshtui.bus.events.shell import (
     ShellRecorded,
 )
 from gshtui.store import encoding
+from gshtui.store.journal_queue import JournalEntry
+from gshtui.store.table import Table
 
-LOOSE_KEPT = 20_000
-"""Entries of no conversation (a window opened, a setting changed) that are kept."""
+if TYPE_CHECKING:
+    from gshtui.store.database import Database
+    from gshtui.store.writer import RecordWriter
+
 NOT_RECORDED = (
     *(TextDelta, ThinkingDelta, ToolOutput),
     *(ShellRecorded, ShellNoted, ShellFolderChanged, FilesChanged),  # the history has them, and the runs
     *(InputCommandStarted, InputCommandPrinted, InputCommandFinished),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class JournalEntry:
-    """One event on its way into the journal."""
-
-    session: str
-    type: str
-    at: float
-    data: bytes
-    lasting: bool = False
-    """To be safe from a power cut at once, with all that was committed before."""
 
 
 @dataclass(slots=True)
@@ -81,23 +72,6 @@ class JournalEncoder:
         return JournalEntry(session, name, event.at, data, lasting=isinstance(event, TurnFinished))
 
 
-def insert(connection: sqlite3.Connection, entries: Sequence[JournalEntry]) -> None:
-    """Add entries at the end."""
-    connection.executemany(
-        "INSERT INTO journal (session, type, at, data) VALUES (?, ?, ?, ?)",
-        [(entry.session, entry.type, entry.at, entry.data.decode()) for entry in entries],
-    )
-
-
-def trim(connection: sqlite3.Connection) -> None:
-    """Forget the oldest of what belongs to no conversation; the rest goes with its conversation."""
-    connection.execute(
-        "DELETE FROM journal WHERE session = '' AND seq <="
-        " (SELECT seq FROM journal WHERE session = '' ORDER BY seq DESC LIMIT 1 OFFSET ?)",
-        (LOOSE_KEPT,),
-    )
-
-
 def read(connection: sqlite3.Connection, session: str, after: int, limit: int) -> list[tuple[int, Event]]:
     """Events of a conversation after the entry `after`, oldest first. An entry that cannot be read is left out."""
     found = connection.execute(
@@ -127,47 +101,19 @@ def _whole(connection: sqlite3.Connection, event: Event) -> Event:
         return event
 
 
-QUEUE_LIMIT = 64 * 1024 * 1024
-"""Bytes of entries that may wait: hours of work with a full disk."""
+class JournalTable(Table):
+    """`store.journal`: events."""
 
+    def __init__(self, database: Database, writer: RecordWriter) -> None:
+        super().__init__(database, writer)
+        self._encoder = JournalEncoder()
+        self._add = writer.record
 
-class JournalQueue:
-    """A queue of entries that knows its size."""
+    def record(self, event: Event) -> None:
+        """Journal an event; deltas are left out. Returns at once; waits in memory while nothing can be written."""
+        if entry := self._encoder.entry(event):
+            self._add(entry)
 
-    def __init__(self, limit: int = QUEUE_LIMIT) -> None:
-        self._limit = limit
-        self._entries: deque[JournalEntry] = deque()
-        self._size = 0
-        self.lost = 0
-        """Entries given up since `take_lost`."""
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def add(self, entry: JournalEntry) -> None:
-        """Put an entry behind the others."""
-        self._entries.append(entry)
-        self._size += len(entry.data)
-        self._keep_limit()
-
-    def _keep_limit(self) -> None:
-        while self._size > self._limit and len(self._entries) > 1:
-            self._size -= len(self._entries.popleft().data)
-            self.lost += 1
-
-    def take(self, count: int) -> list[JournalEntry]:
-        """The oldest `count` entries, out of the queue."""
-        taken = [self._entries.popleft() for _ in range(min(count, len(self._entries)))]
-        self._size -= sum(len(entry.data) for entry in taken)
-        return taken
-
-    def put_back(self, entries: Sequence[JournalEntry]) -> None:
-        """What was taken and not written, in front again."""
-        self._entries.extendleft(reversed(entries))
-        self._size += sum(len(entry.data) for entry in entries)
-        self._keep_limit()
-
-    def take_lost(self) -> int:
-        """How many were given up, counted anew from now on."""
-        lost, self.lost = self.lost, 0
-        return lost
+    async def read(self, session: str, *, after: int = 0, limit: int = 1_000) -> list[tuple[int, Event]]:
+        """(place, event) of a conversation behind the place `after`, in the order in which they were recorded."""
+        return await self._read(partial(read, session=session, after=after, limit=limit))

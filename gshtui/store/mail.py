@@ -1,7 +1,6 @@
 """The table `mail`: messages to agents from the moment they are sent, their state, and who delivers them now.
 
-Owns its SQL, inside the caller's transaction, and the coroutines that `Store` offers for it; refuses a change in a
-state that does not allow it.
+Owns its SQL, inside the caller's transaction, and `store.mail`; refuses a change in a state that does not allow it.
 """
 
 from __future__ import annotations
@@ -10,22 +9,18 @@ import sqlite3
 import time
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from gshtui.bus.letter import OPEN, Letter
-from gshtui.store.encoding import clean_text
+from gshtui.store.encoding import clean_text, decoder
 from gshtui.store.errors import StoreError
 from gshtui.store.process_identity import Process, is_alive, this_process
-
-if TYPE_CHECKING:
-    from gshtui.store.database import Database
-    from gshtui.store.writer import RecordWriter
+from gshtui.store.table import Table
 
 _NEXT_REVISION = "(SELECT coalesce(max(revision), 0) + 1 FROM mail)"
 _encoder = msgspec.json.Encoder()
-_decoder = msgspec.json.Decoder(Letter, strict=False)
 _FIELDS = frozenset(Letter.__struct_fields__) - {"id", "sender", "recipient", "created"}
 _FREE = ("", 0, "")
 UNSURE = "The window closed while it was delivered; it may have been typed already."
@@ -54,7 +49,7 @@ def get_letter(connection: sqlite3.Connection, id: str) -> Letter:
         raise StoreError("unknown", f"There is no message {wanted!r}.", hint="`mail ls` lists them.")
     if len(found) > 1:
         raise StoreError("ambiguous", f"Several messages end with {wanted!r}.", hint="Give more of the id.")
-    return _decoder.decode(found[0][0])
+    return _letter(found[0][0])
 
 
 def list_letters(
@@ -68,13 +63,13 @@ def list_letters(
         f"SELECT data FROM mail {'WHERE ' + ' AND '.join(where) if where else ''} ORDER BY rowid DESC LIMIT ?",
         (*states, *((recipient,) if recipient else ()), limit),
     ).fetchall()
-    return [_decoder.decode(data) for (data,) in reversed(found)]
+    return [_letter(data) for (data,) in reversed(found)]
 
 
 def sent_since(connection: sqlite3.Connection, sender: str, since: float) -> list[Letter]:
     """What an agent has sent since a moment, oldest first."""
     found = connection.execute("SELECT data FROM mail WHERE sender = ? AND created > ? ORDER BY rowid", (sender, since))
-    return [_decoder.decode(data) for (data,) in found]
+    return [_letter(data) for (data,) in found]
 
 
 def change_letter(
@@ -127,7 +122,7 @@ def orphans(connection: sqlite3.Connection) -> list[Letter]:
     ).fetchall():
         if is_alive(Process(str(owner[0]), int(owner[1]), str(owner[2]))):
             continue
-        letter = _decoder.decode(data)
+        letter = _letter(data)
         _mark(connection, letter.id, None)
         if letter.state in ("queued", "typed"):
             letter = change_letter(connection, letter.id, {"state": "held", "why": UNSURE})
@@ -157,7 +152,11 @@ def forget(connection: sqlite3.Connection, days: float) -> None:
 
 def sound(data: str) -> None:
     """Raises `msgspec.DecodeError` when this is no message."""
-    _decoder.decode(data)
+    _letter(data)
+
+
+def _letter(data: str) -> Letter:
+    return decoder(Letter, strict=False).decode(data)
 
 
 def _taken(connection: sqlite3.Connection, id: str) -> bool:
@@ -178,52 +177,49 @@ def _json(letter: Letter) -> str:
     return _encoder.encode(cleaned).decode()
 
 
-class MailTable:
-    """Messages on disk, shared by all processes. Every coroutine raises `StoreError`, and returns when committed."""
+class MailTable(Table):
+    """`store.mail`: messages to agents."""
 
-    _database: Database
-    _writer: RecordWriter
-
-    async def add_letter(self, letter: Letter) -> Letter:
+    async def add(self, letter: Letter) -> Letter:
         """Keep a new message; it is safe when this returns."""
-        return await self._writer.submit(lambda connection: add_letter(connection, letter))
+        return await self._write(lambda connection: add_letter(connection, letter))
 
-    async def letter(self, id: str) -> Letter:
+    async def find(self, id: str) -> Letter:
         """The message of this id, or the only one whose id ends with it. Raises `StoreError` (unknown, ambiguous)."""
-        return await self._database.run(lambda connection: get_letter(connection, id))
+        return await self._read(lambda connection: get_letter(connection, id))
 
-    async def letters(self, states: Sequence[str] = (), *, recipient: str = "", limit: int = 500) -> list[Letter]:
-        """The newest messages in these states, oldest first."""
-        return await self._database.run(partial(list_letters, states=states, recipient=recipient, limit=limit))
+    async def find_all(self, states: Sequence[str] = (), *, recipient: str = "", limit: int = 500) -> list[Letter]:
+        """The newest messages in these states (in any, without), oldest first."""
+        return await self._read(partial(list_letters, states=states, recipient=recipient, limit=limit))
 
-    async def letters_since(self, sender: str, since: float) -> list[Letter]:
+    async def sent_since(self, sender: str, since: float) -> list[Letter]:
         """What an agent has sent since a moment (seconds since the epoch), oldest first."""
-        return await self._database.run(lambda connection: sent_since(connection, sender, since))
+        return await self._read(lambda connection: sent_since(connection, sender, since))
 
-    async def change_letter(self, id: str, *, within: Sequence[str] = (), **changes: Any) -> Letter:
+    async def change(self, id: str, *, within: Sequence[str] = (), **changes: Any) -> Letter:
         """Change a message, in one of these states only. Raises `StoreError` (busy: too late for that)."""
-        return await self._writer.submit(lambda connection: change_letter(connection, id, changes, within))
+        return await self._write(lambda connection: change_letter(connection, id, changes, within))
 
-    async def take_letter(self, id: str) -> Letter | None:
+    async def take(self, id: str) -> Letter | None:
         """Take a queued message for delivery; of several callers exactly one gets it."""
-        return await self._writer.submit(lambda connection: take_letter(connection, id))
+        return await self._write(lambda connection: take_letter(connection, id))
 
-    async def let_letter_go(self, id: str) -> None:
-        """Deliver it no longer."""
-        await self._writer.submit(lambda connection: let_go(connection, id))
+    async def release(self, id: str) -> None:
+        """End this process's delivery of a message."""
+        await self._write(lambda connection: let_go(connection, id))
 
-    async def orphaned_letters(self) -> list[Letter]:
+    async def take_orphans(self) -> list[Letter]:
         """Messages whose deliverer died on the way. Each is given out once."""
-        return await self._writer.submit(orphans)
+        return await self._write(orphans)
 
-    async def letters_revision(self) -> int:
+    async def revision(self) -> int:
         """A number that grows with every change of any message, by whichever process."""
-        return await self._database.run(revision)
+        return await self._read(revision)
 
-    async def letter_in_log(self, session: str, id: str) -> bool:
-        """Whether a message stands in this conversation already."""
-        return await self._database.run(lambda connection: is_in_log(connection, session, id))
+    async def is_in_log(self, session: str, id: str) -> bool:
+        """Whether a conversation has taken the message up as a prompt."""
+        return await self._read(lambda connection: is_in_log(connection, session, id))
 
-    async def forget_letters(self, days: float) -> None:
+    async def forget(self, days: float) -> None:
         """Remove messages that are through and older than this."""
-        await self._writer.submit(lambda connection: forget(connection, days))
+        await self._write(lambda connection: forget(connection, days))

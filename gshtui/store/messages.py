@@ -1,14 +1,15 @@
 """The tables `messages` and `partials`: the append-only log of a conversation, unfinished answers, and finding words.
 
-Owns their SQL, inside the caller's transaction, and the word index; refuses to change what is in the log. Order is the
-log's own number, never the clock. A query is plain words: nothing in it is syntax.
+Owns their SQL, inside the caller's transaction, the word index, and `store.messages`; refuses to change what is in the
+log. Order is the log's own number, never the clock. A query is plain words: nothing in it is syntax.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -17,6 +18,11 @@ from gshtui.store import encoding as plain
 from gshtui.store import sessions
 from gshtui.store.encoding import clean_text
 from gshtui.store.errors import missing
+from gshtui.store.table import Table
+
+if TYPE_CHECKING:
+    from gshtui.store.database import Database, Notice
+    from gshtui.store.writer import RecordWriter
 
 
 class StoredMessage(msgspec.Struct, frozen=True):
@@ -183,11 +189,6 @@ def rebuild_index(connection: sqlite3.Connection) -> None:
     connection.execute("INSERT INTO messages_fts (messages_fts) VALUES ('rebuild')")
 
 
-def forget_removed(connection: sqlite3.Connection) -> None:
-    """Rewrite the index without the words of removed messages, which it otherwise keeps until it next merges."""
-    connection.execute("INSERT INTO messages_fts (messages_fts) VALUES ('optimize')")
-
-
 def _hit(row: tuple[Any, ...], excerpt: str, spans: tuple[tuple[int, int], ...]) -> SearchHit:
     session, title, cwd, seq, role, at = row
     return SearchHit(session, title, cwd, seq, role, at, excerpt, spans)
@@ -216,3 +217,44 @@ def _around(body: str, needle: str) -> tuple[str, tuple[tuple[int, int], ...]]:
     begin = len(lead) + at - start
     plain = "".join(" " if char in "\r\n\t" else char for char in excerpt)
     return plain, ((begin, begin + len(needle)),)
+
+
+class MessageTable(Table):
+    """`store.messages`: the logs of conversations."""
+
+    def __init__(self, database: Database, writer: RecordWriter, on_notice: Notice) -> None:
+        super().__init__(database, writer)
+        self._on_notice = on_notice
+
+    async def append(self, session: str, message: Message) -> int:
+        """Add a message to the conversation's log; one whose id is there already is not added again.
+
+        Returns:
+            Its place in the log, counted from 1.
+        """
+        return await self._write(lambda connection: append_message(connection, session, message))
+
+    async def read(self, session: str, *, before: int | None = None, limit: int | None = None) -> list[StoredMessage]:
+        """The newest `limit` messages whose place is below `before`, oldest first; without limits all of them."""
+        page, unreadable = await self._read(partial(page_of, session=session, before=before, limit=limit))
+        if unreadable:
+            self._on_notice(
+                f"{unreadable} messages of the conversation {session} could not be read.", "`gsh-tui doctor` says more."
+            )
+        return page
+
+    async def read_after(self, session: str, after: int, limit: int) -> list[StoredMessage]:
+        """The oldest `limit` messages whose place is above `after`: what another window has added."""
+        return await self._read(partial(page_after, session=session, after=after, limit=limit))
+
+    async def save_partial(self, session: str, message: Message) -> None:
+        """Keep an answer as far as it has come; `append` of the same id removes it."""
+        await self._write(lambda connection: save_partial(connection, session, message))
+
+    async def partials(self, session: str) -> list[Message]:
+        """Answers that were cut off by a crash, in the order in which they began."""
+        return await self._read(lambda connection: partials(connection, session))
+
+    async def search(self, query: str, *, cwd: str | None = None, limit: int = 20) -> list[SearchHit]:
+        """Messages that hold all words of the query, the best first. Nothing in it is syntax."""
+        return await self._read(partial(find_words, query=query, cwd=cwd, limit=limit))

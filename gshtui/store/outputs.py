@@ -1,10 +1,11 @@
 """Full outputs of tools, kept once each under the hash of their text.
 
-Owns packing and the count of uses; refuses to keep what nothing uses any more. Called by `Store`.
+Owns packing, the count of uses, and `store.outputs`; refuses to keep what nothing uses any more.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import sqlite3
 import zlib
@@ -13,10 +14,13 @@ from dataclasses import dataclass
 
 from gshtui.store.encoding import clean_text
 from gshtui.store.errors import StoreError, missing
+from gshtui.store.table import Table
 
 PACK_FROM = 512
 """Bytes; anything smaller is kept as it is."""
 PackError = zlib.error
+_IN_THREAD = 64 * 1024
+"""Characters of an output from which packing it is left to another thread."""
 
 
 def key_of(raw: bytes) -> str:
@@ -125,3 +129,26 @@ def drop_if_unused(connection: sqlite3.Connection, keys: Collection[str]) -> Non
             " AND NOT EXISTS (SELECT 1 FROM history WHERE output = ?1 AND output <> '')",
             (key,),
         )
+
+
+class OutputTable(Table):
+    """`store.outputs`: whole outputs, by their keys."""
+
+    async def put(self, session: str, call: str, text: str) -> str:
+        """Keep a call's whole output. Returns its key; the same text has the same."""
+        kept = prepared(text) if len(text) < _IN_THREAD else await asyncio.to_thread(prepared, text)
+        await self._write(lambda connection: put(connection, session, call, kept))
+        return kept.key
+
+    async def get(self, key: str) -> str:
+        """A whole output. Raises `StoreError` (`unknown`, or `corrupt` when it is damaged)."""
+        data, is_packed = await self._read(lambda connection: get(connection, key))
+        return await asyncio.to_thread(text_of, key, data, is_packed)
+
+    async def folders(self, key: str) -> list[str]:
+        """The folders of the conversations and shell commands that the output of this key comes from."""
+        return await self._read(lambda connection: folders(connection, key))
+
+    async def find_all(self, session: str) -> list[tuple[str, str]]:
+        """(call, key) of each output that the conversation keeps, in order."""
+        return await self._read(lambda connection: of_session(connection, session))

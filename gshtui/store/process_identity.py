@@ -7,15 +7,15 @@ known is "alive". Called by `holds`.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+import msgspec
 
 _PROC = Path("/proc")
 
 
-@dataclass(frozen=True, slots=True)
-class Process:
+class Process(msgspec.Struct, frozen=True):
     """A process, unmistakably."""
 
     machine: str

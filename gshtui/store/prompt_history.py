@@ -1,6 +1,6 @@
 """What was typed into the input line, for its history.
 
-Owns the table `prompts`; refuses more than the newest ten thousand. Called by `Store`.
+Owns the table `prompts`, and `store.prompts`; refuses more than the newest ten thousand.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import sqlite3
 import time
 
 from gshtui.store.encoding import clean_text
+from gshtui.store.table import Table
 
 KEPT = 10_000
 
@@ -30,3 +31,15 @@ def listed(connection: sqlite3.Connection, cwd: str | None, limit: int) -> list[
         f"SELECT text FROM prompts {where} GROUP BY text ORDER BY max(id) DESC LIMIT ?", (*values, limit)
     )
     return [str(row[0]) for row in found]
+
+
+class PromptTable(Table):
+    """`store.prompts`: what was typed."""
+
+    async def add(self, cwd: str, text: str) -> None:
+        """Remember what was typed."""
+        await self._write(lambda connection: add(connection, cwd, text))
+
+    async def find_all(self, cwd: str | None, limit: int = 1_000) -> list[str]:
+        """What was typed in a folder (in any, for `None`), each text once, newest first."""
+        return await self._read(lambda connection: listed(connection, cwd, limit))

@@ -148,7 +148,7 @@ def commands(store: Store) -> list[Command[Any]]:
         if parameter != "target":
             return []
         try:
-            found = await store.sessions(limit=_SHOWN_IDS)
+            found = await store.sessions.find_all(limit=_SHOWN_IDS)
         except StoreError:
             return []
         return [info.id for info in found if info.id.startswith(prefix)]
@@ -182,7 +182,7 @@ def commands(store: Store) -> list[Command[Any]]:
 
 async def _ls(store: Store, invocation: Invocation, parameters: SessionParameters) -> Outcome:
     cwd = None if parameters.all else str(invocation.cwd)
-    found = await store.sessions(cwd=cwd, limit=parameters.limit)
+    found = await store.sessions.find_all(cwd=cwd, limit=parameters.limit)
     text = sessions_text(found, folders=parameters.all)
     if not found:
         text = "There are no conversations yet."
@@ -192,7 +192,7 @@ async def _ls(store: Store, invocation: Invocation, parameters: SessionParameter
 
 async def _show(store: Store, invocation: Invocation, parameters: SessionParameters) -> Outcome:
     info = await _wanted(store, invocation, parameters.target)
-    found = await store.messages(info.id, limit=None if parameters.all else parameters.limit)
+    found = await store.messages.read(info.id, limit=None if parameters.all else parameters.limit)
     data = {"session": _data(info), "messages": msgspec.to_builtins(found)}
     head = sessions_text([info], folders=True)
     left_out = info.messages - len(found)
@@ -217,7 +217,7 @@ async def _rm(store: Store, invocation: Invocation, parameters: SessionParameter
     if invocation.session in found:
         raise CommandError("This conversation is open here.", hint="Start a new one first, then remove this one.")
     for session in found:
-        await store.delete_session(session)
+        await store.sessions.delete(session)
     titles = ", ".join(one_line(info.title) or info.id for info in found.values())
     return Outcome({"removed": list(found)}, f"Removed: {titles}.")
 
@@ -262,7 +262,7 @@ async def _search(store: Store, invocation: Invocation, parameters: SessionParam
     if not query:
         raise UsageError("Name the words to look for.", hint="For example: session search flaky test")
     cwd = None if parameters.all else str(invocation.cwd)
-    hits = await store.search_messages(query, cwd=cwd, limit=parameters.limit)
+    hits = await store.messages.search(query, cwd=cwd, limit=parameters.limit)
     nothing = "Nothing was found." + ("" if parameters.all else " In every folder: add all=true before the words.")
     return Outcome(msgspec.to_builtins(hits), hits_text(hits) if hits else nothing)
 
@@ -270,9 +270,9 @@ async def _search(store: Store, invocation: Invocation, parameters: SessionParam
 async def _rename(store: Store, invocation: Invocation, parameters: SessionParameters) -> Outcome:
     if not parameters.target or not parameters.text.strip():
         raise UsageError("Name the conversation and its new title.", hint="For example: session rename ID New title")
-    info = await store.session(parameters.target)
-    await store.update_session(info.id, title=parameters.text)
-    info = await store.session(info.id)
+    info = await store.sessions.find(parameters.target)
+    await store.sessions.update(info.id, title=parameters.text)
+    info = await store.sessions.find(info.id)
     return Outcome(_data(info), f"{info.id} is called {one_line(info.title)} now.")
 
 
@@ -291,8 +291,8 @@ async def _wanted(store: Store, invocation: Invocation, name: str, *, other: boo
     """The conversation that is named, else the current one (unless `other`), else the folder's latest."""
     name = name or ("" if other else invocation.session)
     if name and name != "latest":
-        return await store.session(name)
-    if info := await store.latest_session(str(invocation.cwd)):
+        return await store.sessions.find(name)
+    if info := await store.sessions.latest(str(invocation.cwd)):
         return info
     raise StoreError("unknown", "This folder has no conversation yet.", hint="`session ls all=true` lists all.")
 

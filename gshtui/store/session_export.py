@@ -38,7 +38,7 @@ async def lines(store: Store, session: str, form: Format) -> AsyncIterator[str]:
     Raises:
         StoreError: there is no such conversation, or it cannot be read.
     """
-    info = await store.session(session)
+    info = await store.sessions.find(session)
     made = _json_lines(store, info) if form == "jsonl" else _markdown(store, info)
     async for line in made:
         yield line
@@ -48,11 +48,11 @@ async def _json_lines(store: Store, info: SessionInfo) -> AsyncIterator[str]:
     yield _line("session", v=VERSION, **msgspec.to_builtins(info))
     async for seq, message in _all(store, info.id):
         yield _line("message", seq=seq, message=msgspec.to_builtins(message))
-    for message in await store.partials(info.id):
+    for message in await store.messages.partials(info.id):
         yield _line("partial", message=msgspec.to_builtins(message))
-    for call, key in await store.outputs(info.id):
+    for call, key in await store.outputs.find_all(info.id):
         try:
-            text = await store.output(key)
+            text = await store.outputs.get(key)
         except StoreError as error:
             yield _line("output", call=call, key=key, error=error.message)
         else:
@@ -62,20 +62,20 @@ async def _json_lines(store: Store, info: SessionInfo) -> AsyncIterator[str]:
 
 
 async def _sent(store: Store, session: str) -> AsyncIterator[str]:
-    for seq, data in await store.overlays(session):
+    for seq, data in await store.contexts.overlays(session):
         try:
             yield _line("overlay", seq=seq, overlay=json.loads(data))
         except ValueError:
             yield _line("overlay", seq=seq, error="It is damaged.")
-    for name in await store.texts_of(session):
+    for name in await store.contexts.texts_of(session):
         try:
-            text = await store.text(name)
+            text = await store.contexts.text(name)
         except StoreError as error:
             yield _line("text", hash=name, error=error.message)
         else:
             yield _line("text", hash=name, text=text)
     seq = 0
-    while rows := await store.iteration_rows(session, seq, _PAGE):
+    while rows := await store.contexts.iteration_rows(session, seq, _PAGE):
         for row in rows:
             seq = row.seq
             made = msgspec.to_builtins(row)
@@ -92,7 +92,7 @@ async def _markdown(store: Store, info: SessionInfo) -> AsyncIterator[str]:
 
 async def _all(store: Store, session: str) -> AsyncIterator[tuple[int, Message]]:
     seq = 0
-    while page := await store.messages_after(session, seq, _PAGE):
+    while page := await store.messages.read_after(session, seq, _PAGE):
         for stored in page:
             seq = stored.seq
             yield seq, stored.message

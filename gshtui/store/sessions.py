@@ -1,7 +1,6 @@
-"""The tables `sessions` and `holds`: conversations, their names and order of use, and who may write to one.
+"""The table `sessions`: conversations, their names and order of use.
 
-Owns their SQL, inside the caller's transaction; refuses an id that fits none or several, and a second writer while the
-first one's process lives.
+Owns its SQL, inside the caller's transaction, and `store.sessions`; refuses an id that fits none or several.
 """
 
 from __future__ import annotations
@@ -9,64 +8,17 @@ from __future__ import annotations
 import re
 import sqlite3
 import time
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import msgspec
 
-from gshtui.store import journal, outputs, texts
+from gshtui.store import journal_queue
 from gshtui.store.encoding import clean_text
 from gshtui.store.errors import SessionHeld, StoreError, missing
-from gshtui.store.process_identity import Process, is_alive, this_process
+from gshtui.store.holds import hold_of
+from gshtui.store.table import Table
 from gshtui.system.ids import new_id
-
-
-@dataclass(frozen=True, slots=True)
-class Holder:
-    """Who holds a conversation: the place in a person's words, the process, since when in epoch seconds."""
-
-    place: str
-    pid: int
-    since: float
-
-
-def take_hold(connection: sqlite3.Connection, session: str, place: str) -> str:
-    """Take the conversation for this process.
-
-    Returns:
-        A token that gives it back.
-
-    Raises:
-        SessionHeld: a living process has it, perhaps this one.
-        StoreError: there is no such conversation (`unknown`).
-    """
-    if not connection.execute("SELECT 1 FROM sessions WHERE id = ?", (session,)).fetchone():
-        raise missing(session)
-    if found := hold_of(connection, session):
-        raise SessionHeld(found.place, found.pid, found.since)
-    me, token = this_process(), new_id()
-    connection.execute(
-        "INSERT OR REPLACE INTO holds (session, token, place, machine, pid, started, since)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (session, token, clean_text(place), me.machine, me.pid, me.started, time.time()),
-    )
-    return token
-
-
-def give_back_hold(connection: sqlite3.Connection, token: str) -> None:
-    """End a hold; one that was taken over since stays as it is."""
-    connection.execute("DELETE FROM holds WHERE token = ?", (token,))
-
-
-def hold_of(connection: sqlite3.Connection, session: str) -> Holder | None:
-    """Who has the conversation open for writing; `None` when nobody alive does."""
-    row = connection.execute(
-        "SELECT place, machine, pid, started, since FROM holds WHERE session = ?", (session,)
-    ).fetchone()
-    if row is None or not is_alive(Process(str(row[1]), int(row[2]), str(row[3]))):
-        return None
-    return Holder(str(row[0]), int(row[2]), float(row[4]))
-
 
 TITLE_LENGTH = 80
 EMPTY_KEPT = 7 * 86_400.0
@@ -103,7 +55,7 @@ def create_session(
         " AND id NOT IN (SELECT session FROM partials)",
         (now - EMPTY_KEPT,),
     )
-    journal.trim(connection)
+    journal_queue.trim(connection)
     values = [clean_text(value) for value in (new_id(), title, cwd, agent, provider, model, parent)]
     connection.execute(
         "INSERT INTO sessions (id, title, cwd, agent, provider, model, parent, created, updated, touched)"
@@ -178,6 +130,8 @@ def delete_session(connection: sqlite3.Connection, session: str) -> None:
     Raises:
         StoreError: there is none (`unknown`), or it is open for writing somewhere (`held`).
     """
+    from gshtui.store import outputs, texts  # late: most that ask for conversations remove none
+
     if holder := hold_of(connection, session):
         raise SessionHeld(holder.place, holder.pid, holder.since)
     texts.drop_of(connection, session)
@@ -187,6 +141,11 @@ def delete_session(connection: sqlite3.Connection, session: str) -> None:
     connection.execute("DELETE FROM holds WHERE session = ?", (session,))
     outputs.drop_unused(connection)
     texts.drop_unused(connection)
+
+
+def _forget_removed_words(connection: sqlite3.Connection) -> None:
+    """Rewrite the word index without the words of removed messages, which it otherwise keeps until it next merges."""
+    connection.execute("INSERT INTO messages_fts (messages_fts) VALUES ('optimize')")
 
 
 def next_seq(connection: sqlite3.Connection, session: str, title: str) -> int:
@@ -215,3 +174,45 @@ def _info(connection: sqlite3.Connection, row: tuple[Any, ...]) -> SessionInfo:
     holder = hold_of(connection, session)
     place = (holder.place or f"process {holder.pid}") if holder else ""
     return SessionInfo(session, title, cwd, agent, provider, model, created, updated, messages, parent, place)
+
+
+class SessionTable(Table):
+    """`store.sessions`: conversations without their messages."""
+
+    async def create(
+        self, *, cwd: str, agent: str, provider: str = "", model: str = "", title: str = "", parent: str = ""
+    ) -> SessionInfo:
+        """A new conversation, empty. It takes its title from its first prompt unless it has one."""
+        fields = {"cwd": cwd, "agent": agent, "provider": provider, "model": model, "title": title, "parent": parent}
+        return await self._write(lambda connection: create_session(connection, **fields))
+
+    async def find(self, id_or_prefix: str) -> SessionInfo:
+        """The conversation of this id, or the only one whose id begins or ends with this.
+
+        Raises:
+            StoreError: `unknown` or `ambiguous`.
+        """
+        return await self._read(lambda connection: find_session(connection, id_or_prefix))
+
+    async def find_all(self, *, cwd: str | None = None, limit: int = 100, empty: bool = False) -> list[SessionInfo]:
+        """Conversations (of one folder), last used first; those without a message only when `empty`."""
+        return await self._read(partial(list_sessions, cwd=cwd, limit=limit, empty=empty))
+
+    async def latest(self, cwd: str) -> SessionInfo | None:
+        """The folder's last used conversation that is nobody's child; `None` when it has none."""
+        return await self._read(lambda connection: latest_session(connection, cwd))
+
+    async def update(
+        self, id: str, *, title: str | None = None, provider: str | None = None, model: str | None = None
+    ) -> None:
+        """Change what is given. Raises `StoreError` (`unknown`)."""
+        changes = {"title": title, "provider": provider, "model": model}
+        await self._write(lambda connection: update_session(connection, id, changes))
+
+    async def delete(self, id: str) -> None:
+        """Remove a conversation and all that belongs to it alone, from the file too.
+
+        What was typed stays in the input history. Raises `StoreError` (`unknown`, `held`).
+        """
+        await self._write(lambda connection: delete_session(connection, id))
+        await self._write(_forget_removed_words)

@@ -1,4 +1,4 @@
-"""The tables of the shell log together: notes between commands, rows by number, and the coroutines that `Store` offers.
+"""The tables of the shell log together: notes between commands, rows by number, and `store.shells`.
 
 Owns the table `shell_notes` and the query for a stretch of rows among a million; the SQL of commands is in `history`.
 """
@@ -11,16 +11,16 @@ from collections.abc import Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from gshtui.bus.shell_data import ShellNote, ShellRecord
 from gshtui.bus.shell_rows import Filter, Row, Span
 from gshtui.store import history, outputs
 from gshtui.store.encoding import clean_text
 from gshtui.store.history import EVERYTHING, HistoryQuery, count_commands, ids_of, sound
+from gshtui.store.table import Table
 
 if TYPE_CHECKING:
     from gshtui.store.database import Database
+    from gshtui.store.outputs import OutputTable
     from gshtui.store.writer import RecordWriter
 
 NOTE_COLUMNS = "id, kind, text, at, shell, cwd"
@@ -178,17 +178,18 @@ def _rows(connection: sqlite3.Connection, places: Sequence[tuple[int, int]]) -> 
     return rows
 
 
-class ShellTables:
-    """Commands on disk, shared by all processes. Every coroutine raises `StoreError`, and returns when committed."""
+class ShellTables(Table):
+    """`store.shells`: commands of shells, notes between them, and the shells themselves."""
 
-    _database: Database
-    _writer: RecordWriter
+    def __init__(self, database: Database, writer: RecordWriter, outputs: OutputTable) -> None:
+        super().__init__(database, writer)
+        self._outputs = outputs
 
     async def keep_record(self, record: ShellRecord) -> ShellRecord:
         """Keep a command, or what is new about it (the same shell and number); the whole of what is known now."""
-        return (await self.keep_records([record]))[0][0]
+        return (await self.keep([record]))[0][0]
 
-    async def keep_records(
+    async def keep(
         self, records: Sequence[ShellRecord], notes: Sequence[tuple[ShellNote, int]] = ()
     ) -> tuple[list[ShellRecord], list[ShellNote | None]]:
         """Keep commands and notes in one transaction.
@@ -205,63 +206,31 @@ class ShellTables:
             kept = history.keep_records(connection, records)
             return kept, [add_note(connection, note, seq) for note, seq in notes]
 
-        return await self._writer.submit(work)
+        return await self._write(work)
 
-    async def history(
-        self,
-        *,
-        query: str = "",
-        cwd: str = "",
-        exit: int | None = None,
-        after: float | None = None,
-        before: float | None = None,
-        shell: str = "",
-        failed: bool = False,
-        agent: str | None = None,
-        branch: str = "",
-        state: str = "",
-        source: str = "",
-        limit: int = 50,
+    async def find_all(
+        self, wanted: HistoryQuery = EVERYTHING, *, limit: int = 50, oldest: bool = False
     ) -> list[ShellRecord]:
-        """The newest commands that fit everything given, newest first.
+        """The newest commands that fit, newest first; with `oldest`, the oldest that fit, oldest first.
 
         Args:
-            query: words that must all occur, anywhere in the command and in capitals or not; nothing in it is syntax.
-            cwd: ran in this folder or below.
-            exit: ended with this status; `failed`: with any but 0.
-            after: not before this time, `before`: earlier than this one; seconds since the epoch.
-            agent: ran by the agent of this name; empty text: by a person; `None`: by whomever.
+            wanted: what they have to be.
             limit: rows, 10,000 at most.
+            oldest: from the other end.
         """
-        wanted = HistoryQuery(query, cwd, exit, failed, after, before, shell, agent, branch, state, source)
-        return await self.history_where(wanted, limit=limit)
+        return await self._read(partial(history.find_commands, wanted=wanted, limit=limit, oldest=oldest))
 
-    async def history_where(self, wanted: HistoryQuery, *, limit: int = 50, oldest: bool = False) -> list[ShellRecord]:
-        """As `history`, with the wishes in one piece; with `oldest`, the oldest that fit, oldest first."""
-        return await self._database.run(partial(history.find_commands, wanted=wanted, limit=limit, oldest=oldest))
-
-    async def history_page(
-        self, before_id: int | None, limit: int, wanted: HistoryQuery = EVERYTHING
-    ) -> list[ShellRecord]:
-        """The newest `limit` commands older than the row `before_id` (`None`: of all), oldest first."""
-        wanted = msgspec.structs.replace(wanted, before_id=before_id)
-        return (await self.history_where(wanted, limit=limit))[::-1]
-
-    async def history_window(self, start: int, limit: int) -> list[ShellRecord]:
-        """Commands by their place, counted from 0 at the oldest one, oldest first."""
-        return await self._database.run(partial(history.at_place, start=start, limit=limit))
-
-    async def history_count(self, wanted: HistoryQuery = EVERYTHING) -> int:
+    async def count(self, wanted: HistoryQuery = EVERYTHING) -> int:
         """How many commands there are (that fit). Without wishes it costs nothing, however many there are."""
-        return await self._database.run(partial(history.count_commands, wanted=wanted))
+        return await self._read(partial(history.count_commands, wanted=wanted))
 
-    async def shell_rows(self, wanted: Filter, start: int, limit: int) -> Span:
-        """Commands and notes by their numbers among those that fit, oldest first; see `shell_rows.span`."""
-        return await self._database.run(partial(rows_span, wanted=wanted, start=start, limit=limit))
+    async def rows(self, wanted: Filter, start: int, limit: int) -> Span:
+        """Commands and notes by their numbers among those that fit, oldest first; see `rows_span`."""
+        return await self._read(partial(rows_span, wanted=wanted, start=start, limit=limit))
 
-    async def running_records(self) -> list[ShellRecord]:
+    async def running(self) -> list[ShellRecord]:
         """Commands of which no end is known, oldest first."""
-        return await self._database.run(history.running)
+        return await self._read(history.running)
 
     async def close_lost(self, shells: Collection[str]) -> list[ShellRecord]:
         """Close, as `lost`, what still counts as running in shells that are gone."""
@@ -272,39 +241,34 @@ class ShellTables:
                 forget_shell(connection, shell)
             return closed
 
-        return await self._writer.submit(work)
+        return await self._write(work)
 
-    async def put_shell_output(self, shell: str, number: int, text: str) -> ShellRecord | None:
-        """Keep what a command printed, to be read with `output`; its row, `None` when there is none (any more)."""
+    async def output(self, key: str) -> str:
+        """What a command printed. Raises `StoreError` (`unknown`, `corrupt`)."""
+        return await self._outputs.get(key)
+
+    async def put_output(self, shell: str, number: int, text: str) -> ShellRecord | None:
+        """Keep what a command printed, for `output`; its row, `None` when there is none (any more)."""
         kept = await asyncio.to_thread(outputs.prepared, text)
         lines = text.count("\n") + bool(text and not text.endswith("\n"))
-        return await self._writer.submit(lambda connection: history.put_output(connection, shell, number, kept, lines))
+        return await self._write(lambda connection: history.put_output(connection, shell, number, kept, lines))
 
     async def import_records(self, records: Sequence[ShellRecord]) -> int:
         """Add those that are not there yet, by shell and number; how many there were."""
-        return await self._writer.submit(lambda connection: history.add_new(connection, records))
+        return await self._write(lambda connection: history.add_new(connection, records))
 
-    async def forget_history(self, ids: Collection[int]) -> int:
-        """Remove commands, and what only they printed; how many there were."""
-        return await self._writer.submit(lambda connection: history.forget(connection, ids))
-
-    async def trim_history(self, most: int) -> int:
+    async def trim(self, most: int) -> int:
         """One small step towards holding `most` commands and notes; how many commands it removed, 0 at the end."""
 
         def work(connection: Any) -> int:
             trim_notes(connection, most)
             return history.trim(connection, most)
 
-        return await self._writer.submit(work)
-
-    async def keep_note(self, note: ShellNote) -> ShellNote:
-        """Keep a remark, a change of folder or of a file."""
-        kept = await self._writer.submit(lambda connection: add_note(connection, note))
-        return kept or note
+        return await self._write(work)
 
     async def keep_note_once(self, note: ShellNote, seconds: float) -> None:
         """Keep a note, unless somebody kept the same one in the last seconds."""
-        await self._writer.submit(lambda connection: add_note_once(connection, note, seconds))
+        await self._write(lambda connection: add_note_once(connection, note, seconds))
 
     async def notes(
         self,
@@ -317,12 +281,12 @@ class ShellTables:
     ) -> list[ShellNote]:
         """The newest notes that fit, newest first. Times in seconds since the epoch."""
         wanted = partial(list_notes, after=after, before=before, shell=shell, kind=kind, limit=limit)
-        return await self._database.run(wanted)
+        return await self._read(wanted)
 
     async def keep_shell(self, shell: str, data: str, at: float) -> None:
         """Remember what a running shell said of itself (JSON), for the next hub."""
-        await self._writer.submit(lambda connection: set_shell(connection, shell, data, at))
+        await self._write(lambda connection: set_shell(connection, shell, data, at))
 
     async def known_shells(self) -> dict[str, str]:
         """What shells that may still run said of themselves, by their ids."""
-        return await self._database.run(list_shells)
+        return await self._read(list_shells)

@@ -1,7 +1,7 @@
 """Texts that blocks sent, kept once each under their hash, for as long as a conversation uses them.
 
 Owns the tables `texts` and `text_uses`, and packing; refuses nothing but to keep what nobody uses any more. Every
-function on a connection works inside the caller's transaction. Called by `Assemblies` and `sessions`.
+function on a connection works inside the caller's transaction. Called by `iterations` and `sessions`.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ def prepared(texts: Mapping[str, str]) -> list[KeptText]:
 
 
 def put(connection: sqlite3.Connection, session: str, kept: Iterable[KeptText]) -> None:
-    """Keep texts for a conversation; with an empty `session` for a day, unless one uses them by then."""
+    """Keep texts for a conversation."""
     now = time.time()
-    if session and not connection.execute("SELECT 1 FROM sessions WHERE id = ?", (session,)).fetchone():
+    if not connection.execute("SELECT 1 FROM sessions WHERE id = ?", (session,)).fetchone():
         raise missing(session)
     for text in kept:
         connection.execute(
@@ -55,8 +55,7 @@ def put(connection: sqlite3.Connection, session: str, kept: Iterable[KeptText]) 
             " ON CONFLICT (hash) DO UPDATE SET at = max(at, excluded.at)",
             (text.hash, text.bytes, int(text.packed), text.data, now),
         )
-        if session:
-            use(connection, session, (text.hash,))
+        use(connection, session, (text.hash,))
 
 
 def use(connection: sqlite3.Connection, session: str, hashes: Iterable[str]) -> None:

@@ -1,6 +1,6 @@
 """The table `usage`: what model requests used, and sums by day, agent, model and conversation.
 
-Owns its SQL, inside the caller's transaction, and the coroutines that `Store` offers for it; refuses nothing.
+Owns its SQL, inside the caller's transaction, and `store.usage`; refuses nothing.
 """
 
 from __future__ import annotations
@@ -10,15 +10,12 @@ import math
 import sqlite3
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gshtui.bus.messages import Usage
 from gshtui.bus.usage_data import By, UsageRow, UsageSum
 from gshtui.store.encoding import clean_text
-
-if TYPE_CHECKING:
-    from gshtui.store.database import Database
-    from gshtui.store.writer import RecordWriter
+from gshtui.store.table import Table
 
 _KEYS: dict[By, str] = {"day": "day", "agent": "agent", "model": "model", "session": "session"}
 _TREE = (
@@ -117,17 +114,14 @@ def _sum(row: tuple[Any, ...]) -> UsageSum:
     )
 
 
-class UsageTable:
-    """Usage on disk, shared by all processes. Every coroutine raises `StoreError`, and returns when committed."""
+class UsageTable(Table):
+    """`store.usage`: what model requests used."""
 
-    _database: Database
-    _writer: RecordWriter
-
-    async def add_usage(self, *rows: UsageRow) -> None:
+    async def add(self, *rows: UsageRow) -> None:
         """Keep what requests used; one that is known already is left as it is."""
-        await self._writer.submit(lambda connection: add_usage(connection, rows))
+        await self._write(lambda connection: add_usage(connection, rows))
 
-    async def usage(
+    async def sums(
         self,
         by: By,
         *,
@@ -143,11 +137,13 @@ class UsageTable:
             by: what is summed up together; days come in their order, all else in the order of last use.
             after: not before this moment, seconds since the epoch.
             day: of this local date, YYYY-MM-DD.
+            agent: of this agent.
+            model: of this model.
             sessions: of these conversations; empty: of any.
         """
         wanted = partial(sums, by=by, after=after, day=day, agent=agent, model=model, sessions=tuple(sessions))
-        return await self._database.run(lambda connection: wanted(connection))
+        return await self._read(lambda connection: wanted(connection))
 
-    async def session_tree(self, session: str) -> list[str]:
+    async def tree(self, session: str) -> list[str]:
         """Ids of a conversation and of those of every agent that was started from it, and from those."""
-        return await self._database.run(lambda connection: tree_of(connection, session))
+        return await self._read(lambda connection: tree_of(connection, session))

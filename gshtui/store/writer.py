@@ -1,7 +1,7 @@
 """The one writer of a process: operations queue up, and each batch of them is one transaction.
 
 Owns batching, the answer after the commit, waiting for other processes, and what happens while the disk is full;
-refuses to answer for anything that is not committed. Fed by `Store`; nothing else writes to the record.
+refuses to answer for anything that is not committed. Fed by the tables of `Store`; nothing else writes to the record.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ import sqlite3
 import time
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar, cast
+
+import msgspec
 
 from gshtui.store.database import Database, Notice, Work
 from gshtui.store.errors import StoreError, from_sqlite, is_busy, spoils_all
-from gshtui.store.journal import JournalEntry, JournalQueue, insert
+from gshtui.store.journal_queue import JournalEntry, JournalQueue, insert
 from gshtui.store.migrations import VERSION
 from gshtui.system.tasks import keep_on
 
@@ -32,14 +33,12 @@ RETRY_EVERY = 2.0
 """Seconds between two attempts to write what is spilled."""
 
 
-@dataclass(slots=True)
-class _Operation:
+class _Operation(msgspec.Struct):
     work: Work[Any]
     answer: asyncio.Future[Any]
 
 
-@dataclass(slots=True)
-class _Result:
+class _Result(msgspec.Struct):
     value: Any = None
     error: Exception | None = None
 

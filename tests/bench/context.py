@@ -40,9 +40,12 @@ async def _next_request(length: int) -> float:
     """Median seconds of one request."""
     store = await Store.open(paths.data_dir() / f"bench-{length}.db")
     try:
-        session = (await store.create_session(cwd="/", agent="main")).id
+        session = (await store.sessions.create(cwd="/", agent="main")).id
         here = Pressed(
-            SummingModel(100_000_000), settings=ContextSettings(protect=50_000_000), shelf=store, session=session
+            SummingModel(100_000_000),
+            settings=ContextSettings(protect=50_000_000),
+            shelf=store.contexts,
+            session=session,
         )
         here.turn("Begin.")
         for number in range(length // 2):

@@ -21,11 +21,11 @@ async def record(place: Place, length: int) -> str:
     """Write a conversation of this length; gives its id."""
     store = await Store.open(paths.data_dir() / "gsh.db")
     try:
-        session = (await store.create_session(cwd=str(place.project), agent="main")).id
+        session = (await store.sessions.create(cwd=str(place.project), agent="main")).id
         told = [*turns(length - 10), *last_turns()]
         for start in range(0, length, 500):
             batch = [Message(id=new_id(), role=role, blocks=(Text(text),)) for role, text in told[start : start + 500]]  # type: ignore[arg-type]
-            await asyncio.gather(*(store.append(session, message) for message in batch))
+            await asyncio.gather(*(store.messages.append(session, message) for message in batch))
         return session
     finally:
         await store.close()

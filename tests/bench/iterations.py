@@ -30,18 +30,18 @@ def run(report: Report, place: Place) -> None:
 async def _measured(path: Path, size: int) -> tuple[float, float, float]:
     """Bytes and seconds of one request after the first, seconds to read one of them."""
     store = await Store.open(path)
-    session = (await store.create_session(cwd="/", agent="main")).id
+    session = (await store.sessions.create(cwd="/", agent="main")).id
     blocks = [_block(number) for number in range(size)]
-    await store.add_iteration(_mark(session, 0), blocks)
+    await store.contexts.add_iteration(_mark(session, 0), blocks)
     times: list[float] = []
     for number in range(1, REQUESTS):
         blocks += [_block(size + GROWTH * number + more) for more in range(GROWTH)]
         sent = tuple(blocks)
         started = time.perf_counter()
-        await store.add_iteration(_mark(session, number), sent)
+        await store.contexts.add_iteration(_mark(session, number), sent)
         times.append(time.perf_counter() - started)
     started = time.perf_counter()
-    assert len(await store.blocks(_mark(session, REQUESTS - 1).id)) == len(blocks)
+    assert len(await store.contexts.blocks(_mark(session, REQUESTS - 1).id)) == len(blocks)
     read = time.perf_counter() - started
     await store.close()
     with sqlite3.connect(path) as raw:

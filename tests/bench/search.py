@@ -64,7 +64,7 @@ async def _history(report: Report, place: Place) -> None:
     try:
         with lines.open("w") as file:
             for batch in _batches():
-                await store.import_records(batch)
+                await store.shells.import_records(batch)
                 file.writelines(
                     json.dumps({"command": r.command, "cwd": r.cwd, "exit_code": r.exit}) + "\n" for r in batch
                 )

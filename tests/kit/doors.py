@@ -62,10 +62,10 @@ class Doors:
         """A program in a pane of its own, on the roster."""
         store = self.mail.store
         wish = AgentRow(id="", name=profile, kind="cli", status="idle", home=str(self.folder), profile=profile)
-        row = await store.add_agent(wish, SpawnRequest(cli=argv))
+        row = await store.agents.add(wish, SpawnRequest(cli=argv))
         info = await self.server.spawn(f"gsh-agent-{row.id}", argv, cwd=self.folder, env=env or {})
         fields = {"pane": info.pane, "pid": info.pid, "tmux_session": info.session}
-        row = await store.update_agent(row.id, socket=str(self.server.socket_path), **fields)
+        row = await store.agents.update(row.id, socket=str(self.server.socket_path), **fields)
         self.rows.append(row)
         return row
 
@@ -85,7 +85,7 @@ class Doors:
     async def child(self, row: AgentRow) -> AgentRow:
         """An agent that this one started, and that may report to it."""
         wish = AgentRow(id="", name="child", status="idle", home=str(self.folder), parent=row.id)
-        return await self.mail.store.add_agent(wish, SpawnRequest())
+        return await self.mail.store.agents.add(wish, SpawnRequest())
 
     @contextlib.asynccontextmanager
     async def listening(self) -> AsyncGenerator[Callable[[Iterable[str]], Awaitable[None]]]:
@@ -122,7 +122,7 @@ class Doors:
             id = (await m.room.counter.post("person", to, text, kind="talk")).id
         else:
             id = (await m.say(row.id, text, "person", now=door == "say now")).id
-        return await m.store.letter(id)
+        return await m.store.mail.find(id)
 
     async def tool(self, name: str, *, agent: str = "main", call: str = "", **arguments: Any) -> Outcome:
         """Call a tool, as an agent does."""

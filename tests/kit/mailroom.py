@@ -58,11 +58,11 @@ class Mail:
     async def say(self, to: str, text: str, sender: str = "0001", **arguments: Any) -> Letter:
         """Say it; the message as it is in the record."""
         said = await self.run("say", sender, to=to, text=text, **arguments)
-        return await self.store.letter(said.data["message"])
+        return await self.store.mail.find(said.data["message"])
 
     async def becomes(self, id: str, *states: str) -> Letter:
         """Wait until a message is in one of these states."""
-        return await eventually(lambda: self.store.letter(id), until=lambda letter: letter.state in states)
+        return await eventually(lambda: self.store.mail.find(id), until=lambda letter: letter.state in states)
 
     def interrupt(self) -> None:
         """Stop what `main` is doing."""
@@ -82,11 +82,13 @@ class Mail:
         self, name: str, *, server: TmuxServer | None = None, argv: tuple[str, ...] = (), **fields: Any
     ) -> AgentRow:
         """An agent on the roster, in a real terminal when it has a server."""
-        row = await self.store.add_agent(AgentRow(id="", name=name, status="idle", home="/p", **fields), SpawnRequest())
+        row = await self.store.agents.add(
+            AgentRow(id="", name=name, status="idle", home="/p", **fields), SpawnRequest()
+        )
         if server is None:
             return row
         info = await server.spawn(f"gsh-agent-{row.id}", argv, cwd=Path.cwd(), env={})
-        return await self.store.update_agent(
+        return await self.store.agents.update(
             row.id, pane=info.pane, pid=info.pid, socket=str(server.socket_path), tmux_session=info.session
         )
 

@@ -54,7 +54,7 @@ async def until(holds: Callable[[], bool], store: Store) -> None:
     """Wait for something that a background task of the store does, by asking the store for other things."""
     async with asyncio.timeout(10):
         while not holds():
-            await store.sessions(limit=1)
+            await store.sessions.find_all(limit=1)
 
 
 def said(number: int, words: str = "") -> Message:

@@ -62,6 +62,32 @@ SHELLS: tuple[Event, ...] = (
 )
 
 
+class FakeShells:
+    """`store.shells` of a `FakeRecord`."""
+
+    def __init__(self, record: FakeRecord) -> None:
+        self._record = record
+
+    async def rows(self, wanted: Filter, start: int, limit: int) -> Span:
+        """As `ShellTables.rows`."""
+        return await self._record.shell_rows(wanted, start, limit)
+
+    async def output(self, key: str) -> str:
+        """As `ShellTables.output`."""
+        return await self._record.output(key)
+
+
+class FakePrompts:
+    """`store.prompts` of a `FakeRecord`."""
+
+    def __init__(self) -> None:
+        self.kept: list[str] = []
+
+    async def add(self, cwd: str, text: str) -> None:
+        """As `PromptTable.add`."""
+        self.kept.append(text)
+
+
 class FakeRecord:
     """The rows of a record, from a list; `asked` holds what was asked for."""
 
@@ -70,14 +96,11 @@ class FakeRecord:
         self.outputs = {"out4": OUTPUT} if outputs is None else outputs
         self.asked: list[tuple[Filter, int, int]] = []
         self.fails: Exception | None = None
-        self.prompts_kept: list[str] = []
-
-    async def add_prompt(self, cwd: str, text: str) -> None:
-        """As `Store.add_prompt`."""
-        self.prompts_kept.append(text)
+        self.shells = FakeShells(self)
+        self.prompts = FakePrompts()
 
     async def shell_rows(self, wanted: Filter, start: int, limit: int) -> Span:
-        """As `Store.shell_rows`."""
+        """What `shells.rows` answers."""
         self.asked.append((wanted, start, limit))
         if self.fails is not None:
             raise self.fails
@@ -88,5 +111,5 @@ class FakeRecord:
         return Span(start, len(fitting), tuple(fitting[start : start + limit]))
 
     async def output(self, key: str) -> str:
-        """As `Store.output`."""
+        """What `shells.output` answers."""
         return self.outputs[key]

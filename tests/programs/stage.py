@@ -162,7 +162,9 @@ class Stage:
         """Wait until a message has gone its way; how far it came."""
         store = self.hub.store
         assert store is not None
-        found = await self.until(lambda: store.letter(letter), lambda letter: letter.state not in ("queued", "typed"))
+        found = await self.until(
+            lambda: store.mail.find(letter), lambda letter: letter.state not in ("queued", "typed")
+        )
         return found.state
 
     async def hears(self, text: str) -> None:

@@ -19,7 +19,7 @@ class Stopping:
     """A store's `add_overlay` that never comes back from a compaction."""
 
     def __init__(self, store: Store, when: str) -> None:
-        self._write = store.add_overlay
+        self._write = store.contexts.add_overlay
         self._when = when
 
     async def add_overlay(self, session: str, overlay_id: str, kind: str, at: float, data: str) -> int:
@@ -39,7 +39,7 @@ async def main(when: str) -> None:
     hub = Hub(HubOptions(cwd=cwd, loaded=load(cwd), provider="anthropic", approvals="policy", parts=parts))
     await hub.start()
     assert hub.store is not None
-    hub.store.add_overlay = Stopping(hub.store, when).add_overlay
+    hub.store.contexts.add_overlay = Stopping(hub.store, when).add_overlay
     for words in ("The rule is 4711.", "Go on."):
         waiting = asyncio.create_task(hub.bus.wait_for(TurnFinished, timeout=20))
         await asyncio.sleep(0)

@@ -29,9 +29,9 @@ async def test_what_was_always_allowed_is_listed_and_taken_back(home: Home, tmp_
     try:
         assert hub.failed == {} and hub.store is not None and hub.gate is not None
         assert "Nothing was always allowed here." in (await hub.run("approvals")).text
-        await hub.store.add_grant(str(hub.project), "write", "write in src")
-        await hub.store.add_grant(str(hub.project), "bash", "make …")
-        await hub.store.add_grant("/elsewhere", "bash", "rm …")
+        await hub.store.grants.add(str(hub.project), "write", "write in src")
+        await hub.store.grants.add(str(hub.project), "bash", "make …")
+        await hub.store.grants.add("/elsewhere", "bash", "rm …")
         listed = await hub.run("/permissions")
         assert "1. write in src (write, since " in listed.text and "2. make … (bash, since " in listed.text
         assert "rm …" not in listed.text
@@ -41,7 +41,7 @@ async def test_what_was_always_allowed_is_listed_and_taken_back(home: Home, tmp_
         assert "again from now on: make …" in taken.text
         assert not (await hub.gate.review(call(), ASSESSMENT)).allowed
         assert [one["pattern"] for one in (await hub.run("approvals")).data["always"]] == ["write in src"]
-        assert len(await hub.store.grants("/elsewhere")) == 1
+        assert len(await hub.store.grants.find_all("/elsewhere")) == 1
         with pytest.raises(CommandError, match="There is no number 7"):
             await hub.run("approvals revoke 7")
         with pytest.raises(UsageError, match="Give the number"):

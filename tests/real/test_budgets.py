@@ -36,11 +36,11 @@ class Office:
 
     def budgets(self, *limits: BudgetLimit, mode: Mode = "ask", warn_at: float = 0.8) -> BudgetWatch:
         gate = Gate(self.bus, NoGrants(), mode=mode, auto_approve=frozenset({"budget"}))
-        return BudgetWatch(self.bus, "main", limits, warn_at, self.store, gate, self._settled)
+        return BudgetWatch(self.bus, "main", limits, warn_at, self.store.usage, gate, self._settled)
 
     async def spend(self, tokens: int = 0, dollars: float = 0.0, seconds: float = 0.0, session: str = "") -> None:
         self._spent += 1
-        await self.store.add_usage(
+        await self.store.usage.add(
             UsageRow(
                 session or self.session, "main", "t", self._spent, time.time(), "p", "m", Usage(tokens), cost=dollars,
                 seconds=seconds,
@@ -62,7 +62,7 @@ class Office:
 @pytest.fixture
 async def office(tmp_path: Path) -> AsyncGenerator[Office]:
     async with opened(tmp_path / "gsh.db") as store:
-        yield Office(store, (await store.create_session(cwd="/p", agent="main")).id)
+        yield Office(store, (await store.sessions.create(cwd="/p", agent="main")).id)
 
 
 async def test_it_warns_once_then_pauses_and_asks(office: Office) -> None:
@@ -101,9 +101,9 @@ async def test_with_nobody_there_it_ends(office: Office, mode: Mode) -> None:
 
 
 async def test_what_children_spend_counts_for_the_tree_and_the_day_alone(office: Office) -> None:
-    child = await office.store.create_session(cwd="/p", agent="0001", parent=office.session)
-    grandchild = await office.store.create_session(cwd="/p", agent="0002", parent=child.id)
-    stranger = await office.store.create_session(cwd="/p", agent="main")
+    child = await office.store.sessions.create(cwd="/p", agent="0001", parent=office.session)
+    grandchild = await office.store.sessions.create(cwd="/p", agent="0002", parent=child.id)
+    stranger = await office.store.sessions.create(cwd="/p", agent="main")
     await office.spend(100, 0.1, 60)
     await office.spend(300, 0.3, 60, session=child.id)
     await office.spend(600, 0.6, 60, session=grandchild.id)

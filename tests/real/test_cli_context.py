@@ -181,7 +181,7 @@ async def test_a_program_in_a_terminal_is_told_from_its_transcript(project: Path
     )  # fmt: skip
     store = await Store.open(database)
     try:
-        await store.add_agent(row, SpawnRequest(cli=("claude",)))
+        await store.agents.add(row, SpawnRequest(cli=("claude",)))
     finally:
         await store.close()
     folder = tmp_path / "claude-home" / "projects" / "somewhere"

@@ -163,7 +163,7 @@ async def test_a_terminal_whose_hub_died_before_it_wrote_it_down_is_found(yard: 
         await shows(yard, row, "ready")
     nobodys = {"pane": "", "tmux_session": "", "pid": 0, "pid_started": 0.0}
     store = await Store.open(yard.home / "data" / "gsh.db")
-    await store.update_agent(row.id, **nobodys)
+    await store.agents.update(row.id, **nobodys)
     await store.close()
     async with yard.hub() as fleet:
 

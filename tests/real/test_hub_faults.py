@@ -126,7 +126,7 @@ async def test_every_duty_failing_in_turn(opened: Open) -> None:
     for name, task in duties.items():
         await here.hub.bus.drained()
         assert here.hub.store is not None
-        await here.hub.store.add_prompt("/", name)  # once this is kept, the record has nothing to write
+        await here.hub.store.prompts.add("/", name)  # once this is kept, the record has nothing to write
         for _ in range(200):
             waiting = getattr(task, "_fut_waiter", None)
             if type(waiting) is asyncio.Future and not waiting.done():
@@ -283,8 +283,8 @@ async def test_mail_that_cannot_be_delivered_keeps_nobody_elses_from_being(opene
         session = here.hub.session_of("main")
         told = asyncio.create_task(here.hub.bus.wait_for(TurnFinished, timeout=10))
         await asyncio.sleep(0)
-        await here.hub.store.add_letter(Letter(id="l1", sender="person", recipient="nobody", text="x"))
-        await here.hub.store.add_letter(
+        await here.hub.store.mail.add(Letter(id="l1", sender="person", recipient="nobody", text="x"))
+        await here.hub.store.mail.add(
             Letter(id="l2", sender="person", recipient="main", session=session, text="what failed?")
         )
         async with asyncio.timeout(10):

@@ -35,8 +35,8 @@ async def asked(hub: Hub, prompt: str, text: str) -> None:
 async def sent(hub: Hub) -> list[str]:
     """The texts of the newest request, block by block."""
     assert hub.store is not None
-    newest = (await hub.store.iterations(agent="main"))[-1]
-    return [await hub.store.text(block.hash) for block in await hub.store.blocks(newest.id)]
+    newest = (await hub.store.contexts.iterations(agent="main"))[-1]
+    return [await hub.store.contexts.text(block.hash) for block in await hub.store.contexts.blocks(newest.id)]
 
 
 async def test_shell_activity_is_told_in_the_first_message_of_a_new_conversation_alone(project: Path) -> None:
@@ -45,7 +45,7 @@ async def test_shell_activity_is_told_in_the_first_message_of_a_new_conversation
     try:
         assert hub.store is not None and not hub.failed
         ran = {"command": "cargo test", "cwd": str(project), "at": time.time() - 9, "exit": 1, "state": "done"}
-        await hub.store.keep_records([ShellRecord(shell="z", number=1, **ran)])  # type: ignore[arg-type]
+        await hub.store.shells.keep([ShellRecord(shell="z", number=1, **ran)])  # type: ignore[arg-type]
         await asked(hub, "p1", "hello")
         await asked(hub, "p2", "and again")
         texts = await sent(hub)

@@ -40,11 +40,11 @@ async def test_an_agent_in_a_worktree_gets_the_files_that_are_there(tmp_path: Pa
         assert not [one for one in hub.heard.of(Noticed) if "AGENTS.md" in one.text]
     store = await Store.open(paths.data_dir() / "gsh.db")
     try:
-        marks = await store.iterations(session)
+        marks = await store.contexts.iterations(session)
         assert len(marks) == 2
         for mark in marks:
-            (memory,) = [block for block in await store.blocks(mark.id) if block.section == "memory"]
+            (memory,) = [block for block in await store.contexts.blocks(mark.id) if block.section == "memory"]
             assert memory.path == str(tree / "AGENTS.md")
-            assert (await store.text(memory.hash)).endswith("Of the branch topic.")
+            assert (await store.contexts.text(memory.hash)).endswith("Of the branch topic.")
     finally:
         await store.close()

@@ -56,10 +56,10 @@ async def test_from_spawn_to_report(tmp_path: Path) -> None:
         assert len(appended) == len(set(appended)) == 4
     store = await Store.open(paths.data_dir() / "gsh.db")
     try:
-        kept = await store.messages(opened.session)
+        kept = await store.messages.read(opened.session)
         assert [one.message.id for one in kept] == appended
-        assert await store.latest_session(str(tmp_path)) is None, "an agent's conversation is not the folder's latest"
-        assert not (await store.session(opened.session)).held_by
+        assert await store.sessions.latest(str(tmp_path)) is None, "an agent's conversation is not the folder's latest"
+        assert not (await store.sessions.find(opened.session)).held_by
         assert await store.check() == []
     finally:
         await store.close()
@@ -113,8 +113,8 @@ async def _asked(store: Store) -> None:
     """Wait until the journal says that a question was asked."""
     async with asyncio.timeout(DEADLINE):
         while True:
-            for info in await store.sessions(empty=True):
-                if any(isinstance(event, ApprovalRequested) for _, event in await store.events(info.id)):
+            for info in await store.sessions.find_all(empty=True):
+                if any(isinstance(event, ApprovalRequested) for _, event in await store.journal.read(info.id)):
                     return
             await asyncio.sleep(0)
 
@@ -159,7 +159,7 @@ async def test_the_hub_is_killed_in_the_middle_of_a_turn(tmp_path: Path) -> None
                 assert stranger.heard.events == []
     store = await Store.open(paths.data_dir() / "gsh.db")
     try:
-        assert (await store.messages(turn.session))[-1].message.text == turn.text
+        assert (await store.messages.read(turn.session))[-1].message.text == turn.text
     finally:
         await store.close()
 
@@ -176,7 +176,7 @@ async def test_the_agent_is_killed(tmp_path: Path) -> None:
         session = (await hub.heard.first(SessionOpened)).session
         store = await Store.open(paths.data_dir() / "gsh.db")
         assert await store.check() == []
-        assert not (await store.session(session)).held_by
+        assert not (await store.sessions.find(session)).held_by
         write_spec(msgspec.structs.replace(spec, session=session))
         with running(file, tmp_path):
             await hub.heard.first(SessionOpened, number=2)
@@ -184,7 +184,7 @@ async def test_the_agent_is_killed(tmp_path: Path) -> None:
             hub.say("what failed?")
             turn = await hub.heard.first(TurnFinished)
             assert "lost" in turn.text
-        messages = [one.message for one in await store.messages(session)]
+        messages = [one.message for one in await store.messages.read(session)]
         await store.close()
     assert [message.text for message in messages if message.role == "user"] == ["run echo hi", "what failed?"]
     assert messages[2].results[0].status == "lost"

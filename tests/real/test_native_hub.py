@@ -46,7 +46,7 @@ async def test_what_an_agent_says_is_in_the_journal_once(tmp_path: Path) -> None
             turn = await heard.first(TurnFinished, agent=AGENT)
             assert (await ended(process))[0] == 0
         assert hub.store is not None
-        events = [event for _, event in await hub.store.events(turn.session)]
+        events = [event for _, event in await hub.store.journal.read(turn.session)]
         assert len([event for event in events if isinstance(event, TurnFinished)]) == 1
         assert len([event for event in events if isinstance(event, TurnStarted)]) == 1
         entry = hub.ledger.get(AGENT)

@@ -74,7 +74,7 @@ def ran(number: int, command: str, exit: int = 0, cwd: str = "/frontend", agent:
 
 
 async def history(store: Store) -> None:
-    await store.keep_records(
+    await store.shells.keep(
         [
             ran(1, "make deploy", 2, "/infra"),
             ran(2, "cargo build", 101, "/backend"),
@@ -96,8 +96,9 @@ async def test_shell_history_as_an_agent_reads_it(store: Store, logs: Path) -> N
 
 async def test_notes_and_changes_stand_between_the_commands(store: Store, logs: Path) -> None:
     await history(store)
-    await store.keep_note(ShellNote("note", "# the deploy key is old", NOW - 997.5, cwd="/infra"))
-    await store.keep_note(ShellNote("file", "src/a.py, +b.py", NOW - 996.5, cwd="/frontend"))
+    note = ShellNote("note", "# the deploy key is old", NOW - 997.5, cwd="/infra")
+    change = ShellNote("file", "src/a.py, +b.py", NOW - 996.5, cwd="/frontend")
+    await store.shells.keep((), [(note, 0), (change, 0)])
     found = await search(store, logs, source="shell_history")
     rows = [line.split(" (")[0] for line in found.text.splitlines()[2:]]
     assert rows == [
@@ -134,9 +135,9 @@ async def test_filters_of_the_history(store: Store, logs: Path, given: dict[str,
 @pytest.mark.parametrize("source", ["shell_history", "sessions", "logs"])
 async def test_a_query_is_text_and_nothing_else(store: Store, logs: Path, source: str, query: str) -> None:
     said = query.replace("\0", " ")
-    await store.keep_records([ran(1, f"echo <{said}> end"), ran(2, "plain words")])
-    session = await store.create_session(cwd="/work", agent="main")
-    await store.append(session.id, user_message(f"what is <{said}> here", id="m1"))
+    await store.shells.keep([ran(1, f"echo <{said}> end"), ran(2, "plain words")])
+    session = await store.sessions.create(cwd="/work", agent="main")
+    await store.messages.append(session.id, user_message(f"what is <{said}> here", id="m1"))
     file = LogFile(logs, str)
     file.add({"at": NOW, "type": "error", "message": f"no <{said}> there"})
     assert file.write()
@@ -146,10 +147,10 @@ async def test_a_query_is_text_and_nothing_else(store: Store, logs: Path, source
 
 
 async def test_sessions_by_title_and_by_what_was_said(store: Store, logs: Path) -> None:
-    first = await store.create_session(cwd="/project", agent="main", title="Refactor auth module")
-    await store.append(first.id, user_message("switch from JWT to session-based authentication", id="1"))
-    second = await store.create_session(cwd="/other", agent="main", title="authentication of users")
-    await store.append(second.id, user_message("how do they log in?", id="2"))
+    first = await store.sessions.create(cwd="/project", agent="main", title="Refactor auth module")
+    await store.messages.append(first.id, user_message("switch from JWT to session-based authentication", id="1"))
+    second = await store.sessions.create(cwd="/other", agent="main", title="authentication of users")
+    await store.messages.append(second.id, user_message("how do they log in?", id="2"))
     found = await search(store, logs, source="sessions", query="authentication")
     assert [row["session"] for row in found.data] == [first.id, second.id]
     lines = found.text.splitlines()
@@ -215,9 +216,9 @@ async def everywhere(store: Store, logs: Path) -> None:
     """The same words in this project and in another."""
     file = LogFile(logs, str)
     for number, cwd in enumerate(("/work/mine", "/work/mine/below", "/work/mine-not", "/other")):
-        await store.keep_records([ran(number, f"needle at {cwd}", cwd=cwd)])
-        session = await store.create_session(cwd=cwd, agent="main", title=cwd)
-        await store.append(session.id, user_message(f"needle at {cwd}", id=f"m{number}"))
+        await store.shells.keep([ran(number, f"needle at {cwd}", cwd=cwd)])
+        session = await store.sessions.create(cwd=cwd, agent="main", title=cwd)
+        await store.messages.append(session.id, user_message(f"needle at {cwd}", id=f"m{number}"))
         file.add({"at": NOW, "type": "error", "session": session.id, "message": f"needle at {cwd}"})
     file.add({"at": NOW, "type": "error", "message": "needle at nowhere"})
     assert file.write()
@@ -250,13 +251,13 @@ async def test_another_project_is_asked_about(store: Store, logs: Path, source: 
 
 
 async def test_an_output_of_another_project_is_asked_about(store: Store) -> None:
-    command = stored_output.command(store.output, store.output_folders, 0)
+    command = stored_output.command(store.outputs.get, store.outputs.folders, 0)
     assert command.assess is not None
     invocation = Invocation(Caller("main", is_agent=True), Path(PROJECT), Path(PROJECT), agent="main")
     keys: dict[str, str] = {}
     for cwd in (PROJECT, "/other"):
-        session = await store.create_session(cwd=cwd, agent="main")
-        keys[cwd] = await store.put_output(session.id, "c1", f"text of {cwd}")
+        session = await store.sessions.create(cwd=cwd, agent="main")
+        keys[cwd] = await store.outputs.put(session.id, "c1", f"text of {cwd}")
     for cwd, key in keys.items():
         found = await command.assess(invocation, validate(command, {"key": key}))
         assert found.inside is (cwd == PROJECT)

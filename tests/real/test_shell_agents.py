@@ -16,6 +16,7 @@ from gshtui.bus.shell_data import ShellRecord
 from gshtui.settings import paths
 from gshtui.shell.log.shell_log import ShellLog, ShellLogOptions
 from gshtui.shell.log.virtual_shells import VirtualShells
+from gshtui.store.history import HistoryQuery
 from gshtui.store.store import Store
 from tests.kit.tmux import eventually
 
@@ -79,14 +80,14 @@ async def test_a_call_is_one_row_with_its_exit_and_output() -> None:
         here.ends("c1", "built s3cret\n[exit code: 2]", "error")
         done = (await here.records(3))[-1]
         assert (done.state, done.exit, done.duration, done.agent, done.id) == ("done", 2, 2.0, "main", running.id)
-        assert await here.store.output(done.output) == "built [redacted]\n"
+        assert await here.store.outputs.get(done.output) == "built [redacted]\n"
         # The window reads the same events again from the record of a conversation.
         here.begins("c1", "make s3cret")
         assert await VirtualShells(here.store, lambda _: None).dead() == set(), "its hub lives"
         here.ends("c1", "built s3cret\n[exit code: 2]", "error")
         await here.records(4)
-        assert await here.store.history_count() == 1
-        assert await here.store.history(agent="") == []
+        assert await here.store.shells.count() == 1
+        assert await here.store.shells.find_all(HistoryQuery(agent="")) == []
 
 
 async def test_a_call_ran_in_the_folder_of_its_agent() -> None:
@@ -124,7 +125,7 @@ async def test_a_call_waits_for_its_permission_and_leaves_nothing_when_it_is_den
         here.ends("c2", "(no output)")
         only = (await here.records(2))[-1]
         assert (only.command, only.exit, only.output, only.at) == ("ls", 0, "", NOW + 7)
-        assert await here.store.history_count() == 2
+        assert await here.store.shells.count() == 2
 
 
 async def test_what_runs_when_the_window_closes_counts_as_lost() -> None:
@@ -132,5 +133,5 @@ async def test_what_runs_when_the_window_closes_counts_as_lost() -> None:
         here.begins("c1", "sleep 100")
         await here.records(1)
         await here.log.stop()
-        assert [(row.command, row.state) for row in await here.store.history()] == [("sleep 100", "lost")]
+        assert [(row.command, row.state) for row in await here.store.shells.find_all()] == [("sleep 100", "lost")]
         here.begins("c1", "nobody listens any more")

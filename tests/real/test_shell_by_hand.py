@@ -29,6 +29,7 @@ from gshtui.hub.hub import Hub
 from gshtui.hub.options import HubOptions
 from gshtui.settings.loader import load
 from gshtui.shell import plugin_files
+from gshtui.store.history import HistoryQuery
 from gshtui.system.ids import new_id
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Answer, Say
@@ -68,14 +69,14 @@ async def test_a_run_of_the_person_is_kept_and_an_agents_line_is_not(tmp_path: P
         outcome = await hub.run("bash command='echo one; echo ghp_0123456789abcdefghijklmnopqrstuvwxyzA; exit 3'")
         assert "one" in outcome.text
         await hub.run("bash command='echo by an agent'", Caller("main", is_agent=True))
-        (record,) = await hub.store.history(limit=10)
+        (record,) = await hub.store.shells.find_all(limit=10)
         assert (record.exit, record.state, record.source, record.cwd) == (3, "done", "run", str(tmp_path))
         assert record.command.startswith("echo one; echo ")
-        printed = await hub.store.output(record.output)
+        printed = await hub.store.outputs.get(record.output)
         assert printed.startswith("one\n")
         assert "ghp_" not in printed + record.command
         await hub.shell_log.note("the token is ghp_0123456789abcdefghijklmnopqrstuvwxyzA")
-        (note,) = await hub.store.notes(limit=10)
+        (note,) = await hub.store.shells.notes(limit=10)
         assert note.text.startswith("the token is ") and "ghp_" not in note.text
     finally:
         await hub.stop()
@@ -87,13 +88,13 @@ async def test_one_that_is_called_off_is_lost(tmp_path: Path) -> None:
     try:
         assert hub.store is not None
         running = asyncio.create_task(hub.run("bash command='sleep 60'"))
-        while not (rows := await hub.store.history(limit=1)):
+        while not (rows := await hub.store.shells.find_all(limit=1)):
             assert not running.done()
         assert rows[0].state == "running"
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running
-        (record,) = await hub.store.history(limit=1)
+        (record,) = await hub.store.shells.find_all(limit=1)
         assert (record.state, record.exit) == ("lost", None)
     finally:
         await hub.stop()
@@ -126,9 +127,9 @@ async def test_it_is_stopped_as_by_ctrl_c_and_keeps_what_it_printed(tmp_path: Pa
         await running
         ended = await over
         assert ended.status == "cancelled" and ended.text.startswith("begun\n[cancelled after ")
-        (record,) = await hub.store.history()
+        (record,) = await hub.store.shells.find_all()
         assert (record.state, record.exit) == ("done", 143)
-        assert (await hub.store.output(record.output)).startswith("begun")
+        assert (await hub.store.outputs.get(record.output)).startswith("begun")
 
 
 async def test_one_that_cannot_run_says_why_in_the_window_too(tmp_path: Path) -> None:
@@ -150,7 +151,7 @@ async def test_what_is_private_leaves_nothing_behind(tmp_path: Path, monkeypatch
         await hub.run("bash command='echo paused'")
         plugin_files.resume_recording()
         await hub.run("bash command='echo seen'")
-        assert [record.command for record in await hub.store.history()] == ["echo seen"]
+        assert [record.command for record in await hub.store.shells.find_all()] == ["echo seen"]
         for _ in range(2):  # being asked is not being heard
             (news,) = (await hub.shell_log.runs.news_for("", 1_000)).along
             assert "echo seen" in news.text and "bank" not in news.text and "paused" not in news.text
@@ -200,9 +201,9 @@ async def test_runs_end_with_their_window_and_are_kept_so(tmp_path: Path) -> Non
     assert (await running).data["cancelled"]
     async with hub_in(tmp_path) as hub:
         assert hub.store is not None
-        (record,) = await hub.store.history()
+        (record,) = await hub.store.shells.find_all()
         assert (record.state, record.exit) == ("done", 143)
-        assert await hub.store.known_shells() == {}
+        assert await hub.store.shells.known_shells() == {}
 
 
 async def test_what_a_killed_window_ran_is_lost(tmp_path: Path) -> None:
@@ -218,12 +219,12 @@ async def test_what_a_killed_window_ran_is_lost(tmp_path: Path) -> None:
             store = hub.store
             for shell, source in (("window-of-old", "run"), ("agent of-old", "agent")):
                 stray = ShellRecord(shell=shell, number=1, command="make", source=source, at=time.time())
-                await store.keep_record(stray)
-            killed = partial(store.history, query="sleep")
+                await store.shells.keep_record(stray)
+            killed = partial(store.shells.find_all, HistoryQuery(query="sleep"))
             (record,) = await eventually(killed, until=lambda rows: rows and rows[0].state == "lost")
             assert (record.exit, record.number) == (None, 1)
-            await eventually(store.running_records, until=lambda rows: not rows)
-            await eventually(store.known_shells, until=lambda known: not known)
+            await eventually(store.shells.running, until=lambda rows: not rows)
+            await eventually(store.shells.known_shells, until=lambda known: not known)
     finally:
         os.kill(pid, signal.SIGKILL)
 

@@ -63,10 +63,10 @@ def test_several_that_are_possible(shell: Shell) -> None:
 async def test_names_of_the_record(shell: Shell) -> None:
     store = await Store.open(paths.data_dir() / "gsh.db")
     try:
-        await store.add_agent(AgentRow(id="", name="fix-the-lexer", home="/p"), SpawnRequest())
-        session = await store.create_session(cwd=os.environ["HOME"], agent="main", title="about parsers")
+        await store.agents.add(AgentRow(id="", name="fix-the-lexer", home="/p"), SpawnRequest())
+        session = await store.sessions.create(cwd=os.environ["HOME"], agent="main", title="about parsers")
         message = Message("m1", "user", (Text("hello"),))
-        await store.append(session.id, message)
+        await store.messages.append(session.id, message)
     finally:
         await store.close()
     for typed, whole in (

@@ -235,7 +235,7 @@ async def test_the_log_keeps_each_line_once_however_many_windows_watch(project: 
             (project / "src" / "a.py").write_text("2")
             for told, _, _ in windows:
                 await told.has(("src/a.py", "modified"))
-            notes = await store.notes(kind="file")
+            notes = await store.shells.notes(kind="file")
             assert [(note.text, note.cwd) for note in notes] == [("src/a.py", str(project))]
     finally:
         for _, bus, window in windows:

@@ -52,16 +52,16 @@ async def test_a_hundred_thousand_commands_survive_twenty_hubs() -> None:
 
         async def open_still() -> int:
             await asyncio.to_thread(select.select, [], [], [], 0.1)  # the hub needs the processor
-            return SHELLS * COMMANDS - await store.history_count() + len(await store.running_records())
+            return SHELLS * COMMANDS - await store.shells.count() + len(await store.shells.running())
 
         await eventually(open_still, until=lambda count: count == 0, within=150)
         await eventually(lambda: asyncio.to_thread(_left, spool), until=lambda left: not left)
         for number in range(SHELLS):
-            rows = await store.history_where(HistoryQuery(shell=f"shell-{number}"), limit=COMMANDS + 1)
+            rows = await store.shells.find_all(HistoryQuery(shell=f"shell-{number}"), limit=COMMANDS + 1)
             expected = [(n, f"make part-{n} | tee log", n % 3, "done") for n in range(COMMANDS, 0, -1)]
             assert [(row.number, row.command, row.exit, row.state) for row in rows] == expected
-        assert await store.history_count() == SHELLS * COMMANDS
-        assert await store.running_records() == []
+        assert await store.shells.count() == SHELLS * COMMANDS
+        assert await store.shells.running() == []
     finally:
         for process in (hub, next_hub, *shells):
             process.kill()

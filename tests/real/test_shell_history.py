@@ -44,39 +44,40 @@ def ended(number: int, exit: int = 0, *, shell: str = "s1", at: float = AT) -> S
 
 
 async def test_the_halves_of_a_command_become_one_row_in_any_order_and_however_often(store: Store) -> None:
-    running = await store.keep_record(started(1))
+    running = await store.shells.keep_record(started(1))
     assert running.state == "running" and running.id > 0
-    done = await store.keep_record(ended(1, 2))
-    again = await store.keep_record(started(1))
+    done = await store.shells.keep_record(ended(1, 2))
+    again = await store.shells.keep_record(started(1))
     assert again == done
     assert (done.id, done.command, done.exit, done.duration, done.state) == (running.id, "make", 2, 1.5, "done")
     assert done.pipestatus == (0, 2) and done.pane == "%1" and done.program == "zsh"
 
-    late = await store.keep_record(ended(2))
-    assert late.id == 0 and await store.history_count() == 1
-    whole = await store.keep_record(started(2, "make test"))
+    late = await store.shells.keep_record(ended(2))
+    assert late.id == 0 and await store.shells.count() == 1
+    whole = await store.shells.keep_record(started(2, "make test"))
     assert (whole.command, whole.state, whole.exit) == ("make test", "done", 0)
-    assert [row.command for row in await store.history(query="make TEST")] == ["make test"]
-    assert await store.history_count() == 2
+    assert [row.command for row in await store.shells.find_all(HistoryQuery(query="make TEST"))] == ["make test"]
+    assert await store.shells.count() == 2
 
 
 async def test_what_was_lost_is_done_when_its_end_comes_after_all(store: Store) -> None:
-    await store.keep_records([started(1), started(1, shell="s2")])
-    assert [row.shell for row in await store.running_records()] == ["s1", "s2"]
-    (lost,) = await store.close_lost(["s1"])
+    await store.shells.keep([started(1), started(1, shell="s2")])
+    assert [row.shell for row in await store.shells.running()] == ["s1", "s2"]
+    (lost,) = await store.shells.close_lost(["s1"])
     assert (lost.shell, lost.state, lost.exit) == ("s1", "lost", None)
-    assert (await store.keep_record(started(1))).state == "lost"
-    assert (await store.keep_record(ended(1, 1))).state == "done"
-    assert [row.shell for row in await store.running_records()] == ["s2"]
+    assert (await store.shells.keep_record(started(1))).state == "lost"
+    assert (await store.shells.keep_record(ended(1, 1))).state == "done"
+    assert [row.shell for row in await store.shells.running()] == ["s2"]
 
 
 async def test_search_finds_parts_of_words_and_newest_first(store: Store) -> None:
     commands = ["git status", "docker compose up", "GIT push --force", "ls -la", 'echo "a\'b" -> ü日本', "git-lfs pull"]
-    await store.keep_records([started(n, command) for n, command in enumerate(commands, 1)])
-    await store.keep_records([ended(n, 1 if n == 3 else 0) for n in range(1, 7)])
+    await store.shells.keep([started(n, command) for n, command in enumerate(commands, 1)])
+    await store.shells.keep([ended(n, 1 if n == 3 else 0) for n in range(1, 7)])
 
-    async def found(query: str, **more: object) -> list[str]:
-        return [row.command for row in await store.history(query=query, **more)]  # type: ignore[arg-type]
+    async def found(query: str, limit: int = 50, **more: object) -> list[str]:
+        wanted = HistoryQuery(query=query, **more)  # type: ignore[arg-type]
+        return [row.command for row in await store.shells.find_all(wanted, limit=limit)]
 
     assert await found("git") == ["git-lfs pull", "GIT push --force", "git status"]
     assert await found("ompose") == ["docker compose up"]
@@ -93,10 +94,11 @@ async def test_search_finds_parts_of_words_and_newest_first(store: Store) -> Non
 
 async def test_folder_time_and_shell_narrow_it_down(store: Store) -> None:
     rows = [started(n, f"c{n}", cwd=cwd) for n, cwd in enumerate(["/p", "/p/a", "/pq", "/p/b/c", "/other"], 1)]
-    await store.keep_records([*rows, started(9, "elsewhere", shell="s2", cwd="/p")])
+    await store.shells.keep([*rows, started(9, "elsewhere", shell="s2", cwd="/p")])
 
-    async def found(**wanted: object) -> list[str]:
-        return [row.command for row in await store.history(**wanted)]  # type: ignore[arg-type]
+    async def found(limit: int = 50, **wanted: object) -> list[str]:
+        query = HistoryQuery(**wanted)  # type: ignore[arg-type]
+        return [row.command for row in await store.shells.find_all(query, limit=limit)]
 
     assert await found(cwd="/p/") == ["elsewhere", "c4", "c2", "c1"]
     assert await found(cwd="/p", limit=2) == ["elsewhere", "c4"]
@@ -105,18 +107,18 @@ async def test_folder_time_and_shell_narrow_it_down(store: Store) -> None:
     assert await found(query="else", cwd="/p") == ["elsewhere"]
     assert await found(shell="s2") == ["elsewhere"]
     assert await found(after=AT + 2, before=AT + 4) == ["c3", "c2"]
-    assert await store.history_count(HistoryQuery(cwd="/p")) == 4
+    assert await store.shells.count(HistoryQuery(cwd="/p")) == 4
     many = [started(n, f"m{n}", cwd=f"/q/{n}", shell="s3") for n in range(1, 101)]
-    await store.keep_records(many)
+    await store.shells.keep(many)
     assert await found(cwd="/q", limit=2) == ["m100", "m99"]
 
 
 async def test_a_clock_that_steps_back_does_not_change_a_shells_order(store: Store) -> None:
-    await store.keep_records([started(1, "one"), started(2, "two", at=AT - 7200), started(3, "three", at=AT - 7200)])
-    assert [row.command for row in await store.history_page(None, 10)] == ["one", "two", "three"]
+    await store.shells.keep([started(1, "one"), started(2, "two", at=AT - 7200), started(3, "three", at=AT - 7200)])
+    assert [row.command for row in reversed(await store.shells.find_all(limit=10))] == ["one", "two", "three"]
     odd = [started(4, "nan", at=float("nan")), started(5, "inf", at=float("inf")), started(6, "past", at=-1e300)]
-    await store.keep_records(odd)
-    assert [row.command for row in await store.history_page(None, 3)] == ["nan", "inf", "past"]
+    await store.shells.keep(odd)
+    assert [row.command for row in reversed(await store.shells.find_all(limit=3))] == ["nan", "inf", "past"]
 
 
 async def test_commands_of_one_moment_stay_in_their_shells_order(store: Store) -> None:
@@ -124,55 +126,53 @@ async def test_commands_of_one_moment_stay_in_their_shells_order(store: Store) -
     rows = [started(n, f"c{n}", shell=shell, at=AT - n + at) for n, at in times.items() for shell in ("a", "b")]
     rows += [started(n, f"c{n}", shell="import zsh", at=AT - n) for n in range(1, 3_000)]
     for start in range(0, len(rows), 500):
-        await store.keep_records(rows[start : start + 500])
+        await store.shells.keep(rows[start : start + 500])
     for shell in ("a", "b"):
-        assert [row.number for row in await store.history(shell=shell)] == [4, 3, 2, 1]
-    assert await store.history_count() == len(rows)
+        assert [row.number for row in await store.shells.find_all(HistoryQuery(shell=shell))] == [4, 3, 2, 1]
+    assert await store.shells.count() == len(rows)
 
 
-async def test_pages_and_windows_cover_every_row_once(store: Store) -> None:
-    await store.keep_records([started(n, f"c{n}") for n in range(1, 26)])
+async def test_pages_cover_every_row_once(store: Store) -> None:
+    await store.shells.keep([started(n, f"c{n}") for n in range(1, 26)])
     seen: list[str] = []
-    before: int | None = None
-    while page := await store.history_page(before, 10):
-        seen = [row.command for row in page] + seen
-        before = page[0].id
+    after = -1
+    while page := await store.shells.find_all(HistoryQuery(after_id=after), limit=10, oldest=True):
+        seen += [row.command for row in page]
+        after = page[-1].id
     assert seen == [f"c{n}" for n in range(1, 26)]
-    assert [row.command for row in await store.history_window(20, 10)] == ["c21", "c22", "c23", "c24", "c25"]
-    assert await store.history_window(99, 10) == []
 
 
 async def test_old_rows_go_in_small_steps_and_with_them_what_they_printed(store: Store) -> None:
-    await store.keep_records([started(n, f"c{n}") for n in range(1, 1_201)])
-    kept = await store.put_shell_output("s1", 1, "hello\nworld\n")
+    await store.shells.keep([started(n, f"c{n}") for n in range(1, 1_201)])
+    kept = await store.shells.put_output("s1", 1, "hello\nworld\n")
     assert kept is not None and kept.output_lines == 2
-    await store.put_shell_output("s1", 1_200, "hello\nworld\n")
-    await store.put_shell_output("s1", 2, "only here")
-    key = (await store.history(query="c2", limit=1_000))[-1].output
+    await store.shells.put_output("s1", 1_200, "hello\nworld\n")
+    await store.shells.put_output("s1", 2, "only here")
+    key = (await store.shells.find_all(HistoryQuery(query="c2"), limit=1_000))[-1].output
     steps: list[int] = []
-    while removed := await store.trim_history(100):
+    while removed := await store.shells.trim(100):
         steps.append(removed)
     assert steps == [500, 500, 100]
-    assert await store.history_count() == 100
-    assert await store.history(query="c1050") == []
-    assert await store.output(kept.output) == "hello\nworld\n"
+    assert await store.shells.count() == 100
+    assert await store.shells.find_all(HistoryQuery(query="c1050")) == []
+    assert await store.outputs.get(kept.output) == "hello\nworld\n"
     with pytest.raises(Exception, match="no output"):
-        await store.output(key)
-    assert await store.put_shell_output("s1", 3, "too late") is None
+        await store.outputs.get(key)
+    assert await store.shells.put_output("s1", 3, "too late") is None
 
 
 async def test_a_note_is_kept_once_however_often_its_line_comes(store: Store) -> None:
     note = ShellNote(kind="note", text="# why", at=AT, shell="s1", cwd="/p")
-    _, (first,) = await store.keep_records([started(1)], [(note, 7)])
-    _, again = await store.keep_records([], [(note, 7), (note, 8), (note, 0), (note, 0)])
+    _, (first,) = await store.shells.keep([started(1)], [(note, 7)])
+    _, again = await store.shells.keep([], [(note, 7), (note, 8), (note, 0), (note, 0)])
     assert first is not None and (first.text, first.cwd) == ("# why", "/p")
     assert [kept is not None for kept in again] == [False, True, True, True]
-    assert len(await store.notes(kind="note", shell="s1")) == 4
-    assert await store.notes(before=AT) == [] and await store.notes(kind="file") == []
+    assert len(await store.shells.notes(kind="note", shell="s1")) == 4
+    assert await store.shells.notes(before=AT) == [] and await store.shells.notes(kind="file") == []
 
 
 async def test_the_history_survives_a_damaged_word_index(store: Store, tmp_path: Path) -> None:
-    await store.keep_records([started(n, f"command-{n}") for n in range(1, 50)])
+    await store.shells.keep([started(n, f"command-{n}") for n in range(1, 50)])
     await store.close()
     with sqlite3.connect(tmp_path / "gsh.db") as raw:
         (first,) = raw.execute("SELECT min(id) FROM history_fts_data WHERE id > 10").fetchone()
@@ -180,8 +180,11 @@ async def test_the_history_survives_a_damaged_word_index(store: Store, tmp_path:
     raw.close()
     again = await Store.open(tmp_path / "gsh.db")
     try:
-        assert [row.number for row in await again.history(query="command-4", limit=100)] == [*range(49, 39, -1), 4]
-        assert await again.history_count() == 49
+        assert [row.number for row in await again.shells.find_all(HistoryQuery(query="command-4"), limit=100)] == [
+            *range(49, 39, -1),
+            4,
+        ]
+        assert await again.shells.count() == 49
     finally:
         await again.close()
 

@@ -28,6 +28,7 @@ from gshtui.shell import plugin_files
 from gshtui.shell.hub_registry import shells_socket_path
 from gshtui.shell.log.shell_log import ShellLog, ShellLogOptions, make_shell_log
 from gshtui.shell.peer import Peer
+from gshtui.store.history import HistoryQuery
 from gshtui.store.store import Store
 from tests.kit.command import ROOT
 from tests.kit.home import Home
@@ -69,12 +70,12 @@ async def until(holds: Callable[[], object]) -> None:
 
 
 async def until_kept(store: Store, count: int) -> None:
-    await eventually(store.history_count, until=lambda kept: kept >= count)
-    await eventually(store.running_records, until=lambda running: not running)
+    await eventually(store.shells.count, until=lambda kept: kept >= count)
+    await eventually(store.shells.running, until=lambda running: not running)
 
 
 async def until_count(store: Store, count: int) -> None:
-    await eventually(store.history_count, until=lambda kept: kept == count)
+    await eventually(store.shells.count, until=lambda kept: kept == count)
 
 
 @pytest.fixture
@@ -116,12 +117,12 @@ async def test_a_command_is_told_as_running_and_as_done_and_acknowledged(store: 
         await until(lambda: len(hub.records()) > 1)
         done = hub.records()[-1]
         assert (done.state, done.exit, done.expanded, done.host) == ("done", 2, "gmake", "here")
-        assert await store.history(query="make") == [done]
+        assert await store.shells.find_all(HistoryQuery(query="make")) == [done]
         await in_thread(lambda: shell.note("# why"))
         await until(lambda: any(isinstance(event, ShellNoted) for event in hub.told))
         await in_thread(lambda: shell.run("true"))
         await until(lambda: not shell.unheard())
-        assert shell.spooled == 0 and len(await store.notes()) == 1
+        assert shell.spooled == 0 and len(await store.shells.notes()) == 1
 
 
 async def test_what_was_left_in_the_spool_is_taken_once(store: Store) -> None:
@@ -139,9 +140,9 @@ async def test_what_was_left_in_the_spool_is_taken_once(store: Store) -> None:
         # The hub dies between keeping and emptying: the next one finds the same lines.
         file.write_bytes(whole)
         await until(lambda: file.stat().st_size == 0)
-        assert await store.history_count() == 30 and len(await store.notes()) == 1
+        assert await store.shells.count() == 30 and len(await store.shells.notes()) == 1
         assert len([event for event in hub.told if isinstance(event, ShellNoted)]) == 1
-        assert all(row.exit == 0 for row in await store.history())
+        assert all(row.exit == 0 for row in await store.shells.find_all())
         await in_thread(lambda: shell.run("once more"))
         await until_kept(store, 31)
 
@@ -156,7 +157,7 @@ async def test_a_spool_that_is_a_link_or_locked_is_left_alone(store: Store, tmp_
     (folder / "good.jsonl").write_text(line.replace("# no", "# yes") + "\n")
     async with window(store):
         await until(lambda: (folder / "good.jsonl").stat().st_size == 0)
-        assert [note.text for note in await store.notes()] == ["# yes"]
+        assert [note.text for note in await store.shells.notes()] == ["# yes"]
         assert elsewhere.read_text() == line + "\n"
 
 
@@ -179,7 +180,7 @@ async def test_a_window_that_does_not_own_the_socket_hears_everything_and_takes_
         await until(lambda: second.log.listens)
         await in_thread(shell.end)
         await until(lambda: second.records()[-1].state == "done")
-        assert [(row.command, row.state) for row in await store.history(source="shell")] == [
+        assert [(row.command, row.state) for row in await store.shells.find_all(HistoryQuery(source="shell"))] == [
             ("sleep", "done"),
             ("one", "done"),
         ]
@@ -230,7 +231,7 @@ async def test_old_commands_go_while_new_ones_come(store: Store) -> None:
         await in_thread(lambda: [shell.run(f"c{number}") for number in range(120)])
         await until(lambda: len({record.number for record in hub.records()}) == 120)
         await until_count(store, 50)
-        assert (await store.history(limit=1))[0].command == "c119"
+        assert (await store.shells.find_all(limit=1))[0].command == "c119"
 
 
 async def test_nonsense_costs_a_line_and_is_told_on_the_bus(store: Store) -> None:

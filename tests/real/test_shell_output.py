@@ -42,7 +42,7 @@ class Pane:
 
     async def printed(self, line: str) -> str:
         """Type a command; what was kept of what it printed."""
-        return await self.store.output((await self._run(line, lambda record: bool(record.output))).output)
+        return await self.store.outputs.get((await self._run(line, lambda record: bool(record.output))).output)
 
     async def _run(self, line: str, wanted: Callable[[ShellRecord], bool]) -> ShellRecord:
         start = len(self.told)
@@ -101,7 +101,7 @@ async def test_nothing_is_kept_of_silence_and_full_screen_programs(home: Home) -
         await shell.ran("tput smcup; print hidden; tput rmcup")
         await shell.ran("clear")
         assert await shell.printed("print end") == "end\n"
-        rows = await shell.store.history()
+        rows = await shell.store.shells.find_all()
         assert [row.command for row in rows if row.output] == ["print end"]
 
 
@@ -116,7 +116,7 @@ async def test_none_is_looked_for_where_none_is_wanted(home: Home) -> None:
     async with terminal(home, lines=0) as shell:
         await shell.ran("print nothing")
         await shell.ran("print more")
-        assert all(not row.output for row in await shell.store.history())
+        assert all(not row.output for row in await shell.store.shells.find_all())
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
     opened = await Store.open(tmp_path / "gsh.db")
     records = [command(number, "s1" if number % 7 else "s2") for number in range(1, 400)]
     random.Random(7).shuffle(records)
-    await opened.keep_records(records, [(note(number), 0) for number in range(3, 400, 20)])
+    await opened.shells.keep(records, [(note(number), 0) for number in range(3, 400, 20)])
     yield opened
     await opened.close()
 
@@ -65,28 +65,28 @@ def times(rows: tuple[Row, ...]) -> list[float]:
 @pytest.mark.parametrize("wanted", FILTERS, ids=repr)
 async def test_every_row_has_its_number(store: Store, wanted: Filter) -> None:
     """Whatever stretch is asked for: it is that part of all rows that the filter admits, in the order of time."""
-    everything = (await store.shell_rows(Filter(), 0, 10_000)).rows
+    everything = (await store.shells.rows(Filter(), 0, 10_000)).rows
     assert len(everything) == 399 + 20
     assert times(everything) == sorted(times(everything))
     fitting = [row for row in everything if wanted.admits(row)]
     for start, limit in ((0, 1), (0, 50), (13, 100), (len(fitting) - 5, 50), (len(fitting) // 2, 7)):
-        found = await store.shell_rows(wanted, max(0, start), limit)
+        found = await store.shells.rows(wanted, max(0, start), limit)
         assert found.total == len(fitting)
         assert found.start == max(0, start)
         assert list(found.rows) == fitting[found.start : found.start + limit]
 
 
 async def test_the_newest_begin_at_a_multiple(store: Store) -> None:
-    found = await store.shell_rows(Filter(), -1, 50)
+    found = await store.shells.rows(Filter(), -1, 50)
     assert (found.start, found.total, len(found.rows)) == (350, 419, 69)
-    assert found.rows == (await store.shell_rows(Filter(), 350, 100)).rows
-    assert (await store.shell_rows(Filter(text="Remark 3"), -1, 50)).start == 0
+    assert found.rows == (await store.shells.rows(Filter(), 350, 100)).rows
+    assert (await store.shells.rows(Filter(text="Remark 3"), -1, 50)).start == 0
 
 
 async def test_an_empty_record_has_no_rows(tmp_path: Path) -> None:
     store = await Store.open(tmp_path / "gsh.db")
     try:
-        found = await store.shell_rows(Filter(), -1, 200)
+        found = await store.shells.rows(Filter(), -1, 200)
         assert (found.start, found.total, found.rows) == (0, 0, ())
     finally:
         await store.close()

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 from gshtui.settings import paths
+from gshtui.store.history import HistoryQuery
 from gshtui.store.store import Store
 from tests.kit.command import ROOT
 from tests.kit.home import Home
@@ -40,15 +41,15 @@ async def test_every_command_of_real_shells_is_kept_while_hubs_die(home: Home) -
             shell.feed(commands)
         for kill in range(KILLS):
             wanted = (kill + 1) * SHELLS * COMMANDS // (KILLS + 3)
-            await eventually(store.history_count, until=lambda count, wanted=wanted: count >= wanted)
+            await eventually(store.shells.count, until=lambda count, wanted=wanted: count >= wanted)
             hub.kill()
             hub.wait()
             hub = _hub()
         for shell in shells:
             assert await asyncio.to_thread(shell.leave) == 0
-        await eventually(store.history_count, until=lambda count: count >= SHELLS * COMMANDS)
-        await eventually(store.running_records, until=lambda running: not running)
-        rows = [row for row in await store.history(limit=10_000) if row.command[:4] in ("true", "fals")]
+        await eventually(store.shells.count, until=lambda count: count >= SHELLS * COMMANDS)
+        await eventually(store.shells.running, until=lambda running: not running)
+        rows = [row for row in await store.shells.find_all(limit=10_000) if row.command[:4] in ("true", "fals")]
         assert sorted(row.command for row in rows) == sorted(command for commands in lines for command in commands)
         assert all(row.exit == (1 if row.command.startswith("false") else 0) for row in rows)
     finally:
@@ -69,15 +70,16 @@ async def test_a_real_shell_is_live_and_its_exit_is_no_loss(home: Home) -> None:
             await asyncio.to_thread(shell.run, line)
         await asyncio.to_thread(shell.leave)
         await eventually(
-            lambda: store.history(query="exit"), until=lambda rows: any(row.command == "exit" for row in rows)
+            lambda: store.shells.find_all(HistoryQuery(query="exit")),
+            until=lambda rows: any(row.command == "exit" for row in rows),
         )
-        rows = {row.command: row for row in await store.history()}
+        rows = {row.command: row for row in await store.shells.find_all()}
         assert set(rows) == {"alias ll='print listed'", "ll now", "false | true | (exit 3)", "cd /", "exit"}
         assert rows["ll now"].expanded == "print listed now"
         assert rows["false | true | (exit 3)"].exit == 3 and rows["false | true | (exit 3)"].pipestatus == (1, 0, 3)
-        await eventually(store.running_records, until=lambda running: not running)
-        assert (await store.history(query="exit"))[0].state == "done"
-        assert [note.text for note in await store.notes(kind="folder")] == ["/"]
+        await eventually(store.shells.running, until=lambda running: not running)
+        assert (await store.shells.find_all(HistoryQuery(query="exit")))[0].state == "done"
+        assert [note.text for note in await store.shells.notes(kind="folder")] == ["/"]
     finally:
         with contextlib.suppress(OSError):
             shell.close()

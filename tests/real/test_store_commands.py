@@ -67,21 +67,21 @@ async def shell(home: Home) -> AsyncGenerator[Shell]:
 
 
 async def _conversation(shell: Shell, cwd: Path | None = None) -> str:
-    info = await shell.store.create_session(cwd=str(cwd or shell.cwd), agent="main", model="m1")
+    info = await shell.store.sessions.create(cwd=str(cwd or shell.cwd), agent="main", model="m1")
     for message in CONVERSATION:
-        await shell.store.append(info.id, message)
+        await shell.store.messages.append(info.id, message)
     return info.id
 
 
 async def test_an_export_as_json_lines_loses_nothing(shell: Shell) -> None:
     session = await _conversation(shell)
-    key = await shell.store.put_output(session, "c", "the whole output\n" * 100)
-    await shell.store.save_partial(session, Message("x", "assistant", (Text("cut"),)))
+    key = await shell.store.outputs.put(session, "c", "the whole output\n" * 100)
+    await shell.store.messages.save_partial(session, Message("x", "assistant", (Text("cut"),)))
     lines = [json.loads(line) async for line in session_export.lines(shell.store, session, "jsonl")]
     assert [line["type"] for line in lines] == ["session", *["message"] * 4, "partial", "output"]
     assert (lines[0]["v"], lines[0]["id"], lines[0]["model"]) == (1, session, "m1")
     back = [msgspec.convert(line["message"], Message) for line in lines[1:6]]
-    assert back == [*CONVERSATION, *await shell.store.partials(session)]
+    assert back == [*CONVERSATION, *await shell.store.messages.partials(session)]
     assert [line["seq"] for line in lines[1:5]] == [1, 2, 3, 4]
     assert (lines[6]["call"], lines[6]["key"], lines[6]["text"]) == ("c", key, "the whole output\n" * 100)
 
@@ -93,8 +93,8 @@ async def test_an_export_holds_what_was_sent_and_each_request_can_be_put_togethe
         blocks.append(Block(f"m{number}/0", "history", "text", "you", 1, f"{number:032x}"))
         del blocks[:-20]
         mark = Iteration(f"i{number}", "main", session, "t", 1, 1.0)
-        await shell.store.add_iteration(mark, blocks, {f"{number:032x}": f"text {number}"})
-    await shell.store.add_overlay(session, "o", "pinned", 1.0, '{"kind": "pinned", "block": "m1/0"}')
+        await shell.store.contexts.add_iteration(mark, blocks, {f"{number:032x}": f"text {number}"})
+    await shell.store.contexts.add_overlay(session, "o", "pinned", 1.0, '{"kind": "pinned", "block": "m1/0"}')
     lines = [json.loads(line) async for line in session_export.lines(shell.store, session, "jsonl")]
     (overlay,) = [line for line in lines if line["type"] == "overlay"]
     assert overlay["overlay"]["block"] == "m1/0"
@@ -110,14 +110,14 @@ async def test_an_export_holds_what_was_sent_and_each_request_can_be_put_togethe
         made[line["iteration"]["id"]] = whole
     assert len(made) == 231
     for number in (0, 1, 64, 100, 229):
-        assert msgspec.convert(made[f"i{number}"], tuple[Block, ...]) == await shell.store.blocks(f"i{number}")
+        assert msgspec.convert(made[f"i{number}"], tuple[Block, ...]) == await shell.store.contexts.blocks(f"i{number}")
     assert words[made["i229"][-1]["hash"]] == "text 229"
 
 
 async def test_a_long_conversation_is_exported_page_by_page_whole(shell: Shell) -> None:
-    info = await shell.store.create_session(cwd="/p", agent="main")
+    info = await shell.store.sessions.create(cwd="/p", agent="main")
     for number in range(450):
-        await shell.store.append(info.id, said(number))
+        await shell.store.messages.append(info.id, said(number))
     lines = [json.loads(line) async for line in session_export.lines(shell.store, info.id, "jsonl")]
     assert [line["seq"] for line in lines[1:]] == list(range(1, 451))
 
@@ -149,7 +149,7 @@ async def test_ls_lists_this_folder_or_all(shell: Shell, tmp_path: Path) -> None
     everywhere = await shell.run("session ls all=true")
     assert [row["id"] for row in everywhere.data] == [there, here]
     assert str(tmp_path) in everywhere.text
-    await shell.store.hold(here, "window 1")
+    await shell.store.holds.take(here, "window 1")
     assert "[open in window 1]" in (await shell.run("session ls")).text
 
 
@@ -166,7 +166,7 @@ async def test_show_gives_the_newest_messages_and_says_what_is_left_out(shell: S
 async def test_resume_says_which_and_whether_it_is_open_elsewhere(shell: Shell) -> None:
     first, second = await _conversation(shell), await _conversation(shell)
     assert (await shell.run("session resume", session=second)).data["session"] == second
-    await shell.store.hold(first, "window 1")
+    await shell.store.holds.take(first, "window 1")
     outcome = await shell.run(f"session resume {first[-6:]}")
     assert (outcome.data["session"], outcome.data["held_by"]) == (first, "window 1")
     assert "window 1" in outcome.text
@@ -176,7 +176,7 @@ async def test_rm_removes_several_but_not_what_is_open(shell: Shell) -> None:
     one, two, three, four = [await _conversation(shell) for _ in range(4)]
     outcome = await shell.run(f"session rm {one} {two}")
     assert outcome.data == {"removed": [one, two]}
-    await shell.store.hold(three, "window 1")
+    await shell.store.holds.take(three, "window 1")
     for line, session, words in (
         (f"session rm {three}", "", "window 1"),
         (f"session rm {four}", four, "open here"),
@@ -187,7 +187,7 @@ async def test_rm_removes_several_but_not_what_is_open(shell: Shell) -> None:
             await shell.run(line, session=session)
         assert words in error.value.message
         assert error.value.hint
-    assert {info.id for info in await shell.store.sessions()} == {three, four}
+    assert {info.id for info in await shell.store.sessions.find_all()} == {three, four}
 
 
 async def test_export_writes_a_private_file_and_no_other(shell: Shell) -> None:

@@ -20,17 +20,17 @@ from gshtui.store.store import Store
 
 async def main():
     store = await Store.open(Path(sys.argv[1]), synchronous=sys.argv[3])
-    session = sys.argv[2] or (await store.create_session(cwd="/p", agent="main")).id
-    await store.hold(session, "the writer")
+    session = sys.argv[2] or (await store.sessions.create(cwd="/p", agent="main")).id
+    await store.holds.take(session, "the writer")
     print(session, flush=True)
 
     async def write(worker):
         number = 0
         while True:
             name = f"{session}-{worker}-{number}-{sys.argv[4]}"
-            await store.save_partial(session, Message(name, "assistant", (Text("so far"),)))
-            store.record(TurnStarted(agent="main", session=session, turn=name, prompt=name))
-            await store.append(session, user_message("words " * 50, id=name))
+            await store.messages.save_partial(session, Message(name, "assistant", (Text("so far"),)))
+            store.journal.record(TurnStarted(agent="main", session=session, turn=name, prompt=name))
+            await store.messages.append(session, user_message("words " * 50, id=name))
             print(name, flush=True)
             number += 1
 
@@ -54,13 +54,13 @@ async def test_what_was_acknowledged_outlives_a_kill(home: Home, synchronous: st
             # What it had printed was acknowledged too; the last line may be half a line.
             acknowledged += (await process.stdout.read()).decode().split("\n")[:-1]
         async with opened(path) as store:
-            found = [stored.message.id for stored in await store.messages(session)]
+            found = [stored.message.id for stored in await store.messages.read(session)]
             assert set(acknowledged) <= set(found)
-            assert [stored.seq for stored in await store.messages(session)] == list(range(1, len(found) + 1))
+            assert [stored.seq for stored in await store.messages.read(session)] == list(range(1, len(found) + 1))
             assert await store.check() == []
-            kept = {message.id for message in await store.partials(session)}
+            kept = {message.id for message in await store.messages.partials(session)}
             assert kept.isdisjoint(found)
-            hold = await store.hold(session, "the next one")  # the dead writer's hold is no obstacle
+            hold = await store.holds.take(session, "the next one")  # the dead writer's hold is no obstacle
             await hold.release()
     assert len(acknowledged) >= 206
 
@@ -69,7 +69,7 @@ async def test_a_recovery_that_was_killed_is_ended_by_the_next_start(home: Home)
     """At each of the moments at which the files' names change."""
     path = home.data / "gsh" / "gsh.db"
     async with opened(path) as store:
-        info = await store.create_session(cwd="/p", agent="main", title="kept")
+        info = await store.sessions.create(cwd="/p", agent="main", title="kept")
     sound = path.read_bytes()
     room = path.with_name("gsh.db.recovering")
 
@@ -82,7 +82,7 @@ async def test_a_recovery_that_was_killed_is_ended_by_the_next_start(home: Home)
         if there:
             path.write_bytes(sound)
         async with opened(path) as store:
-            assert (await store.session(info.id)).title == "kept"
+            assert (await store.sessions.find(info.id)).title == "kept"
         assert not room.exists()
 
 
@@ -95,7 +95,7 @@ async def test_a_log_without_its_file_is_not_replayed_into_a_new_one(home: Home)
     assert path.with_name("gsh.db-wal").stat().st_size > 0
     path.unlink()
     async with opened(path) as store:
-        assert await store.sessions(empty=True) == []
+        assert await store.sessions.find_all(empty=True) == []
         assert await store.check() == []
     assert session
     with sqlite3.connect(path) as connection:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gshtui.store.errors import StoreError
-from gshtui.store.journal import JournalEntry, JournalQueue
+from gshtui.store.journal_queue import JournalEntry, JournalQueue
 from gshtui.store.store import Store
 from tests.kit.home import Home
 from tests.kit.record import Notices, child, line, opened, said
@@ -32,31 +32,32 @@ async def main():
     path = Path(sys.argv[1])
     notices = Notices()
     store = await Store.open(path, on_notice=notices, retry_every=0.05)
-    session = (await store.create_session(cwd="/p", agent="main")).id
-    await store.append(session, said(0))
+    session = (await store.sessions.create(cwd="/p", agent="main")).id
+    await store.messages.append(session, said(0))
     size = max(file.stat().st_size for file in path.parent.iterdir())
     limit(size + 300_000)
     kept = 1
     try:
         while True:
-            await store.append(session, said(kept, "word " * 1_000))
+            await store.messages.append(session, said(kept, "word " * 1_000))
             kept += 1
     except StoreError as error:
         say(kind=error.kind, message=error.message, hint=error.hint)
     for number in range(30):
-        store.record(TurnStarted(agent="main", session=session, turn=f"t{number}", prompt="p", text="word " * 4_000))
+        turn = TurnStarted(agent="main", session=session, turn=f"t{number}", prompt="p", text="word " * 4_000)
+        store.journal.record(turn)
     try:
-        await store.append(session, said(9_998, "word " * 4_000))
+        await store.messages.append(session, said(9_998, "word " * 4_000))
     except StoreError as error:
         say(kind=error.kind)
-    hits = await store.search_messages("word", limit=999)
-    say(readable=len(await store.messages(session)), kept=kept, hits=len(hits))
+    hits = await store.messages.search("word", limit=999)
+    say(readable=len(await store.messages.read(session)), kept=kept, hits=len(hits))
     limit(size + 500_000)
-    say(told=[text for text, _ in notices], small=await store.append(session, said(9_997)))
+    say(told=[text for text, _ in notices], small=await store.messages.append(session, said(9_997)))
     limit(resource.RLIM_INFINITY)
     await notices.told("Recording goes on")
-    events = [event.turn for _, event in await store.events(session)]
-    place = await store.append(session, said(9_999))
+    events = [event.turn for _, event in await store.journal.read(session)]
+    place = await store.messages.append(session, said(9_999))
     say(events=events, place=place, faults=await store.check(), notices=len(notices))
     await store.close()
 
@@ -162,13 +163,14 @@ async def main():
         return
     kinds = []
     session = sys.argv[2]
-    for call in (store.append(session, said(5)), store.create_session(cwd="/", agent="a"), store.hold(session, "h")):
+    adding, creating = store.messages.append(session, said(5)), store.sessions.create(cwd="/", agent="a")
+    for call in (adding, creating, store.holds.take(session, "h")):
         try:
             await call
         except StoreError as error:
             kinds.append(error.kind)
-    found = await store.messages(sys.argv[2])
-    hits = await store.search_messages("message")
+    found = await store.messages.read(sys.argv[2])
+    hits = await store.messages.search("message")
     told, faults, readonly = [text for text, _ in notices], await store.check(), store.readonly
     await store.close()
     print(json.dumps({"kinds": kinds, "read": len(found), "hits": len(hits), "told": told, "faults": faults,
@@ -188,9 +190,9 @@ def _lock_up(folder: Path) -> None:
 async def test_a_read_only_folder_is_open_for_reading(home: Home, state: str) -> None:
     folder = home.data / "gsh"
     async with opened(folder / "gsh.db") as store:
-        info = await store.create_session(cwd="/p", agent="main")
+        info = await store.sessions.create(cwd="/p", agent="main")
         for number in range(3):
-            await store.append(info.id, said(number))
+            await store.messages.append(info.id, said(number))
         if state != "closed well":
             shutil.copytree(folder, home.data / "copy")
     if state != "closed well":

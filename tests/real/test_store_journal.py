@@ -21,7 +21,7 @@ from gshtui.bus.events.agent import (
 )
 from gshtui.bus.events.hub import CommandFinished, HubStarted, Noticed
 from gshtui.bus.messages import Image, Message, Text
-from gshtui.store import journal
+from gshtui.store import journal_queue
 from tests.kit.home import Home
 from tests.kit.record import opened, said
 
@@ -33,7 +33,7 @@ def _turn(session: str, number: int, **fields: str) -> TurnStarted:
 async def test_events_come_back_as_they_were_in_order_and_by_conversation(home: Home) -> None:
     path = home.data / "gsh" / "gsh.db"
     async with opened(path) as store:
-        one, two = [(await store.create_session(cwd="/p", agent="main")).id for _ in range(2)]
+        one, two = [(await store.sessions.create(cwd="/p", agent="main")).id for _ in range(2)]
         recorded: list[Event] = [
             _turn(one, 1),
             ToolStarted(at=2.0, agent="main", session=one, message="m", call="c", tool="bash", arguments={"a": [1]}),
@@ -41,44 +41,44 @@ async def test_events_come_back_as_they_were_in_order_and_by_conversation(home: 
             TurnFinished(at=4.0, agent="main", session=one, turn="t1", stop="end", text="done", cost=0.25),
         ]
         for event in recorded:
-            store.record(event)
-            store.record(_turn(two, 9))
-        store.record(TextDelta(agent="main", session=one, message="m", text="x"))
-        store.record(ThinkingDelta(agent="main", session=one, message="m", text="x"))
-        store.record(ToolOutput(agent="main", session=one, call="c", text="x"))
+            store.journal.record(event)
+            store.journal.record(_turn(two, 9))
+        store.journal.record(TextDelta(agent="main", session=one, message="m", text="x"))
+        store.journal.record(ThinkingDelta(agent="main", session=one, message="m", text="x"))
+        store.journal.record(ToolOutput(agent="main", session=one, call="c", text="x"))
     async with opened(path) as store:
-        found = await store.events(one)
+        found = await store.journal.read(one)
         assert [event for _, event in found] == recorded
         assert [place for place, _ in found] == sorted(place for place, _ in found)
-        assert [event for _, event in await store.events(one, after=found[1][0], limit=1)] == recorded[2:3]
-        assert len(await store.events(two)) == 4
+        assert [event for _, event in await store.journal.read(one, after=found[1][0], limit=1)] == recorded[2:3]
+        assert len(await store.journal.read(two)) == 4
 
 
 async def test_what_names_only_its_agent_belongs_to_where_the_agent_is(home: Home) -> None:
     path = home.data / "gsh" / "gsh.db"
     async with opened(path) as store:
-        info = await store.create_session(cwd="/p", agent="main")
-        store.record(AgentStatusChanged(at=1.0, agent="main", status="starting"))
-        store.record(_turn(info.id, 2))
-        store.record(AgentStatusChanged(at=3.0, agent="main", status="thinking"))
-        store.record(AgentStatusChanged(at=4.0, agent="other", status="idle"))
-        store.record(HubStarted(at=5.0, cwd="/p"))
+        info = await store.sessions.create(cwd="/p", agent="main")
+        store.journal.record(AgentStatusChanged(at=1.0, agent="main", status="starting"))
+        store.journal.record(_turn(info.id, 2))
+        store.journal.record(AgentStatusChanged(at=3.0, agent="main", status="thinking"))
+        store.journal.record(AgentStatusChanged(at=4.0, agent="other", status="idle"))
+        store.journal.record(HubStarted(at=5.0, cwd="/p"))
     async with opened(path) as store:
-        assert [event.at for _, event in await store.events(info.id)] == [2.0, 3.0]
-        assert [event.at for _, event in await store.events("")] == [1.0, 4.0, 5.0]
+        assert [event.at for _, event in await store.journal.read(info.id)] == [2.0, 3.0]
+        assert [event.at for _, event in await store.journal.read("")] == [1.0, 4.0, 5.0]
 
 
 async def test_a_message_is_kept_once_and_comes_back_in_its_event(home: Home) -> None:
     path = home.data / "gsh" / "gsh.db"
     message = Message("m", "user", (Text("look"), Image("image/png", "QUJD" * 50_000)))
     async with opened(path) as store:
-        info = await store.create_session(cwd="/p", agent="main")
-        await store.append(info.id, message)
+        info = await store.sessions.create(cwd="/p", agent="main")
+        await store.messages.append(info.id, message)
         event = MessageAppended(at=1.0, agent="main", session=info.id, message=message)
-        store.record(event)
-        store.record(msgspec.structs.replace(event, message=said(2)))  # one that is not in the log
+        store.journal.record(event)
+        store.journal.record(msgspec.structs.replace(event, message=said(2)))  # one that is not in the log
     async with opened(path) as store:
-        (_, first), (_, second) = await store.events(info.id)
+        (_, first), (_, second) = await store.journal.read(info.id)
         assert first == event
         assert isinstance(second, MessageAppended)
         assert (second.message.id, second.message.blocks) == ("m2", ())
@@ -91,18 +91,20 @@ async def test_odd_events_are_recorded_and_a_broken_entry_costs_one_entry(home: 
     path = home.data / "gsh" / "gsh.db"
     async with opened(path) as store:
         odd = {"half": "\udc80", "nan": float("nan"), "big": 2**70}
-        store.record(ToolStarted(at=1.0, agent="a", session="s", message="m", call="c", tool="t", arguments=odd))
-        store.record(_turn("s", 2))
-        store.record(Unknown(at=3.0, name="OfTomorrow", fields={"session": "s", "new": 1}))
-        store.record(Noticed(at=float("nan"), text="\ud800"))
+        store.journal.record(
+            ToolStarted(at=1.0, agent="a", session="s", message="m", call="c", tool="t", arguments=odd)
+        )
+        store.journal.record(_turn("s", 2))
+        store.journal.record(Unknown(at=3.0, name="OfTomorrow", fields={"session": "s", "new": 1}))
+        store.journal.record(Noticed(at=float("nan"), text="\ud800"))
     with sqlite3.connect(path) as raw:
         raw.execute("UPDATE journal SET data = '{\"type\": 7}' WHERE type = 'TurnStarted'")
     raw.close()
     async with opened(path) as store:
-        (_, first), (_, unknown) = await store.events("s")
+        (_, first), (_, unknown) = await store.journal.read("s")
         assert isinstance(first, ToolStarted)
         assert first.arguments == {"half": "\ufffd", "nan": "nan", "big": 2**70}
-        ((_, noticed),) = await store.events("")
+        ((_, noticed),) = await store.journal.read("")
         assert isinstance(unknown, Unknown)
         assert unknown.fields["new"] == 1
         assert isinstance(noticed, Noticed)
@@ -112,11 +114,11 @@ async def test_odd_events_are_recorded_and_a_broken_entry_costs_one_entry(home: 
 async def test_an_event_too_long_for_any_reader_leaves_a_note(home: Home) -> None:
     path = home.data / "gsh" / "gsh.db"
     async with opened(path) as store:
-        store.record(
+        store.journal.record(
             CommandFinished(at=1.0, line="session export", name="session", caller="person", text="x" * 5_000_000)
         )
     async with opened(path) as store:
-        ((_, note),) = await store.events("")
+        ((_, note),) = await store.journal.read("")
         assert isinstance(note, Noticed)
         assert "CommandFinished" in note.text
 
@@ -124,24 +126,24 @@ async def test_an_event_too_long_for_any_reader_leaves_a_note(home: Home) -> Non
 async def test_what_belongs_to_no_conversation_is_not_kept_for_ever(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(journal, "LOOSE_KEPT", 10)
+    monkeypatch.setattr(journal_queue, "LOOSE_KEPT", 10)
     path = home.data / "gsh" / "gsh.db"
     async with opened(path) as store:
-        info = await store.create_session(cwd="/p", agent="main")
+        info = await store.sessions.create(cwd="/p", agent="main")
         for number in range(30):
-            store.record(HubStarted(at=float(number), cwd="/p"))
-            store.record(_turn(info.id, number))
-        await store.create_session(cwd="/p", agent="main")
-        await store.create_session(cwd="/p", agent="main")
-        assert [event.at for _, event in await store.events("")] == [float(number) for number in range(20, 30)]
-        assert len(await store.events(info.id)) == 30
+            store.journal.record(HubStarted(at=float(number), cwd="/p"))
+            store.journal.record(_turn(info.id, number))
+        await store.sessions.create(cwd="/p", agent="main")
+        await store.sessions.create(cwd="/p", agent="main")
+        assert [event.at for _, event in await store.journal.read("")] == [float(number) for number in range(20, 30)]
+        assert len(await store.journal.read(info.id)) == 30
 
 
 async def test_ten_thousand_events_are_all_there(home: Home) -> None:
     path = home.data / "gsh" / "gsh.db"
     async with opened(path) as store:
         for number in range(10_000):
-            store.record(_turn("s", number))
+            store.journal.record(_turn("s", number))
     async with opened(path) as store:
-        found = await store.events("s", limit=20_000)
+        found = await store.journal.read("s", limit=20_000)
         assert [event.at for _, event in found] == [float(number) for number in range(10_000)]

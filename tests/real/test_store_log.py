@@ -24,38 +24,38 @@ def _path(home: Home) -> Path:
 
 
 async def _session(store: Store, cwd: str = "/project", **fields: str) -> SessionInfo:
-    return await store.create_session(cwd=cwd, agent="main", **fields)
+    return await store.sessions.create(cwd=cwd, agent="main", **fields)
 
 
 async def test_messages_come_back_in_the_order_of_the_log_not_of_the_clock(home: Home) -> None:
     async with opened(_path(home)) as store:
         info = await _session(store)
         for number, at in enumerate((300.0, 100.0, 200.0)):
-            assert await store.append(info.id, msgspec.structs.replace(said(number), at=at)) == number + 1
+            assert await store.messages.append(info.id, msgspec.structs.replace(said(number), at=at)) == number + 1
     async with opened(_path(home)) as store:
-        found = await store.messages(info.id)
+        found = await store.messages.read(info.id)
         assert [(stored.seq, stored.message.id) for stored in found] == [(1, "m0"), (2, "m1"), (3, "m2")]
 
 
 async def test_the_same_message_again_is_not_added_again(home: Home) -> None:
     async with opened(_path(home)) as store:
         info = await _session(store)
-        places = await asyncio.gather(*(store.append(info.id, said(7)) for _ in range(5)))
+        places = await asyncio.gather(*(store.messages.append(info.id, said(7)) for _ in range(5)))
         assert places == [1] * 5
-        assert (await store.session(info.id)).messages == 1
+        assert (await store.sessions.find(info.id)).messages == 1
 
 
 async def test_pages_join_without_gap_or_overlap(home: Home) -> None:
     async with opened(_path(home)) as store:
         info, other = await _session(store), await _session(store)
-        await asyncio.gather(*(store.append(s.id, said(n)) for n in range(25) for s in (info, other)))
+        await asyncio.gather(*(store.messages.append(s.id, said(n)) for n in range(25) for s in (info, other)))
         seen: list[int] = []
         before: int | None = None
-        while page := await store.messages(info.id, before=before, limit=10):
+        while page := await store.messages.read(info.id, before=before, limit=10):
             seen = [stored.seq for stored in page] + seen
             before = page[0].seq
         assert seen == list(range(1, 26))
-        assert [stored.seq for stored in await store.messages_after(info.id, 22, 10)] == [23, 24, 25]
+        assert [stored.seq for stored in await store.messages.read_after(info.id, 22, 10)] == [23, 24, 25]
 
 
 async def test_the_last_page_is_read_by_the_index_alone(home: Home) -> None:
@@ -76,15 +76,15 @@ async def test_an_answer_that_still_comes_is_replaced_and_then_removed_by_the_wh
     answer = Message("a1", "assistant", (Text("On"),))
     async with opened(_path(home)) as store:
         info = await _session(store)
-        await store.save_partial(info.id, answer)
-        await store.save_partial(info.id, msgspec.structs.replace(answer, blocks=(Text("One mo"),)))
-        await store.save_partial(info.id, Message("a2", "assistant", (Text("other"),)))
+        await store.messages.save_partial(info.id, answer)
+        await store.messages.save_partial(info.id, msgspec.structs.replace(answer, blocks=(Text("One mo"),)))
+        await store.messages.save_partial(info.id, Message("a2", "assistant", (Text("other"),)))
     async with opened(_path(home)) as store:
-        assert [message.text for message in await store.partials(info.id)] == ["One mo", "other"]
-        await store.append(info.id, msgspec.structs.replace(answer, blocks=(Text("One more"),)))
-        await store.save_partial(info.id, answer)  # comes too late: the whole is in the log
-        assert [message.id for message in await store.partials(info.id)] == ["a2"]
-        assert [stored.message.text for stored in await store.messages(info.id)] == ["One more"]
+        assert [message.text for message in await store.messages.partials(info.id)] == ["One mo", "other"]
+        await store.messages.append(info.id, msgspec.structs.replace(answer, blocks=(Text("One more"),)))
+        await store.messages.save_partial(info.id, answer)  # comes too late: the whole is in the log
+        assert [message.id for message in await store.messages.partials(info.id)] == ["a2"]
+        assert [stored.message.text for stored in await store.messages.read(info.id)] == ["One more"]
 
 
 @pytest.mark.parametrize(
@@ -93,15 +93,15 @@ async def test_an_answer_that_still_comes_is_replaced_and_then_removed_by_the_wh
 async def test_a_whole_output_is_kept_once_and_comes_back(home: Home, text: str) -> None:
     async with opened(_path(home)) as store:
         info, other = await _session(store), await _session(store)
-        key = await store.put_output(info.id, "call1", text)
-        assert await store.put_output(other.id, "call1", text) == key
-        assert await store.output(key) == text.replace("\udc80", "\ufffd")
-        assert await store.outputs(info.id) == [("call1", key)]
-        await store.delete_session(info.id)
-        assert await store.outputs(other.id) == [("call1", key)]
-        await store.delete_session(other.id)
+        key = await store.outputs.put(info.id, "call1", text)
+        assert await store.outputs.put(other.id, "call1", text) == key
+        assert await store.outputs.get(key) == text.replace("\udc80", "\ufffd")
+        assert await store.outputs.find_all(info.id) == [("call1", key)]
+        await store.sessions.delete(info.id)
+        assert await store.outputs.find_all(other.id) == [("call1", key)]
+        await store.sessions.delete(other.id)
         with pytest.raises(StoreError) as error:
-            await store.output(key)
+            await store.outputs.get(key)
         assert error.value.kind == "unknown"
 
 
@@ -109,15 +109,15 @@ async def test_a_removed_conversation_is_gone_from_the_file(home: Home) -> None:
     secret = "correcthorsebatterystaple"
     async with opened(_path(home)) as store:
         info = await _session(store)
-        await store.append(info.id, said(1, secret))
-        await store.put_output(info.id, "c", secret)
-        store.record(TurnStarted(agent="main", session=info.id, turn="t", prompt="p", text=secret))
-        assert await store.search_messages(secret)
-        await store.delete_session(info.id)
-        assert await store.search_messages(secret) == []
+        await store.messages.append(info.id, said(1, secret))
+        await store.outputs.put(info.id, "c", secret)
+        store.journal.record(TurnStarted(agent="main", session=info.id, turn="t", prompt="p", text=secret))
+        assert await store.messages.search(secret)
+        await store.sessions.delete(info.id)
+        assert await store.messages.search(secret) == []
         assert await store.check() == []
         with pytest.raises(StoreError) as error:
-            await store.append(info.id, said(2))
+            await store.messages.append(info.id, said(2))
         assert error.value.kind == "unknown"
     assert all(secret.encode() not in file.read_bytes() for file in _path(home).parent.iterdir())
 
@@ -126,11 +126,11 @@ async def test_a_conversation_is_found_by_the_beginning_or_the_end_of_its_id(hom
     async with opened(_path(home)) as store:
         first, second = await _session(store), await _session(store)
         alike = next(n for n, pair in enumerate(zip(first.id, second.id, strict=True)) if len(set(pair)) == 2)
-        assert (await store.session(first.id[: alike + 1])).id == first.id
-        assert (await store.session(second.id[-5:])).id == second.id
+        assert (await store.sessions.find(first.id[: alike + 1])).id == first.id
+        assert (await store.sessions.find(second.id[-5:])).id == second.id
         for name, kind in ((first.id[:4], "ambiguous"), ("zzz", "unknown"), ("", "unknown"), ("%", "unknown")):
             with pytest.raises(StoreError) as error:
-                await store.session(name)
+                await store.sessions.find(name)
             assert (error.value.kind, bool(error.value.hint)) == (kind, True)
 
 
@@ -139,25 +139,25 @@ async def test_lists_begin_with_what_was_used_last(home: Home) -> None:
         a, b, empty = await _session(store, "/a"), await _session(store, "/b"), await _session(store, "/a")
         child = await _session(store, "/a", parent=a.id)
         for number, session in enumerate((a, b, child, a)):
-            await store.append(session.id, said(number))
-        await store.append(child.id, said(9))
-        assert [info.id for info in await store.sessions()] == [child.id, a.id, b.id]
-        assert [info.id for info in await store.sessions(cwd="/a", limit=1)] == [child.id]
-        assert empty.id in [info.id for info in await store.sessions(cwd="/a", empty=True)]
-        latest = await store.latest_session("/a")
+            await store.messages.append(session.id, said(number))
+        await store.messages.append(child.id, said(9))
+        assert [info.id for info in await store.sessions.find_all()] == [child.id, a.id, b.id]
+        assert [info.id for info in await store.sessions.find_all(cwd="/a", limit=1)] == [child.id]
+        assert empty.id in [info.id for info in await store.sessions.find_all(cwd="/a", empty=True)]
+        latest = await store.sessions.latest("/a")
         assert latest is not None and latest.id == a.id
-        assert await store.latest_session("/nowhere") is None
+        assert await store.sessions.latest("/nowhere") is None
 
 
 async def test_a_conversation_takes_its_title_from_the_first_prompt_unless_it_has_one(home: Home) -> None:
     async with opened(_path(home)) as store:
         info, named = await _session(store), await _session(store, title="Mine")
         for session in (info, named):
-            await store.append(session.id, said(1, "why does it fail?\nlog follows"))
-            await store.append(session.id, said(2, "second"))
-        assert [(await store.session(s.id)).title for s in (info, named)] == ["why does it fail?", "Mine"]
-        await store.update_session(info.id, title="The\x1b[1m failure", model="m2")
-        changed = await store.session(info.id)
+            await store.messages.append(session.id, said(1, "why does it fail?\nlog follows"))
+            await store.messages.append(session.id, said(2, "second"))
+        assert [(await store.sessions.find(s.id)).title for s in (info, named)] == ["why does it fail?", "Mine"]
+        await store.sessions.update(info.id, title="The\x1b[1m failure", model="m2")
+        changed = await store.sessions.find(info.id)
         assert (changed.title, changed.model, changed.provider) == ("The failure", "m2", "")
 
 
@@ -167,19 +167,23 @@ async def test_a_conversation_takes_its_title_from_the_first_prompt_unless_it_ha
 async def test_nothing_in_a_query_is_syntax(home: Home, query: str) -> None:
     async with opened(_path(home)) as store:
         info = await _session(store)
-        await store.append(info.id, said(1, f"before {query} after"))
-        await store.append(info.id, said(2, "something else"))
-        hits = await store.search_messages(query)
+        await store.messages.append(info.id, said(1, f"before {query} after"))
+        await store.messages.append(info.id, said(2, "something else"))
+        hits = await store.messages.search(query)
         assert [hit.seq for hit in hits] == ([] if query == "\x00" else [1])
 
 
 async def test_search_finds_words_beginnings_insides_results_and_scripts_without_spaces(home: Home) -> None:
     async with opened(_path(home)) as store:
         info, other = await _session(store, "/a"), await _session(store, "/b")
-        await store.append(info.id, said(1, "The Überprüfung of max_tool_output failed"))
-        await store.append(info.id, Message("c", "assistant", (ToolCall("1", "bash", {"command": "pytest -k flaky"}),)))
-        await store.append(info.id, Message("r", "tool", (ToolResult("1", "bash", "AssertionError in test_flaky"),)))
-        await store.append(other.id, said(1, "昨日の会議の議事録"))
+        await store.messages.append(info.id, said(1, "The Überprüfung of max_tool_output failed"))
+        await store.messages.append(
+            info.id, Message("c", "assistant", (ToolCall("1", "bash", {"command": "pytest -k flaky"}),))
+        )
+        await store.messages.append(
+            info.id, Message("r", "tool", (ToolResult("1", "bash", "AssertionError in test_flaky"),))
+        )
+        await store.messages.append(other.id, said(1, "昨日の会議の議事録"))
         for query, places in {
             "uberprufung": [1],
             "tool output": [1],
@@ -190,12 +194,12 @@ async def test_search_finds_words_beginnings_insides_results_and_scripts_without
             "会議": [1],
             "absent": [],
         }.items():
-            assert [hit.seq for hit in await store.search_messages(query)] == places, query
-        assert await store.search_messages("flaky", cwd="/b") == []
-        await store.append(info.id, said(5, "flaky flaky flaky"))
-        await store.append(info.id, said(6, "one flaky word among very many others " * 3))
-        assert [hit.seq for hit in await store.search_messages("flaky", limit=1)] == [4]  # the best one first
-        (hit,) = await store.search_messages("Assert")
+            assert [hit.seq for hit in await store.messages.search(query)] == places, query
+        assert await store.messages.search("flaky", cwd="/b") == []
+        await store.messages.append(info.id, said(5, "flaky flaky flaky"))
+        await store.messages.append(info.id, said(6, "one flaky word among very many others " * 3))
+        assert [hit.seq for hit in await store.messages.search("flaky", limit=1)] == [4]  # the best one first
+        (hit,) = await store.messages.search("Assert")
         assert [hit.excerpt[start:end] for start, end in hit.spans] == ["AssertionError"]
 
 
@@ -209,32 +213,32 @@ async def test_input_history_holds_each_text_once_newest_first(home: Home) -> No
             ("/a", "one"),
             ("/a", "odd \udc80"),
         ):
-            await store.add_prompt(cwd, text)
-        assert await store.prompts("/a") == ["odd \ufffd", "one", "two"]
-        assert await store.prompts(None, limit=3) == ["odd \ufffd", "one", "two"]
-        assert await store.prompts("/b") == ["three"]
+            await store.prompts.add(cwd, text)
+        assert await store.prompts.find_all("/a") == ["odd \ufffd", "one", "two"]
+        assert await store.prompts.find_all(None, limit=3) == ["odd \ufffd", "one", "two"]
+        assert await store.prompts.find_all("/b") == ["three"]
 
 
 async def test_grants_are_kept_by_project_and_can_be_taken_back(home: Home) -> None:
     async with opened(_path(home)) as store:
         for _ in range(2):
-            await store.add_grant("/a", "bash", "git status")
-        assert [(grant.tool, grant.pattern) for grant in await store.grants("/a")] == [("bash", "git status")]
-        assert await store.grants("/b") == []
-        assert await store.remove_grant("/a", "bash", "git status")
-        assert not await store.remove_grant("/a", "bash", "git status")
-        assert await store.grants("/a") == []
+            await store.grants.add("/a", "bash", "git status")
+        assert [(grant.tool, grant.pattern) for grant in await store.grants.find_all("/a")] == [("bash", "git status")]
+        assert await store.grants.find_all("/b") == []
+        assert await store.grants.remove("/a", "bash", "git status")
+        assert not await store.grants.remove("/a", "bash", "git status")
+        assert await store.grants.find_all("/a") == []
 
 
 async def test_an_operation_that_fails_fails_alone(home: Home) -> None:
     async with opened(_path(home)) as store:
         info = await _session(store)
         results = await asyncio.gather(
-            store.append(info.id, said(1)),
-            store.append("nowhere", said(2)),
-            store.append(info.id, said(3)),
-            store.save_partial("nowhere", said(4)),
-            store.put_output("nowhere", "c", "text"),
+            store.messages.append(info.id, said(1)),
+            store.messages.append("nowhere", said(2)),
+            store.messages.append(info.id, said(3)),
+            store.messages.save_partial("nowhere", said(4)),
+            store.outputs.put("nowhere", "c", "text"),
             return_exceptions=True,
         )
         kinds = [result.kind if isinstance(result, StoreError) else result for result in results]
@@ -246,22 +250,22 @@ async def test_one_message_that_cannot_be_read_costs_one_message(home: Home) -> 
     async with opened(_path(home), notices) as store:
         info = await _session(store)
         for number in range(3):
-            await store.append(info.id, said(number))
+            await store.messages.append(info.id, said(number))
         with sqlite3.connect(_path(home)) as connection:
             connection.execute("UPDATE messages SET data = '{\"id\": ' WHERE seq = 2")
         connection.close()
-        assert [stored.seq for stored in await store.messages(info.id)] == [1, 3]
+        assert [stored.seq for stored in await store.messages.read(info.id)] == [1, 3]
         assert "1 messages" in notices[0][0]
 
 
 async def test_a_cancelled_caller_leaves_the_others_and_the_store_alone(home: Home) -> None:
     async with opened(_path(home)) as store:
         info = await _session(store)
-        waiting = [asyncio.ensure_future(store.append(info.id, said(number))) for number in range(10)]
+        waiting = [asyncio.ensure_future(store.messages.append(info.id, said(number))) for number in range(10)]
         await asyncio.sleep(0)
         waiting[3].cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
-        assert (await store.session(info.id)).messages in (9, 10)
+        assert (await store.sessions.find(info.id)).messages in (9, 10)
         assert await store.check() == []
 
 
@@ -269,7 +273,7 @@ async def test_after_closing_everything_says_so_and_closing_again_is_fine(home: 
     async with opened(_path(home)) as store:
         info = await _session(store)
         await store.close()
-        for call in (store.append(info.id, said(1)), store.messages(info.id)):
+        for call in (store.messages.append(info.id, said(1)), store.messages.read(info.id)):
             with pytest.raises(StoreError) as error:
                 await call
             assert error.value.kind == "closed"
@@ -280,7 +284,7 @@ async def test_the_record_is_for_its_owner_alone(home: Home) -> None:
     folder.mkdir(mode=0o755)
     async with opened(_path(home)) as store:
         info = await _session(store)
-        await store.append(info.id, said(1))
+        await store.messages.append(info.id, said(1))
         modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()}
         assert set(modes) == {"gsh.db", "gsh.db-wal", "gsh.db-shm", "gsh.db.lock"}
         assert set(modes.values()) == {0o600}
@@ -303,6 +307,6 @@ async def test_a_prompt_of_a_megabyte_is_kept_and_found(home: Home) -> None:
     async with opened(_path(home)) as store:
         info = await _session(store)
         text = "filler words and more of them\n" * 35_000 + "needle_at_the_end"
-        await store.append(info.id, user_message(text, id="big"))
-        assert (await store.messages(info.id))[0].message.text == text
-        assert len(await store.search_messages("needle_at_the_end")) == 1
+        await store.messages.append(info.id, user_message(text, id="big"))
+        assert (await store.messages.read(info.id))[0].message.text == text
+        assert len(await store.messages.search("needle_at_the_end")) == 1

@@ -35,9 +35,9 @@ async def test_an_older_record_is_copied_and_brought_up_to_date(home: Home, vers
     session = _made_by(path, MIGRATIONS[:version])
     notices = Notices()
     async with opened(path, notices) as store:
-        assert [stored.message.id for stored in await store.messages(session)] == ["m1", "m2"]
-        assert [hit.seq for hit in await store.search_messages("needle 2")] == [2]
-        assert await store.append(session, said(3)) == 3
+        assert [stored.message.id for stored in await store.messages.read(session)] == ["m1", "m2"]
+        assert [hit.seq for hit in await store.messages.search("needle 2")] == [2]
+        assert await store.messages.append(session, said(3)) == 3
         assert await store.check() == []
     (copy,) = [file for file in path.parent.iterdir() if file.name.startswith(f"gsh.db.v{version}-")]
     assert str(copy) in notices[0][1]

@@ -31,9 +31,10 @@ async def main():
     names = [f"{sys.argv[3]}-{number}" for number in range(150)]
     print("ready", flush=True)
     await asyncio.to_thread(sys.stdin.readline)
-    places = await asyncio.gather(*(store.append(sys.argv[2], user_message(name, id=name)) for name in names[:100]))
+    first = (user_message(name, id=name) for name in names[:100])
+    places = await asyncio.gather(*(store.messages.append(sys.argv[2], message) for message in first))
     for name in names[100:]:
-        places.append(await store.append(sys.argv[2], user_message(name, id=name)))
+        places.append(await store.messages.append(sys.argv[2], user_message(name, id=name)))
     await store.close()
     print(places, flush=True)
 
@@ -49,7 +50,7 @@ async def main():
     print("ready", flush=True)
     await asyncio.to_thread(sys.stdin.readline)
     store = await Store.open(Path(sys.argv[1]))
-    info = await store.create_session(cwd="/p", agent=sys.argv[2])
+    info = await store.sessions.create(cwd="/p", agent=sys.argv[2])
     await store.close()
     print(info.id, flush=True)
 
@@ -63,7 +64,7 @@ from gshtui.store.store import Store
 
 async def main():
     store = await Store.open(Path(sys.argv[1]))
-    hold = await store.hold(sys.argv[2], "window 1")
+    hold = await store.holds.take(sys.argv[2], "window 1")
     print("held", flush=True)
     await asyncio.to_thread(sys.stdin.readline)
     await hold.release()
@@ -83,15 +84,15 @@ async def _go(worker: asyncio.subprocess.Process) -> None:
 async def test_two_processes_and_this_one_write_to_one_conversation_at_once(home: Home) -> None:
     path = home.data / "gsh" / "gsh.db"
     async with opened(path) as store:
-        info = await store.create_session(cwd="/p", agent="main")
+        info = await store.sessions.create(cwd="/p", agent="main")
         async with child(WRITER, str(path), info.id, "a") as a, child(WRITER, str(path), info.id, "b") as b:
             assert [await line(a), await line(b)] == ["ready", "ready"]
             await asyncio.gather(_go(a), _go(b))
-            own = [await store.append(info.id, said(number)) for number in range(50)]
+            own = [await store.messages.append(info.id, said(number)) for number in range(50)]
             places = [*own, *json.loads(await line(a)), *json.loads(await line(b))]
         assert sorted(places) == list(range(1, 351))
-        assert (await store.session(info.id)).messages == 350
-        found = [stored.message.id for stored in await store.messages(info.id)]
+        assert (await store.sessions.find(info.id)).messages == 350
+        found = [stored.message.id for stored in await store.messages.read(info.id)]
         assert [name for name in found if name.startswith("a-1")] == sorted(
             (name for name in found if name.startswith("a-1")), key=lambda name: int(name[2:])
         )
@@ -111,42 +112,42 @@ async def test_four_processes_make_the_record_at_once(home: Home) -> None:
         await asyncio.gather(*(_go(worker) for worker in workers))
         made = {await line(worker) for worker in workers}
     async with opened(path) as store:
-        assert {info.id for info in await store.sessions(empty=True)} == made
+        assert {info.id for info in await store.sessions.find_all(empty=True)} == made
         assert len(made) == 4
 
 
 async def test_the_second_place_is_told_where_a_conversation_is_open_until_it_is_not(home: Home) -> None:
     path = home.data / "gsh" / "gsh.db"
     async with opened(path) as store:
-        info = await store.create_session(cwd="/p", agent="main")
+        info = await store.sessions.create(cwd="/p", agent="main")
         async with child(HOLDER, str(path), info.id) as holder:
             assert await line(holder) == "held"
             with pytest.raises(SessionHeld) as held:
-                await store.hold(info.id, "window 2")
+                await store.holds.take(info.id, "window 2")
             assert (held.value.where, held.value.pid) == ("window 1", holder.pid)
             assert held.value.since > 0
-            assert (await store.session(info.id)).held_by == "window 1"
+            assert (await store.sessions.find(info.id)).held_by == "window 1"
             with pytest.raises(SessionHeld):
-                await store.delete_session(info.id)
+                await store.sessions.delete(info.id)
             await _go(holder)
             assert await line(holder) == "released"
-            hold = await store.hold(info.id, "window 2")
+            hold = await store.holds.take(info.id, "window 2")
             await hold.release()
             await hold.release()
-            assert (await store.session(info.id)).held_by == ""
+            assert (await store.sessions.find(info.id)).held_by == ""
 
 
 async def test_a_hold_ends_with_its_process_even_before_anybody_reaped_it(home: Home) -> None:
     path = home.data / "gsh" / "gsh.db"
     async with opened(path) as store:
-        info = await store.create_session(cwd="/p", agent="main")
+        info = await store.sessions.create(cwd="/p", agent="main")
         async with child(HOLDER, str(path), info.id) as holder:
             assert await line(holder) == "held"
             os.kill(holder.pid, signal.SIGKILL)
             with contextlib.suppress(ChildProcessError):  # it was reaped in the meantime
                 await asyncio.to_thread(os.waitid, os.P_PID, holder.pid, os.WEXITED | os.WNOWAIT)
-            assert (await store.session(info.id)).held_by == ""
-            assert await store.hold(info.id, "window 2")
+            assert (await store.sessions.find(info.id)).held_by == ""
+            assert await store.holds.take(info.id, "window 2")
 
 
 @pytest.mark.parametrize(
@@ -157,25 +158,25 @@ async def test_a_hold_ends_with_its_process_even_before_anybody_reaped_it(home: 
 async def test_a_hold_of_a_process_that_is_no_more_is_taken_over(home: Home, field: str, value: str) -> None:
     path = home.data / "gsh" / "gsh.db"
     async with opened(path) as store:
-        info = await store.create_session(cwd="/p", agent="main")
-        old = await store.hold(info.id, "window 1")
+        info = await store.sessions.create(cwd="/p", agent="main")
+        old = await store.holds.take(info.id, "window 1")
         with sqlite3.connect(path) as raw:
             raw.execute(f"UPDATE holds SET {field} = {value}")
         raw.close()
-        await store.hold(info.id, "window 2")
+        await store.holds.take(info.id, "window 2")
         await old.release()  # gives nothing back that is not its own
-        assert (await store.session(info.id)).held_by == "window 2"
+        assert (await store.sessions.find(info.id)).held_by == "window 2"
 
 
 async def test_one_of_many_that_want_a_stale_hold_gets_it(home: Home) -> None:
     path = home.data / "gsh" / "gsh.db"
     async with opened(path) as one, opened(path) as two:
-        info = await one.create_session(cwd="/p", agent="main")
-        await one.hold(info.id, "dead")
+        info = await one.sessions.create(cwd="/p", agent="main")
+        await one.holds.take(info.id, "dead")
         with sqlite3.connect(path) as raw:
             raw.execute("UPDATE holds SET started = 'long ago'")
         raw.close()
-        wanted = (store.hold(info.id, f"{number}") for number, store in enumerate([one, two] * 5))
+        wanted = (store.holds.take(info.id, f"{number}") for number, store in enumerate([one, two] * 5))
         got = await asyncio.gather(*wanted, return_exceptions=True)
         assert [isinstance(result, SessionHeld) for result in got].count(False) == 1
 
@@ -183,10 +184,10 @@ async def test_one_of_many_that_want_a_stale_hold_gets_it(home: Home) -> None:
 async def test_closing_the_store_gives_back_what_it_holds(home: Home) -> None:
     path = home.data / "gsh" / "gsh.db"
     async with opened(path) as store:
-        info = await store.create_session(cwd="/p", agent="main")
-        await store.hold(info.id, "window 1")
+        info = await store.sessions.create(cwd="/p", agent="main")
+        await store.holds.take(info.id, "window 1")
     async with opened(path) as store:
-        assert (await store.session(info.id)).held_by == ""
+        assert (await store.sessions.find(info.id)).held_by == ""
 
 
 def test_a_process_that_ended_is_not_alive_before_its_parent_took_note() -> None:
@@ -224,15 +225,15 @@ def test_where_there_is_no_proc_the_start_time_still_tells_processes_apart(
 async def test_a_writer_waits_for_another_ones_transaction_while_reading_goes_on(home: Home) -> None:
     path = home.data / "gsh" / "gsh.db"
     async with opened(path) as store:
-        info = await store.create_session(cwd="/p", agent="main")
-        await store.append(info.id, said(1))
+        info = await store.sessions.create(cwd="/p", agent="main")
+        await store.messages.append(info.id, said(1))
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
-        waiting = asyncio.ensure_future(store.append(info.id, said(2)))
+        waiting = asyncio.ensure_future(store.messages.append(info.id, said(2)))
         for _ in range(5):
-            assert len(await store.messages(info.id)) == 1
+            assert len(await store.messages.read(info.id)) == 1
         assert not waiting.done()
         other.execute("COMMIT")
         other.close()
         assert await waiting == 2
-        assert msgspec.json.encode(await store.sessions())
+        assert msgspec.json.encode(await store.sessions.find_all())

@@ -28,14 +28,16 @@ async def path(home: Home) -> Path:
     """A record of several hundred pages: two conversations, an answer cut off, outputs, grants, history."""
     path = home.data / "gsh" / "gsh.db"
     async with opened(path) as store:
-        long = await store.create_session(cwd="/p", agent="main", title="long")
-        short = await store.create_session(cwd="/p", agent="main", title="short")
-        await asyncio.gather(*(store.append(long.id, said(n, f"entry {n} " + "text " * 300)) for n in range(MESSAGES)))
-        await store.append(short.id, said(0))
-        await store.save_partial(long.id, Message("cut", "assistant", (Text("I was about to"),)))
-        await store.put_output(long.id, "c", "full output\n" * 1_000)
-        await store.add_grant("/p", "bash", "ls")
-        await store.add_prompt("/p", "typed")
+        long = await store.sessions.create(cwd="/p", agent="main", title="long")
+        short = await store.sessions.create(cwd="/p", agent="main", title="short")
+        await asyncio.gather(
+            *(store.messages.append(long.id, said(n, f"entry {n} " + "text " * 300)) for n in range(MESSAGES))
+        )
+        await store.messages.append(short.id, said(0))
+        await store.messages.save_partial(long.id, Message("cut", "assistant", (Text("I was about to"),)))
+        await store.outputs.put(long.id, "c", "full output\n" * 1_000)
+        await store.grants.add("/p", "bash", "ls")
+        await store.prompts.add("/p", "typed")
     return path
 
 
@@ -53,9 +55,9 @@ def _pages(path: Path) -> int:
 
 async def _kept(store: Store) -> tuple[int, int]:
     """Messages that can be read, and conversations."""
-    infos = await store.sessions()
+    infos = await store.sessions.find_all()
     for info in infos:
-        found = await store.messages(info.id)
+        found = await store.messages.read(info.id)
         assert len(found) == info.messages
         assert all(stored.message.text for stored in found)
     return sum(info.messages for info in infos), len(infos)
@@ -75,9 +77,9 @@ async def test_noise_in_the_middle_costs_what_it_covers(path: Path) -> None:
         assert MESSAGES - 40 <= messages <= MESSAGES
         assert sessions == 2
         assert await store.check() == []
-        assert len(await store.search_messages("entry", limit=1_000)) == messages - 1
-        info = await store.session((await store.sessions())[0].id)
-        assert await store.append(info.id, said(9_999)) > 0
+        assert len(await store.messages.search("entry", limit=1_000)) == messages - 1
+        info = await store.sessions.find((await store.sessions.find_all())[0].id)
+        assert await store.messages.append(info.id, said(9_999)) > 0
     (told, where), *_ = notices
     assert f"{messages} messages of 2 conversations were recovered" in told
     (aside,) = _set_aside(path)
@@ -139,15 +141,15 @@ async def test_whatever_the_damage_the_store_opens_with_what_is_left(
         assert messages >= at_least
         if at_least > MESSAGES:
             assert sessions == 2
-            (long,) = [info for info in await store.sessions() if info.title == "long"]
-            assert [message.text for message in await store.partials(long.id)] == ["I was about to"]
-            ((_, key),) = await store.outputs(long.id)
-            assert (await store.output(key)).startswith("full output")
-            assert len(await store.grants("/p")) == 1
-            assert await store.prompts("/p") == ["typed"]
+            (long,) = [info for info in await store.sessions.find_all() if info.title == "long"]
+            assert [message.text for message in await store.messages.partials(long.id)] == ["I was about to"]
+            ((_, key),) = await store.outputs.find_all(long.id)
+            assert (await store.outputs.get(key)).startswith("full output")
+            assert len(await store.grants.find_all("/p")) == 1
+            assert await store.prompts.find_all("/p") == ["typed"]
         assert await store.check() == []
-        fresh = await store.create_session(cwd="/p", agent="main")
-        assert await store.append(fresh.id, said(1)) == 1
+        fresh = await store.sessions.create(cwd="/p", agent="main")
+        assert await store.messages.append(fresh.id, said(1)) == 1
     assert len(notices) == 1
     assert _set_aside(path)[0].read_bytes() == damaged
 
@@ -174,51 +176,53 @@ async def test_a_table_that_loses_its_page_is_found_by_its_rows(path: Path, how:
         messages, sessions = await _kept(store)
         assert messages == MESSAGES + 1
         assert sessions == 2
-        (long,) = [info for info in await store.sessions() if info.title == "long"]
-        found = await store.messages(long.id)
+        (long,) = [info for info in await store.sessions.find_all() if info.title == "long"]
+        found = await store.messages.read(long.id)
         assert [stored.seq for stored in found] == list(range(1, MESSAGES + 1))
-        assert await store.prompts("/p") == ["typed"]
-        assert len(await store.grants("/p")) == 1
-        ((_, key),) = await store.outputs(long.id)
-        assert (await store.output(key)).startswith("full output")
+        assert await store.prompts.find_all("/p") == ["typed"]
+        assert len(await store.grants.find_all("/p")) == 1
+        ((_, key),) = await store.outputs.find_all(long.id)
+        assert (await store.outputs.get(key)).startswith("full output")
         assert await store.check() == []
 
 
 async def test_what_was_sent_is_recovered_with_its_texts(path: Path) -> None:
     async with opened(path) as store:
-        (long,) = [info for info in await store.sessions() if info.title == "long"]
+        (long,) = [info for info in await store.sessions.find_all() if info.title == "long"]
         words = {f"{number:032x}": f"words {number} " * 200 for number in range(60)}
         blocks: list[Block] = []
         for number, name in enumerate(words):
             blocks.append(Block(f"m{number}/0", "history", "text", "you", 1, name))
             mark = Iteration(f"i{number}", "main", long.id, "t", 1, float(number))
-            await store.add_iteration(mark, blocks, {name: words[name]})
-            await store.add_overlay(long.id, f"o{number}", "pinned", 1.0, f'{{"n": {number}}}')
+            await store.contexts.add_iteration(mark, blocks, {name: words[name]})
+            await store.contexts.add_overlay(long.id, f"o{number}", "pinned", 1.0, f'{{"n": {number}}}')
     _overwrite(path, range(_root_of(path, "iterations") - 1, _root_of(path, "iterations")))
     _overwrite(path, range(_root_of(path, "text_uses") - 1, _root_of(path, "text_uses")))
     async with opened(path) as store:
-        marks = await store.iterations(long.id)
+        marks = await store.contexts.iterations(long.id)
         assert len(marks) >= 55
         readable = 0
         for mark in marks:
             try:
-                readable += len(await store.blocks(mark.id)) == int(mark.id[1:]) + 1
+                readable += len(await store.contexts.blocks(mark.id)) == int(mark.id[1:]) + 1
             except StoreError as error:
                 assert error.kind == "corrupt"
         assert readable >= 40
-        assert [data for _, data in await store.overlays(long.id)] == [f'{{"n": {number}}}' for number in range(60)]
-        assert await store.text(f"{7:032x}") == words[f"{7:032x}"]
+        assert [data for _, data in await store.contexts.overlays(long.id)] == [
+            f'{{"n": {number}}}' for number in range(60)
+        ]
+        assert await store.contexts.text(f"{7:032x}") == words[f"{7:032x}"]
         assert await store.check() == []
-        await store.delete_session(long.id)
+        await store.sessions.delete(long.id)
         with pytest.raises(StoreError):
-            await store.text(f"{7:032x}")
+            await store.contexts.text(f"{7:032x}")
 
 
 async def test_what_is_only_in_the_log_is_recovered_too(path: Path) -> None:
     async with opened(path) as store:
-        (info,) = [info for info in await store.sessions() if info.title == "short"]
+        (info,) = [info for info in await store.sessions.find_all() if info.title == "short"]
         for number in range(1, 6):
-            await store.append(info.id, said(number))
+            await store.messages.append(info.id, said(number))
         wal = path.with_name("gsh.db-wal").read_bytes()
         main = path.read_bytes()
     assert wal
@@ -226,7 +230,7 @@ async def test_what_is_only_in_the_log_is_recovered_too(path: Path) -> None:
     _overwrite(path, range(60, 62))
     path.with_name("gsh.db-wal").write_bytes(wal)
     async with opened(path) as store:
-        assert len(await store.messages(info.id)) == 6
+        assert len(await store.messages.read(info.id)) == 6
     assert [file.name[-4:] for file in _set_aside(path)][-1] == "-wal"
 
 
@@ -236,9 +240,9 @@ async def test_a_conversation_whose_own_row_is_lost_is_found_by_its_messages(pat
     raw.close()
     recovery.mark(path)
     async with opened(path) as store:
-        (lost,) = [info for info in await store.sessions() if info.title == "(recovered)"]
+        (lost,) = [info for info in await store.sessions.find_all() if info.title == "(recovered)"]
         assert lost.messages == MESSAGES
-        assert len(await store.partials(lost.id)) == 1
+        assert len(await store.messages.partials(lost.id)) == 1
 
 
 async def test_a_large_file_is_checked_behind_the_scenes_and_recovered_at_the_next_start(
@@ -270,23 +274,23 @@ async def test_a_word_index_that_is_damaged_is_made_anew_by_whoever_meets_it(pat
     async with opened(path) as store:
         (fault,) = await store.check()
         assert "word index" in fault
-        (long,) = [info for info in await store.sessions() if info.title == "long"]
-        (short,) = [info for info in await store.sessions() if info.title == "short"]
+        (long,) = [info for info in await store.sessions.find_all() if info.title == "long"]
+        (short,) = [info for info in await store.sessions.find_all() if info.title == "short"]
         if by == "append":
-            assert await store.append(long.id, said(9_999)) == MESSAGES + 1
+            assert await store.messages.append(long.id, said(9_999)) == MESSAGES + 1
         elif by == "delete":
-            await store.delete_session(short.id)
-        assert len(await store.search_messages("entry 77 text")) == 1
+            await store.sessions.delete(short.id)
+        assert len(await store.messages.search("entry 77 text")) == 1
         assert await store.check() == []
 
 
 async def test_damage_that_shows_while_the_store_is_open_is_healed_at_once(path: Path) -> None:
     notices = Notices()
     async with opened(path, notices) as store:
-        (info,) = [info for info in await store.sessions() if info.title == "long"]
+        (info,) = [info for info in await store.sessions.find_all() if info.title == "long"]
         _overwrite(path, range(20, _pages(path), 3))
-        await asyncio.gather(*(store.append(info.id, said(number)) for number in range(9_000, 9_050)))
-        found = {stored.message.id for stored in await store.messages(info.id)}
+        await asyncio.gather(*(store.messages.append(info.id, said(number)) for number in range(9_000, 9_050)))
+        found = {stored.message.id for stored in await store.messages.read(info.id)}
         assert {f"m{number}" for number in range(9_000, 9_050)} <= found
         assert await store.check() == []
     assert "recovered" in notices[0][0]
@@ -309,25 +313,25 @@ async def test_check_names_what_is_wrong(path: Path) -> None:
 async def test_a_record_that_was_removed_while_open_is_written_again(path: Path, pattern: str) -> None:
     notices = Notices()
     async with opened(path, notices) as store:
-        (info, *_) = await store.sessions()
-        await asyncio.gather(*(store.append(info.id, said(number)) for number in range(4_000, 4_100)))
-        info = await store.session(info.id)
+        (info, *_) = await store.sessions.find_all()
+        await asyncio.gather(*(store.messages.append(info.id, said(number)) for number in range(4_000, 4_100)))
+        info = await store.sessions.find(info.id)
         for file in [*path.parent.glob(pattern)]:
             shutil.rmtree(file) if file.is_dir() else file.unlink()
-        place = await store.append(info.id, said(5_000))
-        assert len(await store.messages(info.id, before=place)) == info.messages
+        place = await store.messages.append(info.id, said(5_000))
+        assert len(await store.messages.read(info.id, before=place)) == info.messages
         assert "removed" in (await notices.told("written again"))[0]
     async with opened(path) as store:
-        assert (await store.messages(info.id))[-1].message.id == "m5000"
+        assert (await store.messages.read(info.id))[-1].message.id == "m5000"
         assert await store.check() == []
 
 
 async def test_a_record_that_was_recovered_by_another_window_is_taken_up(path: Path) -> None:
     notices = Notices()
     async with opened(path, notices) as store:
-        (info, *_) = await store.sessions()
+        (info, *_) = await store.sessions.find_all()
         recovery.mark(path)
         async with opened(path) as other:
-            await store.append(info.id, said(5_000))
-            assert (await other.messages(info.id))[-1].message.id == "m5000"
+            await store.messages.append(info.id, said(5_000))
+            assert (await other.messages.read(info.id))[-1].message.id == "m5000"
             assert "replaced" in notices[0][0]

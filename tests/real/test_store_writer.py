@@ -11,7 +11,7 @@ import pytest
 from gshtui.store import journal, prompt_history
 from gshtui.store.database import Database
 from gshtui.store.errors import StoreError
-from gshtui.store.journal import JournalEntry
+from gshtui.store.journal_queue import JournalEntry
 from gshtui.store.writer import BATCH, RecordWriter
 from tests.kit.home import Home
 from tests.kit.record import Notices

@@ -26,7 +26,7 @@ class Desk:
 
     def __init__(self, store: Store, session: str) -> None:
         self.bus, self.session = Bus(), session
-        self.shelf = TaskStore(self.bus, store)
+        self.shelf = TaskStore(self.bus, store.contexts)
         self.told: list[TasksChanged] = []
         self.bus.subscribe(self.told.extend, TasksChanged, name="test")  # type: ignore[arg-type]
 
@@ -43,7 +43,7 @@ class Desk:
 
 async def test_a_list_outlives_the_process_and_is_told_when_its_conversation_is_opened(tmp_path: Path) -> None:
     async with opened(tmp_path / "gsh.db") as store:
-        session = (await store.create_session(cwd="/p", agent="main")).id
+        session = (await store.sessions.create(cwd="/p", agent="main")).id
         desk = Desk(store, session)
         items = [{"text": "read"}, {"text": "write", "state": "active"}, {"text": "test"}]
         await desk.todo(action="write", tasks=items)
@@ -64,7 +64,7 @@ async def test_a_list_outlives_the_process_and_is_told_when_its_conversation_is_
 
 async def test_two_processes_change_one_list(tmp_path: Path) -> None:
     async with opened(tmp_path / "gsh.db") as store, opened(tmp_path / "gsh.db") as other:
-        session = (await store.create_session(cwd="/p", agent="main")).id
+        session = (await store.sessions.create(cwd="/p", agent="main")).id
         here, there = Desk(store, session), Desk(other, session)
         await here.todo(action="add", task="one")
         await there.todo("person", action="add", task="two", agent="main")
@@ -74,8 +74,8 @@ async def test_two_processes_change_one_list(tmp_path: Path) -> None:
 
 async def test_many_changes_at_once_lose_nothing(tmp_path: Path) -> None:
     async with opened(tmp_path / "gsh.db") as store:
-        session = (await store.create_session(cwd="/p", agent="main")).id
-        shelf = TaskStore(Bus(), store)
+        session = (await store.sessions.create(cwd="/p", agent="main")).id
+        shelf = TaskStore(Bus(), store.contexts)
         await asyncio.gather(
             *(shelf.change("main", session, "main", partial(task_list.added, text=f"task {n}")) for n in range(30))
         )
@@ -85,7 +85,7 @@ async def test_many_changes_at_once_lose_nothing(tmp_path: Path) -> None:
 
 async def test_what_cannot_be_is_said(tmp_path: Path) -> None:
     async with opened(tmp_path / "gsh.db") as store:
-        desk = Desk(store, (await store.create_session(cwd="/p", agent="main")).id)
+        desk = Desk(store, (await store.sessions.create(cwd="/p", agent="main")).id)
         with pytest.raises(CommandError, match="no task '7'"):
             await desk.todo(action="done", task="7")
         with pytest.raises(CommandError, match="no agent 'nobody'"):

@@ -39,7 +39,7 @@ async def test_a_message_is_typed_into_a_program_and_confirmed_by_its_own_word(p
         # What its screen says is no confirmation.
         m.office.bus.publish(AgentStatusChanged(agent=row.id, status="thinking", source="screen"))
         await m.office.bus.drained()
-        assert (await m.store.letter(letter.id)).state == "submitted"
+        assert (await m.store.mail.find(letter.id)).state == "submitted"
         m.office.bus.publish(AgentStatusChanged(agent=row.id, status="thinking", source="hook"))
         await m.becomes(letter.id, "acted")
         assert await m.told(letter.id) == ["queued", "typed", "submitted", "acted"]
@@ -66,12 +66,12 @@ async def test_two_messages_to_one_program_never_mix(path: Path, tmux: TmuxServe
 async def test_a_busy_program_gets_it_once_it_rests(path: Path, tmux: TmuxServer) -> None:
     async with mail(path, server=tmux) as m:
         row = await m.agent("helper", server=tmux, argv=PROGRAM, kind="cli", profile="repl")
-        await m.store.update_agent(row.id, status="thinking", status_source="hook")
+        await m.store.agents.update(row.id, status="thinking", status_source="hook")
         letter = await m.say(row.id, "when you rest", sender="person")
         at_once = await m.say(row.id, "at once", sender="person", now=True)
         await m.becomes(at_once.id, "submitted")
-        assert (await m.store.letter(letter.id)).state == "queued"
-        await m.store.update_agent(row.id, status="idle")
+        assert (await m.store.mail.find(letter.id)).state == "queued"
+        await m.store.agents.update(row.id, status="idle")
         m.office.bus.publish(AgentStatusChanged(agent=row.id, status="idle", source="hook"))
         await m.becomes(letter.id, "submitted")
         await shows(tmux, row.pane, "answer to when you rest")
@@ -91,7 +91,7 @@ async def test_one_of_ours_takes_it_into_its_inbox_when_linked(path: Path) -> No
         letter = await m.say(row.id, "one more thing", sender="main")
         m.room.delivery.poke()
         await m.office.bus.drained()
-        assert (await m.store.letter(letter.id)).state == "queued"
+        assert (await m.store.mail.find(letter.id)).state == "queued"
         m.linked.add(row.id)
         # It works, and would end when it rests: so its inbox is where the message waits.
         m.office.bus.publish(AgentStatusChanged(agent=row.id, status="thinking"))
@@ -120,7 +120,7 @@ async def test_a_visitor_delivers_before_it_leaves_or_says_that_it_could_not(pat
     async with mail(path, server=tmux, visiting=True) as m:
         row = await m.agent("helper", server=tmux, argv=PROGRAM, kind="cli", profile="repl")
         id = await m.room.send(row, "by the way", sender="person", defer_if_busy=True)
-        assert (await m.store.letter(id)).state == "submitted"
+        assert (await m.store.mail.find(id)).state == "submitted"
         await shows(tmux, row.pane, "answer to by the way")
         await tmux.send_keys(row.pane, "C-d")
         await eventually(lambda: tmux.pane(row.pane), until=lambda info: info.dead)

@@ -109,12 +109,12 @@ async def test_with_no_window_open_a_message_reaches_an_agent_of_ours(folder: Pa
         await hub.fleet.wait(row.id, ["idle"], 20)
         outcome = await hub.run(f"agent send target={row.id} text='find Zanzibar'")
         assert outcome.text == "Sent to loner (0001)."
-        letter = await hub.store.letter(outcome.data["message"])
+        letter = await hub.store.mail.find(outcome.data["message"])
         while letter.state != "acted" or not letter.answered:
-            letter = await hub.store.letter(letter.id)
+            letter = await hub.store.mail.find(letter.id)
         assert "Zanzibar" in letter.answer
         now = await hub.fleet.find(row.id)
-        texts = [stored.message.text for stored in await hub.store.messages(now.session)]
+        texts = [stored.message.text for stored in await hub.store.messages.read(now.session)]
         assert texts.count("find Zanzibar") == 1
     finally:
         await hub.stop()
@@ -129,7 +129,7 @@ async def test_what_was_meant_for_a_cleared_conversation_comes_into_the_new_one(
         row = await hub.fleet.spawn(request)
         assert row.parent_session == before
         waits = Letter(id=new_id(), sender=row.id, recipient="main", session=before, text="half way", state="held")
-        await hub.store.add_letter(waits)
+        await hub.store.mail.add(waits)
         await hub.run("clear")
         after = await heard.first(SessionOpened, agent="main", number=2)
         assert (after.follows, after.session != before) == (before, True)

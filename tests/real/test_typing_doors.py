@@ -166,7 +166,7 @@ async def test_text_arrives_in_an_idle_input_and_nowhere_else(tmp_path: Path, tm
 
         assert await eventually(stands) == trouble
         for letter in letters.values():
-            assert (await d.mail.store.letter(letter.id)).state == "queued"
+            assert (await d.mail.store.mail.find(letter.id)).state == "queued"
         assert await screen(tmux, row.pane) == before, "nothing was typed"
         assert [text for text in d.taken() if text != "menu"] == [], "nothing was answered"
         await clear()

@@ -44,53 +44,53 @@ def reported(iteration: int, **fields: object) -> UsageReported:
 
 
 async def test_sums_by_day_agent_model_and_conversation(store: Store) -> None:
-    await store.add_usage(row(1), row(2, agent="0001", model="n", cost=None), row(3, at=NOON + 86_400, session="z"))
-    days = await store.usage("day")
+    await store.usage.add(row(1), row(2, agent="0001", model="n", cost=None), row(3, at=NOON + 86_400, session="z"))
+    days = await store.usage.sums("day")
     assert [(day.key, day.requests, day.unpriced, day.cost) for day in days] == [
         ("2026-11-21", 2, 1, 0.5),
         ("2026-11-22", 1, 0, 0.5),
     ]
     assert days[0].usage == Usage(200, 20, 100, 10, 6) and days[0].tokens == 330
     assert days[0].error == pytest.approx(200 / 310 - 1)
-    assert {one.key for one in await store.usage("agent")} == {"main", "0001"}
-    assert [one.key for one in await store.usage("model", agent="0001")] == ["n"]
-    assert [one.requests for one in await store.usage("session", sessions=["z"])] == [1]
-    assert [one.key for one in await store.usage("day", after=NOON + 1_000)] == ["2026-11-22"]
+    assert {one.key for one in await store.usage.sums("agent")} == {"main", "0001"}
+    assert [one.key for one in await store.usage.sums("model", agent="0001")] == ["n"]
+    assert [one.requests for one in await store.usage.sums("session", sessions=["z"])] == [1]
+    assert [one.key for one in await store.usage.sums("day", after=NOON + 1_000)] == ["2026-11-22"]
 
 
 async def test_a_request_that_is_told_twice_counts_once(store: Store) -> None:
-    await store.add_usage(row(1))
-    await store.add_usage(row(1), row(1))
-    await store.add_usage(row(1, purpose="compact"))
-    assert [one.requests for one in await store.usage("day")] == [2]
+    await store.usage.add(row(1))
+    await store.usage.add(row(1), row(1))
+    await store.usage.add(row(1, purpose="compact"))
+    assert [one.requests for one in await store.usage.sums("day")] == [2]
 
 
 async def test_a_clock_that_goes_backwards_loses_nothing(store: Store) -> None:
-    await store.add_usage(*(row(n, at=NOON - n * 50_000) for n in range(6)))
-    await store.add_usage(row(7, at=float("nan")), row(8, at=1e300), row(9, at=-1e300))
-    days = await store.usage("day")
+    await store.usage.add(*(row(n, at=NOON - n * 50_000) for n in range(6)))
+    await store.usage.add(row(7, at=float("nan")), row(8, at=1e300), row(9, at=-1e300))
+    days = await store.usage.sums("day")
     assert sum(day.requests for day in days) == 9
     assert [day.key for day in days] == sorted(day.key for day in days)
 
 
 async def test_a_tree_is_a_conversation_and_all_that_grew_out_of_it(store: Store) -> None:
     async def made(parent: str = "") -> str:
-        return (await store.create_session(cwd="/p", agent="main", parent=parent)).id
+        return (await store.sessions.create(cwd="/p", agent="main", parent=parent)).id
 
     root = await made()
     child = await made(root)
     grandchild = await made(child)
     stranger = await made()
     for number, session in enumerate((root, child, grandchild, stranger)):
-        await store.add_usage(row(number, session=session))
-    assert set(await store.session_tree(root)) == {root, child, grandchild}
-    assert sum(one.requests for one in await store.usage("agent", sessions=await store.session_tree(child))) == 2
-    assert await store.session_tree("'; DROP TABLE usage --") == ["'; DROP TABLE usage --"]
+        await store.usage.add(row(number, session=session))
+    assert set(await store.usage.tree(root)) == {root, child, grandchild}
+    assert sum(one.requests for one in await store.usage.sums("agent", sessions=await store.usage.tree(child))) == 2
+    assert await store.usage.tree("'; DROP TABLE usage --") == ["'; DROP TABLE usage --"]
 
 
 async def test_the_bus_fills_it_with_estimates_times_and_compactions(store: Store) -> None:
     bus, now = Bus(), 0.0
-    recorder = UsageRecorder(bus, store.add_usage, carried=lambda agent: agent == "0001", clock=lambda: now)
+    recorder = UsageRecorder(bus, store.usage.add, carried=lambda agent: agent == "0001", clock=lambda: now)
     bus.publish(ModelChanged(agent="main", provider="p", model="m"))
     bus.publish(TurnStarted(agent="main", session="s", turn="t", prompt="x"))
     await bus.drained()
@@ -109,11 +109,11 @@ async def test_the_bus_fills_it_with_estimates_times_and_compactions(store: Stor
     now = 605.0
     bus.publish(reported(2, cost=None))
     await recorder.settled()
-    [main] = await store.usage("agent")
+    [main] = await store.usage.sums("agent")
     assert (main.requests, main.unpriced, main.usage) == (3, 1, Usage(1_100, 110))
     assert main.seconds == 15.0, "waiting for a person is no work"
     assert (main.estimate, main.counted) == (120, 100)
-    assert [one.key for one in await store.usage("model")] == ["m"]
+    assert [one.key for one in await store.usage.sums("model")] == ["m"]
     await bus.close()
 
 
@@ -123,7 +123,7 @@ async def test_what_cannot_be_written_now_is_written_with_the_next_one(store: St
     async def keep(*rows: UsageRow) -> None:
         if full:
             raise StoreError("full", "The disk is full.")
-        await store.add_usage(*rows)
+        await store.usage.add(*rows)
 
     bus = Bus()
     recorder = UsageRecorder(bus, keep)
@@ -132,19 +132,19 @@ async def test_what_cannot_be_written_now_is_written_with_the_next_one(store: St
     full = False
     bus.publish(reported(2))
     await recorder.settled()
-    assert [one.requests for one in await store.usage("agent")] == [2]
+    assert [one.requests for one in await store.usage.sums("agent")] == [2]
     await bus.close()
 
 
 async def test_many_processes_write_at_once(store: Store) -> None:
     async with opened(store.path) as other:
-        await asyncio.gather(*(s.add_usage(row(n)) for n in range(40) for s in (store, other)))
-    assert [one.requests for one in await store.usage("agent")] == [40]
+        await asyncio.gather(*(s.usage.add(row(n)) for n in range(40) for s in (store, other)))
+    assert [one.requests for one in await store.usage.sums("agent")] == [40]
 
 
 async def test_the_table_says_what_it_leaves_out(store: Store) -> None:
-    await store.add_usage(row(1), row(2, agent="\x1b[31mred", cost=None, at=time.time()))
-    sums = await store.usage("agent")
+    await store.usage.add(row(1), row(2, agent="\x1b[31mred", cost=None, at=time.time()))
+    sums = await store.usage.sums("agent")
     text = table(sums, "agent")
     assert "further requests whose price is not known" in text and "total" in text and "\x1b" not in text
     assert plain(sums[1])["cost"] is None

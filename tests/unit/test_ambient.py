@@ -6,6 +6,7 @@ from gshtui.bus.shell_data import ShellNote, ShellRecord
 from gshtui.context.retrieval.shell_summary import shell_summary
 from gshtui.settings.tables import Context
 from gshtui.store.errors import StoreError
+from gshtui.store.history import HistoryQuery
 
 
 class Kept:
@@ -20,14 +21,12 @@ class Kept:
     async def notes(self, *, after: float | None = None, limit: int = 50) -> list[ShellNote]:
         return [note for note in self.noted if after is None or note.at >= after][:limit]
 
-    async def history(
-        self, *, agent: str | None = None, after: float | None = None, limit: int = 50
-    ) -> list[ShellRecord]:
+    async def find_all(self, wanted: HistoryQuery, *, limit: int = 50) -> list[ShellRecord]:
         if self.broken:
             raise StoreError("corrupt", "It is damaged.")
-        return [record for record in self.records if record.agent == agent and (after is None or record.at >= after)][
-            :limit
-        ]
+        after = wanted.after
+        fitting = [r for r in self.records if r.agent == wanted.agent and (after is None or r.at >= after)]
+        return fitting[:limit]
 
     async def output(self, key: str) -> str:
         if key not in self.outputs:

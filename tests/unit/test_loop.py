@@ -28,8 +28,8 @@ from gshtui.bus.events.agent import (
 )
 from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested, ApprovalSettled, Decision
 from gshtui.bus.messages import Message, Text
-from gshtui.context.ports import RecordError
 from gshtui.providers.port import ProviderError
+from gshtui.store.errors import StoreError
 from tests.kit.office import Office
 from tests.kit.scripted import Hang, ScriptedProvider, call
 
@@ -201,7 +201,7 @@ async def test_a_second_prompt_waits_and_can_be_edited_or_withdrawn(office: Open
 async def test_a_record_that_fails_stops_the_turn_before_the_model(office: Open) -> None:
     class Full(MemoryRecord):
         async def append(self, session: str, message: Message) -> None:
-            raise RecordError("The disk is full.")
+            raise StoreError("full", "The disk is full.")
 
     here = await office(ScriptedProvider(["never asked"]), record=Full())
     finished = await here.ask("hello")

@@ -73,8 +73,8 @@ TOOL = "budget"
 class Spent(Protocol):
     """The part of the record that this needs. Raises `StoreError`."""
 
-    async def usage(self, by: By, *, day: str = "", sessions: Sequence[str] = ()) -> list[UsageSum]: ...
-    async def session_tree(self, session: str) -> list[str]: ...
+    async def sums(self, by: By, *, day: str = "", sessions: Sequence[str] = ()) -> list[UsageSum]: ...
+    async def tree(self, session: str) -> list[str]: ...
 
 
 class BudgetWatch:
@@ -116,8 +116,8 @@ class BudgetWatch:
 
     async def children_cost(self, session: str) -> float:
         """US dollars of all conversations that grew out of this one. Raises `StoreError`."""
-        others = [id for id in await self._record.session_tree(session) if id != session]
-        return amount_used(await self._record.usage("agent", sessions=others), "dollars") if others else 0.0
+        others = [id for id in await self._record.tree(session) if id != session]
+        return amount_used(await self._record.sums("agent", sessions=others), "dollars") if others else 0.0
 
     async def _measured(self, session: str) -> list[tuple[BudgetLimit, list[UsageSum], tuple[object, ...]]]:
         day = day_of(time.time())
@@ -126,10 +126,10 @@ class BudgetWatch:
             if limit.scope in sums:
                 continue
             if limit.scope == "day":
-                sums[limit.scope] = await self._record.usage("day", day=day)
+                sums[limit.scope] = await self._record.sums("day", day=day)
             else:
-                tree = await self._record.session_tree(session) if limit.scope == "tree" else [session]
-                sums[limit.scope] = await self._record.usage("agent", sessions=tree)
+                tree = await self._record.tree(session) if limit.scope == "tree" else [session]
+                sums[limit.scope] = await self._record.sums("agent", sessions=tree)
         return [(limit, sums[limit.scope], (limit, day if limit.scope == "day" else session)) for limit in self._limits]
 
     async def _look(self, session: str, limit: BudgetLimit, sums: list[UsageSum], key: tuple[object, ...]) -> str:

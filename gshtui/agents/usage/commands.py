@@ -39,8 +39,8 @@ def commands(store: Store) -> list[AnyCommand]:
             sessions: list[str] = []
             if parameters.session:
                 wanted = invocation.session if parameters.session == "this" else parameters.session
-                sessions = await store.session_tree((await store.session(wanted)).id)
-            found = await store.usage(
+                sessions = await store.usage.tree((await store.sessions.find(wanted)).id)
+            found = await store.usage.sums(
                 parameters.by, after=after, agent=parameters.agent, model=parameters.model, sessions=sessions
             )
         except StoreError as error:

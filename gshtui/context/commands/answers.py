@@ -15,9 +15,9 @@ import msgspec
 
 from gshtui.bus.context_data import SECTIONS, Block, Difference, Iteration, Receipt
 from gshtui.commands.declaration import CommandError, Invocation, Outcome
-from gshtui.context.ports import RecordError
 from gshtui.context.prompt_cache import CacheEntry
 from gshtui.context.views import Carry, ContextError, ContextView, Forecast, RequestText, WhatIf
+from gshtui.store.errors import StoreError
 
 HEAD = 160
 """Characters of a block's text that are shown where the whole is not asked for."""
@@ -179,8 +179,8 @@ def context_handler(handler: Handler[S, P]) -> Handler[S, P]:
             outcome = await handler(self, invocation, parameters)
         except ContextError as error:
             raise CommandError(_sentence(error.message), hint=error.hint) from error
-        except RecordError as error:
-            raise CommandError(str(error)) from error
+        except StoreError as error:
+            raise CommandError(error.message, hint=error.hint) from error
         return for_agents(outcome) if invocation.caller.is_agent else outcome
 
     return told

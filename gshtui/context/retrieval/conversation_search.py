@@ -35,7 +35,7 @@ async def find_conversations(
         after: with a message (or, by title alone, used) not before this moment; `before`: earlier than this one.
         current: the conversation that asks.
     """
-    recent = {info.id: info for info in await store.sessions(limit=_TITLES)}
+    recent = {info.id: info for info in await store.sessions.find_all(limit=_TITLES)}
 
     def fits(info: SessionInfo, at: float) -> bool:
         inside = not cwd or info.cwd == cwd.rstrip("/") or info.cwd.startswith(f"{cwd.rstrip('/')}/")
@@ -45,7 +45,7 @@ async def find_conversations(
     excerpts: dict[str, list[str]] = {}
     infos: dict[str, SessionInfo] = {}
     if query.strip():
-        for hit in await store.search_messages(query, limit=min(limit * 20, 1_000)):
+        for hit in await store.messages.search(query, limit=min(limit * 20, 1_000)):
             info = infos.get(hit.session) or recent.get(hit.session) or await _session(store, hit.session)
             if info is not None and fits(info, hit.at):
                 infos[hit.session] = info
@@ -63,6 +63,6 @@ async def find_conversations(
 
 async def _session(store: Store, id: str) -> SessionInfo | None:
     try:
-        return await store.session(id)
+        return await store.sessions.find(id)
     except StoreError:
         return None

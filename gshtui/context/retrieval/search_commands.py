@@ -34,6 +34,7 @@ from gshtui.commands.timespec import FORMS, parse_time
 from gshtui.context.retrieval import conversation_search, result_text
 from gshtui.store import log_reader
 from gshtui.store.errors import StoreError
+from gshtui.store.history import HistoryQuery
 from gshtui.store.log_records import RecordType
 from gshtui.store.store import Store
 from gshtui.text.sanitise import one_line
@@ -167,7 +168,7 @@ async def _of(store: Store, scope: str, wanted: log_reader.LogQuery) -> log_read
     """Only of conversations that were held in this folder or below. Raises `StoreError`."""
     if not scope:
         return wanted
-    held = await store.sessions(limit=_SESSIONS, empty=True)
+    held = await store.sessions.find_all(limit=_SESSIONS, empty=True)
     return msgspec.structs.replace(
         wanted, sessions=frozenset(info.id for info in held if Path(info.cwd).is_relative_to(scope))
     )
@@ -178,14 +179,16 @@ async def _history(store: Store, invocation: Invocation, parameters: SearchParam
     code = parameters.exit_code
     if code is not None and not -1 <= code <= 255:
         raise UsageError(f"{code} is no exit code.", hint="Give 0 to 255, or -1 for any failure.")
-    found = await store.history(
-        query=parameters.query,
-        cwd=_scope(invocation, parameters.cwd),
-        exit=None if code == -1 else code,
-        failed=code == -1,
-        after=parse_time(parameters.since, now),
-        before=parse_time(parameters.until, now),
-        agent=parameters.agent or None,
+    found = await store.shells.find_all(
+        HistoryQuery(
+            query=parameters.query,
+            cwd=_scope(invocation, parameters.cwd),
+            exit=None if code == -1 else code,
+            failed=code == -1,
+            after=parse_time(parameters.since, now),
+            before=parse_time(parameters.until, now),
+            agent=parameters.agent or None,
+        ),
         limit=parameters.last_n,
     )
     notes = await _notes(store, invocation, parameters, now)
@@ -199,7 +202,7 @@ async def _notes(store: Store, invocation: Invocation, parameters: SearchParamet
     if parameters.exit_code is not None or parameters.agent:
         return []
     words, folder = parameters.query.strip().lower(), _scope(invocation, parameters.cwd)
-    found = await store.notes(
+    found = await store.shells.notes(
         after=parse_time(parameters.since, now), before=parse_time(parameters.until, now),
         limit=_NOTES if words or folder else parameters.last_n,
     )  # fmt: skip

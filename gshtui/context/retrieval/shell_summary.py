@@ -15,6 +15,7 @@ from gshtui.context.retrieval.result_text import command_line, note_line
 from gshtui.context.tool_budget import SEARCH_MORE
 from gshtui.settings.tables import Context
 from gshtui.store.errors import StoreError
+from gshtui.store.history import HistoryQuery
 from gshtui.text.sanitise import plain
 
 SOURCE = "shell activity"
@@ -29,9 +30,7 @@ _LOOKED_AT = 200
 class CommandHistory(Protocol):
     """The part of the record that this needs."""
 
-    async def history(
-        self, *, agent: str | None = None, after: float | None = None, limit: int = 50
-    ) -> list[ShellRecord]: ...
+    async def find_all(self, wanted: HistoryQuery, *, limit: int = 50) -> list[ShellRecord]: ...
     async def notes(self, *, after: float | None = None, limit: int = 50) -> list[ShellNote]: ...
     async def output(self, key: str) -> str: ...
 
@@ -68,7 +67,7 @@ async def activity(history: CommandHistory, settings: Context, after: float | No
     wanted, most = settings.ambient_commands, settings.max_events
     if wanted < 1 or most < 1:
         return []
-    found = await history.history(agent="", after=after, limit=wanted + _LOOKED_AT)
+    found = await history.find_all(HistoryQuery(agent="", after=after), limit=wanted + _LOOKED_AT)
     records = [record for record in found if not _is_ourselves(record)][:wanted]
     since = after if after is not None else records[-1].at if records else None
     notes = await history.notes(after=since, limit=most if since is not None else min(wanted, most))

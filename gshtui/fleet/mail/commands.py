@@ -53,13 +53,13 @@ async def wait_for_answer(store: Store, letter: Letter, timeout: float) -> Outco
             async with asyncio.timeout(timeout):
                 while not now.answered and now.state != "dropped":
                     await asyncio.sleep(_EVERY)
-                    now = await store.letter(letter.id)
+                    now = await store.mail.find(letter.id)
         except TimeoutError:
             pass
         finally:
             if not now.answered:
                 # Nobody waits for it any more: it is a message like any other.
-                await asyncio.shield(store.change_letter(letter.id, kind="say"))
+                await asyncio.shield(store.mail.change(letter.id, kind="say"))
     except StoreError as error:
         raise CommandError(error.message, hint=error.hint) from error
     to = now.recipient_name or now.recipient

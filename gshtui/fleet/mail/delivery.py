@@ -66,7 +66,7 @@ class Delivery:
 
     async def start(self) -> None:
         """Take up what was left, and begin. Raises `StoreError`."""
-        await self._store.forget_letters(KEPT_DAYS)
+        await self._store.mail.forget(KEPT_DAYS)
         await self._take_over()
         self._life = keep_on(self._live, "the delivery of mail")
 
@@ -99,14 +99,14 @@ class Delivery:
         blocked = 0.0
         async with asyncio.timeout(timeout):
             while True:
-                letter = await self._store.letter(id)
+                letter = await self._store.mail.find(id)
                 if letter.state not in ("queued", "typed"):
                     return letter
                 route = await self._carriers.route(letter)
                 if route.standing == "elsewhere":
                     return letter
                 await self._try(letter, route)
-                if (await self._store.letter(id)).state == "queued":
+                if (await self._store.mail.find(id)).state == "queued":
                     trouble = self.trouble(letter.recipient)
                     self._bus.publish(WaitReported(text=_waiting(letter, route, trouble), about=letter.recipient))
                     stays = trouble is not None and trouble.kind in BLOCKS
@@ -118,7 +118,7 @@ class Delivery:
     async def _live(self) -> None:
         while True:
             try:
-                revision = await self._store.letters_revision()
+                revision = await self._store.mail.revision()
                 if revision != self._revision:
                     self._revision = revision
                     await self._look()
@@ -135,7 +135,7 @@ class Delivery:
     async def _look(self) -> None:
         """Begin to deliver to every agent that can take a message now."""
         waiting: dict[str, list[Letter]] = {}
-        for letter in await self._store.letters(("queued",)):
+        for letter in await self._store.mail.find_all(("queued",)):
             waiting.setdefault(letter.recipient, []).append(letter)
         self._waiting = bool(waiting)
         now = time.monotonic()
@@ -176,7 +176,7 @@ class Delivery:
             if trouble := await self._carriers.ready(letter, route):
                 self._later(letter, trouble)
                 return
-            taken = await self._store.take_letter(letter.id)
+            taken = await self._store.mail.take(letter.id)
             if taken is None:
                 return
             await self._carry(taken, route)
@@ -198,21 +198,21 @@ class Delivery:
         except NotDeliverable as error:
             progress.forget(letter)
             self._later(letter, error.trouble)
-            await self._store.let_letter_go(letter.id)
+            await self._store.mail.release(letter.id)
         except DeliveryUnsure as error:
             progress.forget(letter)
-            await self._store.let_letter_go(letter.id)
+            await self._store.mail.release(letter.id)
             await progress.held(letter, str(error))
         except RecipientGone as error:
             progress.forget(letter)
-            await self._store.let_letter_go(letter.id)
+            await self._store.mail.release(letter.id)
             await progress.dropped(letter, str(error))
         except (StoreError, asyncio.CancelledError):
             raise
         except Exception as error:  # a fault of ours: nobody knows whether it was typed
             fault = self._bus.report(f"the mail for {letter.recipient}", error, shown=True)
             progress.forget(letter)
-            await self._store.let_letter_go(letter.id)
+            await self._store.mail.release(letter.id)
             await progress.held(letter, f"Its delivery failed inside gsh-tui: {fault.why}. {fault.details}")
         else:
             self._trouble.pop(letter.recipient, None)
@@ -224,16 +224,16 @@ class Delivery:
 
     async def _take_over(self) -> None:
         """What a hub that died left: typed or not, nobody knows. What can be looked up in the record is."""
-        for letter in await self._store.orphaned_letters():
+        for letter in await self._store.mail.take_orphans():
             route = await self._carriers.route(letter)
             session = letter.session if route.row is None else route.row.session
             if not session or (route.row is not None and route.row.kind != "native"):
                 if letter.state == "held":
                     self.progress.tell(letter)
-            elif await self._store.letter_in_log(session, letter.id):
-                await self._store.change_letter(letter.id, state="acted", why="")
+            elif await self._store.mail.is_in_log(session, letter.id):
+                await self._store.mail.change(letter.id, state="acted", why="")
             else:
-                await self._store.change_letter(letter.id, state="queued", why="")  # a prompt of this id counts once
+                await self._store.mail.change(letter.id, state="queued", why="")  # a prompt of this id counts once
 
     async def _listen(self, batch: Sequence[Event]) -> None:
         for event in batch:
@@ -251,9 +251,9 @@ class Delivery:
     async def _follow(self, event: SessionOpened) -> None:
         """The person put a conversation aside for this one: what waits for its agent comes here."""
         with contextlib.suppress(StoreError):  # it waits for the old one then
-            for letter in await self._store.letters(("queued", "held"), recipient=event.agent):
+            for letter in await self._store.mail.find_all(("queued", "held"), recipient=event.agent):
                 if letter.session == event.follows:
-                    await self._store.change_letter(letter.id, within=("queued", "held"), session=event.session)
+                    await self._store.mail.change(letter.id, within=("queued", "held"), session=event.session)
 
 
 def _waiting(letter: Letter, route: Route, trouble: SessionError | None) -> str:

@@ -72,19 +72,19 @@ class DeliveryState:
     async def submitted(self, letter: Letter) -> None:
         """It was entered. In an inbox it stays ours until it is taken up: until then we know. Raises `StoreError`."""
         if letter.id in self._prompts or letter.id in self._typed:  # else it was taken up already
-            await self._store.change_letter(letter.id, state="submitted")
+            await self._store.mail.change(letter.id, state="submitted")
         if letter.id not in self._prompts:
-            await self._store.let_letter_go(letter.id)
+            await self._store.mail.release(letter.id)
 
     async def held(self, letter: Letter, why: str) -> None:
         """It waits for a person. Raises `StoreError`."""
-        self.tell(await self._store.change_letter(letter.id, state="held", why=why))
+        self.tell(await self._store.mail.change(letter.id, state="held", why=why))
 
     async def dropped(self, letter: Letter, why: str) -> None:
         """It will not be delivered. Raises `StoreError`."""
         self.forget(letter)
-        dropped = await self._store.change_letter(letter.id, state="dropped", why=why)
-        await self._store.let_letter_go(letter.id)
+        dropped = await self._store.mail.change(letter.id, state="dropped", why=why)
+        await self._store.mail.release(letter.id)
         self.tell(dropped)
 
     async def heard(self, event: Event) -> None:
@@ -100,7 +100,7 @@ class DeliveryState:
                 case PromptWithdrawn() if event.prompt in self._prompts:
                     await self.dropped(self._prompts[event.prompt], "It was withdrawn from the agent's inbox.")
                 case PromptEdited() if event.prompt in self._prompts:
-                    await self._store.change_letter(event.prompt, text=event.text)
+                    await self._store.mail.change(event.prompt, text=event.text)
                 case fleet.AgentEnded():
                     await self._ended(event)
                 case _:
@@ -116,7 +116,7 @@ class DeliveryState:
     async def _moves(self, agent: str) -> None:
         """Somebody's program works, by its own word: it took up what was typed last."""
         for letter in [one for one in self._typed.values() if one.recipient == agent]:
-            if (await self._store.letter(letter.id)).state == "submitted":
+            if (await self._store.mail.find(letter.id)).state == "submitted":
                 del self._typed[letter.id]
                 self._turns[f"agent {agent}"] = letter.id
                 await self._acted(letter)
@@ -125,21 +125,21 @@ class DeliveryState:
         id = self._turns.pop(event.turn, None) or self._turns.pop(f"agent {event.agent}", None)
         if id is None and (typed := next((one for one in self._typed.values() if one.recipient == event.agent), None)):
             self.forget(typed)  # a program that does not say by itself that it took it up
-            await self._store.let_letter_go(id := typed.id)
+            await self._store.mail.release(id := typed.id)
         if id is not None:
             answer = (event.text or event.error)[:ANSWER]
-            await self._store.change_letter(id, answered=True, answer=answer)
+            await self._store.mail.change(id, answered=True, answer=answer)
 
     async def _acted(self, letter: Letter) -> None:
-        acted = await self._store.change_letter(letter.id, state="acted", why="")
-        await self._store.let_letter_go(letter.id)
+        acted = await self._store.mail.change(letter.id, state="acted", why="")
+        await self._store.mail.release(letter.id)
         self.tell(acted)
 
     async def _ended(self, event: fleet.AgentEnded) -> None:
         for turn, id in tuple(self._turns.items()):
             if turn == f"agent {event.agent}":
                 del self._turns[turn]
-                await self._store.change_letter(id, answered=True, answer=event.report[:ANSWER])
+                await self._store.mail.change(id, answered=True, answer=event.report[:ANSWER])
         for letter in [one for one in self._typed.values() if one.recipient == event.agent]:
             self.forget(letter)
         for letter in [one for one in self._prompts.values() if one.recipient == event.agent]:

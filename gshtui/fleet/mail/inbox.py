@@ -89,14 +89,14 @@ class MailInbox:
             await asyncio.sleep(LOOK_EVERY)
 
     async def _look(self) -> None:
-        revision = await self._store.letters_revision()
+        revision = await self._store.mail.revision()
         if revision == self._revision:
             return
         left = False
-        for letter in await self._store.letters(("queued",), recipient=self._agent):
+        for letter in await self._store.mail.find_all(("queued",), recipient=self._agent):
             if letter.defer and self._working():
                 left = True
-            elif (taken := await self._store.take_letter(letter.id)) is not None:
+            elif (taken := await self._store.mail.take(letter.id)) is not None:
                 await self._put_in(taken)
         self._revision = -1 if left else revision
 

@@ -79,40 +79,40 @@ class MailService:
     async def letters(self, *, all: bool = False, recipient: str = "") -> list[Letter]:
         """Messages that are not taken up yet, or all that are kept; oldest first. Raises `StoreError`."""
         states = () if all else (*OPEN, "typed", "submitted")
-        return await self._store.letters(states, recipient=recipient)
+        return await self._store.mail.find_all(states, recipient=recipient)
 
     async def find(self, id: str) -> Letter:
         """The message of this id, or whose id ends so. Raises `StoreError`."""
-        return await self._store.letter(id)
+        return await self._store.mail.find(id)
 
     async def hold(self, id: str) -> Letter:
         """Keep it back until a person releases it. Raises `StoreError`."""
-        letter = await self._store.letter(id)
+        letter = await self._store.mail.find(id)
         if self.delivery.progress.delivered(letter.id):
             await self._back(letter)
         fields = {"state": "held", "why": "A person holds it."}
-        return self._told(await self._store.change_letter(letter.id, within=("queued", "dropped"), **fields))
+        return self._told(await self._store.mail.change(letter.id, within=("queued", "dropped"), **fields))
 
     async def release(self, id: str) -> Letter:
         """Let it go. Raises `StoreError`."""
-        letter = await self._store.letter(id)
-        return self._told(await self._store.change_letter(letter.id, within=("held",), state="queued", why=""))
+        letter = await self._store.mail.find(id)
+        return self._told(await self._store.mail.change(letter.id, within=("held",), state="queued", why=""))
 
     async def edit(self, id: str, text: str) -> Letter:
         """Give it other words. Raises `StoreError`."""
-        letter = await self._store.letter(id)
+        letter = await self._store.mail.find(id)
         if self.delivery.progress.delivered(letter.id):
             await self._back(letter)
             fields = {"state": "queued", "why": "", "text": text}
-            return self._told(await self._store.change_letter(letter.id, within=("dropped",), **fields))
-        return self._told(await self._store.change_letter(letter.id, within=OPEN, text=text))
+            return self._told(await self._store.mail.change(letter.id, within=("dropped",), **fields))
+        return self._told(await self._store.mail.change(letter.id, within=OPEN, text=text))
 
     async def drop(self, id: str) -> Letter:
         """Never deliver it. Raises `StoreError`."""
-        letter = await self._store.letter(id)
+        letter = await self._store.mail.find(id)
         if self.delivery.progress.delivered(letter.id):
             return await self._back(letter)
-        dropped = await self._store.change_letter(
+        dropped = await self._store.mail.change(
             letter.id, within=OPEN, state="dropped", why="A person dropped it.", answered=True
         )
         return self._told(dropped)
@@ -159,7 +159,7 @@ class MailService:
         async with asyncio.timeout(_COLLECTED_WITHIN):
             while letter.state == "queued":
                 await asyncio.sleep(_COLLECTED_EVERY)
-                letter = await self._store.letter(letter.id)
+                letter = await self._store.mail.find(letter.id)
         return letter
 
     async def _back(self, letter: Letter) -> Letter:
@@ -170,7 +170,7 @@ class MailService:
             async with asyncio.timeout(_ANSWERED_WITHIN):
                 while now.state == letter.state:
                     await self._bus.drained()
-                    now = await self._store.letter(letter.id)
+                    now = await self._store.mail.find(letter.id)
                     await asyncio.sleep(0.02)
         if now.state != "dropped":
             raise StoreError("busy", f"The message {letter.id} is {now.state}; it can be changed no more.")

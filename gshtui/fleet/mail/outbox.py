@@ -81,7 +81,7 @@ class PromptChains:
         if prompt is None:
             return 1
         try:
-            return (await self._store.letter(prompt)).depth + 1
+            return (await self._store.mail.find(prompt)).depth + 1
         except StoreError as error:
             if error.kind in ("unknown", "ambiguous"):
                 return 1
@@ -165,7 +165,7 @@ class Addresses:
     async def row(self, id: str) -> AgentRow | None:
         """An agent on the roster; `None` when it is not there. Raises `CommandError` when the record fails."""
         try:
-            return await self._store.agent(id)
+            return await self._store.agents.find(id)
         except StoreError as error:
             if error.kind == "unknown":
                 return None
@@ -240,7 +240,7 @@ class MailOutbox:
             )
             if sender != PERSON and kind != "send":
                 await self._check(letter)
-            letter = await self._store.add_letter(letter)
+            letter = await self._store.mail.add(letter)
         except StoreError as error:
             raise CommandError(error.message, hint=error.hint) from error
         self._bus.publish(MessageQueued(message=letter.id, agent=letter.recipient, sender=sender, text=letter.text))
@@ -248,8 +248,8 @@ class MailOutbox:
         return letter
 
     async def _check(self, letter: Letter) -> None:
-        sent = await self._store.letters_since(letter.sender, time.time() - WITHIN)
-        waiting = await self._store.letters(OPEN, recipient=letter.recipient, limit=MOST_WAITING)
+        sent = await self._store.mail.sent_since(letter.sender, time.time() - WITHIN)
+        waiting = await self._store.mail.find_all(OPEN, recipient=letter.recipient, limit=MOST_WAITING)
         check_limits(letter, sent, len(waiting))
         if letter.kind == "talk" and await self._waits_for(letter.recipient, letter.sender):
             to = letter.recipient_name or letter.recipient
@@ -260,7 +260,7 @@ class MailOutbox:
 
     async def _waits_for(self, one: str, other: str) -> bool:
         """Whether an agent waits for another one's answer, perhaps through others."""
-        talks = [letter for letter in await self._store.letters((*OPEN, "typed", "submitted", "acted"))
+        talks = [letter for letter in await self._store.mail.find_all((*OPEN, "typed", "submitted", "acted"))
                  if letter.kind == "talk" and not letter.answered]  # fmt: skip
         waiting, seen = [one], set[str]()
         while waiting:

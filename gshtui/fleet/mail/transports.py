@@ -103,7 +103,7 @@ class MailTransports:
     async def route(self, letter: Letter) -> Route:
         """The way that this message would go now. Raises `StoreError`."""
         try:
-            row = await self._store.agent(letter.recipient)
+            row = await self._store.agents.find(letter.recipient)
         except StoreError as error:
             if error.kind != "unknown":
                 raise

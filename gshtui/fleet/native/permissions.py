@@ -46,7 +46,7 @@ def open_gate(spec: Spec, bus: Bus, store: Store, settings: Settings, project: P
     auto = settings.agent.auto_approve
     if spec.auto_approve is not None:
         auto = [tool for tool in auto if tool in spec.auto_approve]
-    return Gate(bus, ProjectGrants(store, str(project)), mode=spec.approvals, auto_approve=frozenset(auto))
+    return Gate(bus, ProjectGrants(store.grants, str(project)), mode=spec.approvals, auto_approve=frozenset(auto))
 
 
 class SpendingBudget:

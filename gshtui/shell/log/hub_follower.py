@@ -20,6 +20,7 @@ from gshtui.shell.event_table import HUB
 from gshtui.shell.line_stream import BadLine, LineStream, of_line, to_line
 from gshtui.shell.peer import peer_of
 from gshtui.store.errors import StoreError
+from gshtui.store.history import HistoryQuery
 from gshtui.store.store import Store
 from gshtui.system.tasks import start_job
 
@@ -133,7 +134,7 @@ class MissedEvents:
     async def _compare(self) -> None:
         after = min([self._last - _BEFORE, *self._running.values()])
         try:
-            rows = await self._store.history(after=after, limit=_LATEST)
+            rows = await self._store.shells.find_all(HistoryQuery(after=after), limit=_LATEST)
         except StoreError:
             return
         for row in reversed(rows):

@@ -107,7 +107,7 @@ class LineIntake:
 
     async def keep(self, records: Sequence[ShellRecord], notes: Sequence[tuple[ShellNote, int]] = ()) -> None:
         """Keep records of another origin, and tell them. Raises `StoreError`."""
-        kept, notes_kept = await self._store.keep_records(records, notes)
+        kept, notes_kept = await self._store.shells.keep(records, notes)
         self.tell(kept, notes_kept)
 
     def tell(self, records: Sequence[ShellRecord], notes: Sequence[ShellNote | None] = ()) -> None:
@@ -136,11 +136,11 @@ class LineIntake:
         records = tuple(newest.values())
         while True:
             try:
-                result = await self._store.keep_records(records, taken.notes)
+                result = await self._store.shells.keep(records, taken.notes)
                 for info in taken.shells.values():
-                    await self._store.keep_shell(info.shell, msgspec.json.encode(info).decode(), time.time())
+                    await self._store.shells.keep_shell(info.shell, msgspec.json.encode(info).decode(), time.time())
                 if taken.ended:
-                    await self._store.close_lost(taken.ended)
+                    await self._store.shells.close_lost(taken.ended)
                 return result
             except StoreError as error:
                 if error.kind in ("closed", "readonly"):
@@ -153,7 +153,7 @@ class LineIntake:
         kept: list[ShellRecord] = []
         for record in records:
             with contextlib.suppress(StoreError):
-                kept.append(await self._store.keep_record(record))
+                kept.append(await self._store.shells.keep_record(record))
         return kept
 
 

@@ -211,13 +211,13 @@ class ShellLog:
 
     async def _remember(self) -> None:
         """What the hub before knew of shells that still run."""
-        known = await self._store.known_shells()
+        known = await self._store.shells.known_shells()
         shells: list[ShellInfo] = []
         for data in known.values():
             with contextlib.suppress(msgspec.DecodeError):
                 info = msgspec.json.decode(data, type=ShellInfo)
                 shells += [info] if info.program != PROGRAM else []  # windows are looked for by themselves
-        self._pairing.know(shells, [row for row in await self._store.running_records() if row.source == "shell"])
+        self._pairing.know(shells, [row for row in await self._store.shells.running() if row.source == "shell"])
 
     async def _look(self, listener: HubListener) -> None:
         """Close what shells left open that died without a word."""
@@ -237,7 +237,7 @@ class ShellLog:
         await self._spooling.once()  # their last words may be there
         self._pairing.lose(dead)
         with contextlib.suppress(StoreError):
-            self._intake.tell(await self._store.close_lost(dead))
+            self._intake.tell(await self._store.shells.close_lost(dead))
             await self._spooling.forget(dead)
 
     async def _strays(self) -> set[str]:
@@ -266,7 +266,7 @@ class ShellLog:
 
     async def _printed(self, record: ShellRecord, text: str) -> None:
         """What a command printed is known."""
-        kept = await self._store.put_shell_output(record.shell, record.number, text)
+        kept = await self._store.shells.put_output(record.shell, record.number, text)
         if kept is not None:
             self._told(ShellRecorded(record=kept))
 
@@ -282,7 +282,7 @@ class ShellLog:
         """In small steps, between which others write."""
         removed = 1
         while removed:
-            removed = await self._store.trim_history(self._terms.keep)
+            removed = await self._store.shells.trim(self._terms.keep)
             await asyncio.sleep(removed / 20_000)
 
     def _complain(self, error: HubRegistryError) -> None:

@@ -30,6 +30,7 @@ from gshtui.shell import plugin_files
 from gshtui.shell.log.agent_calls import Keep, Printed
 from gshtui.shell.log.virtual_shells import VirtualShells, shell_of
 from gshtui.store.errors import StoreError
+from gshtui.store.history import HistoryQuery
 from gshtui.store.store import Store
 from gshtui.system.ids import new_id
 from gshtui.text.sanitise import plain
@@ -297,8 +298,8 @@ class UserCommandHistory:
         Raises:
             StoreError: the record cannot be read.
         """
-        found = await self._store.history(
-            shell=shell_of(session), after=_finite(after), before=_finite(before), limit=limit
+        found = await self._store.shells.find_all(
+            HistoryQuery(shell=shell_of(session), after=_finite(after), before=_finite(before)), limit=limit
         )
         return [await self._ran(record) for record in reversed(found)]
 
@@ -318,7 +319,7 @@ class UserCommandHistory:
 
     async def _since_answer(self, session: str) -> list[Ran]:
         """What was run since the conversation's last answer, also by a window that is gone."""
-        said = await self._store.messages(session, limit=_LOOK_BACK)
+        said = await self._store.messages.read(session, limit=_LOOK_BACK)
         answered = max((one.message.at for one in said if one.message.role != "user"), default=-math.inf)
         found = await self.between(session, answered, math.inf, _LOOK_BACK)
         return [one for one in found if one.record.state != "running"]
@@ -327,7 +328,7 @@ class UserCommandHistory:
         run = run_id(record)
         if record.state == "running" and not self._by_hand.runs(run):
             record = msgspec.structs.replace(record, state="lost")
-        return Ran(run, record, await self._store.output(record.output) if record.output else "")
+        return Ran(run, record, await self._store.shells.output(record.output) if record.output else "")
 
 
 def _finite(at: float) -> float | None:

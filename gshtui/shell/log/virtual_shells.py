@@ -18,6 +18,7 @@ import msgspec
 from gshtui.bus.shell_data import ShellRecord
 from gshtui.shell.log.liveness import gone_shells, process_name
 from gshtui.shell.pairing import ShellInfo
+from gshtui.store.history import HistoryQuery
 from gshtui.store.store import Store
 
 PROGRAM = "hub"
@@ -43,27 +44,27 @@ class VirtualShells:
         if shell not in self._taken:
             self._taken.add(shell)
             await self._take(shell)
-        found = await self._store.history(shell=shell, limit=1)
+        found = await self._store.shells.find_all(HistoryQuery(shell=shell), limit=1)
         return found[0].number if found else 0
 
     async def _take(self, shell: str) -> None:
-        self._tell(await self._store.close_lost({shell}))
+        self._tell(await self._store.shells.close_lost({shell}))
         pid = os.getpid()
         process = await asyncio.to_thread(process_name, pid)
         info = ShellInfo(shell, pid, process, PROGRAM, began=time.time())
-        await self._store.keep_shell(shell, msgspec.json.encode(info).decode(), time.time())
+        await self._store.shells.keep_shell(shell, msgspec.json.encode(info).decode(), time.time())
 
     async def leave(self) -> None:
         """This process has none any more, and nothing runs in them."""
         taken, self._taken = self._taken, set()
         if taken:
-            self._tell(await self._store.close_lost(taken))
+            self._tell(await self._store.shells.close_lost(taken))
 
     async def dead(self) -> set[str]:
         """Those whose process died without leaving them, and those with a running command that nobody has."""
         own: list[ShellInfo] = []
-        running = await self._store.running_records()  # first: whoever has one is known before it runs
-        known = await self._store.known_shells()
+        running = await self._store.shells.running()  # first: whoever has one is known before it runs
+        known = await self._store.shells.known_shells()
         left = {one.shell for one in running if one.source in _SOURCES} - known.keys()
         for data in known.values():
             with contextlib.suppress(msgspec.DecodeError):

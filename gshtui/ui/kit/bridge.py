@@ -168,19 +168,19 @@ class Bridge:
         return log is not None and log.by_hand.stop()
 
     async def shell_rows(self, wanted: Filter, start: int, limit: int) -> Span | None:
-        """Rows of the shell log, see `Store.shell_rows`; `None` where there is no record.
+        """Rows of the shell log, see `ShellTables.rows`; `None` where there is no record.
 
         Raises:
             NotReady: the hub does not run.
             gshtui.store.errors.StoreError: the record cannot give them.
         """
         store = (await self._running()).store
-        return None if store is None else await store.shell_rows(wanted, start, limit)
+        return None if store is None else await store.shells.rows(wanted, start, limit)
 
     async def output(self, key: str) -> str:
-        """A whole output that the record keeps. Raises as `shell_rows`."""
+        """What a command of the shell log printed. Raises as `shell_rows`."""
         store = (await self._running()).store
-        return "" if store is None else await store.output(key)
+        return "" if store is None else await store.shells.output(key)
 
     async def note(self, text: str, cwd: str) -> None:
         """Keep a remark in the shell log.
@@ -206,12 +206,12 @@ class Bridge:
     async def prompts(self) -> Sequence[str]:
         """What was sent from this folder before, newest first. Raises `NotReady`."""
         store = (await self._running()).store
-        return () if store is None else await store.prompts(str(self.opening.cwd), limit=1_000)
+        return () if store is None else await store.prompts.find_all(str(self.opening.cwd), limit=1_000)
 
     async def keep_prompt(self, text: str) -> None:
         """Keep a sent text for the input's history. Raises `NotReady`."""
         if (store := (await self._running()).store) is not None:
-            await store.add_prompt(str(self.opening.cwd), text)
+            await store.prompts.add(str(self.opening.cwd), text)
 
     @property
     def registry(self) -> Any:

@@ -1,0 +1,115 @@
+"""The table `holds`: who may write to a conversation.
+
+Owns its SQL, inside the caller's transaction, and `store.holds`; refuses a second writer while the first one's process
+lives.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sqlite3
+import time
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from gshtui.store.encoding import clean_text
+from gshtui.store.errors import SessionHeld, StoreError, missing
+from gshtui.store.process_identity import Process, is_alive, this_process
+from gshtui.store.table import Table
+from gshtui.system.ids import new_id
+
+if TYPE_CHECKING:
+    from gshtui.store.database import Database
+    from gshtui.store.writer import RecordWriter
+
+
+class Holder(msgspec.Struct, frozen=True):
+    """Who holds a conversation: the place in a person's words, the process, since when in epoch seconds."""
+
+    place: str
+    pid: int
+    since: float
+
+
+def take_hold(connection: sqlite3.Connection, session: str, place: str) -> str:
+    """Take the conversation for this process.
+
+    Returns:
+        A token that gives it back.
+
+    Raises:
+        SessionHeld: a living process has it, perhaps this one.
+        StoreError: there is no such conversation (`unknown`).
+    """
+    if not connection.execute("SELECT 1 FROM sessions WHERE id = ?", (session,)).fetchone():
+        raise missing(session)
+    if found := hold_of(connection, session):
+        raise SessionHeld(found.place, found.pid, found.since)
+    me, token = this_process(), new_id()
+    connection.execute(
+        "INSERT OR REPLACE INTO holds (session, token, place, machine, pid, started, since)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (session, token, clean_text(place), me.machine, me.pid, me.started, time.time()),
+    )
+    return token
+
+
+def give_back_hold(connection: sqlite3.Connection, token: str) -> None:
+    """End a hold; one that was taken over since stays as it is."""
+    connection.execute("DELETE FROM holds WHERE token = ?", (token,))
+
+
+def hold_of(connection: sqlite3.Connection, session: str) -> Holder | None:
+    """Who has the conversation open for writing; `None` when nobody alive does."""
+    row = connection.execute(
+        "SELECT place, machine, pid, started, since FROM holds WHERE session = ?", (session,)
+    ).fetchone()
+    if row is None or not is_alive(Process(str(row[1]), int(row[2]), str(row[3]))):
+        return None
+    return Holder(str(row[0]), int(row[2]), float(row[4]))
+
+
+class SessionHold:
+    """The right to write to a conversation, until `release`."""
+
+    def __init__(self, session: str, token: str, give_back: Callable[[str], Awaitable[None]]) -> None:
+        self.session = session
+        self._token = token
+        self._give_back = give_back
+
+    async def release(self) -> None:
+        """Let others write to it. Doing so twice is fine."""
+        await self._give_back(self._token)
+
+
+class HoldTable(Table):
+    """`store.holds`: the conversations that this process writes to."""
+
+    def __init__(self, database: Database, writer: RecordWriter) -> None:
+        super().__init__(database, writer)
+        self._held: set[str] = set()
+
+    async def take(self, session: str, where: str) -> SessionHold:
+        """Take the conversation for writing; `where` says in a person's words where it is open.
+
+        Raises:
+            SessionHeld: a living process has it.
+        """
+        token = await self._write(lambda connection: take_hold(connection, session, where))
+        self._held.add(token)
+        return SessionHold(session, token, self._give_back)
+
+    async def give_back_all(self, deadline: float) -> None:
+        """Let others write to all that this process holds; `deadline` seconds for each. Never raises."""
+        for token in tuple(self._held):
+            with contextlib.suppress(StoreError, TimeoutError):
+                async with asyncio.timeout(deadline):
+                    await self._give_back(token)
+
+    async def _give_back(self, token: str) -> None:
+        if token in self._held:
+            await self._write(lambda connection: give_back_hold(connection, token))
+            self._held.discard(token)

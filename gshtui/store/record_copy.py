@@ -1,0 +1,139 @@
+"""Copying what a damaged record still holds into a new one, and mending what refers to lost rows.
+
+Owns which rows count as sound; refuses a row that only looks like one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from gshtui.store import agents, encoding, iterations, mail, migrations, outputs, salvage, texts
+from gshtui.store.errors import StoreError
+
+_TABLES = (
+    "sessions",
+    "messages",
+    "partials",
+    "outputs",
+    "output_uses",
+    "journal",
+    "grants",
+    "prompts",
+    "agents",
+    "mail",
+    "history",
+    "overlays",
+    "texts",
+    "text_uses",
+    "iterations",
+    "usage",
+    "shell_notes",
+    "shell_halves",
+    "shells",
+)
+"""What is recovered; holds are not, their processes take them again."""
+
+
+def copy_all(copy: Path, template: Path, target: sqlite3.Connection) -> str:
+    """Fill the new record with what the copy still holds; the copy is spoilt by it."""
+    target.execute("PRAGMA foreign_keys = OFF")  # rows of lost sessions come first, see _mend_sessions
+    with migrations.transaction(target):
+        known: frozenset[int] = frozenset()
+        with contextlib.suppress(sqlite3.Error), contextlib.closing(salvage.open_copy(copy, template)) as source:
+            known = _copy_tables(source, target)
+        salvage.emptied_log(copy, template)
+        _copy_lost(copy, target, known)
+        missing = _mend_sessions(target)
+        _mend_uses(target)
+    target.execute("PRAGMA foreign_keys = ON")
+    messages = target.execute("SELECT count(*) FROM messages").fetchone()[0]
+    sessions = target.execute("SELECT count(*) FROM sessions WHERE messages").fetchone()[0]
+    if not (messages or target.execute("SELECT 1 FROM sessions").fetchone()):
+        return "The record was damaged so badly that nothing could be read; a new one was begun."
+    lost = f"{missing} messages could not be read" if missing else "no message is missing"
+    return f"The record was damaged; {messages} messages of {sessions} conversations were recovered, {lost}."
+
+
+def _copy_tables(source: sqlite3.Connection, target: sqlite3.Connection) -> frozenset[int]:
+    """Copy what the tables lead to. Returns the pages at which they begin."""
+    for table in _TABLES:
+        known = salvage.columns_of(target, table)
+        columns = [name for name in salvage.columns_of(source, table) if name in known]
+        if columns:
+            marks = ", ".join("?" * len(columns))
+            insert = f"INSERT OR IGNORE INTO {table} ({', '.join(columns)}) VALUES ({marks})"
+            target.executemany(insert, _sound(table, columns, salvage.readable_rows(source, table, columns)))
+    return salvage.roots_of(source)
+
+
+def _copy_lost(copy: Path, target: sqlite3.Connection, known: frozenset[int]) -> None:
+    """Copy rows to which no table leads any more; they are told by their looks and by what they hold."""
+    shapes = [shape for table in _TABLES if (shape := salvage.shape_of(target, table)).columns]
+    for likely, row in salvage.lost_rows(copy, shapes, known):
+        for shape in likely:
+            fields = shape.fits(row)
+            if fields is not None and _is_sound(shape.table, fields):
+                marks = ", ".join("?" * len(fields))
+                target.execute(
+                    f"INSERT OR IGNORE INTO {shape.table} ({', '.join(fields)}) VALUES ({marks})", (*fields.values(),)
+                )
+                break
+
+
+def _sound(table: str, columns: list[str], found: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+    """The rows whose content is what it should be: damage can also leave a row that looks like one."""
+    return (row for row in found if _is_sound(table, dict(zip(columns, row, strict=True))))
+
+
+def _is_sound(table: str, fields: dict[str, Any]) -> bool:
+    try:
+        match table:
+            case "messages" | "partials":
+                return encoding.decode_message(fields["data"]).id == fields["message"]
+            case "journal":
+                msgspec.json.decode(fields["data"])
+            case "agents":
+                agents.sound(fields["data"], fields["request"])
+            case "mail":
+                mail.sound(fields["data"])
+            case "outputs":
+                outputs.text_of(fields["key"], fields["data"], bool(fields["packed"]))
+            case "texts":
+                texts.text_of(fields["hash"], fields["data"], bool(fields["packed"]), fields["bytes"])
+            case "overlays":
+                msgspec.json.decode(fields["data"])
+            case "iterations":
+                iterations.check_iteration(fields["data"], fields["packed"], fields["blocks"])
+            case _:
+                pass
+    except (msgspec.DecodeError, ValueError, TypeError, StoreError, outputs.PackError):
+        return False
+    return True
+
+
+def _mend_sessions(target: sqlite3.Connection) -> int:
+    """Conversations whose own row was lost get a new one, and all count again. Returns the messages missing."""
+    target.execute(
+        "INSERT OR IGNORE INTO sessions (id, title, created, updated, touched)"
+        " SELECT session, '(recovered)', min(at), max(at), min(id) FROM messages GROUP BY session"
+    )
+    for table in ("partials", "output_uses", "overlays", "text_uses", "iterations"):
+        target.execute(f"DELETE FROM {table} WHERE session NOT IN (SELECT id FROM sessions)")
+    target.execute(
+        "UPDATE sessions SET messages = (SELECT count(*) FROM messages WHERE session = sessions.id),"
+        " last_seq = max(last_seq, (SELECT coalesce(max(seq), 0) FROM messages WHERE session = sessions.id))"
+    )
+    return int(target.execute("SELECT coalesce(sum(last_seq - messages), 0) FROM sessions").fetchone()[0])
+
+
+def _mend_uses(target: sqlite3.Connection) -> None:
+    """Uses of what is lost go; texts whose uses are lost get them again from the iterations."""
+    target.execute("DELETE FROM output_uses WHERE key NOT IN (SELECT key FROM outputs)")
+    for row in target.execute("SELECT session, packed, blocks FROM iterations").fetchall():
+        texts.use(target, row[0], iterations.hashes_in(row[1], row[2]))
