@@ -174,8 +174,8 @@ def test_the_socket_of_a_killed_process_is_stale(home: Home) -> None:
     path = hub_registry.folder() / "hub-7.sock"
     code = f"""
 import os, pathlib, signal
-from gshtui.shell import place
-listening = place.claim(pathlib.Path({str(path)!r}))
+from gshtui.shell import hub_registry
+listening = hub_registry.claim(pathlib.Path({str(path)!r}))
 os.kill(os.getpid(), signal.SIGKILL)
 """
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False, timeout=30)
