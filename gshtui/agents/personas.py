@@ -16,6 +16,7 @@ from typing import Any, cast
 import msgspec
 
 from gshtui.settings import paths, trust
+from gshtui.text.front_matter import has_front_matter, parse
 
 MAX_BYTES = 64 * 1024
 MAX_FILES = 200
@@ -164,29 +165,21 @@ def _fields(file: Path) -> dict[str, Any]:
 
 
 def _front_matter(text: str) -> dict[str, Any]:
-    """`key: value` lines between two lines of dashes, then the words. No YAML beyond that."""
-    lines = text.replace("\r\n", "\n").split("\n")
-    if lines[0].strip() != "---":
+    """The keys of its front matter, where it has one, and the words below."""
+    if not has_front_matter(text):
         return {"prompt": text}
-    try:
-        end = next(n for n, line in enumerate(lines[1:], 1) if line.strip() == "---")
-    except StopIteration:
-        raise ValueError("its head has no second line of dashes") from None
-    fields: dict[str, Any] = {"prompt": "\n".join(lines[end + 1 :]).strip()}
-    for number, line in enumerate(lines[1:end], 2):
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        key, colon, value = line.partition(":")
-        if not colon or key != key.strip():
-            raise ValueError(f"line {number} is not `key: value`")
-        fields[key] = _value(key, value.strip().strip("'\""))
-    return fields
+    front = parse(text)
+    given = {key: _value(key, value) for key, value in front.fields.items()}
+    return {"prompt": front.body.strip(), **given}
 
 
-def _value(key: str, text: str) -> Any:
+def _value(key: str, text: str | list[str]) -> Any:
+    """What the text means for this key. A list of names may be written with commas alone."""
     kind = _KEYS.get(_ALSO_CALLED.get(key, key))
+    if isinstance(text, list):
+        return text
     if kind is list:
-        return [word.strip().strip("'\"") for word in text.strip("[]").split(",") if word.strip()]
+        return [word.strip() for word in text.split(",") if word.strip()]
     if kind is bool and text in ("true", "false"):
         return text == "true"
     if kind in (int, (int, float)):

@@ -136,24 +136,6 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
         return tuple(block for block in self.blocks if isinstance(block, ToolResult))
 
 
-_encoder = msgspec.json.Encoder()
-_blocks_decoder = msgspec.json.Decoder(tuple[Block, ...])
-
-
-def encode_blocks(blocks: tuple[Block, ...]) -> bytes:
-    """Blocks as a JSON array."""
-    return _encoder.encode(blocks)
-
-
-def decode_blocks(data: bytes | str) -> tuple[Block, ...]:
-    """Blocks from `encode_blocks`.
-
-    Raises:
-        msgspec.DecodeError: the data is not JSON, or not blocks (`msgspec.ValidationError`).
-    """
-    return _blocks_decoder.decode(data)
-
-
 def user_message(text: str, *, id: str, turn: str = "", extra: tuple[Block, ...] = ()) -> Message:
     """A person's prompt, with attachments after the words."""
     return Message(id=id, role="user", blocks=(Text(text), *extra), at=time.time(), turn=turn)

@@ -26,11 +26,11 @@ def merged(events: Iterable[Event]) -> deque[Event]:
         else:
             group[1].append(event)
     for place, group in groups.values():
-        out[place] = _folded(group)
+        out[place] = fold_events(group)
     return deque(out)
 
 
-def _folded(events: list[Event]) -> Event:
+def fold_events(events: list[Event]) -> Event:
     """One event of many, oldest first.
 
     Neighbours are joined in rounds, not one by one from the left: ten thousand pieces of text would be copied ten

@@ -1,7 +1,7 @@
 """The pairing rule, pure: every tool call has exactly one result, right behind the message that made it.
 
-Providers refuse a request that breaks it. `missing_results` closes what a crash or an interrupt left open; `paired`
-makes any log sendable without changing it. Ids of results are those of the calls, so both are deterministic.
+Providers refuse a request that breaks it. `missing_results` closes what a crash or an interrupt left open; ids of
+results are those of the calls, so it is deterministic. The log of a conversation applies the rest as it grows.
 """
 
 from __future__ import annotations
@@ -27,35 +27,6 @@ def missing_results(messages: Sequence[Message], reason: str = LOST) -> Message 
         return None
     results = tuple(ToolResult(call.id, call.name, reason, status="lost") for call in open_calls)
     return Message(id=f"{answer.id}-closed", role="tool", blocks=results, agent=answer.agent, turn=answer.turn)
-
-
-def paired(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """The messages as any provider takes them: each call with one result, no result without its call, none empty.
-
-    Results are moved right behind their answer; a doubled result is dropped, a missing one added as lost. A result
-    belongs to the last answer with calls before it, so an id may be used again by a later one.
-    """
-    out: list[Message] = []
-    waiting: dict[str, int] = {}
-    for message in messages:
-        if message.role == "tool":
-            for result in message.results:
-                if (place := waiting.pop(result.call_id, None)) is not None:
-                    old = out[place]
-                    blocks = tuple(result if b.call_id == result.call_id else b for b in old.results)
-                    out[place] = msgspec.structs.replace(old, blocks=blocks, at=message.at or old.at)
-            continue
-        if not message.blocks:
-            continue
-        out.append(message)
-        if message.role == "assistant" and (calls := distinct(message.calls)):
-            if len(calls) < len(message.calls):
-                out[-1] = without_doubles(message)
-            waiting = {call.id: len(out) for call in calls}
-            lost = tuple(ToolResult(c.id, c.name, LOST, status="lost") for c in calls)
-            m = message
-            out.append(Message(f"{m.id}-results", "tool", lost, m.at, m.agent, m.turn, m.iteration))
-    return tuple(out)
 
 
 def distinct(calls: Sequence[ToolCall]) -> list[ToolCall]:

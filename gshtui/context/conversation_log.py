@@ -1,7 +1,7 @@
 """The log as it may be sent: every call with one result behind it, kept up to date as the log grows.
 
 Owns the pairing of a growing log and the plain blocks of every message, made once each; refuses to change the log. It
-gives what `pairing.paired` gives, at the cost of what is new. Called by the assembly.
+gives each call one result right behind it, at the cost of what is new. Called by the assembly.
 """
 
 from __future__ import annotations

@@ -194,7 +194,7 @@ def _read(file: MemoryFile, real: str, limit: int) -> ReadFile:
 
 def _head(real: str, limit: int) -> tuple[bytes, int]:
     """The first `limit` bytes of a regular file, and its size. Raises `OSError`."""
-    descriptor = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    descriptor = private_files.open_existing(real)
     with os.fdopen(descriptor, "rb") as opened:
         info = os.fstat(descriptor)
         if not stat.S_ISREG(info.st_mode):

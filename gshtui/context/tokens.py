@@ -67,11 +67,6 @@ class Correction:
         self._off += abs(estimated - sent)
         self._counted += sent
 
-    def at_least(self, model: str, ratio: float) -> None:
-        """A provider refused as too long what seemed to fit: count higher from now on."""
-        self.ratio = min(_MOST, max(self.ratio if model == self.model else 1.0, ratio))
-        self.model = model
-
     def expected(self, model: str, estimated: int) -> int:
         """The estimate as the provider would count it; as it is for a model that has counted nothing yet."""
         return round(estimated * self.ratio) if model == self.model else estimated

@@ -10,6 +10,7 @@ import time
 from collections.abc import Sequence
 
 from gshtui.bus.agent_data import AgentRow
+from gshtui.text import tables
 from gshtui.text.sanitise import one_line
 
 
@@ -76,7 +77,7 @@ TABLE_HEAD = "| id | name | kind | status | model | context | cost |\n| --- | --
 
 def row_details(row: AgentRow, attach: Sequence[str]) -> str:
     """Everything about one agent, as a table for people."""
-    facts = [
+    rows = [
         (
             "agent",
             f"{row.name} ({row.id}), {row.kind}{f', {row.profile or row.persona}' * bool(row.profile or row.persona)}",
@@ -92,7 +93,7 @@ def row_details(row: AgentRow, attach: Sequence[str]) -> str:
         ("process", f"{row.pid} in pane {row.pane} of {row.tmux_session}" if row.pane else ""),
         ("attach", f"`{shlex.join(attach)}`" if attach else ""),
     ]
-    return "\n".join(["| | |", "| --- | --- |", *(f"| {name} | {value} |" for name, value in facts if value)])
+    return tables.facts((name, value) for name, value in rows if value)
 
 
 def family_order(rows: Sequence[AgentRow]) -> list[AgentRow]:

@@ -32,6 +32,7 @@ from gshtui.fleet.fleet import Fleet
 from gshtui.fleet.ports import FleetError
 from gshtui.fleet.spawn_command import command_error as _told
 from gshtui.fleet.spawn_command import spawn_command
+from gshtui.text import units
 from gshtui.text.sanitise import one_line, visible
 
 ACTIONS = (
@@ -245,7 +246,7 @@ class _Family:
 
 
 def _local_line(entry: AgentState) -> str:
-    cost = "unknown" if entry.cost is None else f"${entry.cost:.4f}"
+    cost = units.cost(entry.cost)
     doing = f" · {one_line(entry.doing, 60)}" if entry.doing else ""
     age = plain_entry(entry)["status_age_s"]
     status = f"{entry.status}{doing} ({entry.status_source}, {age:g} s)"

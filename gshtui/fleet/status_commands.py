@@ -24,6 +24,7 @@ from gshtui.commands.declaration import (
 from gshtui.commands.registry import AnyCommand
 from gshtui.fleet import agent_tables
 from gshtui.fleet.agent_states import AgentState, AgentStates, state_json
+from gshtui.text import tables, units
 
 
 class NoParameters(Parameters):
@@ -188,17 +189,13 @@ def commands(
 def _facts_table(known: dict[str, Any]) -> str:
     from gshtui.context.commands.agent_facts import rows
 
-    return "\n".join(["| | |", "| --- | --- |", *(f"| {name} | {value} |" for name, value in rows(known))])
+    return tables.facts(rows(known))
 
 
 def _state(entry: AgentState) -> str:
     age = state_json(entry)["status_age_s"]
     doing = f" · {entry.doing}" if entry.doing else ""
     return f"{entry.status}{doing} ({entry.status_source}, {age:g} s)"
-
-
-def _cost(entry: AgentState) -> str:
-    return "unknown" if entry.cost is None else f"${entry.cost:.4f}"
 
 
 def _names(entries: list[AgentState], rows: list[AgentRow]) -> list[str]:
@@ -208,14 +205,11 @@ def _names(entries: list[AgentState], rows: list[AgentRow]) -> list[str]:
 def _table(entries: list[AgentState], found: list[AgentRow]) -> str:
     if not entries and not found:
         return "No agents are here."
-    rows = [f"| {e.agent} | {_state(e)} | {e.label or e.model} | {e.context:,} | {_cost(e)} |" for e in entries]
+    rows = [(e.agent, _state(e), e.label or e.model, f"{e.context:,}", units.cost(e.cost)) for e in entries]
     for row in found:
-        cost = "unknown" if row.cost is None else f"${row.cost:.4f}"
-        about = row.model or row.profile
-        rows.append(
-            f"| {row.name} ({row.id}) | {agent_tables.status_words(row)} | {about} | {row.context:,} | {cost} |"
-        )
-    return "\n".join(["| agent | status | model | context | cost |", "| --- | --- | --- | ---: | ---: |", *rows])
+        name, status = f"{row.name} ({row.id})", agent_tables.status_words(row)
+        rows.append((name, status, row.model or row.profile, f"{row.context:,}", units.cost(row.cost)))
+    return tables.table(("agent", "status", "model", "context", "cost"), rows, right=(3, 4))
 
 
 def _details(entry: AgentState) -> str:
@@ -229,8 +223,8 @@ def _details(entry: AgentState) -> str:
         ("context", f"{entry.context:,} tokens{share}"),
         ("used", f"{usage.input:,} in · {usage.output:,} out · {cached}"),
         ("requests", str(entry.requests)),
-        ("cost", _cost(entry)),
+        ("cost", units.cost(entry.cost)),
         ("conversation", f"{entry.session} {entry.title}".strip() + ("" if entry.writable else " (reading only)")),
         ("folder", entry.cwd),
     ]  # fmt: skip
-    return "\n".join(["| | |", "| --- | --- |", *(f"| {name} | {value} |" for name, value in rows)])
+    return tables.facts(rows)

@@ -20,9 +20,13 @@ _LONGEST = 131_000
 _COMMANDS = 8_000
 _NESTED = 6
 """How deep `bash -c 'sudo bash -c …'` is followed."""
-_DEVICE = r"/dev/(?:sd[a-z]|hd[a-z]|vd[a-z]|xvd[a-z]|nvme\d|mmcblk\d|disk\d|rdisk\d|dm-\d|mapper/|md\d|loop\d)"
+_DISKS = r"(?:sd[a-z]|hd[a-z]|vd[a-z]|xvd[a-z]|nvme\d|mmcblk\d|disk\d|disk/|rdisk\d|dm-\d|mapper/|md\d|loop\d)"
+_DISK = re.compile(rf"/dev/{_DISKS}")
 _FUNCTION = re.compile(r"([\w:.!]{1,40}+)\s{0,9}+\(\s{0,9}+\)\s{0,9}+\{(.{0,200})", re.DOTALL)
-_TO_DEVICE = re.compile(rf">\|?\s*['\"]?{_DEVICE}")
+_TO_DISK = re.compile(rf">[|&]?\s*['\"]?(/+(?:\.?/+)*dev/+(?:\.?/+)*{_DISKS})")
+"""A redirection in text that no parser has read: a script of `awk`, a line for another shell, a broken line."""
+_TEXT_ONLY = frozenset(("echo", "printf", "cat", "tee", "grep", "egrep", "fgrep", "rg", "ag"))
+"""What only prints, keeps or looks for the text that it is given."""
 _WRAPPERS = frozenset(
     (
         *("sudo", "doas", "env", "command", "exec", "nohup", "nice", "ionice", "time", "builtin", "setsid", "stdbuf"),
@@ -157,9 +161,8 @@ def _judged_line(command: str, depth: int) -> str:
         return f"a command of {len(command):,} characters cannot be judged"
     if any(_calls_itself_twice(match) for match in _FUNCTION.finditer(command)):
         return "it is a fork bomb"
-    if match := _TO_DEVICE.search(command):
-        return f"it overwrites the disk {match.group().lstrip('>| ')}…"
-    line = shell_line.read(command) if shell_line.is_bounded(command) else _roughly_read(command)
+    parsed = shell_line.is_bounded(command)
+    line = shell_line.read(command) if parsed else _roughly_read(command)
     if line is None:
         return f"a line of more than {_COMMANDS:,} commands cannot be judged"
     folder = ""
@@ -173,6 +176,9 @@ def _judged_line(command: str, depth: int) -> str:
         if why := _judged(program, arguments, folder, depth):
             return why
     if why := next((why for redirect in line.redirects if (why := _redirected(redirect, folder))), ""):
+        return why
+    understood = parsed and not any(rule in ("syntax", "size") for rule, _ in line.odd)
+    if why := _overwrites(line) if understood else _overwritten(command):
         return why
     if any(program in _SHELLS for program, _ in programs):
         for body in line.bodies if depth < _NESTED else ():
@@ -203,6 +209,23 @@ def _roughly_read(command: str) -> ShellLine | None:
     return line
 
 
+def _overwritten(text: str) -> str:
+    """Why a text must not be run as a shell line, as it writes to a disk; or empty."""
+    match = _TO_DISK.search(text)
+    return f"it overwrites the disk {match[1]}…" if match else ""
+
+
+def _overwrites(line: ShellLine) -> str:
+    """Why a text inside the line, which some program may run, writes to a disk; or empty."""
+    programs = [_unwrapped(simple.texts)[0] for simple in line.commands]
+    piped = any(program in _SHELLS for program in programs)  # what `echo` prints may be run there
+    texts = [] if all(program in _TEXT_ONLY for program in programs) else list(line.bodies)
+    for program, simple in zip(programs, line.commands, strict=True):
+        if piped or program not in _TEXT_ONLY:
+            texts += simple.texts
+    return next((why for text in texts if (why := _overwritten(text))), "")
+
+
 def _calls_itself_twice(match: re.Match[str]) -> bool:
     name, body = match.group(1), "".join(match.group(2).split())
     return f"{name}|{name}" in body
@@ -226,7 +249,9 @@ def _unwrapped(words: Sequence[str]) -> tuple[str, list[str]]:
 
 def _judged(program: str, arguments: list[str], folder: str, depth: int) -> str:
     if program in _SHELLS and depth < _NESTED:
-        inner = [" ".join(arguments)] if program == "eval" else [text for text in arguments if re.search(r"[ ;]", text)]
+        inner = (
+            [" ".join(arguments)] if program == "eval" else [text for text in arguments if re.search(r"[ ;>]", text)]
+        )
         return next((why for text in inner if text and (why := _judged_line(text, depth + 1))), "")
     if program == "find" and depth < _NESTED:
         for flag in ("-exec", "-execdir", "-ok", "-okdir"):
@@ -248,17 +273,17 @@ def _judged(program: str, arguments: list[str], folder: str, depth: int) -> str:
             return f"it deletes everything under {target}"
     if program == "mv" and any(_EVERYTHING.match(operand) for operand in operands[:1]):
         return f"it moves everything under {operands[0]}"
-    return _machine(program, arguments, operands) or _takes_hold(program, arguments, operands, folder)
+    return _machine(program, arguments, operands, folder) or _takes_hold(program, arguments, operands, folder)
 
 
-def _machine(program: str, arguments: list[str], operands: list[str]) -> str:
+def _machine(program: str, arguments: list[str], operands: list[str], folder: str) -> str:
     """What is done to disks, power and processes."""
     if program.startswith("mkfs") or program in _PARTITIONING:
         return f"{program} destroys a file system" if operands else ""
     if program in ("dd", "shred", "cp", "tee", "badblocks"):
         target = [a.removeprefix("of=") for a in arguments if program != "dd" or a.startswith("of=")]
         writes = target[-1:] if program == "cp" else target
-        if disk := next((t for t in writes if re.match(_DEVICE, t)), ""):
+        if disk := next((t for t in writes if _DISK.match(_absolute(t, folder))), ""):
             return f"it overwrites the disk {disk}"
     if program in _POWER or (program == "init" and operands[:1] in (["0"], ["6"])):
         return "it stops the machine"
@@ -314,6 +339,8 @@ def _redirected(redirect: shell_line.Redirect, folder: str) -> str:
     if _NETWORK_FILE.match(target):
         return "it opens a connection to the network"
     if ">" in redirect.operator:
+        if _DISK.match(_absolute(target, folder)):
+            return f"it overwrites the disk {target[:80]}"
         return _written(target, folder)
     return ""
 

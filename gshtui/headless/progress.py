@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import os
 import time
-import unicodedata
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -27,6 +26,7 @@ from gshtui.bus.events.hub import Noticed, WaitReported
 from gshtui.headless import streams
 from gshtui.headless.streams import STDERR
 from gshtui.system.tasks import start_job
+from gshtui.text import cells
 from gshtui.text.sanitise import plain
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class Progress:
         seconds = time.monotonic() - self._began
         with contextlib.suppress(OSError):
             columns = os.get_terminal_size(STDERR).columns
-            line = _cut(f"{frame} {plain(self.words)} · {seconds:.0f} s", columns - 1)
+            line = cells.head(f"{frame} {plain(self.words)} · {seconds:.0f} s", columns - 1)
             _write(f"\r{line}\x1b[K".encode())
             self._drawn = True
 
@@ -156,16 +156,6 @@ async def watching(
     finally:
         subscription.unsubscribe()
         await progress.stop()
-
-
-def _cut(line: str, columns: int) -> str:
-    """The beginning of the line that fits."""
-    width = 0
-    for place, char in enumerate(line):
-        width += 2 if unicodedata.east_asian_width(char) in "WF" else 1
-        if width > columns:
-            return line[:place]
-    return line
 
 
 def _write(data: bytes) -> None:

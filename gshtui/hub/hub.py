@@ -180,15 +180,6 @@ class Hub:
         """
         return [] if self.store is None else await self.store.messages.read(session, before=before, limit=limit)
 
-    async def prompts(self, limit: int = 1_000) -> list[str]:
-        """What was typed in this folder, newest first. Raises `StoreError`."""
-        return [] if self.store is None else await self.store.prompts.find_all(str(self.options.cwd), limit)
-
-    async def remember(self, text: str) -> None:
-        """Keep what was typed, for `prompts`. Raises `StoreError`."""
-        if self.store is not None:
-            await self.store.prompts.add(str(self.options.cwd), text)
-
     async def _start_store(self) -> None:
         from gshtui.agents.telemetry import Journal, Telemetry
         from gshtui.store.store import Store

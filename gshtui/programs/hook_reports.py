@@ -132,7 +132,7 @@ class _Reader:
         """What has come since. Blocks."""
         events: list[HookEvent] = []
         try:
-            file = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+            file = private_files.open_existing(self._path)
         except OSError:
             return events
         try:

@@ -249,7 +249,7 @@ def _carried_out(change: HookChange) -> list[Path]:
 
 def _read(file: Path) -> str | None:
     try:
-        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = private_files.open_existing(file)
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from gshtui.bus.agent_data import AgentRow
 from gshtui.programs import hook_reports, hooks
 from gshtui.programs.profile import Profile
 from gshtui.programs.transcripts import claude, gemini
@@ -101,21 +100,6 @@ def placed(profile: Profile, argv: Sequence[str], arguments: Sequence[str]) -> t
         return (*words, *arguments)
     at = next((n + 1 for n, word in enumerate(words) if Path(word).name in profile.programs), 1)
     return (*words[:at], *arguments, *words[at:])
-
-
-def cli_argv(profile: Profile, row: AgentRow) -> list[str]:
-    """The command line of a row: with its conversation where it has one that was begun, else with the id to begin.
-
-    `row.argv` is the plain command line, without anything about conversations or hooks. A row that has run before
-    (`row.ended` or a pid) is resumed.
-    """
-    argv = row.argv or profile.argv
-    started = bool(row.pid or row.ended)
-    if started and not can_resume(profile, row.external_id):
-        return list(placed(profile, argv, _filled(profile.conversation.resume, row.external_id)))
-    if not started and row.external_id and profile.conversation.mint:
-        return list(placed(profile, argv, _filled(profile.conversation.mint, row.external_id)))
-    return list(argv)
 
 
 def names_conversation(profile: Profile, argv: Sequence[str]) -> bool:

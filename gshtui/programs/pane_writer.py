@@ -326,7 +326,7 @@ class PaneWriter:
             try:
                 note = f"typing into {self.view.name}"
                 path = paths.runtime_dir() / lock
-                await stack.enter_async_context(file_lock(path, note=note, within=_TURN_WITHIN))
+                await stack.enter_async_context(file_lock(path, note=note, within=_TURN_WITHIN, keep=False))
             except LockHeld:
                 message = f"Something else is being typed into {self.view.name}."
                 raise SessionError("busy", message, "Try again in a moment.") from None

@@ -84,11 +84,6 @@ class AnswerBuilder:
         """Nothing has come."""
         return not self._pieces
 
-    @property
-    def has_calls(self) -> bool:
-        """A tool call has begun."""
-        return any(piece.kind == "call" for piece in self._pieces.values())
-
     def _piece(self, key: Hashable, kind: Literal["text", "thinking", "call"]) -> _Piece:
         piece = self._pieces.get(key)
         if piece is None:

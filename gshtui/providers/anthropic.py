@@ -16,7 +16,7 @@ from gshtui.providers.errors import ErrorOrigin, from_status, garbled, no_key, s
 from gshtui.providers.port import Capabilities, Delta, ProviderError, Request
 from gshtui.providers.request_hash import hash_of_response
 from gshtui.providers.retry import retried
-from gshtui.providers.sdk_connection import Endpoint, LazyClient, ended, imported, transport_failure
+from gshtui.providers.sdk_connection import Endpoint, LazyClient, ended, imported, refuse_pages, transport_failure
 from gshtui.providers.wire_text import ToolNames, data, text
 
 API = "anthropic"
@@ -310,7 +310,7 @@ class Anthropic:
         events, sent = 0, ""
         try:
             async with await client.messages.create(stream=True, **call) as stream:
-                _refuse_pages(origin, stream.response)
+                refuse_pages(origin, stream.response)
                 sent = hash_of_response(stream.response)
                 async for event in stream:
                     events += 1
@@ -344,9 +344,3 @@ class Anthropic:
         if error.kind == "bad_request" and "thinking" in said and wire_history.has_opaque(request, API):
             return wire_history.without_opaque(request, API)
         return None
-
-
-def _refuse_pages(origin: ErrorOrigin, response: Any) -> None:
-    kind = str(response.headers.get("content-type", ""))
-    if kind and "event-stream" not in kind:
-        raise garbled(origin, f"it is {kind.split(';')[0]}, not a stream of events")

@@ -27,6 +27,7 @@ from gshtui.providers.candidates import ModelWishes
 from gshtui.providers.catalog import Catalog, Model
 from gshtui.providers.port import ProviderError
 from gshtui.providers.selection import OFFLINE, Usable, choose_model, usable
+from gshtui.text import tables
 
 LIST = "list"
 Switch = Callable[[str, str], None]
@@ -190,15 +191,16 @@ def _installed(catalog: Catalog, one: Usable, name: str, present: ModelInUse | N
 
 
 def _table(rows: list[dict[str, Any]], problems: list[str]) -> str:
-    lines = ["| model | provider | window | $ per million in / out | |", "| --- | --- | ---: | ---: | --- |"]
+    lines: list[tuple[str, ...]] = []
     for row in rows:
         window = f"{row['window']:,}" if row.get("window") else ""
         known = row.get("price_input") is not None and row.get("price_output") is not None
         price = f"{row['price_input']:g} / {row['price_output']:g}" if known else ""
         state = "in use" if row["in_use"] else "" if row["usable"] else "no key" if row["usable"] is False else ""
         also = f" ({', '.join(row['aliases'])})" if row.get("aliases") else ""
-        lines.append(f"| {row['model']}{also} | {row['provider']} | {window} | {price} | {state} |")
-    return "\n".join([*lines, *(["", *problems] if problems else [])])
+        lines.append((f"{row['model']}{also}", row["provider"], window, price, state))
+    models = tables.table(("model", "provider", "window", "$ per million in / out", ""), lines, right=(2, 3))
+    return "\n".join([models, *(["", *problems] if problems else [])])
 
 
 def _completions(catalog: Catalog, able: list[Usable] | None, parameter: str, prefix: str) -> list[str]:

@@ -96,13 +96,6 @@ def in_stream(origin: ErrorOrigin, code: str, message: str) -> ProviderError:
     return from_status(origin, STATUS_OF_CODE.get(code, 500), code=code, message=message)
 
 
-def refuse_pages(origin: ErrorOrigin, response: Any) -> None:
-    """An answer that is no stream of events. Raises `ProviderError`."""
-    kind = str(response.headers.get("content-type", ""))
-    if kind and "event-stream" not in kind:
-        raise garbled(origin, f"it is {kind.split(';')[0]}, not a stream of events")
-
-
 def _said(error: Any) -> str:
     """The message in the body; Ollama's `error` is a plain string, and some servers send no JSON."""
     body = error.body

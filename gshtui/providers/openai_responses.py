@@ -13,11 +13,11 @@ from gshtui.bus.messages import Block, Document, Image, Stop, Text, Thinking, To
 from gshtui.providers import wire_history
 from gshtui.providers.answer_builder import AnswerBuilder
 from gshtui.providers.catalog import Model
-from gshtui.providers.openai_client import OpenAIClient, in_stream, refuse_pages
+from gshtui.providers.openai_client import OpenAIClient, in_stream
 from gshtui.providers.port import Capabilities, Delta, ProviderError, Request
 from gshtui.providers.request_hash import hash_of_response
 from gshtui.providers.retry import retried
-from gshtui.providers.sdk_connection import Endpoint, ended
+from gshtui.providers.sdk_connection import Endpoint, ended, refuse_pages
 from gshtui.providers.wire_text import ToolNames, data, text
 
 API = "openai"

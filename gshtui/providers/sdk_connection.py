@@ -133,3 +133,10 @@ def ended(origin: ErrorOrigin, answer: AnswerBuilder, reader: EventReader, *, ev
     if answer.empty and (error := silent(origin, reader.stop)) is not None:
         raise error
     return replace(answer.finish(reader.stop, reader.usage), sent=sent)
+
+
+def refuse_pages(origin: ErrorOrigin, response: Any) -> None:
+    """An answer that is no stream of events. Raises `ProviderError`."""
+    kind = str(response.headers.get("content-type", ""))
+    if kind and "event-stream" not in kind:
+        raise garbled(origin, f"it is {kind.split(';')[0]}, not a stream of events")

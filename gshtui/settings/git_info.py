@@ -18,16 +18,8 @@ def project_name(cwd: Path) -> str:
 def branch(cwd: Path) -> str:
     """The branch that is checked out, or the beginning of a commit's hash; empty outside of git."""
     root = _git_folder(cwd)
-    if root is None:
-        return ""
-    try:
-        git = root / ".git"
-        if git.is_file():  # a worktree or submodule: the file says where its folder is
-            git = root / git.read_text("utf-8").removeprefix("gitdir:").strip()
-        head = (git / "HEAD").read_text("utf-8")[:500].strip()
-    except (OSError, UnicodeDecodeError):
-        return ""
-    return _shown(head.removeprefix("ref: refs/heads/")) if head.startswith("ref:") else _shown(head[:8])
+    git_dir = _git_dir(root)[0] if root is not None else None
+    return _shown(_branch(git_dir)) if git_dir is not None else ""
 
 
 def _git_folder(cwd: Path) -> Path | None:

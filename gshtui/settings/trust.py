@@ -8,7 +8,6 @@ Kept in the data folder, 0600, written whole or not at all. Trusting starts noth
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
@@ -21,6 +20,7 @@ from typing import Any, Literal, cast
 from gshtui.settings import paths
 from gshtui.settings.toml_file import read_bytes
 from gshtui.system import private_files
+from gshtui.system.file_lock import blocking_lock
 
 State = Literal["trusted", "changed", "untrusted"]
 MEMORY_NAMES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
@@ -30,8 +30,10 @@ BROUGHT_FOLDERS = (".gsh/skills", ".claude/skills", ".gsh/agents")
 _ENTRIES = 20_000
 """Entries of a project that are looked through for files that it brings."""
 _PASSED_BY = frozenset((".git", "node_modules", ".venv", "venv", "__pycache__", ".tox", "target"))
-_LONGEST = 4 * 1024 * 1024
+_LONGEST = 1024**3
+"""Bytes of a file that can be trusted; each one counts, and reading them takes time."""
 _UNREADABLE = "unreadable"
+_TOO_LARGE = "too large"
 
 
 class TrustError(OSError):
@@ -121,9 +123,12 @@ def file_state(root: Path, path: Path, *, within: Path | None = None) -> State:
         return "untrusted"
     files: Any = cast("dict[str, Any]", entry).get("files")
     listed = cast("dict[str, Any]", files) if isinstance(files, dict) else {}
-    before, now = listed.get(_name(within or root, path)), _hash(path)
+    before = listed.get(_name(within or root, path))
+    if before is None:
+        return "changed"
     # What cannot be read cannot say anything either; the reader says why.
-    return "trusted" if before is not None and now in (before, _UNREADABLE) else "changed"
+    now = _hash(path)
+    return "trusted" if now != _TOO_LARGE and now in (before, _UNREADABLE) else "changed"
 
 
 def differences(root: Path, now: dict[str, str]) -> list[tuple[str, Literal["new", "changed", "removed"]]]:
@@ -153,7 +158,9 @@ def _hash(path: Path) -> str:
             info = os.fstat(descriptor)
             if not stat.S_ISREG(info.st_mode):
                 return "no file"
-            return f"{hashlib.sha256(file.read(_LONGEST)).hexdigest()}:{info.st_size}"
+            if info.st_size > _LONGEST:
+                return _TOO_LARGE
+            return f"{hashlib.file_digest(file, 'sha256').hexdigest()}:{info.st_size}"
     except OSError:
         return _UNREADABLE
 
@@ -196,13 +203,9 @@ def _write(folders: dict[str, Any]) -> None:
 @contextlib.contextmanager
 def _locked() -> Generator[None]:
     """One writer at a time, among all processes of this user."""
-    try:
-        folder = paths.data_dir()
-        descriptor = private_files.open_file(folder / "trusted.lock", os.O_RDWR)
-    except OSError as error:
-        raise TrustError(f"{file()} cannot be written: {error.strerror or error}.") from error
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(blocking_lock(paths.data_dir() / "trusted.lock"))
+        except OSError as error:
+            raise TrustError(f"{file()} cannot be written: {error.strerror or error}.") from error
         yield
-    finally:
-        os.close(descriptor)

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import os
 import socket
 import stat
 import sys
-from collections.abc import Generator
 from pathlib import Path
 
 import msgspec
@@ -21,6 +19,7 @@ import msgspec
 from gshtui.settings import paths
 from gshtui.system import private_files
 from gshtui.system.errors import ExpectedError
+from gshtui.system.file_lock import blocking_lock
 
 _PATH_LIMIT = 104 if sys.platform == "darwin" else 108
 """Bytes of a socket's path, with the zero behind it."""
@@ -198,19 +197,13 @@ def _bound(path: Path) -> socket.socket:
 
 
 def _read(file: Path) -> bytes:
-    descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    descriptor = private_files.open_existing(file)
     with os.fdopen(descriptor, "rb") as opened:
         if os.fstat(opened.fileno()).st_uid != os.getuid():
             raise OSError(errno.EPERM, "somebody else's")
         return opened.read(_ENTRY_LIMIT)
 
 
-@contextlib.contextmanager
-def _locked(where: Path) -> Generator[None]:
+def _locked(where: Path) -> contextlib.AbstractContextManager[None]:
     """One process at a time changes what is in the folder."""
-    descriptor = private_files.open_file(where / "hubs.lock", os.O_RDWR)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
+    return blocking_lock(where / "hubs.lock")

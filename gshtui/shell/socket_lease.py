@@ -6,8 +6,6 @@ folder that others may write to. Called by the shell log.
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import os
 import socket
 import stat
@@ -17,6 +15,7 @@ from gshtui.settings import paths
 from gshtui.shell import hub_registry
 from gshtui.shell.hub_registry import HubRegistryError
 from gshtui.system import private_files
+from gshtui.system.file_lock import try_lock
 
 
 class SocketLease:
@@ -71,18 +70,10 @@ class SocketLease:
         folder = self.path.parent
         try:
             _ours_alone(folder)
-            descriptor = private_files.open_file(self.path.with_name(f"{self.path.name}.lock"), os.O_RDWR)
+            return try_lock(self.path.with_name(f"{self.path.name}.lock"))
         except OSError as error:
             why = str(error) if isinstance(error, paths.FolderError) else f"{folder}: {error.strerror or error}."
             raise HubRegistryError(f"Shells cannot report: {why}", hint="Set [general] socket_path.") from error
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            os.close(descriptor)
-            if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
-                return None
-            raise HubRegistryError(f"{folder} cannot be locked: {error.strerror or error}.") from error
-        return descriptor
 
 
 def _ours_alone(folder: Path) -> None:

@@ -19,6 +19,7 @@ from gshtui.bus import wire
 from gshtui.bus.event import Event
 from gshtui.shell.event_table import KINDS, SHELL
 from gshtui.shell.line_stream import BadLine, number_of, of_line
+from gshtui.system import private_files
 
 AT_ONCE = 4 * 1024 * 1024
 """Bytes of a file that are taken in one piece."""
@@ -58,7 +59,7 @@ def files(where: Path) -> list[Path]:
 def claimed(file: Path) -> Generator[int | None]:
     """The file, locked against its shell and other hubs; `None` when somebody has it, or it cannot be opened."""
     try:
-        descriptor = os.open(file, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = private_files.open_existing(file, os.O_RDWR)
     except OSError:
         yield None
         return

@@ -5,11 +5,11 @@ Owns the open file while the lock is held, and a note in it that says what it is
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
+import errno
 import fcntl
 import os
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Generator
 from pathlib import Path
 
 from gshtui.system import private_files
@@ -27,36 +27,85 @@ class LockHeld(Exception):
         self.note = note
 
 
-@contextlib.asynccontextmanager
-async def file_lock(path: Path, *, note: str, within: float) -> AsyncGenerator[None]:
-    """Hold the lock.
-
-    Args:
-        note: what for, told to others who wait.
-        within: seconds to wait for it.
-
-    Raises:
-        LockHeld: somebody else has it for longer.
-        OSError: the file cannot be opened.
-    """
+def try_lock(path: Path) -> int | None:
+    """A descriptor that holds the lock until it is closed; `None` when somebody else has it. Raises `OSError`."""
     descriptor = private_files.open_file(path, os.O_RDWR)
     try:
-        await _acquire(descriptor, within)
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, note.encode("utf-8", "replace")[:_LONGEST_NOTE], 0)
+        if _lock(descriptor):
+            return descriptor
+    except BaseException:
+        os.close(descriptor)
+        raise
+    os.close(descriptor)
+    return None
+
+
+@contextlib.contextmanager
+def blocking_lock(path: Path) -> Generator[None]:
+    """Wait for the lock, in this thread, and hold it. Raises `OSError`."""
+    descriptor = private_files.open_file(path, os.O_RDWR)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
         os.close(descriptor)
 
 
-async def _acquire(descriptor: int, within: float) -> None:
+@contextlib.asynccontextmanager
+async def file_lock(
+    path: Path, *, within: float, note: str = "", every: float = _EVERY, keep: bool = True
+) -> AsyncGenerator[None]:
+    """Hold the lock.
+
+    Args:
+        within: seconds to wait for it.
+        note: what for, told to others who wait.
+        every: seconds between attempts.
+        keep: leave the file for the next one; otherwise it is removed with the lock.
+
+    Raises:
+        LockHeld: somebody else has it for longer.
+        OSError: the file cannot be opened or locked.
+    """
+    import asyncio  # the settings and the command line use the other two, and start quicker without it
+
     until = asyncio.get_running_loop().time() + within
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+    descriptor = private_files.open_file(path, os.O_RDWR)
+    try:
+        while not _lock(descriptor) or not _is_file(path, descriptor):
             if asyncio.get_running_loop().time() >= until:
-                raise LockHeld(os.pread(descriptor, _LONGEST_NOTE, 0).decode("utf-8", "replace")) from None
-            await asyncio.sleep(_EVERY)
-        else:
-            return
+                raise LockHeld(os.pread(descriptor, _LONGEST_NOTE, 0).decode("utf-8", "replace"))
+            if _is_file(path, descriptor):
+                await asyncio.sleep(every)
+            else:  # removed by the one who had it
+                os.close(descriptor)
+                descriptor = private_files.open_file(path, os.O_RDWR)
+        if note:
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, note.encode("utf-8", "replace")[:_LONGEST_NOTE], 0)
+        try:
+            yield
+        finally:
+            if not keep:
+                with contextlib.suppress(OSError):
+                    path.unlink()
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
+            return False
+        raise
+    return True
+
+
+def _is_file(path: Path, descriptor: int) -> bool:
+    """Whether the path still leads to the open file."""
+    try:
+        return os.path.samestat(path.lstat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False

@@ -47,6 +47,11 @@ def open_file(path: str | os.PathLike[str], flags: int, mode: int = FILE) -> int
     return descriptor
 
 
+def open_existing(path: str | os.PathLike[str], flags: int = os.O_RDONLY) -> int:
+    """Open a file that is there; gives the descriptor. Links are not followed, and a pipe does not block."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+
+
 def make_file(path: str | os.PathLike[str]) -> int:
     """Make a file that was not there, open for writing; gives the descriptor. Raises `FileExistsError`."""
     return os.open(path, os.O_RDWR | os.O_EXCL | _NEW, FILE)

@@ -66,7 +66,7 @@ def call_processes(leader: int, call: str) -> list[psutil.Process]:
     for process in psutil.process_iter():
         if process.pid not in found and process.pid != own and _belongs(process, leader, call):
             found[process.pid] = process
-    return [process for process in found.values() if _alive(process)]
+    return living_processes(found.values())
 
 
 def in_session(processes: Iterable[psutil.Process], leader: int) -> list[psutil.Process]:
@@ -89,13 +89,19 @@ def end_call_processes(leader: int, call: str) -> list[str]:
 def end_processes(processes: list[psutil.Process], *, force: bool = False) -> None:
     """End these: SIGTERM, and SIGKILL for those that are still there a second later (or at once, with `force`)."""
     if not force:
-        _signal(processes, signal.SIGTERM)
-        # A stopped process does not see SIGTERM before it goes on.
-        _signal(processes, signal.SIGCONT)
-        processes = _wait(processes, _GRACE)
+        terminate(processes)
+        processes = wait_for_end(processes, _GRACE)
     if processes:
-        _signal(processes, signal.SIGKILL)
-        _wait(processes, _GRACE)
+        send_signal(processes, signal.SIGKILL)
+        wait_for_end(processes, _GRACE)
+
+
+def terminate(processes: Iterable[psutil.Process]) -> None:
+    """Ask them to end."""
+    processes = list(processes)
+    send_signal(processes, signal.SIGTERM)
+    # A stopped process does not see a signal before it goes on.
+    send_signal(processes, signal.SIGCONT)
 
 
 def process_name(process: psutil.Process) -> str:
@@ -109,23 +115,32 @@ def process_name(process: psutil.Process) -> str:
     return f"{line[:80]} (pid {process.pid})"
 
 
-def _wait(processes: list[psutil.Process], seconds: float) -> list[psutil.Process]:
-    """Those that are still there. A zombie is gone: the shell is our own child, and the event loop reaps it."""
+def living_processes(processes: Iterable[psutil.Process]) -> list[psutil.Process]:
+    """Those that still run. psutil compares start times, so a later process with the same number does not count.
+
+    A zombie has ended: whose child it is reaps it.
+    """
+    return [process for process in processes if _alive(process)]
+
+
+def wait_for_end(processes: Iterable[psutil.Process], seconds: float) -> list[psutil.Process]:
+    """Those that are still there after so many seconds, or earlier none. Blocks."""
     until = time.monotonic() + seconds
-    living = [process for process in processes if _alive(process)]
+    living = living_processes(processes)
     while living and time.monotonic() < until:
         time.sleep(0.01)
-        living = [process for process in living if _alive(process)]
+        living = living_processes(living)
     return living
 
 
-def _signal(processes: Iterable[psutil.Process], number: signal.Signals) -> None:
+def send_signal(processes: Iterable[psutil.Process], number: signal.Signals) -> None:
+    """Send it to each that is ours and still there."""
     import psutil  # what no first screen needs
 
     for process in processes:
         try:
             process.send_signal(number)
-        except psutil.Error:
+        except (psutil.Error, OSError):
             continue  # it ended by itself, or is another user's (sudo) and not ours to end
 
 

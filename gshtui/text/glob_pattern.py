@@ -1,6 +1,7 @@
 """Glob patterns as people write them: `**`, `*`, `?`, `[a-z]`, `{a,b}`, as a linear expression over relative paths.
 
-Pure. Called by `glob`, and by `grep` for file patterns with folders in them.
+Pure. Called by `glob`, and by `grep` for file patterns with folders in them. `wcmatch` makes expressions with
+look-arounds, which RE2 does not take and Python's `re` may backtrack in for minutes on a hostile pattern.
 """
 
 from __future__ import annotations

@@ -8,11 +8,10 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import time
-from collections.abc import Iterable
 
 import psutil
 
+from gshtui.system.processes import living_processes, send_signal, terminate, wait_for_end
 from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.quoting import command
@@ -42,48 +41,24 @@ def process_family(leader: int, pane: str, mark: str) -> list[psutil.Process]:
     return living_processes(found.values())
 
 
-def living_processes(processes: Iterable[psutil.Process]) -> list[psutil.Process]:
-    """Those that still run. psutil compares start times, so a later process with the same number does not count."""
-    return [process for process in processes if _alive(process)]
-
-
 def end_processes(processes: list[psutil.Process], grace: float) -> list[psutil.Process]:
     """Wait for processes that were hung up on; then SIGTERM, then SIGKILL, each after a part of `grace` seconds.
 
     Returns those that nothing ended (another user's, or stuck in the kernel).
     """
-    left = _wait(processes, grace / 3)
-    _signal(left, signal.SIGTERM)
-    # A stopped process does not see a signal before it goes on.
-    _signal(left, signal.SIGCONT)
-    left = _wait(left, grace * 2 / 3)
-    _signal(left, signal.SIGKILL)
-    return _wait(left, 1.0)
+    left = wait_for_end(processes, grace / 3)
+    terminate(left)
+    left = wait_for_end(left, grace * 2 / 3)
+    send_signal(left, signal.SIGKILL)
+    return wait_for_end(left, 1.0)
 
 
-def processes_with_variable(process: psutil.Process) -> str:
+def _name(process: psutil.Process) -> str:
     """What to call a process: its name and pid."""
     try:
         return f"{process.name()} (pid {process.pid})"
     except psutil.Error:
         return f"pid {process.pid}"
-
-
-def _wait(processes: list[psutil.Process], seconds: float) -> list[psutil.Process]:
-    until = time.monotonic() + seconds
-    left = living_processes(processes)
-    while left and time.monotonic() < until:
-        time.sleep(0.01)
-        left = living_processes(left)
-    return left
-
-
-def _signal(processes: Iterable[psutil.Process], number: signal.Signals) -> None:
-    for process in processes:
-        try:
-            process.send_signal(number)
-        except (psutil.Error, OSError):
-            continue  # it ended by itself, or is another user's
 
 
 def _children(process: psutil.Process) -> list[psutil.Process]:
@@ -103,13 +78,6 @@ def _belongs(process: psutil.Process, leader: int, pane: str, mark: str) -> bool
     return environ.get("TMUX_PANE") == pane and environ.get("TMUX", "").startswith(mark)
 
 
-def _alive(process: psutil.Process) -> bool:
-    try:
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.Error:
-        return False
-
-
 async def end_pane(ladder: TmuxConnection, info: PaneInfo, grace: float) -> None:
     """End a pane and all that it started, within `grace` seconds and a little. Raises `TmuxError`."""
     (told,) = await ladder.ask([command("display-message", "-p", "#{socket_path},#{pid},")])
@@ -123,5 +91,5 @@ async def end_pane(ladder: TmuxConnection, info: PaneInfo, grace: float) -> None
     late = await asyncio.to_thread(process_family, info.pid, info.pane, mark)
     left += await asyncio.to_thread(end_processes, late, 0.0)
     if left := living_processes(left):
-        names = ", ".join(processes_with_variable(process) for process in left[:5])
+        names = ", ".join(_name(process) for process in left[:5])
         raise TmuxError("refused", f"The terminal was closed, but these processes could not be ended: {names}.")

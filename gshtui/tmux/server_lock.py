@@ -7,14 +7,12 @@ that stands still must not hold up the others. Called by whatever here makes or 
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import fcntl
 import os
 from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 
-from gshtui.system import private_files
+from gshtui.system.file_lock import LockHeld, file_lock
 
 _WITHIN = 3.0
 _AGAIN = 0.004
@@ -27,39 +25,19 @@ async def server_lock(address: Sequence[str], *, within: float = _WITHIN) -> Asy
     Args:
         address: the arguments that name the socket (`-L name` or `-S path`).
     """
-    lock = _opened(address)
-    if lock is None:
-        yield False
-        return
-    try:
-        yield await _taken(lock, within)
-    finally:
-        os.close(lock)
+    async with contextlib.AsyncExitStack() as stack:
+        held = True
+        try:
+            await stack.enter_async_context(file_lock(_file(address), within=within, every=_AGAIN))
+        except (LockHeld, OSError):
+            # An `OSError`: there is no folder for the socket, and so no server yet, or the file system has no locks.
+            held = False
+        yield held
 
 
-def _opened(address: Sequence[str]) -> int | None:
-    """The lock's file, open; `None` where there is no folder for the socket, and so no server yet, or none of ours."""
+def _file(address: Sequence[str]) -> Path:
     flag, socket = address
     if flag == "-L":
         folder = Path(os.environ.get("TMUX_TMPDIR") or "/tmp") / f"tmux-{os.getuid()}"
         socket = str(folder / socket)
-    try:
-        return private_files.open_file(f"{socket}.turn", os.O_RDWR)
-    except OSError:
-        return None
-
-
-async def _taken(lock: int, within: float) -> bool:
-    loop = asyncio.get_running_loop()
-    until = loop.time() + within
-    while True:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if loop.time() >= until:
-                return False
-        except OSError:  # a file system without locks
-            return False
-        else:
-            return True
-        await asyncio.sleep(_AGAIN)
+    return Path(f"{socket}.turn")

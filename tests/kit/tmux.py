@@ -24,9 +24,9 @@ from typing import TypeVar
 import psutil
 import pytest
 
+from gshtui.system.processes import living_processes
 from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.mirror import Frame
-from gshtui.tmux.pane_processes import living_processes
 from gshtui.tmux.server import TmuxServer
 
 PREFIX = "gsht"

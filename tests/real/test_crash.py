@@ -15,11 +15,12 @@ import pytest
 
 from gshtui.bus.events.agent import MessageAppended, PromptSubmitted, TurnFinished
 from gshtui.bus.events.session import SessionOpened
-from gshtui.context.call_pairing import missing_results, paired
+from gshtui.context.call_pairing import missing_results
 from gshtui.hub.hub import Hub
 from gshtui.hub.options import HubOptions
 from gshtui.settings.loader import load
 from gshtui.system.ids import new_id
+from tests.kit.pairing import paired
 from tests.kit.scripted import Recorder
 
 SCRIPT = Path(__file__).with_name("crash_script.py")

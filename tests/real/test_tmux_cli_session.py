@@ -19,7 +19,7 @@ from gshtui.programs.cli_session import CliSession, SessionError
 from gshtui.programs.hook_reports import VARIABLE, HookFeed, open_spool
 from gshtui.programs.status import KnownStatus
 from gshtui.programs.status_watcher import CliStatus
-from gshtui.tmux.pane_processes import living_processes
+from gshtui.system.processes import living_processes
 from gshtui.tmux.server import TmuxServer
 from tests.kit.tmux import screen, shows, tmux
 

@@ -13,10 +13,10 @@ from pathlib import Path
 import psutil
 import pytest
 
+from gshtui.system.processes import living_processes
 from gshtui.tmux.control_client import ControlClient
 from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.mirror import Frame, Mirror
-from gshtui.tmux.pane_processes import living_processes
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.watcher import PaneChange

@@ -15,8 +15,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from gshtui.system.processes import living_processes
 from gshtui.tmux.errors import TmuxError
-from gshtui.tmux.pane_processes import living_processes
 from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.watcher import PaneChange
 from tests.kit.tmux import clients, eventually, no_pane, private_server, screen, short_folder, shows, tmux

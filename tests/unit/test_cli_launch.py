@@ -11,7 +11,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gshtui.bus.agent_data import AgentRow
 from gshtui.programs import hook_reports, hooks, launch
 from gshtui.programs import profile as profiles
 
@@ -167,13 +166,12 @@ async def test_a_broken_recipe_keeps_nothing_from_starting(tmp_path: Path) -> No
     assert (made.argv, made.hooked) == (("codex",), False)
 
 
-def test_a_rows_command_line() -> None:
-    row = AgentRow(id="0001", name="c", kind="cli", argv=("claude", "--model", "opus"), external_id=ID)
-    assert launch.cli_argv(CLAUDE, row) == ["claude", "--model", "opus", "--session-id", ID]
-    ran = AgentRow(id="0001", name="c", kind="cli", argv=("claude",), external_id=ID, pid=4, ended=5.0)
-    assert launch.cli_argv(CLAUDE, ran) == ["claude", "--resume", ID]
-    bare = AgentRow(id="0001", name="c", kind="cli")
-    assert launch.cli_argv(OPENCODE, bare) == ["opencode"]
+async def test_a_persons_own_arguments_stay_before_those_of_the_conversation(tmp_path: Path) -> None:
+    words = ["claude", "--model", "opus"]
+    made = await launch.first(CLAUDE, words, agent="0001", data=tmp_path, environ={}, folder=tmp_path)
+    assert made.argv == (*words, "--session-id", made.external_id)
+    bare = await launch.first(OPENCODE, ["opencode"], agent="0002", data=tmp_path, environ={}, folder=tmp_path)
+    assert bare.argv == ("opencode",)
 
 
 async def test_an_argument_is_given_only_where_the_program_knows_it(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.context_data import CutKind
 from gshtui.bus.messages import Message, Text, ToolCall, ToolResult
 from gshtui.context.assembly import Assembler, Inputs, assemble
-from gshtui.context.call_pairing import missing_results, paired
+from gshtui.context.call_pairing import missing_results
 from gshtui.context.conversation_log import ConversationLog
 from gshtui.context.limits import ContextSettings
 from gshtui.context.overlays import Overlay, Pinned, Restored, Undone, Unpinned, decode, encode, fold_overlays
@@ -24,6 +24,7 @@ from gshtui.context.ports import MemoryContextStore
 from gshtui.context.requests import CutRequest
 from gshtui.context.views import ContextError
 from gshtui.providers.port import Request
+from tests.kit.pairing import paired
 from tests.kit.pressed import Pressed, SummingModel, words_of
 
 WINDOW = 6_000

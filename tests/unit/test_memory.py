@@ -218,14 +218,14 @@ async def test_an_unreadable_file_is_said(project: Path, monkeypatch: pytest.Mon
 async def test_a_huge_file_is_cut_at_a_line_and_says_so(project: Path) -> None:
     file = write(project / "AGENTS.md", "rule äöü\n" * 20_000)
     with file.open("r+b") as opened:
-        opened.truncate(3_000_000_000)  # a hole: no byte of it is read
+        opened.truncate(300_000_000)  # a hole
     trust.trust(project, None)
     told = Told()
     (text,) = (await passages(project, told)).values()
     assert MAX_FILE - 100 < len(text.encode()) < MAX_FILE + 400
     assert "rule äöü\n\n[" in text
     assert "more bytes of this file are left out" in text
-    assert "3,000,000,000 bytes" in told[0][0]
+    assert "300,000,000 bytes" in told[0][0]
 
 
 async def test_all_together_have_a_limit_and_the_nearest_come_first(project: Path, home: Home) -> None:

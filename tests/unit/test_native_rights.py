@@ -142,7 +142,7 @@ def test_the_users_own_personas(tmp_path: Path) -> None:
         ("a.toml", "max_iterations = -1", "below 0"),
         ("a.toml", "max_iterations = true", "no whole number"),
         ("a.toml", 'name = "Two Words"', "one word"),
-        ("a.md", "---\nname: x\nno end", "second line of dashes"),
+        ("a.md", "---\nname: x\nno end", "is not closed"),
         ("a.md", "---\nname x\n---\n", "line 2"),
         ("a.md", "x" * 70_000, "bytes"),
         ("a.md", "---\nread_only: maybe\n---\n", "no true or false"),

@@ -165,3 +165,22 @@ def test_a_list_behind_a_link_is_not_written(home: Home, project: Path, tmp_path
     with pytest.raises(trust.TrustError):
         trust.trust(project, b"x")
     assert victim.read_text(encoding="utf-8") == "mine"
+
+
+def test_every_byte_of_a_trusted_file_counts(home: Home, project: Path) -> None:
+    notes = project / "AGENTS.md"
+    notes.write_bytes(b"a" * (5 * 1024 * 1024))
+    trust.trust(project, None)
+    assert trust.file_state(project, notes) == "trusted"
+    with notes.open("r+b") as file:
+        file.seek(-1, 2)
+        file.write(b"b")
+    assert trust.file_state(project, notes) == "changed"
+
+
+def test_a_file_that_is_too_large_to_read_is_never_trusted(home: Home, project: Path) -> None:
+    notes = project / "AGENTS.md"
+    with notes.open("wb") as file:
+        file.truncate(2 * 1024**3)
+    trust.trust(project, None)
+    assert trust.file_state(project, notes) == "changed"

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from gshtui.agents.skills.commands import commands
-from gshtui.agents.skills.front_matter import FrontMatterError, parse
 from gshtui.agents.skills.skill_store import (
     MAX_BYTES,
     SECTION_LIMIT,
@@ -21,6 +20,7 @@ from gshtui.agents.skills.skill_store import (
 from gshtui.commands.declaration import Caller, CommandError, Invocation, Outcome
 from gshtui.commands.language import validate
 from gshtui.context.system_section import system_sections
+from gshtui.text.front_matter import FrontMatterError, parse
 from tests.kit.configuration import made_project, project_file
 from tests.kit.home import Home
 
@@ -136,7 +136,7 @@ def test_the_front_matter_of_usual_skills_is_understood() -> None:
         "name": "pdf",
         "description": "Fill in forms, and more.",
         "license": "It's free",
-        "allowed-tools": "- Bash - Read",
+        "allowed-tools": ["Bash", "Read"],
         "version": "1.0",
     }
     assert front.body == "# Title\n---\ntext"

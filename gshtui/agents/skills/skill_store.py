@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from gshtui.agents.skills.front_matter import FrontMatterError, parse
 from gshtui.settings import paths, trust
 from gshtui.settings.toml_file import read_bytes
 from gshtui.system.errors import ExpectedError
+from gshtui.text.front_matter import FrontMatterError, parse
 from gshtui.text.sanitise import one_line, plain
 
 FILE = "SKILL.md"
@@ -150,7 +150,7 @@ def _read(entry: Path, source: Source, within: Path | None, shelf: SkillStore) -
         shelf.problems.append(
             f"{entry / FILE}, line {front.line[key]}: {key!r} means nothing here, and is passed over."
         )
-    name, description = front.fields.get("name", ""), one_line(front.fields.get("description", ""), MAX_DESCRIPTION + 1)
+    name, description = front.text("name"), one_line(front.text("description"), MAX_DESCRIPTION + 1)
     if not name:
         raise SkillError("it has no `name`")
     if len(name) > MAX_NAME or not _NAME.fullmatch(name):

@@ -10,11 +10,11 @@ from typing import Any
 
 from gshtui.bus.messages import Usage
 from gshtui.bus.usage_data import By, UsageSum
+from gshtui.text import units
 from gshtui.text.sanitise import one_line
 
 _WIDTH = 24
 """Cells of the longest bar."""
-_EIGHTHS = " ▏▎▍▌▋▊▉"
 _HEADS: dict[By, str] = {"day": "day", "agent": "agent", "model": "model", "session": "conversation"}
 
 
@@ -81,10 +81,7 @@ def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
 
 def bar(value: float, most: float, width: int = _WIDTH) -> str:
     """A bar of up to `width` cells, to an eighth of one; something for everything above nothing."""
-    if value <= 0 or most <= 0:
-        return ""
-    eighths = max(1, round(min(value / most, 1.0) * width * 8))
-    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
+    return units.bar(value / most, width, least=1) if value > 0 and most > 0 else ""
 
 
 def tokens(count: float) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from gshtui.bus.context_data import SECTIONS, Block, Difference, Iteration, Receipt
 from gshtui.context.prompt_cache import CacheEntry, ledger
 from gshtui.context.views import Carry, ContextView, Forecast, WhatIf
+from gshtui.text import units
 from gshtui.text.sanitise import literal, one_line, visible
 
 BAR = 20
@@ -111,8 +112,7 @@ def overview(view: ContextView, forecast: Forecast | None = None, number: int = 
 
 def bar(share: float) -> str:
     """A share of 1 as a bar."""
-    eighths = round(max(0.0, min(share, 1.0)) * BAR * 8)
-    return "█" * (eighths // 8) + (" ▏▎▍▌▋▊▉"[eighths % 8].strip())
+    return units.bar(share, BAR)
 
 
 def cache_of(blocks: Sequence[Block]) -> str:

@@ -33,6 +33,7 @@ from gshtui.guard.catastrophe import catastrophe
 from gshtui.programs.profile import Profile, takes_code
 from gshtui.store.errors import StoreError
 from gshtui.store.store import Store
+from gshtui.text import tables
 from gshtui.text.sanitise import one_line, plain, visible
 from gshtui.tools import paths
 from gshtui.tools.shell_assessment import assess_line
@@ -160,11 +161,17 @@ def _mail_table(letters: list[Letter]) -> str:
     if not letters:
         return "No message waits."
     rows = [
-        f"| {one.id[-6:]} | {_who(one.sender_name, one.sender)} | {_who(one.recipient_name, one.recipient)}"
-        f" | {one.state} | {_letter_age(one)} | {one_line(one.text, 60).replace('|', '/')} |"
+        (
+            one.id[-6:],
+            _who(one.sender_name, one.sender),
+            _who(one.recipient_name, one.recipient),
+            one.state,
+            _letter_age(one),
+            one_line(one.text, 60).replace("|", "/"),
+        )
         for one in letters
     ]
-    return "\n".join(("| id | from | to | state | age | text |", "| --- | --- | --- | --- | --- | --- |", *rows))
+    return tables.table(("id", "from", "to", "state", "age", "text"), rows)
 
 
 def _mail_details(letter: Letter) -> str:

@@ -209,7 +209,7 @@ def read_spec(path: Path) -> Spec:
         SpecError: there is none, it is not this user's alone, or it is damaged.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = private_files.open_existing(path)
     except OSError as error:
         raise SpecError(f"The spec {path} cannot be read: {error.strerror or error}.") from error
     with os.fdopen(descriptor, "rb") as file:

@@ -27,6 +27,7 @@ from gshtui.fleet.terminal_tools.targets import (
 from gshtui.guard.catastrophe import catastrophe
 from gshtui.programs.pane_view import Seen, SessionError
 from gshtui.programs.screen_reading import essence, same_question
+from gshtui.text import tables
 from gshtui.text.sanitise import literal, one_line, plain, visible
 from gshtui.text.truncation import original_size
 from gshtui.tmux import pane_input as key_names
@@ -80,11 +81,11 @@ def panes_result(targets: list[TerminalTarget], invocation: Invocation) -> Outco
     rows = [_row(target, is_of_project(target, invocation.project)) for target in targets]
     if not rows:
         return Outcome([], "No terminal is open. `terminal` or `tmux action=send` opens the shared shell.")
-    head = ["| pane | whose | runs | size | status |", "| --- | --- | --- | --- | --- |"]
     lines = [
-        f"| {r['pane']} | {r['name']} | {r['command']} | {r['width']}x{r['height']} | {r['status']} |" for r in rows
+        (str(r["pane"]), str(r["name"]), str(r["command"]), f"{r['width']}x{r['height']}", str(r["status"]))
+        for r in rows
     ]
-    return Outcome(rows, "\n".join((*head, *lines)))
+    return Outcome(rows, tables.table(("pane", "whose", "runs", "size", "status"), lines))
 
 
 def _row(target: TerminalTarget, here: bool) -> dict[str, object]:

@@ -17,7 +17,7 @@ from gshtui.bus.events.hub import FaultReported, Noticed, SubscriberFailed
 from gshtui.bus.events.session import SessionClosed
 from gshtui.bus.shell_data import Ran
 from gshtui.bus.shell_rows import Filter, Span
-from gshtui.bus.subscription import Batch
+from gshtui.bus.subscription import Batch, fold_events
 from gshtui.system.faults import Breaker, Fault
 from gshtui.system.tasks import report_unexpected
 from gshtui.ui.kit.garbage_collector import GarbageCollector
@@ -44,7 +44,7 @@ def coalesced(events: Sequence[Event]) -> list[Event]:
         key = event.merge_key()
         if key is None or key != run_key:
             if run:
-                out.append(_folded(run))
+                out.append(fold_events(run))
             run = []
             run_key = key
         if key is None:
@@ -52,18 +52,8 @@ def coalesced(events: Sequence[Event]) -> list[Event]:
         else:
             run.append(event)
     if run:
-        out.append(_folded(run))
+        out.append(fold_events(run))
     return out
-
-
-def _folded(run: list[Event]) -> Event:
-    """One event of many, by halves: joining text piece by piece would cost the square of its length."""
-    while len(run) > 1:
-        pairs = [first.merged_with(second) for first, second in zip(run[::2], run[1::2], strict=False)]
-        if len(run) % 2:
-            pairs.append(run[-1])
-        run = pairs
-    return run[0]
 
 
 FPS = 60

@@ -8,7 +8,6 @@ them is an `OSError`.
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +17,7 @@ import msgspec
 from textual.timer import Timer
 
 from gshtui.system import private_files
+from gshtui.system.file_lock import try_lock
 from gshtui.system.tasks import start_job
 from gshtui.ui.kit.folding_area import FoldingArea
 
@@ -52,12 +52,8 @@ class DraftFile:
         key = hashlib.sha256(os.fsencode(project)).hexdigest()[:16]
         for slot in range(SLOTS):
             path = folder / f"{key}-{slot}.json"
-            lock = private_files.open_file(path.with_suffix(".lock"), os.O_RDWR)
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if (lock := try_lock(path.with_suffix(".lock"))) is not None:
                 return cls(path, lock)
-            except BlockingIOError:
-                os.close(lock)
         raise OSError(f"{SLOTS} windows are open in this project")
 
     @property
@@ -100,7 +96,7 @@ class DraftFile:
 def _object(path: Path) -> dict[str, Any]:
     import json
 
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    descriptor = private_files.open_existing(path)
     with os.fdopen(descriptor, "rb") as file:
         read: Any = json.loads(file.read())
     if not isinstance(read, dict):

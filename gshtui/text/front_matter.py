@@ -1,0 +1,138 @@
+"""The front matter of a Markdown file: YAML between two lines of `---`, and the body below it.
+
+Pure. Reads keys and text alone: a value is a text or a list of texts, as written, never a number, a date or an object.
+Refuses tags, anchors and aliases, and names line and reason. Skills and personas call it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from yaml import MarkedYAMLError
+    from yaml.events import Event
+
+_FENCE = "---"
+_MOST_LINES = 200
+_DEEPEST = 8
+"""Lists and mappings in each other; the parser's time grows with the square of them."""
+_SAID = {
+    "mapping values are not allowed here": "a value with `: ` in it must be in quotes",
+    "found unexpected end of stream": "the quote is not closed",
+}
+"""What the parser's commonest complaints mean here."""
+
+
+class FrontMatterError(ValueError):
+    """There is none, or it cannot be understood. One sentence without its full stop, with the line."""
+
+
+@dataclass(slots=True)
+class FrontMatter:
+    """The keys with their values, and the text below. `line` is where each key is."""
+
+    fields: dict[str, str | list[str]] = field(default_factory=dict[str, "str | list[str]"])
+    line: dict[str, int] = field(default_factory=dict[str, int])
+    body: str = ""
+
+    def text(self, key: str) -> str:
+        """The value as one text; empty when the key is not there."""
+        value = self.fields.get(key, "")
+        return value if isinstance(value, str) else " ".join(value)
+
+
+def has_front_matter(text: str) -> bool:
+    """Whether the first line opens it."""
+    return text.removeprefix("\ufeff").partition("\n")[0].rstrip() == _FENCE
+
+
+def parse(text: str) -> FrontMatter:
+    """Raises `FrontMatterError`."""
+    if not has_front_matter(text):
+        raise FrontMatterError("its first line is not `---`, so it has no front matter")
+    lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
+    end = next((at for at, line in enumerate(lines[1:_MOST_LINES], 1) if line.rstrip() == _FENCE), 0)
+    if not end:
+        raise FrontMatterError(f"its front matter is not closed by `---` within {_MOST_LINES} lines")
+    found = FrontMatter(body="\n".join(lines[end + 1 :]).strip("\n"))
+    for key, line, value in _pairs("\n".join(lines[1:end])):
+        if key in found.fields:
+            raise FrontMatterError(f"line {line}: {key} is given twice")
+        found.fields[key] = value
+        found.line[key] = line
+    return found
+
+
+def _pairs(head: str) -> Iterator[tuple[str, int, str | list[str]]]:
+    """Key, line and value, as they come. Of a mapping inside, the keys and values are a list."""
+    from yaml import events
+
+    depth, key, line = 0, "", 0
+    inner: list[str] | None = None
+    for event in _events(head):
+        at = _line(event)
+        if isinstance(event, events.CollectionStartEvent):
+            depth += 1
+            if depth == 1 and not isinstance(event, events.MappingStartEvent):
+                raise FrontMatterError(f"line {at} is no `key: value`")
+            if depth == 2:
+                if not key:
+                    raise FrontMatterError(f"line {at} is no `key: value`")
+                inner = []
+            elif depth > _DEEPEST:
+                raise FrontMatterError(f"line {at}: lists and mappings are nested too deep")
+        elif isinstance(event, events.CollectionEndEvent):
+            depth -= 1
+            if depth == 1 and inner is not None:
+                yield key, line, inner
+                key, inner = "", None
+        elif isinstance(event, events.ScalarEvent):
+            value = str(event.value).strip()
+            if inner is not None:
+                inner.append(value)
+            elif depth == 0 or (not key and not value):
+                raise FrontMatterError(f"line {at} is no `key: value`")
+            elif key:
+                yield key, line, value
+                key = ""
+            else:
+                key, line = value, at
+
+
+def _events(head: str) -> Iterator[Event]:
+    """The parser's events, without what no front matter needs."""
+    import yaml
+    from yaml import events
+
+    documents = 0
+    try:
+        parsed = cast("Iterator[Event]", yaml.parse(head, Loader=yaml.SafeLoader))  # pyright: ignore[reportUnknownMemberType]
+        for event in parsed:
+            tag, anchor = getattr(event, "tag", None), getattr(event, "anchor", None)
+            if tag or anchor:
+                sign = "!" if tag else "*" if isinstance(event, events.AliasEvent) else "&"
+                raise FrontMatterError(f"line {_line(event)}: a value may not begin with {sign}; put it in quotes")
+            documents += isinstance(event, events.DocumentStartEvent)
+            if documents > 1:
+                raise FrontMatterError(f"line {_line(event)}: it is more than one document")
+            yield event
+    except yaml.MarkedYAMLError as error:
+        raise FrontMatterError(_reason(error)) from error
+    except yaml.YAMLError as error:  # of a character
+        raise FrontMatterError("it holds a character that YAML does not allow") from error
+
+
+def _line(event: Event) -> int:
+    """The line in the file, whose first one is the fence."""
+    return event.start_mark.line + 2
+
+
+def _reason(error: MarkedYAMLError) -> str:
+    problem = str(error.problem)
+    begun = error.context_mark if error.context_mark is not None else error.problem_mark
+    line = begun.line + 2 if begun is not None else 1
+    if problem == "could not find expected ':'":
+        return f"line {line} is no `key: value`"
+    return f"line {line}: {_SAID.get(problem, problem)}"

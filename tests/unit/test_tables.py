@@ -1,0 +1,26 @@
+"""Tables, amounts and widths, as all lists share them."""
+
+from __future__ import annotations
+
+from gshtui.text import cells, tables, units
+
+
+def test_a_table_is_a_row_a_line() -> None:
+    made = tables.table(("a", "", "n"), [("x", "", "1")], right=(2,))
+    assert made == "| a | | n |\n| --- | --- | ---: |\n| x |  | 1 |"
+    assert tables.facts([("name", "value")]) == "| | |\n| --- | --- |\n| name | value |"
+
+
+def test_costs_and_bars() -> None:
+    assert [units.cost(amount) for amount in (None, 0.0, 1.23456)] == ["unknown", "$0.0000", "$1.2346"]
+    assert [units.bar(share, 2) for share in (-1.0, 0.0, 0.01, 0.5, 1.0, 9.0)] == ["", "", "", "█", "██", "██"]
+    assert (units.bar(0.01, 2, least=1), units.bar(9 / 16, 2)) == ("▏", "█▏")
+
+
+def test_a_width_is_what_tmux_counts() -> None:
+    family = "\N{WOMAN}\u200d\N{WOMAN}\u200d\N{GIRL}"
+    told = {"abc": 3, "日本": 4, "e\u0301": 1, family: 2, "\u26a0\ufe0f": 1, "\N{THUMBS UP SIGN}\U0001f3fd": 4}
+    assert {text: cells.width(text) for text in told} == told
+    assert cells.head(f"a{family}b", 3) == f"a{family}"
+    assert cells.rows(f"a{family}日b", 3) == [f"a{family}", "日b"]
+    assert (cells.rows("", 3), cells.rows("日本", 1)) == ([""], ["日", "本"])
