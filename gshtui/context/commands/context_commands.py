@@ -66,7 +66,7 @@ def _reading(reading: ViewCommands, rights: ContextAccess, names: Names) -> list
         Command(
             "context", "What an agent's model is sent, section by section", ContextParameters, reading.context,
             positions=("agent", "section"), description=CONTEXT, family="context", tool=True, assess=look,
-            complete=complete,
+            complete=complete, opens="inspect",
         ),
         Command(
             "timeline", "An agent's requests and cuts over time, and when the next cut comes", TimelineParameters,
