@@ -87,15 +87,15 @@ class ContextLimits:
 class _Cut(ToolParameters):
     """Whose context is cut."""
 
-    agent: Word = Field(Word(), description="Id or name; empty: your own, or the agent in front")
-    preview: bool = Field(False, description="Only say what it would do")
+    agent: Word = Field(default=Word(), description="Id or name; empty: your own, or the agent in front")
+    preview: bool = Field(default=False, description="Only say what it would do")
 
 
 class CompactContext(_Cut, Returns[Receipt]):
     """Parameters of `compact`."""
 
     COMMAND: ClassVar[str] = "compact"
-    focus: str = Field("", description="What the summary should dwell on")
+    focus: str = Field(default="", description="What the summary should dwell on")
 
 
 class PruneContext(_Cut, Returns[Receipt]):
@@ -114,7 +114,7 @@ class _Block(ToolParameters):
     """Which block of whose context."""
 
     block: Word = Field(description="Number, id, file or source of the block", min_length=1)
-    agent: Word = Field(Word(), description="Id or name; empty: your own, or the agent in front")
+    agent: Word = Field(default=Word(), description="Id or name; empty: your own, or the agent in front")
 
 
 class PinBlock(_Block, Returns[PinnedBlock]):
@@ -139,19 +139,23 @@ class UndoCut(ToolParameters, Returns[UndoneCut]):
     """Which cut of whose context."""
 
     COMMAND: ClassVar[str] = "undo"
-    cut: Word = Field(Word(), description="Id of the cut; empty: the newest one")
-    agent: Word = Field(Word(), description="Id or name; empty: your own, or the agent in front")
+    cut: Word = Field(default=Word(), description="Id of the cut; empty: the newest one")
+    agent: Word = Field(default=Word(), description="Id or name; empty: your own, or the agent in front")
 
 
 class TuneContext(ToolParameters, Returns[ContextLimits]):
     """What is to be another one; what is left out stays."""
 
     COMMAND: ClassVar[str] = "tune"
-    agent: Word = Field(Word(), description="Id or name; empty: the agent in front")
-    threshold: float | None = Field(None, description="Fraction of the window at which a compaction starts", gt=0, le=1)
-    protect: int | None = Field(None, description="Tokens of recent tool output that pruning leaves alone", ge=0)
-    strategy: str | None = Field(None, description="summarise, last N (messages) or budget N (tokens)")
-    output_bytes: int | None = Field(None, description="Bytes of a tool's output that are kept; 0: all", ge=0)
+    agent: Word = Field(default=Word(), description="Id or name; empty: the agent in front")
+    threshold: float | None = Field(
+        default=None, description="Fraction of the window at which a compaction starts", gt=0, le=1
+    )
+    protect: int | None = Field(
+        default=None, description="Tokens of recent tool output that pruning leaves alone", ge=0
+    )
+    strategy: str | None = Field(default=None, description="summarise, last N (messages) or budget N (tokens)")
+    output_bytes: int | None = Field(default=None, description="Bytes of a tool's output that are kept; 0: all", ge=0)
 
 
 _KINDS: dict[type[_Cut], CutKind] = {CompactContext: "compact", PruneContext: "prune", ClearContext: "clear"}
