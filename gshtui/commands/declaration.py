@@ -1,7 +1,8 @@
-"""How a command is declared, once: name, summary, typed parameters, access, effect, handler, rendering.
+"""How a command is declared, once: name, summary, typed parameters and result, access, effect, question, rendering.
 
 From this one declaration come the command language, slash completion, the palette, the model's tool schema,
-`gsh-tui run` and the reference. People get the rendering, agents and scripts the data.
+`gsh-tui run`, calls from code, the questions of a window and the reference. People get the rendering, agents and
+scripts the data, code the typed result.
 """
 
 from __future__ import annotations
@@ -9,13 +10,14 @@ from __future__ import annotations
 import asyncio
 import enum
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, GetCoreSchemaHandler
 from pydantic_core.core_schema import CoreSchema, str_schema
 
+from gshtui.bus.context_data import Receipt
 from gshtui.bus.event import Event
 from gshtui.system.errors import ExpectedError
 from gshtui.text.truncation import Gap
@@ -59,6 +61,22 @@ def synonyms(words: Mapping[str, str]) -> BeforeValidator:
 
 
 P = TypeVar("P", bound=BaseModel)
+R = TypeVar("R")
+A = TypeVar("A", bound=Parameters)
+
+
+class Returns(Generic[R]):
+    """Mixed into the parameters that code calls a command with, `hub.call(KillAgent(agent="12"))`. Gives `R`."""
+
+    COMMAND: ClassVar[str]
+    """The command's name."""
+    WORD: ClassVar[str] = ""
+    """In a family such as `agent`, the word that chooses this."""
+
+    def words(self) -> str:
+        """What a run is called where nobody typed a line: command, word and first value."""
+        first = next(iter(vars(self).values()), "")
+        return " ".join(filter(None, (self.COMMAND, self.WORD, str(first))))
 
 
 class CommandError(ExpectedError):
@@ -76,6 +94,10 @@ class CommandError(ExpectedError):
 
 class UsageError(CommandError):
     """The line was no valid use of a command: unknown name, wrong or missing parameter."""
+
+
+class Unconfirmed(CommandError):
+    """The command does this only once a person has agreed to what it costs: ask, and run what the question gives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +138,45 @@ class Invocation:
 
 
 @dataclass(frozen=True, slots=True)
+class Question:
+    """What a person is asked before a command acts, made from its own dry run."""
+
+    agreed: Parameters
+    """What to run after a yes."""
+    title: str = ""
+    text: str = ""
+    yes: str = "Yes"
+    """The button that agrees."""
+    losses: tuple[str, ...] = ()
+    """What would be lost, a sentence each."""
+    note: str = ""
+    """What makes it less final, such as how long it can be undone."""
+    preview: Receipt | None = None
+    """The cut that it would make; shown item by item in place of title and text."""
+    doing: str = ""
+    """Said when a person has agreed to something that takes a while."""
+
+
+@dataclass(frozen=True, slots=True)
+class TerminalView:
+    """A window gives its whole screen to the terminal of this agent."""
+
+    agent: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToastView:
+    """A window says this for a moment, in place of the outcome's text."""
+
+    text: str
+    seconds: float | None = None
+    """How long; `None`: as long as usual."""
+
+
+View = TerminalView | ToastView
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """What a command came to.
 
@@ -143,6 +204,8 @@ class Outcome:
     timed_out: bool = False
     intent: Event | None = None
     shown: bool = False
+    view: View | None = None
+    """How a window shows it; `None`: its text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +236,36 @@ Complete = Callable[[Invocation, str, str], Awaitable[list[str]]]
 
 
 @dataclass(frozen=True, slots=True)
+class Action(Generic[A, R]):
+    """One thing that a command does, with parameters and a result of its own. Code calls it by its parameters' type.
+
+    A command of one word has one; a family such as `agent` has one for each word, to which a line comes down.
+    """
+
+    parameters: type[A]
+    """Also `Returns[R]`, which registration checks."""
+    result: type[R]
+    run: Callable[[Invocation, A], Awaitable[R]]
+    render: Callable[[Invocation, R], Outcome]
+    asks: Callable[[Invocation, A], Awaitable[Question | None]] | None = None
+    """Makes the question before it acts; `None`: with these parameters there is nothing to ask."""
+    shows: Callable[[Invocation, R], Awaitable[View | None]] | None = None
+    access: Access = Access.SHARED
+    effect: Effect = Effect.READ
+
+    async def handle(self, invocation: Invocation, parameters: A) -> Outcome:
+        """Run and render. Raises as `run` does."""
+        result = await self.run(invocation, parameters)
+        outcome = self.render(invocation, result)
+        if self.shows is None or invocation.caller.is_agent:
+            return outcome
+        return replace(outcome, view=await self.shows(invocation, result))
+
+
+AnyAction = Action[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Command(Generic[P]):
     """One named operation. Declared in a package's `commands.py`, registered by the hub."""
 
@@ -195,3 +288,9 @@ class Command(Generic[P]):
     assess: Assess[P] | None = None
     """Works out what a run would do; without it the declared effect and the arguments stand."""
     complete: Complete | None = None
+    actions: tuple[AnyAction, ...] = ()
+    """What code can call, and what a window asks about."""
+    bind: Callable[[P], Parameters] | None = None
+    """In a family, a line's parameters as those of one of `actions`. Raises `UsageError`."""
+    opens: str = ""
+    """The list that the bare name opens in a window: `models`, `sessions` …"""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gshtui.commands.declaration import Access, Caller, Command, UsageError
+from gshtui.commands.declaration import Access, Action, AnyAction, Caller, Command, R, Returns, UsageError
 
 AnyCommand = Command[Any]
 
@@ -32,6 +32,8 @@ class Registry:
         """What stands where in the order: a command, or what makes some."""
         self._commands: dict[str, AnyCommand] = {}
         self._names: dict[str, str | _Offer] = {}
+        self._actions: dict[type[Any], AnyAction] = {}
+        """By the type of their parameters."""
         for command in commands:
             self.register(command)
 
@@ -76,6 +78,12 @@ class Registry:
     def _add(self, command: AnyCommand) -> None:
         if unknown := set(command.positions) - set(command.parameters.model_fields):
             raise ValueError(f"{command.name}: positions {sorted(unknown)} are no parameters")
+        for action in command.actions:
+            called = action.parameters
+            if getattr(called, "COMMAND", "") != command.name or returned(called) is not action.result:
+                name = action.result.__name__
+                raise ValueError(f"{called.__name__} must be Returns[{name}] with COMMAND = {command.name!r}")
+            self._actions[called] = action
         self._commands[command.name] = command
 
     def _make(self, offer: _Offer) -> None:
@@ -108,6 +116,11 @@ class Registry:
         hint = f"Did you mean {' or '.join(near)}?" if near else "`help` lists all commands."
         raise UsageError(f"There is no command {name!r}.", hint=hint)
 
+    def action(self, parameters: Returns[R]) -> Action[Any, R]:
+        """What these parameters call. Raises `UsageError` where the command is not there."""
+        self.get(parameters.COMMAND)
+        return self._actions[type(parameters)]
+
     def _doing(self, action: str) -> list[str]:
         """The commands that know this word as what to do: `session export` for `export`."""
         return [f"`{command.name} {action}`" for command in self if action in _actions(command)][:3]
@@ -131,6 +144,15 @@ def _actions(command: AnyCommand) -> tuple[Any, ...]:
         return ()
     annotation = command.parameters.model_fields[command.positions[0]].annotation
     return typing.get_args(annotation) if typing.get_origin(annotation) is typing.Literal else ()
+
+
+def returned(parameters: type[Any]) -> Any:
+    """The result that a type of parameters declares by `Returns`; `None`: none."""
+    for one in parameters.__mro__:
+        for base in one.__dict__.get("__orig_bases__", ()):
+            if typing.get_origin(base) is Returns:
+                return typing.get_args(base)[0]
+    return None
 
 
 def may_run(command: AnyCommand, caller: Caller) -> bool:

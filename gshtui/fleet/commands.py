@@ -1,19 +1,24 @@
 """The commands about agents in terminals: `spawn`, and `agent ls show attach send wait interrupt restart kill …`.
 
 A person may do all of it; an agent may look, wait, write to others and interrupt those that it started, after the guard
-has asked. Registered by the hub.
+has asked. A line comes down to one of the calls of `agent_calls`. Registered by the hub.
 """
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
-from typing import Annotated, Any
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from functools import wraps
+from typing import Annotated, Any, TypeVar
 
 from pydantic import Field
 
 from gshtui.bus.agent_data import AT_WORK, AgentRow
 from gshtui.commands.declaration import (
+    Access,
+    Action,
+    AnyAction,
     Assessment,
     Command,
     CommandError,
@@ -21,14 +26,19 @@ from gshtui.commands.declaration import (
     Invocation,
     Outcome,
     Parameters,
+    Question,
+    TerminalView,
+    Unconfirmed,
     UsageError,
     synonyms,
 )
 from gshtui.commands.registry import AnyCommand
+from gshtui.fleet import agent_calls as calls
 from gshtui.fleet import agent_tables
 from gshtui.fleet.agent_states import AgentState
 from gshtui.fleet.agent_states import state_json as plain_entry
 from gshtui.fleet.fleet import Fleet
+from gshtui.fleet.fleet_context import is_over
 from gshtui.fleet.ports import FleetError
 from gshtui.fleet.spawn_command import command_error as _told
 from gshtui.fleet.spawn_command import spawn_command
@@ -40,17 +50,11 @@ ACTIONS = (
     "unsaved", "seen",
 )  # fmt: skip
 SYNONYMS = {"list": "ls", "rm": "remove", "delete": "remove"}
-_AGENTS_MAY = {
-    "ls": Effect.READ,
-    "show": Effect.READ,
-    "wait": Effect.READ,
-    "send": Effect.EXECUTE,
-    "interrupt": Effect.WRITE,
-}
-"""What an agent may do with others, and how strong that is: words to a program can make it run anything."""
 RESTS = ("idle", "waiting", "done", "failed", "lost")
 """The statuses that `wait` waits for when none is named."""
 LocalAgents = Callable[[], list[AgentState]]
+A = TypeVar("A", bound=Parameters)
+R = TypeVar("R")
 
 
 class AgentParameters(Parameters):
@@ -85,40 +89,154 @@ def commands(fleet: Fleet, local: LocalAgents = list) -> list[AnyCommand]:
             family="agents",
             assess=family.assess,
             complete=family.complete,
+            actions=tuple(family.actions.values()),
+            bind=family.bind,
         ),
     ]
 
 
+def kill_question(row: AgentRow, losses: list[str]) -> Question:
+    """What a person is asked before an agent is killed."""
+    return Question(
+        calls.KillAgent(agent=row.id, yes=bool(losses)),
+        f"Kill {row.name} ({row.id})?",
+        f"It is {_state(row)}",
+        "Kill",
+        losses=tuple(losses),
+        note="Unless it ends at once, u takes it back for a while. Files and conversation are kept.",
+    )
+
+
+def restart_question(row: AgentRow) -> Question:
+    """What a person is asked before an agent that runs is started again."""
+    return Question(
+        calls.RestartAgent(agent=row.id),
+        f"Restart {row.name} ({row.id})?",
+        "What runs of it is ended, and it is started again with its conversation.",
+        "Restart",
+    )
+
+
+def _state(row: AgentRow) -> str:
+    doing = f" · {row.doing}" if row.doing else ""
+    return f"{row.status} (by {row.status_source}){doing}"
+
+
+def _bindings(given: AgentParameters) -> Parameters:
+    """A line's parameters as those of the word that it uses."""
+    target, text = given.target, given.text
+    match given.action:
+        case "ls":
+            return calls.ListAgents(everywhere=given.all)
+        case "send":
+            return calls.SendToAgent(agent=target, text=text, now=given.now)
+        case "wait":
+            words = tuple(word.strip() for word in given.status.split(",") if word.strip())
+            return calls.WaitForAgent(agent=target, statuses=words, timeout=given.timeout)
+        case "rename":
+            return calls.RenameAgent(agent=target, name=text)
+        case "kill":
+            return calls.KillAgent(agent=target, now=given.now, yes=given.yes)
+        case _:
+            return _BY_NAME[given.action](agent=target)
+
+
+_BY_NAME: dict[str, Callable[..., Parameters]] = {
+    "show": calls.ShowAgent, "attach": calls.AttachAgent, "interrupt": calls.InterruptAgent,
+    "restart": calls.RestartAgent, "undo": calls.UndoKill, "recover": calls.RecoverAgents,
+    "remove": calls.RemoveAgent, "unsaved": calls.FindUnsaved, "seen": calls.MarkAgentRead,
+}  # fmt: skip
+"""The words that take an agent and nothing else."""
+
+
+def _fleet_errors(run: Callable[[Invocation, A], Awaitable[R]]) -> Callable[[Invocation, A], Awaitable[R]]:
+    """The handler, with the fleet's errors as a command's."""
+
+    @wraps(run)
+    async def guarded(invocation: Invocation, parameters: A) -> R:
+        try:
+            return await run(invocation, parameters)
+        except FleetError as error:
+            raise _told(error) from error
+
+    return guarded
+
+
+def _action(
+    parameters: type[A],
+    result: type[R],
+    run: Callable[[Invocation, A], Awaitable[R]],
+    render: Callable[[Invocation, R], Outcome],
+    *,
+    asks: Callable[[Invocation, A], Awaitable[Question | None]] | None = None,
+    shows: Callable[[Invocation, R], Awaitable[TerminalView]] | None = None,
+    access: Access = Access.HUMAN_ONLY,
+    effect: Effect = Effect.EXECUTE,
+) -> Action[A, R]:
+    """`effect`: what an agent does with it; words to a program can make it run anything."""
+    asks = None if asks is None else _fleet_errors(asks)
+    return Action(parameters, result, _fleet_errors(run), render, asks, shows, access, effect)
+
+
 class _Family:
-    """The handlers."""
+    """The handlers and the renderings."""
 
     def __init__(self, fleet: Fleet, local: LocalAgents) -> None:
         self._fleet = fleet
         self._local = local
-        self._handlers: dict[str, Callable[[Invocation, AgentParameters], Any]] = {
-            "ls": self._ls, "show": self._show, "attach": self._attach, "send": self._send, "wait": self._wait,
-            "interrupt": self._interrupt, "restart": self._restart, "rename": self._rename, "kill": self._kill,
-            "undo": self._undo, "recover": self._recover, "remove": self._remove,
-            "unsaved": self._unsaved, "seen": self._seen,
+        read, shared, row = Effect.READ, Access.SHARED, AgentRow
+        off = "is off the roster; its conversation is kept."
+        self.actions: dict[str, AnyAction] = {
+            action.parameters.WORD: action
+            for action in (
+                _action(calls.ListAgents, calls.AgentList, self._ls, self._render_list, access=shared, effect=read),
+                _action(
+                    calls.ShowAgent, calls.AgentReport, self._show, self._render_report, access=shared, effect=read
+                ),
+                _action(calls.AttachAgent, calls.Attachment, self._attach, _render_attachment, shows=_terminal),
+                _action(calls.SendToAgent, calls.SentMessage, self._send, _render_sent, access=shared),
+                _action(
+                    calls.WaitForAgent, calls.AwaitedStatus, self._wait, _render_awaited, access=shared, effect=read
+                ),
+                _action(
+                    calls.InterruptAgent, row, self._interrupt, _said("is asked to stop.", short=True), access=shared,
+                    effect=Effect.WRITE,
+                ),
+                _action(calls.RestartAgent, row, self._restart, self._render_restarted, asks=self._ask_restart),
+                _action(calls.RenameAgent, row, self._rename, _render_renamed),
+                _action(calls.KillAgent, row, self._kill, self._render_killed, asks=self._ask_kill),
+                _action(calls.UndoKill, row, self._undo, _said("goes on.")),
+                _action(calls.RecoverAgents, calls.RecoveredAgents, self._recover, self._render_recovered),
+                _action(calls.RemoveAgent, row, self._remove, _said(off, short=True)),
+                _action(calls.FindUnsaved, calls.UnsavedWork, self._unsaved, _render_unsaved),
+                _action(calls.MarkAgentRead, row, self._seen, _render_seen),
+            )
         }  # fmt: skip
 
     async def agent(self, invocation: Invocation, parameters: AgentParameters) -> Outcome:
-        handler = self._handlers.get(parameters.action)
-        if handler is None:
-            raise UsageError(f"`agent` cannot {parameters.action!r}.", hint=f"It can {', '.join(ACTIONS)}.")
-        if invocation.caller.is_agent and parameters.action not in _AGENTS_MAY:
+        action = self._chosen(parameters)
+        if invocation.caller.is_agent and action.access is Access.HUMAN_ONLY:
             raise UsageError(f"`agent {parameters.action}` is for people only.")
+        return await action.handle(invocation, self.bind(parameters))
+
+    def bind(self, parameters: AgentParameters) -> Parameters:
+        """What a line calls. Raises `UsageError`."""
+        self._chosen(parameters)
         if parameters.action != "ls" and not parameters.target:
             hint = f"`agent {parameters.action} 12`; `agent ls` lists them."
             raise UsageError(f"`agent {parameters.action}` needs an agent.", hint=hint)
-        try:
-            return await handler(invocation, parameters)
-        except FleetError as error:
-            raise _told(error) from error
+        return _bindings(parameters)
+
+    def _chosen(self, parameters: AgentParameters) -> AnyAction:
+        action = self.actions.get(parameters.action)
+        if action is None:
+            raise UsageError(f"`agent` cannot {parameters.action!r}.", hint=f"It can {', '.join(ACTIONS)}.")
+        return action
 
     async def assess(self, invocation: Invocation, parameters: AgentParameters) -> Assessment:
-        effect = _AGENTS_MAY.get(parameters.action, Effect.EXECUTE)
+        action = self.actions.get(parameters.action)
         subject = f"{parameters.action} {parameters.target} {one_line(parameters.text, 120)}".strip()
+        effect = Effect.EXECUTE if action is None else action.effect
         return Assessment(effect, visible(subject), detail=visible(parameters.text))
 
     async def complete(self, _invocation: Invocation, parameter: str, prefix: str) -> list[str]:
@@ -131,118 +249,193 @@ class _Family:
             return [status for status in ("starting", "thinking", "tool", *RESTS) if status.startswith(prefix)]
         return []
 
-    async def _ls(self, _invocation: Invocation, parameters: AgentParameters) -> Outcome:
+    # Looking
+
+    async def _ls(self, _invocation: Invocation, parameters: calls.ListAgents) -> calls.AgentList:
         await self._fleet.refresh()
-        rows = agent_tables.family_order(self._fleet.rows(everywhere=parameters.all))
+        rows = agent_tables.family_order(self._fleet.rows(everywhere=parameters.everywhere))
         known = {row.id for row in rows}
         here = [entry for entry in self._local() if entry.runtime == "local" and entry.agent not in known]
-        data = [*map(plain_entry, here), *(agent_tables.row_json(row, self._attach_words(row)) for row in rows)]
+        return calls.AgentList(here, rows)
+
+    def _render_list(self, _invocation: Invocation, found: calls.AgentList) -> Outcome:
+        data = [*map(plain_entry, found.local), *map(self._plain, found.rows)]
         if not data:
             return Outcome([], "No agents are here. `spawn` starts one.")
-        table = [agent_tables.TABLE_HEAD, *map(_local_line, here), *map(agent_tables.table_row, rows)]
+        table = [
+            agent_tables.TABLE_HEAD,
+            *map(_local_line, found.local),
+            *map(agent_tables.table_row, found.rows),
+        ]
         return Outcome(data, "\n".join(table))
 
-    async def _show(self, _invocation: Invocation, parameters: AgentParameters) -> Outcome:
-        row = await self._fleet.find(parameters.target)
+    async def _show(self, _invocation: Invocation, parameters: calls.ShowAgent) -> calls.AgentReport:
+        row = await self._fleet.find(parameters.agent)
         report = await self._fleet.show(row.id)
         self._fleet.seen(row.id)
-        attach = self._attach_words(row)
-        text = f"{agent_tables.row_details(row, attach)}\n\n{report or '(no report yet)'}"
-        return Outcome(agent_tables.row_json(row, attach) | {"report": report}, text)
+        return calls.AgentReport(row, report)
 
-    async def _attach(self, _invocation: Invocation, parameters: AgentParameters) -> Outcome:
-        row = await self._fleet.find(parameters.target)
+    def _render_report(self, _invocation: Invocation, found: calls.AgentReport) -> Outcome:
+        details = agent_tables.row_details(found.row, self._attach_words(found.row))
+        text = f"{details}\n\n{found.report or '(no report yet)'}"
+        return Outcome(self._plain(found.row) | {"report": found.report}, text)
+
+    async def _attach(self, _invocation: Invocation, parameters: calls.AttachAgent) -> calls.Attachment:
+        row = await self._fleet.find(parameters.agent)
         if not row.pane or row.status == "lost":
             hint = f"`agent recover {row.id}` brings it back."
             raise CommandError(f"{row.name} ({row.id}) has no terminal now.", hint=hint)
-        words = self._fleet.attach_command(row)
-        return Outcome(agent_tables.row_json(row, words) | {"argv": words}, f"`{shlex.join(words)}`")
+        return calls.Attachment(row, self._fleet.attach_command(row))
 
-    async def _send(self, invocation: Invocation, parameters: AgentParameters) -> Outcome:
-        sender = invocation.caller.name if invocation.caller.is_agent else "person"
-        row = await self._fleet.find(parameters.target)
-        message = await self._fleet.send(row.id, parameters.text, source=sender, defer_if_busy=not parameters.now)
-        late = not parameters.now and row.status in AT_WORK and await self._fleet.is_queued(message)
-        waits = " It is at work, and gets it when it rests." if late else ""
-        return Outcome({"agent": row.id, "message": message}, f"Sent to {row.name} ({row.id}).{waits}")
-
-    async def _wait(self, _invocation: Invocation, parameters: AgentParameters) -> Outcome:
-        wanted = [word.strip() for word in parameters.status.split(",") if word.strip()] or list(RESTS)
+    async def _wait(self, _invocation: Invocation, parameters: calls.WaitForAgent) -> calls.AwaitedStatus:
+        wanted = parameters.statuses or RESTS
         known = {"starting", "thinking", "tool", *RESTS}
         if strange := set(wanted) - known:
             raise UsageError(f"There is no status {min(strange)!r}.", hint=f"There are {', '.join(sorted(known))}.")
         try:
-            row = await self._fleet.wait(parameters.target, wanted, parameters.timeout)
+            row = await self._fleet.wait(parameters.agent, list(wanted), parameters.timeout)
         except TimeoutError:
-            row = await self._fleet.find(parameters.target)
-            text = f"{row.name} ({row.id}) is still {row.status} after {parameters.timeout:g} s."
-            return Outcome(agent_tables.row_json(row), text, is_error=True, timed_out=True)
-        missed = row.status not in wanted
-        said = f"{row.name} ({row.id}) is {agent_tables.status_words(row)}."
-        return Outcome(agent_tables.row_json(row) | {"report": row.report}, said, is_error=missed)
+            row = await self._fleet.find(parameters.agent)
+            return calls.AwaitedStatus(row, wanted, timed_out=parameters.timeout)
+        return calls.AwaitedStatus(row, wanted)
 
-    async def _interrupt(self, invocation: Invocation, parameters: AgentParameters) -> Outcome:
-        row = await self._fleet.find(parameters.target)
+    async def _unsaved(self, _invocation: Invocation, parameters: calls.FindUnsaved) -> calls.UnsavedWork:
+        row = await self._fleet.find(parameters.agent)
+        return calls.UnsavedWork(row, await self._fleet.unsaved(row.id))
+
+    async def _seen(self, _invocation: Invocation, parameters: calls.MarkAgentRead) -> AgentRow:
+        row = await self._fleet.find(parameters.agent)
+        self._fleet.seen(row.id)
+        return row
+
+    # Doing
+
+    async def _send(self, invocation: Invocation, parameters: calls.SendToAgent) -> calls.SentMessage:
+        sender = invocation.caller.name if invocation.caller.is_agent else "person"
+        row = await self._fleet.find(parameters.agent)
+        message = await self._fleet.send(row.id, parameters.text, source=sender, defer_if_busy=not parameters.now)
+        waits = not parameters.now and row.status in AT_WORK and await self._fleet.is_queued(message)
+        return calls.SentMessage(row, message, waits)
+
+    async def _interrupt(self, invocation: Invocation, parameters: calls.InterruptAgent) -> AgentRow:
+        row = await self._fleet.find(parameters.agent)
         if invocation.caller.is_agent and row.parent != invocation.caller.name:
             raise UsageError(f"{row.name} ({row.id}) was not started by you.", hint="Interrupt only your own agents.")
         await self._fleet.interrupt(row.id)
-        return Outcome({"agent": row.id}, f"{row.name} ({row.id}) is asked to stop.")
+        return row
 
-    async def _restart(self, _invocation: Invocation, parameters: AgentParameters) -> Outcome:
-        row = await self._fleet.restart(parameters.target)
-        return Outcome(agent_tables.row_json(row, self._attach_words(row)), f"{row.name} ({row.id}) is started again.")
+    async def _ask_restart(self, _invocation: Invocation, parameters: calls.RestartAgent) -> Question | None:
+        row = await self._fleet.find(parameters.agent)
+        return None if is_over(row) else restart_question(row)
 
-    async def _rename(self, _invocation: Invocation, parameters: AgentParameters) -> Outcome:
-        if not parameters.text.strip():
-            raise UsageError("There is no new name.", hint=f"`agent rename {parameters.target} NAME`.")
-        row = await self._fleet.rename(parameters.target, parameters.text)
-        return Outcome(agent_tables.row_json(row), f"{row.id} is called {row.name} now.")
+    async def _restart(self, _invocation: Invocation, parameters: calls.RestartAgent) -> AgentRow:
+        return await self._fleet.restart(parameters.agent)
 
-    async def _unsaved(self, _invocation: Invocation, parameters: AgentParameters) -> Outcome:
-        row = await self._fleet.find(parameters.target)
-        unsaved = await self._fleet.unsaved(row.id)
-        said = " ".join(unsaved) or "Nothing would be lost."
-        return Outcome({"agent": row.id, "unsaved": unsaved}, f"{row.name} ({row.id}): {said}")
+    def _render_restarted(self, _invocation: Invocation, row: AgentRow) -> Outcome:
+        return Outcome(self._plain(row), f"{row.name} ({row.id}) is started again.")
 
-    async def _kill(self, _invocation: Invocation, parameters: AgentParameters) -> Outcome:
-        row = await self._fleet.find(parameters.target)
-        unsaved = await self._fleet.unsaved(row.id)
-        if unsaved and not parameters.yes:
-            raise CommandError(
+    async def _rename(self, _invocation: Invocation, parameters: calls.RenameAgent) -> AgentRow:
+        if not parameters.name.strip():
+            raise UsageError("There is no new name.", hint=f"`agent rename {parameters.agent} NAME`.")
+        return await self._fleet.rename(parameters.agent, parameters.name)
+
+    async def _ask_kill(self, _invocation: Invocation, parameters: calls.KillAgent) -> Question | None:
+        if parameters.yes:
+            return None
+        row = await self._fleet.find(parameters.agent)
+        try:
+            losses = await self._fleet.unsaved(row.id)
+        except FleetError as error:
+            losses = [f"What is unsaved cannot be told: {_told(error)}"]
+        asked = kill_question(row, losses)
+        return replace(asked, agreed=asked.agreed.model_copy(update={"now": parameters.now}))
+
+    async def _kill(self, _invocation: Invocation, parameters: calls.KillAgent) -> AgentRow:
+        row = await self._fleet.find(parameters.agent)
+        if not parameters.yes and (unsaved := await self._fleet.unsaved(row.id)):
+            raise Unconfirmed(
                 f"{row.name} ({row.id}) has something to lose. {' '.join(unsaved)}",
                 hint=f"`agent kill {row.id} yes=true` ends it all the same.",
                 data={"agent": row.id, "unsaved": unsaved},
             )
-        row = await self._fleet.kill(row.id, now=parameters.now)
+        return await self._fleet.kill(row.id, now=parameters.now)
+
+    def _render_killed(self, _invocation: Invocation, row: AgentRow) -> Outcome:
         undo = "" if row.ended else f" `agent undo {row.id}` brings it back within {self._fleet.grace:.0f} s."
         return Outcome(agent_tables.row_json(row), f"{row.name} ({row.id}) is killed.{undo}")
 
-    async def _undo(self, _invocation: Invocation, parameters: AgentParameters) -> Outcome:
-        row = await self._fleet.undo_kill(parameters.target)
-        return Outcome(agent_tables.row_json(row), f"{row.name} ({row.id}) goes on.")
+    async def _undo(self, _invocation: Invocation, parameters: calls.UndoKill) -> AgentRow:
+        return await self._fleet.undo_kill(parameters.agent)
 
-    async def _recover(self, _invocation: Invocation, parameters: AgentParameters) -> Outcome:
-        if parameters.target != "all":
-            rows, troubles = [await self._fleet.recover(parameters.target)], list[str]()
-        else:
-            rows, troubles = await self._fleet.recover_all()
-        names = ", ".join(f"{row.name} ({row.id})" for row in rows) or "nobody"
-        data = [agent_tables.row_json(row, self._attach_words(row)) for row in rows]
-        text = "\n".join((f"Recovered: {names}.", *troubles))
-        return Outcome(data, text, is_error=bool(troubles))
+    async def _recover(self, _invocation: Invocation, parameters: calls.RecoverAgents) -> calls.RecoveredAgents:
+        if parameters.agent != "all":
+            return calls.RecoveredAgents([await self._fleet.recover(parameters.agent)], [])
+        return calls.RecoveredAgents(*await self._fleet.recover_all())
 
-    async def _seen(self, _invocation: Invocation, parameters: AgentParameters) -> Outcome:
-        row = await self._fleet.find(parameters.target)
-        self._fleet.seen(row.id)
-        return Outcome(agent_tables.row_json(row) | {"unread": 0}, f"{row.name} ({row.id}) is marked as read.")
+    def _render_recovered(self, _invocation: Invocation, done: calls.RecoveredAgents) -> Outcome:
+        names = ", ".join(f"{row.name} ({row.id})" for row in done.rows) or "nobody"
+        text = "\n".join((f"Recovered: {names}.", *done.troubles))
+        return Outcome([*map(self._plain, done.rows)], text, is_error=bool(done.troubles))
 
-    async def _remove(self, _invocation: Invocation, parameters: AgentParameters) -> Outcome:
-        row = await self._fleet.find(parameters.target)
+    async def _remove(self, _invocation: Invocation, parameters: calls.RemoveAgent) -> AgentRow:
+        row = await self._fleet.find(parameters.agent)
         await self._fleet.remove(row.id)
-        return Outcome({"agent": row.id}, f"{row.name} ({row.id}) is off the roster; its conversation is kept.")
+        return row
+
+    def _plain(self, row: AgentRow) -> dict[str, Any]:
+        return agent_tables.row_json(row, self._attach_words(row))
 
     def _attach_words(self, row: AgentRow) -> list[str]:
         return self._fleet.attach_command(row) if row.pane and row.status != "lost" else []
+
+
+async def _terminal(_invocation: Invocation, found: calls.Attachment) -> TerminalView:
+    return TerminalView(found.row.id)
+
+
+def _render_attachment(_invocation: Invocation, found: calls.Attachment) -> Outcome:
+    data = agent_tables.row_json(found.row, found.argv) | {"argv": found.argv}
+    return Outcome(data, f"`{shlex.join(found.argv)}`")
+
+
+def _render_sent(_invocation: Invocation, sent: calls.SentMessage) -> Outcome:
+    waits = " It is at work, and gets it when it rests." if sent.waits else ""
+    data = {"agent": sent.row.id, "message": sent.message}
+    return Outcome(data, f"Sent to {sent.row.name} ({sent.row.id}).{waits}")
+
+
+def _render_awaited(_invocation: Invocation, found: calls.AwaitedStatus) -> Outcome:
+    row = found.row
+    if found.timed_out is not None:
+        text = f"{row.name} ({row.id}) is still {row.status} after {found.timed_out:g} s."
+        return Outcome(agent_tables.row_json(row), text, is_error=True, timed_out=True)
+    said = f"{row.name} ({row.id}) is {agent_tables.status_words(row)}."
+    missed = row.status not in found.wanted
+    return Outcome(agent_tables.row_json(row) | {"report": row.report}, said, is_error=missed)
+
+
+def _render_unsaved(_invocation: Invocation, found: calls.UnsavedWork) -> Outcome:
+    said = " ".join(found.losses) or "Nothing would be lost."
+    data = {"agent": found.row.id, "unsaved": found.losses}
+    return Outcome(data, f"{found.row.name} ({found.row.id}): {said}")
+
+
+def _render_renamed(_invocation: Invocation, row: AgentRow) -> Outcome:
+    return Outcome(agent_tables.row_json(row), f"{row.id} is called {row.name} now.")
+
+
+def _render_seen(_invocation: Invocation, row: AgentRow) -> Outcome:
+    return Outcome(agent_tables.row_json(row) | {"unread": 0}, f"{row.name} ({row.id}) is marked as read.")
+
+
+def _said(words: str, *, short: bool = False) -> Callable[[Invocation, AgentRow], Outcome]:
+    """A rendering that says this of the agent. `short`: its data is the id alone."""
+
+    def render(_invocation: Invocation, row: AgentRow) -> Outcome:
+        data = {"agent": row.id} if short else agent_tables.row_json(row)
+        return Outcome(data, f"{row.name} ({row.id}) {words}")
+
+    return render
 
 
 def _local_line(entry: AgentState) -> str:

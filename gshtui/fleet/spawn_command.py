@@ -72,6 +72,7 @@ def spawn_command(fleet: Fleet) -> AnyCommand:
         positions=("prompt",),
         family="agents",
         assess=assess,
+        opens="spawn",
     )
 
 

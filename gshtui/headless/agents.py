@@ -142,19 +142,17 @@ def attach(id: str, *, as_json: bool) -> int:
 def kill(id: str, *, yes: bool, as_json: bool) -> int:
     """End an agent for good, after a question that says what would be lost; gives the exit code."""
     from gshtui.commands.declaration import CommandError
-    from gshtui.commands.language import quote
-    from gshtui.fleet.ports import FleetError
+    from gshtui.fleet.agent_calls import FindUnsaved, KillAgent
 
     async def work(hub: Hub, progress: Progress) -> int:
-        assert hub.fleet is not None
         try:
-            row = await hub.fleet.find(id)
-            unsaved = await hub.fleet.unsaved(row.id)
+            found = await hub.call(FindUnsaved(agent=id))
+            row = found.row
             progress.clear()
-            if not yes and not _may_kill(f"{row.name} ({row.id})", unsaved):
+            if not yes and not _may_kill(f"{row.name} ({row.id})", found.losses):
                 return exits.DENIED
-            outcome = await hub.run(f"agent kill {quote(row.id)} yes=true now=true")
-        except (FleetError, CommandError) as error:
+            outcome = await hub.run(KillAgent(agent=row.id, yes=True, now=True))
+        except CommandError as error:
             progress.clear()
             streams.complain(error.message, error.hint)
             return exits.ERROR

@@ -16,8 +16,8 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent import TurnFinished
 from gshtui.bus.events.hub import BranchChanged, HubStarted, HubStopped, Noticed, PartFailed
 from gshtui.bus.loop_faults import LoopFaults
-from gshtui.commands.declaration import Caller, Invocation, Outcome
-from gshtui.commands.execution import run_parsed
+from gshtui.commands import execution
+from gshtui.commands.declaration import Caller, Invocation, Outcome, Question, R, Returns
 from gshtui.commands.language import parse
 from gshtui.commands.registry import Registry
 from gshtui.fleet.agent_states import AgentStates
@@ -136,9 +136,9 @@ class Hub:
         return self.parts.failed
 
     async def run(
-        self, line: str, caller: Caller | None = None, *, output: Callable[[str], None] | None = None
+        self, line: str | Returns[Any], caller: Caller | None = None, *, output: Callable[[str], None] | None = None
     ) -> Outcome:
-        """Run one line of the command language.
+        """Run one line of the command language, or a value, and render what it came to.
 
         Args:
             line: with or without a leading slash.
@@ -150,10 +150,28 @@ class Hub:
             CommandError: the command could not do it.
         """
         invocation = self.invocation(caller or Caller(), output)
+        if not isinstance(line, str):
+            return await execution.run_value(self.registry, line, invocation)
         parsed = parse(self.registry, line)
         if self.shell_log is not None and self.shell_log.by_hand.takes(parsed, invocation):
             return await self.shell_log.by_hand.run(parsed, invocation)
-        return await run_parsed(parsed.command, parsed.parameters, invocation)
+        return await execution.run_parsed(parsed.command, parsed.parameters, invocation)
+
+    async def call(self, parameters: Returns[R], caller: Caller | None = None) -> R:
+        """Run the command that these parameters are for; gives its typed result. Raises as `run` does."""
+        return await execution.call(self.registry, parameters, self.invocation(caller or Caller(), None))
+
+    async def question(self, parameters: Returns[Any]) -> Question | None:
+        """What a person is asked before these are run; `None`: nothing. Raises as `run` does."""
+        return await execution.question(self.registry, parameters, self.invocation(Caller(), None))
+
+    def bound(self, line: str) -> Returns[Any] | None:
+        """A line as a value to call; `None`: its command has none. Raises `UsageError`."""
+        return execution.bound(self.registry, line)
+
+    def opens(self, line: str) -> str:
+        """The list that a line opens in a window; empty: none."""
+        return execution.opened_list(self.registry, line)
 
     def invocation(self, caller: Caller, output: Callable[[str], None] | None = None) -> Invocation:
         """The surroundings of a command that runs here now."""

@@ -105,6 +105,7 @@ def commands(
             description="`model` shows the one in use, `model list` all of them, `model NAME` changes it.",
             family="agents",
             complete=complete,
+            opens="models",
         )
     ]
 

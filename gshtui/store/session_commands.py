@@ -163,6 +163,7 @@ def commands(store: Store) -> list[Command[Any]]:
             positions=("action", "target", "text"),
             description="Look at earlier conversations of this folder: `ls`, `show ID`, `search WORDS`.",
             family="session",
+            opens="sessions",
             tool=True,
             assess=assess,
             complete=complete,
@@ -175,6 +176,7 @@ def commands(store: Store) -> list[Command[Any]]:
             access=Access.HUMAN_ONLY,
             positions=("target",),
             family="session",
+            opens="sessions",
             complete=complete,
         ),
     ]

@@ -6,14 +6,18 @@ It keeps the contract of `gshtui.ui.kit.hub_port.HubPort`; `said` holds every in
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub import HubStarted
+from gshtui.commands import execution
+from gshtui.commands.declaration import Caller, CommandError, Invocation, Question, Returns, View
+from gshtui.commands.registry import Registry
+from gshtui.context.commands import context_commands
 from gshtui.ui.kit.hub_port import OpenRequest
 
 
@@ -26,6 +30,11 @@ class Answer:
     is_error: bool = False
     intent: Event | None = None
     shown: bool = False
+    view: View | None = None
+
+
+OPENS = {"model": "models", "session": "sessions", "resume": "sessions", "spawn": "spawn", "context": "inspect"}
+"""What bare names open, as the commands declare it."""
 
 
 class FakeRegistry(list[Any]):
@@ -34,7 +43,7 @@ class FakeRegistry(list[Any]):
 
 @dataclass
 class FakeHub:
-    """See the module. `answers`: line → what it comes to, or what it raises."""
+    """See the module. `answers`: line → what it comes to, or what it raises. A value is looked up in the mappings."""
 
     opening: OpenRequest
     answers: dict[str, Answer | Exception] = field(default_factory=dict)
@@ -49,6 +58,14 @@ class FakeHub:
     """What answers about contexts (`tests.kit.recorded_contexts`)."""
 
     log_of_shells: Any = None
+    values: Mapping[str, Returns[Any]] = field(default_factory=dict[str, Returns[Any]])
+    """Line → the value that it comes down to."""
+    questions: Mapping[Any, Question | Exception] = field(default_factory=dict[Any, Question | Exception])
+    """Value → what is asked about it."""
+    results: Mapping[Any, Any] = field(default_factory=dict[Any, Any])
+    """Value → what a call gives or raises, or what running it comes to (an `Answer`)."""
+    commands: Registry | None = None
+    """Real commands, for whatever they know; by default those about contexts, on `service`."""
 
     def __post_init__(self) -> None:
         self.bus = Bus()
@@ -59,7 +76,11 @@ class FakeHub:
         self.contexts: Any = self.service
         ui = SimpleNamespace(theme=self.theme, fps=60, notifications=["badge", "bell", "desktop"], editor="")
         self.settings = SimpleNamespace(ui=ui, keybindings=self.keybindings)
-        self.ran: list[str] = []
+        self.ran: list[Any] = []
+        """Every line and value, in order."""
+        if self.commands is None:
+            made = context_commands.commands(cast("Any", self.service), None) if self.service is not None else ()
+            self.commands = Registry(made)
         self.said: list[Event] = []
         self.stopped = False
         self.bus.subscribe(self.said.extend, name="test")
@@ -75,12 +96,54 @@ class FakeHub:
         self.stopped = True
         await self.bus.close()
 
-    async def run(self, line: str) -> Answer:
+    async def run(self, line: str | Returns[Any]) -> Any:
         self.ran.append(line)
-        answer = self.answers.get(line, Answer())
+        if not isinstance(line, str):
+            if self._knows(line):
+                return await execution.run_value(self._commands, line, self._invocation())
+            answer = self.results.get(line, Answer())
+        else:
+            answer = self.answers.get(line, Answer())
         if isinstance(answer, Exception):
             raise answer
         return answer
+
+    async def call(self, parameters: Returns[Any]) -> Any:
+        self.ran.append(parameters)
+        if self._knows(parameters):
+            return await execution.call(self._commands, parameters, self._invocation())
+        result = self.results.get(parameters, CommandError("There is no answer."))
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+    async def question(self, parameters: Returns[Any]) -> Question | None:
+        if self._knows(parameters):
+            return await execution.question(self._commands, parameters, self._invocation())
+        question = self.questions.get(parameters)
+        if isinstance(question, Exception):
+            raise question
+        return question
+
+    def bound(self, line: str) -> Returns[Any] | None:
+        words = line.removeprefix("/").split()
+        if words and words[0] in self._commands:
+            return execution.bound(self._commands, line)
+        return self.values.get(line)
+
+    def opens(self, line: str) -> str:
+        return OPENS.get(line.removeprefix("/").strip(), "")
+
+    @property
+    def _commands(self) -> Registry:
+        assert self.commands is not None
+        return self.commands
+
+    def _knows(self, parameters: Returns[Any]) -> bool:
+        return parameters.COMMAND in self._commands
+
+    def _invocation(self) -> Invocation:
+        return Invocation(Caller(), self.opening.cwd, self.opening.cwd, agent=self.opening.agent)
 
     def invocation(self, caller: Any, output: Callable[[str], None] | None) -> Any:
         return SimpleNamespace(caller=caller)

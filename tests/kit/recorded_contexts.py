@@ -27,6 +27,7 @@ from gshtui.bus.context_data import (
 )
 from gshtui.bus.messages import Usage
 from gshtui.context.block_diff import differences
+from gshtui.context.limits import ContextSettings
 from gshtui.context.views import Carry, ContextError, ContextView, Forecast, RequestText, WhatIf
 from tests.kit.recorded import NOW, S
 
@@ -178,6 +179,9 @@ class RecordedContexts:
         by: str = "person",
     ) -> None:
         self.done.append(("tune", agent, threshold, protect, strategy))
+
+    async def settings(self, agent: str) -> ContextSettings:
+        return ContextSettings()
 
     # What was recorded
 

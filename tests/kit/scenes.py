@@ -16,13 +16,15 @@ from gshtui.bus.context_data import Task
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import PromptQueued, TextDelta, TurnStarted
 from gshtui.bus.events.context import SummaryProposed, TasksChanged
+from gshtui.fleet.agent_calls import KillAgent
+from gshtui.fleet.commands import kill_question
 from gshtui.ui.kit.transcript.transcript import Transcript
 from gshtui.ui.kit.widget_messages import OpenTerminal
 from gshtui.ui.prompt.prompt_completion import CompletionItem, CompletionPopup
 from tests.kit import recorded, recorded_shell
 from tests.kit.fake_hub import Answer
 from tests.kit.recorded_contexts import COMPACTED, RecordedContexts
-from tests.kit.recorded_fleet import DIFF, FEW, PERSONAS, PROFILES
+from tests.kit.recorded_fleet import CLAUDE, DIFF, FEW, PERSONAS, PROFILES
 from tests.kit.recorded_shell import FakeRecord
 from tests.kit.terminal_frames import SHELL, ReelWindow
 from tests.kit.terminal_screen import rested, watched
@@ -44,8 +46,8 @@ TOLD = {
     "profiles ls": Answer(PROFILES),
     "git_worktree action=list": Answer([]),
     "git_worktree action=diff path=/src/aurora-lexer": Answer(DIFF),
-    "agent unsaved 0002": Answer({"unsaved": ["Its worktree lexer holds 2 files not committed."]}),
 }
+ASKED = {KillAgent(agent="0002"): kill_question(CLAUDE, ["Its worktree lexer holds 2 files not committed."])}
 WAITS = (SummaryProposed(agent="main", session=recorded.S, receipt=COMPACTED, deadline=NOW + 90),)
 QUEUED = (
     PromptQueued(prompt="q1", agent="main", text="then update the README\nand the changelog"),
@@ -139,7 +141,7 @@ async def opened(scene: Scene, size: tuple[int, int] = (120, 40)) -> AsyncGenera
     """The window with this in front, on a terminal of this size."""
     kind = ReelWindow if scene.then is _terminal else Window
     more = {"past": PAST} if kind is ReelWindow else {}
-    app = kind(answers=TOLD, store=FakeRecord(), service=RecordedContexts(), **more)
+    app = kind(answers=TOLD, questions=ASKED, store=FakeRecord(), service=RecordedContexts(), **more)
     watched(app)
     async with app.run_test(size=size) as pilot:
         await rested(pilot)

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from gshtui.commands.declaration import TerminalView
+from gshtui.fleet import agent_calls as calls
 from gshtui.ui.window.palette import ListProvider
 from tests.kit.fake_hub import Answer
+from tests.kit.recorded_fleet import row
 from tests.ui.test_agents_pane import Listening, settled
 
-ARGV = ["tmux", "-L", "gsh", "attach", "-t", "=gsh-agent-0002"]
-AGENTS: list[dict[str, Any]] = [
-    {"id": "main", "name": "main", "status": "idle"},
-    {"id": "0002", "name": "lexer\x1b[31m", "status": "tool", "pane": "%2"},
-    {"id": "0003", "name": "gone", "status": "lost", "pane": "%3"},
+AGENTS = [
+    row("0002", "lexer\x1b[31m", status="tool", pane="%2"),
+    row("0003", "gone", status="lost", pane="%3"),
+    row("0004", "without", status="idle", pane=""),
 ]
 
 
 async def test_a_line_that_attaches_does_so_in_this_window() -> None:
-    app = Listening(answers={"agent attach 2": Answer({"id": "0002", "argv": ARGV}, "`tmux …`")})
+    attach = calls.AttachAgent(agent="2")
+    app = Listening(
+        values={"agent attach 2": attach}, results={attach: Answer(text="`tmux …`", view=TerminalView("0002"))}
+    )
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
         app.run_command("agent attach 2")
@@ -29,7 +32,7 @@ async def test_a_line_that_attaches_does_so_in_this_window() -> None:
 
 
 async def test_the_palette_opens_the_terminal_of_every_agent_that_has_one() -> None:
-    app = Listening(answers={"agent ls": Answer(AGENTS)})
+    app = Listening(results={calls.ListAgents(): calls.AgentList([], AGENTS)})
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
         listed = ListProvider(app.screen)

@@ -8,7 +8,9 @@ from textual.pilot import Pilot
 from textual.widgets import OptionList
 
 from gshtui.bus.events.agent import InterruptRequested, TurnStarted
-from gshtui.commands.declaration import CommandError
+from gshtui.commands.declaration import Question, Unconfirmed
+from gshtui.fleet import agent_calls as calls
+from gshtui.fleet.commands import kill_question
 from gshtui.ui.agents.agents_pane import AgentsPane
 from gshtui.ui.kit.dialogs import ConfirmScreen, InputScreen, Picker
 from gshtui.ui.kit.widget_messages import OpenTerminal
@@ -52,10 +54,15 @@ async def begun(app: Window, pilot: Pilot[int], *events: Any) -> AgentsPane:
     return pane
 
 
-def ran(app: Window) -> list[str]:
-    """The lines about agents that were run."""
+def ran(app: Window) -> list[Any]:
+    """The commands about agents that were run."""
     assert app.hub is not None
-    return [line for line in app.hub.ran if line.startswith(("agent ", "git_worktree"))]
+    return [one for one in app.hub.ran if not isinstance(one, str) or one.startswith("git_worktree")]
+
+
+KILL = calls.KillAgent(agent="0002")
+ASKED: dict[Any, Question | Exception] = {KILL: kill_question(CLAUDE, UNSAVED)}
+AGREED = calls.KillAgent(agent="0002", yes=True)
 
 
 async def test_the_cursor_stays_on_its_agent_when_the_order_changes() -> None:
@@ -74,7 +81,7 @@ async def test_the_cursor_stays_on_its_agent_when_the_order_changes() -> None:
 
 
 async def test_opening_and_attaching() -> None:
-    app = Listening(answers={"agent show 0005": Answer(text="It is lost.")})
+    app = Listening(results={calls.ShowAgent(agent="0005"): Answer(text="It is lost.")})
     async with app.run_test(size=(80, 24)) as pilot:
         pane = await begun(app, pilot, *MANY)
         assert app.bench.layout_now.zoomed == "agents"
@@ -87,7 +94,7 @@ async def test_opening_and_attaching() -> None:
         assert pane.chosen is not None and pane.chosen.id == "0005"
         pane.action_want("open")  # it has no terminal any more
         await settled(pilot)
-        assert ran(app) == ["agent show 0005"]
+        assert ran(app) == [calls.ShowAgent(agent="0005")]
 
 
 async def test_the_agent_in_front_is_opened_in_the_conversation() -> None:
@@ -106,8 +113,7 @@ async def test_the_agent_in_front_is_opened_in_the_conversation() -> None:
 
 
 async def test_a_kill_is_asked_about_with_what_is_unsaved() -> None:
-    answers: dict[str, Any] = {"agent unsaved 0002": Answer({"agent": "0002", "unsaved": UNSAVED})}
-    app = Listening(answers=answers)
+    app = Listening(questions=ASKED)
     async with app.run_test(size=(120, 40)) as pilot:
         await begun(app, pilot, *FEW)
         await pilot.press("delete")
@@ -115,17 +121,17 @@ async def test_a_kill_is_asked_about_with_what_is_unsaved() -> None:
         assert isinstance(app.screen, ConfirmScreen)
         await pilot.press("enter")  # the button in front leaves it alive
         await settled(pilot)
-        assert ran(app) == ["agent unsaved 0002"]
+        assert ran(app) == []
         await pilot.press("K")
         await settled(pilot)
         Keyboard(app).post("y")
         await settled(pilot)
-        assert ran(app)[-1] == "agent kill 0002 yes=true"
+        assert ran(app)[-1] == AGREED
 
 
 async def test_what_was_being_typed_when_the_question_came_up_kills_nothing() -> None:
     """Neither by its letter nor by its button; what is typed after a pause does."""
-    app = Listening(answers={"agent unsaved 0002": Answer({"agent": "0002", "unsaved": UNSAVED})})
+    app = Listening(questions=ASKED)
     async with app.run_test(size=(120, 40)) as pilot:
         await begun(app, pilot, *FEW)
         await pilot.press("K")
@@ -134,29 +140,31 @@ async def test_what_was_being_typed_when_the_question_came_up_kills_nothing() ->
         for key in ("y", *"try yes y", "tab", "enter", "y"):
             keyboard.post(key, after=0.05)
             await settled(pilot)
-            assert isinstance(app.screen, ConfirmScreen) and "agent kill 0002 yes=true" not in ran(app)
+            assert isinstance(app.screen, ConfirmScreen) and AGREED not in ran(app)
         keyboard.post("enter")
         await settled(pilot)
-        assert ran(app)[-1] == "agent kill 0002 yes=true"
+        assert ran(app)[-1] == AGREED
 
 
 async def test_what_came_up_since_the_question_is_asked_about_again() -> None:
-    refused = CommandError("It has something to lose.", data={"agent": "0002", "unsaved": UNSAVED})
-    app = Listening(answers={"agent unsaved 0002": Answer({"unsaved": []}), "agent kill 0002": refused})
+    refused = Unconfirmed("It has something to lose.")
+    questions: dict[Any, Question] = {KILL: kill_question(CLAUDE, [])}
+    app = Listening(questions=questions, results={KILL: refused})
     async with app.run_test(size=(120, 40)) as pilot:
         await begun(app, pilot, *FEW)
         await pilot.press("delete")
         await settled(pilot)
+        questions.update({KILL: kill_question(CLAUDE, UNSAVED)})
         Keyboard(app).post("y")
         await settled(pilot)
         assert isinstance(app.screen, ConfirmScreen)
         Keyboard(app).post("y", after=10.0)
         await settled(pilot)
-        assert ran(app) == ["agent unsaved 0002", "agent kill 0002", "agent kill 0002 yes=true"]
+        assert ran(app) == [KILL, AGREED]
 
 
 async def test_what_cannot_be_told_is_said_before_a_kill() -> None:
-    app = Listening(answers={"agent unsaved 0002": CommandError("tmux does not answer.")})
+    app = Listening(questions={KILL: kill_question(CLAUDE, ["What is unsaved cannot be told: tmux does not answer."])})
     async with app.run_test(size=(120, 40)) as pilot:
         await begun(app, pilot, *FEW)
         await pilot.press("delete")
@@ -176,17 +184,17 @@ async def test_a_message_and_a_name_arrive_as_they_were_written() -> None:
         assert isinstance(app.screen, InputScreen)
         await pilot.press("d", "o", "n", "apostrophe", "t", "enter", "equals_sign", "1", "ctrl+s")
         await settled(pilot)
-        assert ran(app) == ['agent send 0002 text="don\'t\n=1"']
+        assert ran(app) == [calls.SendToAgent(agent="0002", text="don't\n=1")]
         await pilot.press("n")
         await settled(pilot)
         await pilot.press("end", "2", "enter")
         await settled(pilot)
-        assert ran(app)[-1] == "agent rename 0002 text=claude2"
+        assert ran(app)[-1] == calls.RenameAgent(agent="0002", name="claude2")
 
 
 async def test_the_attach_command_is_copied() -> None:
-    attach = Answer({"argv": ["tmux", "-L", "gsh", "attach", "-t", "=gsh-agent-0002"]})
-    app = Listening(answers={"agent attach 0002": attach})
+    attach = calls.Attachment(CLAUDE, ["tmux", "-L", "gsh", "attach", "-t", "=gsh-agent-0002"])
+    app = Listening(results={calls.AttachAgent(agent="0002"): attach})
     async with app.run_test(size=(120, 40)) as pilot:
         await begun(app, pilot, *FEW)
         await pilot.press("c")
@@ -217,7 +225,7 @@ async def test_the_menu_lists_what_can_be_done() -> None:
         ]  # fmt: skip
         await pilot.press(*"interr", "enter")
         await settled(pilot)
-        assert ran(app) == ["agent interrupt 0002"]
+        assert ran(app) == [calls.InterruptAgent(agent="0002")]
 
 
 async def test_the_mouse_chooses_opens_and_brings_the_menu() -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 from textual.widgets import Input, TextArea
 
+from gshtui.fleet.agent_calls import KillAgent
+from gshtui.fleet.commands import kill_question
 from gshtui.ui.prompt.prompt_input import PromptInput
 from tests.kit import recorded
 from tests.kit.fake_hub import Answer
-from tests.kit.recorded_fleet import DIFF, FEW, MANY, PERSONAS, PROFILES
+from tests.kit.recorded_fleet import CLAUDE, DIFF, FEW, MANY, PERSONAS, PROFILES
 from tests.kit.snapshots import Snap, snap
 from tests.kit.window import Window
 from tests.ui.test_pictures import MODELS, SIZES, THEMES, settled
@@ -30,15 +32,12 @@ ANSWERS = {
     "personas": Answer(PERSONAS),
     "profiles ls": Answer(PROFILES),
     "git_worktree action=diff path=/src/aurora-lexer": Answer(DIFF),
-    "agent unsaved 0002": Answer(
-        {
-            "unsaved": [
-                "It is at work: May it edit src/lexer.py?.",
-                "Its worktree lexer holds 2 files not committed (src/lexer.py, tests/test_lexer.py).",
-            ]
-        }
-    ),
 }
+LOSSES = [
+    "It is at work: May it edit src/lexer.py?.",
+    "Its worktree lexer holds 2 files not committed (src/lexer.py, tests/test_lexer.py).",
+]
+QUESTIONS = {KillAgent(agent="0002"): kill_question(CLAUDE, LOSSES)}
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -46,7 +45,7 @@ ANSWERS = {
 @pytest.mark.parametrize("state", STATES)
 async def test_fleet(snap: Snap, size: tuple[int, int], theme: str, state: str) -> None:
     events, keys = STATES[state]
-    app = Window(answers=ANSWERS, theme=theme)
+    app = Window(answers=ANSWERS, questions=QUESTIONS, theme=theme)
     async with app.run_test(size=size) as pilot:
         await settled(pilot)
         app.feed(*recorded.STARTED, *events)

@@ -35,6 +35,8 @@ from gshtui.bus.events.fleet import AgentKilled
 from gshtui.bus.events.session import SessionChangeRequested
 from gshtui.bus.events.shell import InputCommandFinished, InputCommandPrinted
 from gshtui.bus.messages import Text
+from gshtui.fleet.agent_calls import InterruptAgent, KillAgent, SendToAgent, UndoKill
+from gshtui.fleet.commands import kill_question
 from gshtui.ui.agents.agents_pane import AgentsPane
 from gshtui.ui.agents.spawn_dialog import SpawnScreen
 from gshtui.ui.changes.diff_pane import DiffPane, WorktreesScreen
@@ -163,7 +165,7 @@ class Recorded(Here):
         return self.app.hub.said
 
     @property
-    def ran(self) -> list[str]:
+    def ran(self) -> list[Any]:
         assert self.app.hub is not None
         return self.app.hub.ran
 
@@ -183,7 +185,6 @@ ANSWERS: dict[str, Answer] = {
     "model list": Answer(MODELS),
     "agent personas": Answer(PERSONAS),
     "agent profiles": Answer(PROFILES),
-    "agent unsaved 0002": Answer({"agent": "0002", "unsaved": UNSAVED}),
     "git_worktree action=list": Answer(
         [{"path": "/src/aurora", "branch": "main", "main": True}, {"path": PARSER, "branch": "lexer"}]
     ),
@@ -218,7 +219,8 @@ def timeline() -> contextlib.AbstractAsyncContextManager[Recorded]:
 
 
 def sidebar() -> contextlib.AbstractAsyncContextManager[Recorded]:
-    app = ReelWindow(answers=ANSWERS, service=RecordedContexts())
+    questions = {KillAgent(agent="0002"): kill_question(CLAUDE, UNSAVED)}
+    app = ReelWindow(answers=ANSWERS, questions=questions, service=RecordedContexts())
     app.terminals.terminals = ReelTerminals({"0002": app.reel, "0001": Reel()}, {"0002": CLAUDE, "0001": SEARCH})
     return recorded_window(app, *FEW)
 
@@ -868,20 +870,20 @@ async def done_to_an_agent(here: Recorded) -> None:
     assert isinstance(here.app.screen, InputScreen)
     await here.type("hello")
     await here.press("ctrl+s")
-    assert here.ran[-1] == "agent send 0002 text=hello"
+    assert here.ran[-1] == SendToAgent(agent="0002", text="hello")
     await here.press("i")
-    assert here.ran[-1] == "agent interrupt 0002"
+    assert here.ran[-1] == InterruptAgent(agent="0002")
     await here.press("d")
     assert here.ran[-1] == CHANGES and here.app.query(DiffPane)
     await here.press("x", "alt+2", "delete")
     assert isinstance(here.app.screen, ConfirmScreen)
     assert "2 files not committed" in here.app.export_screenshot().replace("&#160;", " ")
     await here.answer("y")
-    assert here.ran[-1] == "agent kill 0002 yes=true"
+    assert here.ran[-1] == KillAgent(agent="0002", yes=True)
     await here.feed(AgentKilled(agent="0002", until=NOW + 42))
     await choose_claude(here)
     await here.press("u")
-    assert here.ran[-1] == "agent undo 0002"
+    assert here.ran[-1] == UndoKill(agent="0002")
 
 
 @told("sidebar", "`d` or `f5` shows its changes, which you can merge or export as a patch.")

@@ -167,20 +167,32 @@ def short(data: Any) -> str:
 
 S = TypeVar("S")
 P = TypeVar("P")
-Handler = Callable[[S, Invocation, P], Awaitable[Outcome]]
+R = TypeVar("R")
+Handler = Callable[[S, Invocation, P], Awaitable[R]]
 
 
-def context_handler(handler: Handler[S, P]) -> Handler[S, P]:
-    """The handler, with its errors and its audience taken care of."""
+def context_errors(handler: Handler[S, P, R]) -> Handler[S, P, R]:
+    """The handler, with its errors as a command's."""
 
     @wraps(handler)
-    async def told(self: S, invocation: Invocation, parameters: P) -> Outcome:
+    async def guarded(self: S, invocation: Invocation, parameters: P) -> R:
         try:
-            outcome = await handler(self, invocation, parameters)
+            return await handler(self, invocation, parameters)
         except ContextError as error:
             raise CommandError(_sentence(error.message), hint=error.hint) from error
         except StoreError as error:
             raise CommandError(error.message, hint=error.hint) from error
+
+    return guarded
+
+
+def context_handler(handler: Handler[S, P, Outcome]) -> Handler[S, P, Outcome]:
+    """The handler, with its errors and its audience taken care of."""
+    guarded = context_errors(handler)
+
+    @wraps(handler)
+    async def told(self: S, invocation: Invocation, parameters: P) -> Outcome:
+        outcome = await guarded(self, invocation, parameters)
         return for_agents(outcome) if invocation.caller.is_agent else outcome
 
     return told

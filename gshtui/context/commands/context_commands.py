@@ -10,18 +10,10 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from gshtui.bus.context_data import SECTIONS
-from gshtui.commands.declaration import Assessment, Command, Effect, Invocation
+from gshtui.commands.declaration import Assess, Assessment, Command, Effect, Invocation
 from gshtui.commands.registry import AnyCommand
 from gshtui.context.commands.access import ContextAccess, Doing, Row
-from gshtui.context.commands.cut_commands import (
-    BlockParameters,
-    ClearParameters,
-    CompactParameters,
-    CutCommands,
-    CutParameters,
-    TuneParameters,
-    UndoParameters,
-)
+from gshtui.context.commands.cut_commands import CutCommands
 from gshtui.context.commands.lookup import side
 from gshtui.context.commands.view_commands import (
     CarryParameters,
@@ -66,7 +58,7 @@ def _reading(reading: ViewCommands, rights: ContextAccess, names: Names) -> list
         Command(
             "context", "What an agent's model is sent, section by section", ContextParameters, reading.context,
             positions=("agent", "section"), description=CONTEXT, family="context", tool=True, assess=look,
-            complete=complete,
+            complete=complete, opens="inspect",
         ),
         Command(
             "timeline", "An agent's requests and cuts over time, and when the next cut comes", TimelineParameters,
@@ -86,42 +78,45 @@ def _reading(reading: ViewCommands, rights: ContextAccess, names: Names) -> list
 
 def _cutting(cutting: CutCommands, rights: ContextAccess, names: Names) -> list[AnyCommand]:
     cut, rule, complete = _assess(rights, "cut"), _assess(rights, "rule"), _complete(names)
+
+    def command(
+        name: str,
+        summary: str,
+        position: str,
+        description: str = "",
+        *,
+        assess: Assess[Any] = cut,
+        aliases: tuple[str, ...] = (),
+    ) -> AnyCommand:
+        action = cutting.actions[name]
+        return Command(
+            name,
+            summary,
+            action.parameters,
+            action.handle,
+            effect=Effect.WRITE,
+            positions=(position,),
+            description=description,
+            aliases=aliases,
+            family="context",
+            tool=bool(description),
+            assess=assess,
+            complete=complete,
+            actions=(action,),
+        )
+
     return [
-        Command(
-            "compact", "Replace the conversation so far by a summary", CompactParameters, cutting.compact,
-            effect=Effect.WRITE, positions=("focus",), description=COMPACT, family="context", tool=True, assess=cut,
-            complete=complete,
+        command("compact", "Replace the conversation so far by a summary", "focus", COMPACT),
+        command("prune", "Replace old tool outputs by placeholders", "agent", PRUNE),
+        command(
+            "forget", "Send nothing of the conversation so far any more, without a summary", "agent",
+            aliases=("clear_context",),
         ),
-        Command(
-            "prune", "Replace old tool outputs by placeholders", CutParameters, cutting.prune, effect=Effect.WRITE,
-            positions=("agent",), description=PRUNE, family="context", tool=True, assess=cut, complete=complete,
-        ),
-        Command(
-            "forget", "Send nothing of the conversation so far any more, without a summary", ClearParameters,
-            cutting.clear, effect=Effect.WRITE, positions=("agent",), aliases=("clear_context",), family="context",
-            assess=cut, complete=complete,
-        ),
-        Command(
-            "pin", "Never cut a block", BlockParameters, cutting.pin, effect=Effect.WRITE, positions=("block",),
-            description=PIN, family="context", tool=True, assess=cut, complete=complete,
-        ),
-        Command(
-            "unpin", "Let a block be cut again", BlockParameters, cutting.unpin, effect=Effect.WRITE,
-            positions=("block",), family="context", assess=rule, complete=complete,
-        ),
-        Command(
-            "restore", "Send one block that was cut in full again", BlockParameters, cutting.restore,
-            effect=Effect.WRITE, positions=("block",), description=RESTORE, family="context", tool=True, assess=cut,
-            complete=complete,
-        ),
-        Command(
-            "undo", "Undo a cut", UndoParameters, cutting.undo, effect=Effect.WRITE, positions=("cut",),
-            description=UNDO, family="context", tool=True, assess=cut, complete=complete,
-        ),
-        Command(
-            "tune", "When and how an agent's context is cut", TuneParameters, cutting.tune, effect=Effect.WRITE,
-            positions=("agent",), family="context", assess=rule, complete=complete,
-        ),
+        command("pin", "Never cut a block", "block", PIN),
+        command("unpin", "Let a block be cut again", "block", assess=rule),
+        command("restore", "Send one block that was cut in full again", "block", RESTORE),
+        command("undo", "Undo a cut", "cut", UNDO),
+        command("tune", "When and how an agent's context is cut", "agent", assess=rule),
     ]  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Changing a context: the handlers of `compact prune forget pin unpin restore undo tune`, with previews of cuts.
+"""Changing a context: `compact prune forget pin unpin restore undo tune` as code calls them, with previews of cuts.
 
 The log stays as it is; what is changed counts from the next request on, also for an agent in another process. Called
 by the declarations in `commands`.
@@ -6,171 +6,330 @@ by the declarations in `commands`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from pydantic import Field
 
-from gshtui.bus.context_data import CutKind
-from gshtui.commands.declaration import Invocation, Outcome, UsageError, Word
+from gshtui.bus.context_data import Block, CutKind, Receipt
+from gshtui.commands.declaration import (
+    Action,
+    AnyAction,
+    Invocation,
+    Outcome,
+    Parameters,
+    Question,
+    Returns,
+    ToastView,
+    UsageError,
+    View,
+    Word,
+)
 from gshtui.commands.schema import ToolParameters
 from gshtui.context.commands import answers, lookup, tables
 from gshtui.context.commands.access import ContextAccess
-from gshtui.context.commands.answers import context_handler
+from gshtui.context.commands.answers import context_errors
+from gshtui.context.limits import ContextSettings
+from gshtui.context.views import ContextView, Forecast
 from gshtui.text.sanitise import one_line
 
 if TYPE_CHECKING:
     from gshtui.context.commands.context_router import ContextRouter
 
+A = TypeVar("A", bound=Parameters)
+R = TypeVar("R")
 
-class CutParameters(ToolParameters):
+
+@dataclass(frozen=True, slots=True)
+class PinnedBlock:
+    """A block that is never cut from now on, or that may be cut again."""
+
+    agent: str
+    number: int
+    """Its place in the request."""
+    block: Block
+    pinned: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredBlock:
+    """A block that is sent in full again."""
+
+    agent: str
+    block: str
+
+
+@dataclass(frozen=True, slots=True)
+class UndoneCut:
+    """A cut whose blocks are sent again."""
+
+    agent: str
+    receipt: Receipt
+    """As it was made."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContextLimits:
+    """When and how an agent's context is cut."""
+
+    agent: str
+    name: str
+    """What people call it."""
+    settings: ContextSettings
+    view: ContextView
+    """Its next request."""
+    forecast: Forecast
+    changed: bool
+    """They were set just now, and not only read."""
+
+
+class _Cut(ToolParameters):
     """Whose context is cut."""
 
-    agent: Word = Field(Word(), description="Id or name; empty: your own, or the agent in front")
-    preview: bool = Field(False, description="Only say what it would do")
+    agent: Word = Field(default=Word(), description="Id or name; empty: your own, or the agent in front")
+    preview: bool = Field(default=False, description="Only say what it would do")
 
 
-class CompactParameters(CutParameters):
+class CompactContext(_Cut, Returns[Receipt]):
     """Parameters of `compact`."""
 
-    focus: str = Field("", description="What the summary should dwell on")
+    COMMAND: ClassVar[str] = "compact"
+    focus: str = Field(default="", description="What the summary should dwell on")
 
 
-class ClearParameters(CutParameters):
+class PruneContext(_Cut, Returns[Receipt]):
+    """Parameters of `prune`."""
+
+    COMMAND: ClassVar[str] = "prune"
+
+
+class ClearContext(_Cut, Returns[Receipt]):
     """Parameters of `forget`."""
 
+    COMMAND: ClassVar[str] = "forget"
 
-class BlockParameters(ToolParameters):
+
+class _Block(ToolParameters):
     """Which block of whose context."""
 
     block: Word = Field(description="Number, id, file or source of the block", min_length=1)
-    agent: Word = Field(Word(), description="Id or name; empty: your own, or the agent in front")
+    agent: Word = Field(default=Word(), description="Id or name; empty: your own, or the agent in front")
 
 
-class UndoParameters(ToolParameters):
+class PinBlock(_Block, Returns[PinnedBlock]):
+    """Parameters of `pin`."""
+
+    COMMAND: ClassVar[str] = "pin"
+
+
+class UnpinBlock(_Block, Returns[PinnedBlock]):
+    """Parameters of `unpin`."""
+
+    COMMAND: ClassVar[str] = "unpin"
+
+
+class RestoreBlock(_Block, Returns[RestoredBlock]):
+    """Parameters of `restore`."""
+
+    COMMAND: ClassVar[str] = "restore"
+
+
+class UndoCut(ToolParameters, Returns[UndoneCut]):
     """Which cut of whose context."""
 
-    cut: Word = Field(Word(), description="Id of the cut; empty: the newest one")
-    agent: Word = Field(Word(), description="Id or name; empty: your own, or the agent in front")
+    COMMAND: ClassVar[str] = "undo"
+    cut: Word = Field(default=Word(), description="Id of the cut; empty: the newest one")
+    agent: Word = Field(default=Word(), description="Id or name; empty: your own, or the agent in front")
 
 
-class TuneParameters(ToolParameters):
+class TuneContext(ToolParameters, Returns[ContextLimits]):
     """What is to be another one; what is left out stays."""
 
-    agent: Word = Field(Word(), description="Id or name; empty: the agent in front")
-    threshold: float | None = Field(None, description="Fraction of the window at which a compaction starts", gt=0, le=1)
-    protect: int | None = Field(None, description="Tokens of recent tool output that pruning leaves alone", ge=0)
-    strategy: str | None = Field(None, description="summarise, last N (messages) or budget N (tokens)")
-    output_bytes: int | None = Field(None, description="Bytes of a tool's output that are kept; 0: all", ge=0)
+    COMMAND: ClassVar[str] = "tune"
+    agent: Word = Field(default=Word(), description="Id or name; empty: the agent in front")
+    threshold: float | None = Field(
+        default=None, description="Fraction of the window at which a compaction starts", gt=0, le=1
+    )
+    protect: int | None = Field(
+        default=None, description="Tokens of recent tool output that pruning leaves alone", ge=0
+    )
+    strategy: str | None = Field(default=None, description="summarise, last N (messages) or budget N (tokens)")
+    output_bytes: int | None = Field(default=None, description="Bytes of a tool's output that are kept; 0: all", ge=0)
+
+
+_KINDS: dict[type[_Cut], CutKind] = {CompactContext: "compact", PruneContext: "prune", ClearContext: "clear"}
+_DONE = {"compact": "Compacted", "prune": "Pruned", "clear": "Cleared"}
+_FROM_NOW = "It counts from the next request on, and can be undone at any time: the conversation itself is kept."
+_ESTIMATES = "The model writes the summary when it is done; the sizes are estimates until then."
 
 
 class CutCommands:
-    """The handlers."""
+    """The handlers and the renderings."""
 
     def __init__(self, contexts: ContextRouter, rights: ContextAccess) -> None:
         self._contexts = contexts
         self._rights = rights
+        self.actions: dict[str, AnyAction] = {
+            action.parameters.COMMAND: action
+            for action in (
+                self._cutting(CompactContext),
+                self._cutting(PruneContext),
+                self._cutting(ClearContext),
+                _action(PinBlock, PinnedBlock, self._pin, _render_pinned),
+                _action(UnpinBlock, PinnedBlock, self._unpin, _render_pinned),
+                _action(RestoreBlock, RestoredBlock, self._restore, _render_restored),
+                _action(UndoCut, UndoneCut, self._undo, _render_undone),
+                _action(TuneContext, ContextLimits, self._tune, _render_limits, shows=_tuned),
+            )
+        }
 
-    @context_handler
-    async def compact(self, invocation: Invocation, parameters: CompactParameters) -> Outcome:
-        """A summary in place of the conversation so far."""
-        return await self._cut(invocation, parameters, "compact", parameters.focus)
+    def _cutting(self, parameters: type[_Cut]) -> AnyAction:
+        return _action(parameters, Receipt, self._cut, _render_receipt, asks=self._ask, shows=self._said)
 
-    @context_handler
-    async def prune(self, invocation: Invocation, parameters: CutParameters) -> Outcome:
-        """Placeholders in place of old tool outputs."""
-        return await self._cut(invocation, parameters, "prune")
-
-    @context_handler
-    async def clear(self, invocation: Invocation, parameters: ClearParameters) -> Outcome:
-        """Nothing in place of the conversation so far."""
-        return await self._cut(invocation, parameters, "clear")
-
-    async def _cut(self, invocation: Invocation, parameters: CutParameters, kind: CutKind, focus: str = "") -> Outcome:
-        agent = await self._rights.target(invocation, parameters.agent)
+    @context_errors
+    async def _ask(self, invocation: Invocation, parameters: _Cut) -> Question | None:
+        """What it would do, item by item; nothing when only that is asked for."""
         if parameters.preview:
-            receipt = await self._contexts.preview(agent, kind)
-        else:
-            receipt = await self._contexts.cut(agent, kind, by=_by(invocation), focus=focus)
-        text = tables.receipt(receipt, limit=12)
-        if receipt.id:
-            text += f"\n\n`undo {receipt.id}` takes it back."
-        return Outcome(answers.brief(receipt) if invocation.caller.is_agent else answers.receipt(receipt), text)
+            return None
+        agent = await self._rights.target(invocation, parameters.agent)
+        kind = _KINDS[type(parameters)]
+        receipt = await self._contexts.preview(agent, kind)
+        compacts = kind == "compact"
+        note = f"{_ESTIMATES} {_FROM_NOW}" if compacts else _FROM_NOW
+        doing = f"Compacting {await self._rights.called(agent)} …" if compacts else ""
+        return Question(parameters, note=note, preview=receipt, doing=doing)
 
-    @context_handler
-    async def pin(self, invocation: Invocation, parameters: BlockParameters) -> Outcome:
-        """A block that is never cut."""
-        return await self._pinned(invocation, parameters, on=True)
+    @context_errors
+    async def _cut(self, invocation: Invocation, parameters: _Cut) -> Receipt:
+        agent = await self._rights.target(invocation, parameters.agent)
+        kind = _KINDS[type(parameters)]
+        if parameters.preview:
+            return await self._contexts.preview(agent, kind)
+        focus = parameters.focus if isinstance(parameters, CompactContext) else ""
+        return await self._contexts.cut(agent, kind, by=_by(invocation), focus=focus)
 
-    @context_handler
-    async def unpin(self, invocation: Invocation, parameters: BlockParameters) -> Outcome:
-        """A block that may be cut again."""
-        return await self._pinned(invocation, parameters, on=False)
+    async def _said(self, _invocation: Invocation, receipt: Receipt) -> View | None:
+        if not receipt.id:
+            return None
+        name = await self._rights.called(receipt.agent)
+        sizes = f"{receipt.tokens_before:,} → {receipt.tokens_after:,} tokens"
+        done = f"{_DONE.get(receipt.kind, 'Cut')} {name}: {sizes}."
+        said = " ".join([done, *receipt.steps, "The timeline has its receipt."])
+        return ToastView(said, 8 if receipt.steps else None)
 
-    async def _pinned(self, invocation: Invocation, parameters: BlockParameters, *, on: bool) -> Outcome:
+    async def _pin(self, invocation: Invocation, parameters: PinBlock) -> PinnedBlock:
+        return await self._pinned(invocation, parameters)
+
+    async def _unpin(self, invocation: Invocation, parameters: UnpinBlock) -> PinnedBlock:
+        return await self._pinned(invocation, parameters)
+
+    @context_errors
+    async def _pinned(self, invocation: Invocation, parameters: PinBlock | UnpinBlock) -> PinnedBlock:
         agent = await self._rights.target(invocation, parameters.agent)
         number, block = lookup.block(await self._contexts.view(agent), parameters.block)
+        on = isinstance(parameters, PinBlock)
         await self._contexts.pin(agent, block.id, on, by=_by(invocation))
-        said = "is never cut from now on" if on else "may be cut again"
-        text = f"{one_line(block.source)} (#{number}, {block.tokens:,} tokens) {said}."
-        return Outcome({"agent": agent, "block": block.id, "pinned": on}, text)
+        return PinnedBlock(agent, number, block, on)
 
-    @context_handler
-    async def restore(self, invocation: Invocation, parameters: BlockParameters) -> Outcome:
-        """A block that was cut, in full again."""
+    @context_errors
+    async def _restore(self, invocation: Invocation, parameters: RestoreBlock) -> RestoredBlock:
         agent = await self._rights.target(invocation, parameters.agent)
         id = lookup.removed(await self._contexts.receipts(agent), parameters.block)
         if not id:
             id = lookup.block(await self._contexts.view(agent), parameters.block)[1].id
         await self._contexts.restore(agent, id, by=_by(invocation))
-        return Outcome({"agent": agent, "block": id}, "It is sent in full again from the next request on.")
+        return RestoredBlock(agent, id)
 
-    @context_handler
-    async def undo(self, invocation: Invocation, parameters: UndoParameters) -> Outcome:
-        """What a cut took out is sent again."""
+    @context_errors
+    async def _undo(self, invocation: Invocation, parameters: UndoCut) -> UndoneCut:
         agent = await self._rights.target(invocation, parameters.agent)
         receipt = lookup.cut(await self._contexts.receipts(agent), parameters.cut)
         if receipt.undone:
             raise UsageError(f"The cut {receipt.id} is undone already.", hint="`timeline` lists them.")
         await self._contexts.undo(agent, receipt.id, by=_by(invocation))
-        back = receipt.tokens_before - receipt.tokens_after
-        text = (
-            f"The {receipt.kind} {receipt.id} is undone: about {back:,} tokens are sent again from the next request on."
-        )
-        return Outcome({"agent": agent, "cut": receipt.id, "kind": receipt.kind, "tokens": back}, text)
+        return UndoneCut(agent, receipt)
 
-    @context_handler
-    async def tune(self, invocation: Invocation, parameters: TuneParameters) -> Outcome:
+    @context_errors
+    async def _tune(self, invocation: Invocation, parameters: TuneContext) -> ContextLimits:
         """Other thresholds for this agent; without any, what they are."""
         agent = await self._rights.target(invocation, parameters.agent)
         wanted: dict[str, Any] = parameters.model_dump(exclude={"agent"}, exclude_none=True)
         if wanted:
             await self._contexts.tune(agent, by=_by(invocation), **wanted)
-        return await self._tuned(agent)
-
-    async def _tuned(self, agent: str) -> Outcome:
         settings = await self._contexts.settings(agent)
         view, forecast = await self._contexts.view(agent), await self._contexts.forecast(agent)
-        data = {
-            "agent": agent,
-            "window": view.window,
-            "tokens": view.tokens,
-            "trigger": view.trigger,
-            "threshold": settings.threshold,
-            "protect": settings.protect,
-            "strategy": settings.strategy,
-            "output_bytes": settings.output_bytes,
-            "forecast": answers.forecast(forecast),
-        }
-        share = f" ({view.trigger / view.window:.0%} of {view.window:,})" if view.window else ""
-        kept = f"{settings.output_bytes:,}" if settings.output_bytes else "all"
-        rows = [
-            ("threshold", f"{settings.threshold:g}"),
-            ("protect", f"{settings.protect:,} tokens of recent tool output"),
-            ("strategy", settings.strategy),
-            ("output_bytes", f"{kept} of a tool's output"),
-        ]
-        head = f"{await self._rights.called(agent)}: {tables.due(forecast, view.trigger)}{share}."
-        return Outcome(data, "\n\n".join([head, tables.table(("setting", "is"), rows)]))
+        return ContextLimits(agent, await self._rights.called(agent), settings, view, forecast, bool(wanted))
+
+
+def _action(
+    parameters: type[A],
+    result: type[R],
+    run: Callable[[Invocation, A], Awaitable[R]],
+    render: Callable[[Invocation, R], Outcome],
+    *,
+    asks: Callable[[Invocation, A], Awaitable[Question | None]] | None = None,
+    shows: Callable[[Invocation, R], Awaitable[View | None]] | None = None,
+) -> Action[A, R]:
+    def rendered(invocation: Invocation, found: R) -> Outcome:
+        outcome = render(invocation, found)
+        return answers.for_agents(outcome) if invocation.caller.is_agent else outcome
+
+    return Action(parameters, result, run, rendered, asks, shows)
+
+
+def _render_receipt(invocation: Invocation, receipt: Receipt) -> Outcome:
+    text = tables.receipt(receipt, limit=12)
+    if receipt.id:
+        text += f"\n\n`undo {receipt.id}` takes it back."
+    return Outcome(answers.brief(receipt) if invocation.caller.is_agent else answers.receipt(receipt), text)
+
+
+def _render_pinned(_invocation: Invocation, done: PinnedBlock) -> Outcome:
+    said = "is never cut from now on" if done.pinned else "may be cut again"
+    text = f"{one_line(done.block.source)} (#{done.number}, {done.block.tokens:,} tokens) {said}."
+    return Outcome({"agent": done.agent, "block": done.block.id, "pinned": done.pinned}, text)
+
+
+def _render_restored(_invocation: Invocation, done: RestoredBlock) -> Outcome:
+    data = {"agent": done.agent, "block": done.block}
+    return Outcome(data, "It is sent in full again from the next request on.")
+
+
+def _render_undone(_invocation: Invocation, done: UndoneCut) -> Outcome:
+    receipt = done.receipt
+    back = receipt.tokens_before - receipt.tokens_after
+    text = f"The {receipt.kind} {receipt.id} is undone: about {back:,} tokens are sent again from the next request on."
+    return Outcome({"agent": done.agent, "cut": receipt.id, "kind": receipt.kind, "tokens": back}, text)
+
+
+async def _tuned(_invocation: Invocation, found: ContextLimits) -> View | None:
+    return ToastView("Set for this agent, from its next request on.") if found.changed else None
+
+
+def _render_limits(_invocation: Invocation, found: ContextLimits) -> Outcome:
+    settings, view = found.settings, found.view
+    data = {
+        "agent": found.agent,
+        "window": view.window,
+        "tokens": view.tokens,
+        "trigger": view.trigger,
+        "threshold": settings.threshold,
+        "protect": settings.protect,
+        "strategy": settings.strategy,
+        "output_bytes": settings.output_bytes,
+        "forecast": answers.forecast(found.forecast),
+    }
+    share = f" ({view.trigger / view.window:.0%} of {view.window:,})" if view.window else ""
+    kept = f"{settings.output_bytes:,}" if settings.output_bytes else "all"
+    rows = [
+        ("threshold", f"{settings.threshold:g}"),
+        ("protect", f"{settings.protect:,} tokens of recent tool output"),
+        ("strategy", settings.strategy),
+        ("output_bytes", f"{kept} of a tool's output"),
+    ]
+    head = f"{found.name}: {tables.due(found.forecast, view.trigger)}{share}."
+    return Outcome(data, "\n\n".join([head, tables.table(("setting", "is"), rows)]))
 
 
 def _by(invocation: Invocation) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_checkable
 from weakref import WeakKeyDictionary
 
 from gshtui.bus.bus import Subscription, WhenFull
@@ -22,6 +22,11 @@ from gshtui.system.faults import Breaker, Fault
 from gshtui.system.tasks import report_unexpected
 from gshtui.ui.kit.garbage_collector import GarbageCollector
 from gshtui.ui.kit.hub_port import HubPort, MakeHub, OpenRequest, Result, Stored
+
+if TYPE_CHECKING:
+    from gshtui.commands.declaration import Question, Returns
+
+R = TypeVar("R")
 
 
 @runtime_checkable
@@ -134,14 +139,30 @@ class Bridge:
         self.hub.bus.publish(event)
         return True
 
-    async def run(self, line: str) -> Result:
-        """Run a line of the command language as the person.
+    async def run(self, line: str | Returns[Any]) -> Result:
+        """Run a line of the command language as the person, or a value.
 
         Raises:
             NotReady: the hub did not start.
             gshtui.commands.declaration.CommandError: the command could not do it, or the line was no command.
         """
         return await (await self._running()).run(line)
+
+    async def call(self, parameters: Returns[R]) -> R:
+        """Run a command by its parameters; gives its typed result. Raises as `run`."""
+        return await (await self._running()).call(parameters)
+
+    async def question(self, parameters: Returns[Any]) -> Question | None:
+        """What the person is asked before these are run; `None`: nothing. Raises as `run`."""
+        return await (await self._running()).question(parameters)
+
+    async def bound(self, line: str) -> Returns[Any] | None:
+        """A line as a value to call; `None`: its command has none. Raises as `run`."""
+        return (await self._running()).bound(line)
+
+    async def opens(self, line: str) -> str:
+        """The list that a line opens here; empty: none. Raises `NotReady`."""
+        return (await self._running()).opens(line)
 
     async def messages(self, session: str, before: int | None = None, limit: int = 200) -> Sequence[Stored]:
         """The newest `limit` messages of a conversation that are older than `before`, in order. Raises `NotReady`."""

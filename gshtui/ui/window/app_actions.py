@@ -1,22 +1,19 @@
-"""The app's own actions, each with a key and most of them in the palette, and running a line of the command language.
+"""The app's own actions, each with a key and most of them in the palette, and running commands.
 
-Owns these actions and where an outcome is shown: a toast, the viewer, or a picker when a command names nothing.
-Refuses to wire the window or to draw.
+Owns these actions; refuses to wire the window or to draw.
 """
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any
 
 from textual.widgets import TextArea
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent import InterruptRequested, ModelChangeRequested
 from gshtui.bus.events.session import SessionChangeRequested
-from gshtui.system.tasks import report_unexpected
 from gshtui.ui.kit.bridge import Bridge, NotReady
 from gshtui.ui.kit.textual.app_base import AppBase
 from gshtui.ui.kit.textual.typed_app import takes_every_key
@@ -25,6 +22,10 @@ from gshtui.ui.terminal.terminal_tabs import TerminalTabs
 from gshtui.ui.window.main_area import SessionOffer
 from gshtui.ui.window.ui_state import UiStateStore
 from gshtui.ui.window.workbench_screen import WorkbenchScreen
+
+if TYPE_CHECKING:
+    from gshtui.commands.declaration import Returns
+    from gshtui.ui.window.command_runner import CommandRunner
 
 ACTIONS: dict[str, str] = {
     "app.palette": "command_palette",
@@ -51,6 +52,16 @@ class ActionsApp(AppBase):
     bench: WorkbenchScreen
     upkeep: UiStateStore
     terminals: TerminalTabs
+    _runner: CommandRunner | None = None
+
+    @property
+    def runner(self) -> CommandRunner:
+        """Runs commands; made when the first is run."""
+        if self._runner is None:
+            from gshtui.ui.window.command_runner import CommandRunner
+
+            self._runner = CommandRunner(self)
+        return self._runner
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if self.screen_stack and takes_every_key(self.screen.focused):
@@ -79,9 +90,12 @@ class ActionsApp(AppBase):
             self.notify(text, severity="error", markup=False)
 
     def run_command(self, line: str) -> None:
-        """Run a line of the command language in a worker, and show its outcome."""
+        """Run a line of the command language in a worker: ask what it asks, and show its outcome."""
+        self.run_worker(self.runner.run_line(line), exit_on_error=False, group="commands")
 
-        self.run_worker(run_line(self, line), exit_on_error=False, group="commands")
+    def perform(self, parameters: Returns[Any]) -> None:
+        """Run a command by its parameters in a worker: ask what it asks, and show its outcome."""
+        self.run_worker(self.runner.run_value(parameters), exit_on_error=False, group="commands")
 
     async def data_of(self, line: str) -> Any:
         """The data of a command that lists something; `None` where it cannot be had."""
@@ -210,71 +224,3 @@ class ActionsApp(AppBase):
         await self.terminals.end()
         await self.bridge.stop()
         self.exit(0)
-
-
-SHORT = 160
-"""Characters of an outcome that are shown for a moment; longer ones open the viewer."""
-PICKERS = {
-    "model": "models",
-    "session": "sessions",
-    "resume": "sessions",
-    "theme": "theme",
-    "keys": "keys",
-    "spawn": "spawn",
-    "diff": "changes",
-    "context": "inspect",
-}
-"""Lines that open a list in this window, where the command alone could only print one."""
-_BOLD = re.compile(r"\*\*(.+?)\*\*")
-"""What outcomes are set in, which a few words for a moment are shown without."""
-
-
-async def run_line(app: ActionsApp, line: str) -> None:
-    """Run a line as the person, and show its outcome. Raises nothing that a command raises on purpose."""
-    if (picker := PICKERS.get(line.strip().removeprefix("/"))) is not None:
-        await app.run_action(f"app.{picker}")
-        return
-    try:
-        outcome = await app.bridge.run(line)
-    except NotReady as error:
-        app.notify(str(error), severity="error", markup=False, timeout=8)
-        return
-    except Exception as error:  # CommandError, whose module loads pydantic; and what nobody expected
-        report_unexpected("a command", error)
-        _failed(app, line, error)
-        return
-    if outcome.shown:
-        return
-    if outcome.intent is not None:
-        app.publish(outcome.intent)
-        return
-    if (agent := _attached(line, outcome.data)) is not None:
-        app.post_message(OpenTerminal(agent, attach=True))
-        return
-    text = outcome.text.strip()
-    if outcome.is_error:
-        app.notify(text, title=line, severity="error", markup=False, timeout=8)
-    elif len(text) > SHORT or text.count("\n") > 2:
-        from gshtui.ui.kit.transcript.text_screen import TextScreen
-
-        app.push_screen(TextScreen(line, text))
-    elif text:
-        app.notify(_BOLD.sub(r"\1", text), markup=False)
-
-
-def _attached(line: str, data: Any) -> str | None:
-    """The agent that a line asked to attach to: here that is done, and not only told how."""
-    words = line.strip().removeprefix("/").split()
-    asked = len(words) > 2 and words[0] == "agent" and words[1] in ("attach", "action=attach")
-    told = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
-    return str(told["id"]) if asked and "argv" in told else None
-
-
-def _failed(app: ActionsApp, line: str, error: Exception) -> None:
-    from gshtui.commands.declaration import CommandError
-
-    expected = isinstance(error, CommandError)
-    if expected and error.shown:
-        return
-    text = str(error) if expected else f"`{line}` failed: {type(error).__name__}: {error}"
-    app.notify(text, severity="error", markup=False, timeout=8)

@@ -1,17 +1,25 @@
-"""What the window does to an agent's context: cuts that are previewed first, undo, restore, thresholds, what-if.
+"""What the window does to an agent's context: its commands, receipts, waiting summaries, what-if, comparisons.
 
-Owns the questions and the way to the context service; refuses to decide anything itself. Made by the app when the first
-of them is wanted.
+Owns the dialogs that give a command its values; refuses to decide anything itself. Made by the app when the first of
+them is wanted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from gshtui.bus.context_data import CutKind, Receipt
+from gshtui.bus.context_data import Receipt
 from gshtui.bus.events.context import SummaryAnswered, SummaryProposed
+from gshtui.commands.declaration import Returns, Word
+from gshtui.context.commands.cut_commands import (
+    ClearContext,
+    CompactContext,
+    PruneContext,
+    RestoreBlock,
+    TuneContext,
+    UndoCut,
+)
 from gshtui.context.views import ContextError, WhatIf
 from gshtui.ui.context.receipt_screen import ReceiptDecision, ReceiptKind, ReceiptScreen
 from gshtui.ui.context.tune_dialog import TuneScreen, Tuning
@@ -23,8 +31,12 @@ if TYPE_CHECKING:
     from gshtui.ui.context.context_port import ContextService
     from gshtui.ui.window.context_app import ContextApp
 
-_DONE = {"compact": "Compacted", "prune": "Pruned", "clear": "Cleared"}
 _LISTED = 30
+
+
+_CUTS: dict[str, Callable[..., Returns[Receipt]]] = {
+    "compact": CompactContext, "prune": PruneContext, "clear": ClearContext,
+}  # fmt: skip
 
 
 class ContextActions:
@@ -33,14 +45,18 @@ class ContextActions:
     def __init__(self, app: ContextApp) -> None:
         self._app = app
         self._do: dict[str, Callable[[str, str], Coroutine[Any, Any, None]]] = {
-            "compact": partial(self._preview, "compact"), "prune": partial(self._preview, "prune"),
-            "clear": partial(self._preview, "clear"), "receipt": self._receipt, "undo": self._undo, "tune": self._tune,
-            "what_if": self._what_if, "compare": self._compare, "diff": self._diff,
+            "receipt": self._receipt, "tune": self._tune, "what_if": self._what_if, "compare": self._compare,
+            "diff": self._diff,
         }  # fmt: skip
 
     def perform(self, action: str, agent: str, about: str) -> None:
         """Do it; what has to be asked first is asked, and what fails is said."""
-        self._run(self._do[action](agent, about))
+        if action == "undo":
+            self._undo(agent, about)
+        elif (cut := _CUTS.get(action)) is not None:
+            self._app.perform(cut(agent=Word(agent)))
+        else:
+            self._run(self._do[action](agent, about))
 
     def _run(self, work: Awaitable[None]) -> None:
         async def guarded() -> None:
@@ -57,30 +73,6 @@ class ContextActions:
     async def _text(self, hash: str) -> str:
         return await (await self._service()).text(hash)
 
-    # Cuts
-
-    async def _preview(self, kind: CutKind, agent: str, _about: str) -> None:
-        """Show what a cut would do; it is done on a person's word."""
-        receipt = await (await self._service()).preview(agent, kind)
-        hint = "It counts from the next request on, and can be undone at any time: the conversation itself is kept."
-        if kind == "compact":
-            hint = "The model writes the summary when it is done; the sizes are estimates until then. " + hint
-
-        def decided(answer: ReceiptDecision | None) -> None:
-            if answer is not None and answer.action == "do":
-                self._run(self._cut(kind, agent))
-
-        self._show(receipt, "preview", hint, decided)
-
-    async def _cut(self, kind: CutKind, agent: str) -> None:
-        name = self._app.name_of(agent)
-        if kind == "compact":
-            self._app.notify(f"Compacting {name} …", markup=False, timeout=4)
-        receipt = await (await self._service()).cut(agent, kind)
-        sizes = f"{figures.tokens(receipt.tokens_before)} → {figures.tokens(receipt.tokens_after)} tokens"
-        said = " ".join([f"{_DONE.get(kind, 'Cut')} {name}: {sizes}.", *receipt.steps, "The timeline has its receipt."])
-        self._app.notify(said, markup=False, timeout=8 if receipt.steps else None)
-
     # Receipts
 
     async def _receipt(self, agent: str, cut: str) -> None:
@@ -93,26 +85,20 @@ class ContextActions:
             if answer is None:
                 return
             if answer.action == "undo":
-                self._run(self._undo(agent, cut))
+                self._undo(agent, cut)
             elif answer.action == "restore":
-                self._run(self._restore(agent, answer.about))
+                self._app.perform(RestoreBlock(block=Word(answer.about), agent=Word(agent)))
             elif answer.action == "edit":
                 self._edit(receipt.summary, lambda text: self._run(self._edited(agent, cut, text)))
 
         self._show(receipt, "made", hint, decided)
 
-    async def _undo(self, agent: str, cut: str) -> None:
+    def _undo(self, agent: str, cut: str) -> None:
         """Undone at once: nothing is lost by it, and the same cut can be made again."""
-        if not cut:
+        if cut:
+            self._app.perform(UndoCut(cut=Word(cut), agent=Word(agent)))
+        else:
             self._app.notify("There is no cut here to undo.", markup=False)
-            return
-        await (await self._service()).undo(agent, cut)
-        said = "Undone: what it removed is sent again from the next request on. The timeline can redo it: c, p or C."
-        self._app.notify(said, markup=False)
-
-    async def _restore(self, agent: str, block: str) -> None:
-        await (await self._service()).restore(agent, block)
-        self._app.notify("It is sent in full again from the next request on.", markup=False)
 
     async def _edited(self, agent: str, cut: str, text: str) -> None:
         await (await self._service()).edit_summary(agent, cut, text)
@@ -163,15 +149,13 @@ class ContextActions:
 
         def decided(answer: Tuning | None) -> None:
             if answer is not None:
-                self._run(self._tuned(agent, answer))
+                found = TuneContext(
+                    agent=Word(agent), threshold=answer.threshold, protect=answer.protect, strategy=answer.strategy
+                )
+                self._app.perform(found)
 
         screen = TuneScreen(self._app.name_of(agent), trigger=view.trigger, window=view.window)
         self._app.push_screen(screen, decided)
-
-    async def _tuned(self, agent: str, found: Tuning) -> None:
-        service = await self._service()
-        await service.tune(agent, threshold=found.threshold, protect=found.protect, strategy=found.strategy)
-        self._app.notify("Set for this agent, from its next request on.", markup=False)
 
     async def _what_if(self, agent: str, _about: str) -> None:
         from gshtui.ui.window.pickers import listed_models, model_choice

@@ -157,9 +157,7 @@ class FleetApp(ActionsApp):
         self.push_screen(question, answer)
 
     async def _merged(self, pane: DiffPane, line: str) -> None:
-        from gshtui.ui.window.app_actions import run_line
-
-        await run_line(self, line)
+        await self.runner.run_line(line)
         pane.action_reload()
 
 

@@ -13,10 +13,12 @@ from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
 from gshtui.text.sanitise import one_line
+from gshtui.ui.kit.bridge import NotReady
 from gshtui.ui.kit.key_table import KEYS
 from gshtui.ui.kit.widget_messages import OpenTerminal
 
 if TYPE_CHECKING:
+    from gshtui.bus.agent_data import AgentRow
     from gshtui.ui.window.app import Workbench
 
 PaletteEntry = tuple[str, str, Callable[[], Any]]
@@ -98,15 +100,23 @@ class ListProvider(WorkbenchProvider):
             choice = pickers.model_choice(model)
             run = partial(self.workbench.choose_model, choice.id)
             self._found.append((f"Model: {choice.name}", choice.detail, run))
-        for agent in await self.workbench.data_of("agent ls") or ():
-            if agent.get("pane") and agent.get("status") != "lost":
-                name, id = one_line(str(agent["name"]), 60), str(agent["id"])
-                detail = f"{id} · {agent['status']} · in a tab"
-                self._found.append((f"Open terminal of {name}", detail, partial(self._terminal, id)))
+        for row in await self._agents():
+            if row.pane and row.status != "lost":
+                name, detail = one_line(row.name, 60), f"{row.id} · {row.status} · in a tab"
+                self._found.append((f"Open terminal of {name}", detail, partial(self._terminal, row.id)))
         for session in pickers.listed_sessions(await self.workbench.data_of("session ls")):
             choice = pickers.session_choice(session, self.workbench.clock())
             run = partial(self.workbench.choose_session, choice.id)
             self._found.append((f"Continue: {choice.name}", choice.detail, run))
+
+    async def _agents(self) -> list[AgentRow]:
+        from gshtui.commands.declaration import CommandError
+        from gshtui.fleet.agent_calls import ListAgents
+
+        try:
+            return (await self.workbench.bridge.call(ListAgents())).rows
+        except (NotReady, CommandError):
+            return []
 
     def _terminal(self, agent: str) -> None:
         self.workbench.show_centre()

@@ -1,0 +1,159 @@
+"""Running commands in the window: typed, by key or from a menu, the same command asks the same and shows the same.
+
+Owns the way from a line or a value over its question to what is shown: a toast, the viewer, a list or a terminal.
+Refuses to know any one command. Made by the app when the first is run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from gshtui.commands.declaration import CommandError, Question, Returns, TerminalView, ToastView, Unconfirmed
+from gshtui.system.tasks import report_unexpected
+from gshtui.ui.kit.bridge import NotReady
+from gshtui.ui.kit.dialogs import ConfirmScreen
+from gshtui.ui.kit.widget_messages import OpenTerminal
+
+if TYPE_CHECKING:
+    from gshtui.bus.context_data import Receipt
+    from gshtui.ui.kit.hub_port import Result
+    from gshtui.ui.window.app_actions import ActionsApp
+
+SHORT = 160
+"""Characters of an outcome that are shown for a moment; longer ones open the viewer."""
+OWN_WORDS = {"theme": "theme", "keys": "keys", "diff": "changes"}
+"""Lines that are the window's own: no command of the hub has their names."""
+_BOLD = re.compile(r"\*\*(.+?)\*\*")
+"""What outcomes are set in, which a few words for a moment are shown without."""
+
+
+class CommandRunner:
+    """Runs lines and values as the person. Raises nothing that a command raises on purpose."""
+
+    def __init__(self, app: ActionsApp) -> None:
+        self._app = app
+        self._preparing: list[Returns[Any]] = []
+        """What a question is being made for: a second press of its key asks nothing twice."""
+
+    async def run_line(self, line: str) -> None:
+        """Run a line, once the person agrees where it asks, and show its outcome."""
+        try:
+            opened = OWN_WORDS.get(line.strip().removeprefix("/")) or await self._app.bridge.opens(line)
+            if opened:
+                await self._app.run_action(f"app.{opened}")
+                return
+            value = await self._app.bridge.bound(line)
+            outcome = await self._app.bridge.run(line) if value is None else None
+        except Exception as error:
+            self._failed(line, error)
+            return
+        if outcome is not None:
+            self._show(line, outcome)
+        elif value is not None:
+            await self.run_value(value, line)
+
+    async def run_value(self, value: Returns[Any], title: str = "") -> None:
+        """Run a command by its parameters, once the person agrees where it asks, and show its outcome.
+
+        Args:
+            title: what it is called where its outcome is shown; empty: as the command says.
+        """
+        title = title or value.words()
+        try:
+            await self._app.bridge.running()
+            if value in self._preparing:
+                return
+            self._preparing.append(value)
+            try:
+                question = await self._app.bridge.question(value)
+            finally:
+                self._preparing.remove(value)
+        except Exception as error:
+            self._failed(title, error)
+            return
+        if question is None:
+            await self._run(value, title)
+        else:
+            self._ask(question, lambda: self._agreed(question, value, title))
+
+    def _agreed(self, question: Question, value: Returns[Any], title: str) -> None:
+        if question.doing:
+            self._app.notify(question.doing, markup=False, timeout=4)
+        work = self._run(question.agreed, title, again=value)
+        self._app.run_worker(work, exit_on_error=False, group="commands")
+
+    async def _run(self, parameters: Any, title: str, again: Returns[Any] | None = None) -> None:
+        try:
+            outcome = await self._app.bridge.run(parameters)
+        except Unconfirmed as error:
+            if again is None:
+                self._failed(title, error)
+            else:  # something came up since it was asked
+                await self.run_value(again, title)
+        except Exception as error:
+            self._failed(title, error)
+        else:
+            self._show(title, outcome)
+
+    # Asking
+
+    def _ask(self, question: Question, agreed: Callable[[], None]) -> None:
+        if question.preview is not None:
+            self._preview(question.preview, question.note, agreed)
+            return
+        screen = ConfirmScreen(
+            question.title, question.text, yes=question.yes, losses=question.losses, note=question.note
+        )
+        self._app.push_screen(screen, lambda yes: agreed() if yes else None)
+
+    def _preview(self, receipt: Receipt, hint: str, agreed: Callable[[], None]) -> None:
+        from gshtui.ui.context.receipt_screen import ReceiptDecision, ReceiptScreen
+
+        def decided(answer: ReceiptDecision | None) -> None:
+            if answer is not None and answer.action == "do":
+                agreed()
+
+        self._app.push_screen(ReceiptScreen(receipt, self._text, "preview", hint), decided)
+
+    async def _text(self, hash: str) -> str:
+        """A block's text. Raises `NotReady`, `ContextError`."""
+        return await (await self._app.bridge.running()).contexts.text(hash)
+
+    # Showing
+
+    def _show(self, title: str, outcome: Result) -> None:
+        if outcome.shown:
+            return
+        if outcome.intent is not None:
+            self._app.publish(outcome.intent)
+            return
+        text = outcome.text.strip()
+        match outcome.view:
+            case TerminalView(agent):
+                self._app.post_message(OpenTerminal(agent, attach=True))
+            case ToastView(said, seconds):
+                self._app.notify(said, markup=False, timeout=seconds)
+            case None if outcome.is_error:
+                self._app.notify(text, title=title, severity="error", markup=False, timeout=8)
+            case None if len(text) > SHORT or text.count("\n") > 2:
+                from gshtui.ui.kit.transcript.text_screen import TextScreen
+
+                self._app.push_screen(TextScreen(title, text))
+            case None if text:
+                self._app.notify(_BOLD.sub(r"\1", text), markup=False)
+            case _:
+                pass
+
+    def _failed(self, title: str, error: Exception) -> None:
+        if isinstance(error, CommandError):
+            if error.shown:
+                return
+            text = str(error)
+        elif isinstance(error, NotReady):
+            text = str(error)
+        else:
+            report_unexpected("a command", error)
+            text = f"`{title}` failed: {type(error).__name__}: {error}"
+        self._app.notify(text, severity="error", markup=False, timeout=8)

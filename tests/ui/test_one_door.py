@@ -1,0 +1,208 @@
+"""A command is declared once: the language, completion, palette, tools, calls from code and its question come of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from pydantic import Field
+from textual.pilot import Pilot
+
+from gshtui.commands import execution
+from gshtui.commands.completion import complete
+from gshtui.commands.declaration import (
+    Access,
+    Action,
+    Caller,
+    Command,
+    Effect,
+    Invocation,
+    Outcome,
+    Parameters,
+    Question,
+    Returns,
+    TerminalView,
+    Unconfirmed,
+    UsageError,
+)
+from gshtui.commands.registry import Registry
+from gshtui.commands.schema import tool_schema
+from gshtui.hub.hub import Hub
+from gshtui.hub.options import HubOptions
+from gshtui.settings.loader import load
+from gshtui.ui.kit.dialogs import ConfirmScreen
+from gshtui.ui.kit.widget_messages import OpenTerminal
+from gshtui.ui.window.app_actions import ActionsApp
+from gshtui.ui.window.palette import CommandProvider
+from tests.kit.fake_hub import OPENS
+from tests.kit.keyboard import Keyboard
+from tests.kit.window import Window
+from tests.ui.test_agents_pane import settled
+
+PERSON = Invocation(Caller(), Path("/"), Path("/"))
+
+
+@dataclass(frozen=True)
+class Watered:
+    """What `water` gives."""
+
+    plant: str
+    litres: float
+
+
+class Water(Parameters, Returns[Watered]):
+    """Parameters of `water`."""
+
+    COMMAND: ClassVar[str] = "water"
+    plant: str = Field(default="fern", description="Which one.")
+    litres: float = Field(default=1.0, description="How much.")
+    yes: bool = Field(default=False, description="Also when it is wet.")
+
+
+class Garden:
+    """Waters plants, and asks before one drowns."""
+
+    def __init__(self) -> None:
+        self.watered: list[Watered] = []
+        self.wet = ["Its saucer is full."]
+
+    def command(self) -> Command[Any]:
+        action = Action(Water, Watered, self.run, self.render, asks=self.asks, shows=self.shows, effect=Effect.WRITE)
+        return Command(
+            "water", "Give a plant water", Water, action.handle, effect=Effect.WRITE, positions=("plant", "litres"),
+            tool=True, actions=(action,),
+        )  # fmt: skip
+
+    async def run(self, _invocation: Invocation, parameters: Water) -> Watered:
+        if self.wet and not parameters.yes:
+            raise Unconfirmed("It is wet already.")
+        self.watered.append(Watered(parameters.plant, parameters.litres))
+        return self.watered[-1]
+
+    def render(self, _invocation: Invocation, done: Watered) -> Outcome:
+        return Outcome({"plant": done.plant}, f"{done.plant} got {done.litres:g} l.")
+
+    async def asks(self, _invocation: Invocation, parameters: Water) -> Question | None:
+        agreed = parameters.model_copy(update={"yes": bool(self.wet)})
+        return Question(agreed, f"Water {parameters.plant}?", "It stands in the sun.", "Water", losses=tuple(self.wet))
+
+    async def shows(self, _invocation: Invocation, done: Watered) -> TerminalView:
+        return TerminalView(done.plant)
+
+
+async def test_it_is_called_by_value_and_by_line_and_offered_to_models() -> None:
+    garden = Garden()
+    registry = Registry([garden.command()])
+    done = await execution.call(registry, Water(plant="moss", yes=True), PERSON)
+    assert done.litres == 1.0  # typed: pyright knows that it is `Watered`
+    outcome = await execution.run_line(registry, "/water moss 2 yes=true", PERSON)
+    assert outcome.data == {"plant": "moss"} and outcome.view == TerminalView("moss")
+    assert execution.bound(registry, "water moss 2") == Water(plant="moss", litres=2)
+    assert (await execution.run_value(registry, Water(yes=True), PERSON)).text == "fern got 1 l."
+    assert [one.value for one in await complete(registry, PERSON, "/wat", 4)] == ["water"]
+    assert "litres=" in [one.value for one in await complete(registry, PERSON, "/water moss li", 14)]
+    assert set(tool_schema(registry.tools()[0])["properties"]) == {"plant", "litres", "yes"}
+    with pytest.raises(Unconfirmed):  # headless, nothing is asked: without a yes it does nothing
+        await execution.run_line(registry, "water", PERSON)
+
+
+async def test_what_is_for_people_is_refused_to_agents_also_by_value() -> None:
+    garden = Garden()
+    action = Action(Water, Watered, garden.run, garden.render, access=Access.HUMAN_ONLY)
+    registry = Registry([Command("water", "Give a plant water", Water, action.handle, actions=(action,))])
+    agent = Invocation(Caller("0001", is_agent=True), Path("/"), Path("/"))
+    with pytest.raises(UsageError, match="for people only"):
+        await execution.call(registry, Water(yes=True), agent)
+
+
+def test_parameters_that_give_something_else_are_refused() -> None:
+    garden = Garden()
+    action = Action(Water, str, garden.run, garden.render)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ValueError, match="Water must be Returns"):
+        Registry([Command("water", "Give a plant water", Water, action.handle, actions=(action,))])
+
+
+class Gardener(Window):
+    """A window with that command on a key."""
+
+    BINDINGS = [("f12", "water", "Water")]
+
+    def __init__(self, garden: Garden) -> None:
+        self.registry = Registry([garden.command()])
+        super().__init__(commands=self.registry)
+        self.opened: list[str] = []
+
+    def action_water(self) -> None:
+        self.perform(Water())
+
+    def on_open_terminal(self, message: OpenTerminal) -> None:
+        message.prevent_default()
+        self.opened.append(message.agent)
+
+
+async def by_key(app: Gardener, pilot: Pilot[int]) -> None:
+    await pilot.press("f12")
+
+
+async def by_line(app: Gardener, pilot: Pilot[int]) -> None:
+    app.run_command("/water")
+
+
+async def by_palette(app: Gardener, pilot: Pilot[int]) -> None:
+    assert app.hub is not None
+    app.hub.registry[:] = app.registry
+    ((name, _, run),) = CommandProvider(app.screen).entries()
+    assert name == "/water"
+    run()
+
+
+@pytest.mark.parametrize("way", [by_key, by_line, by_palette])
+async def test_the_same_question_by_key_by_line_and_by_palette(way: Any) -> None:
+    garden = Garden()
+    app = Gardener(garden)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await settled(pilot)
+        await way(app, pilot)
+        await settled(pilot)
+        assert isinstance(app.screen, ConfirmScreen)
+        shown = app.export_screenshot().replace("&#160;", " ")
+        assert "Water fern?" in shown and "Its saucer is full." in shown
+        await pilot.press("escape")
+        await settled(pilot)
+        assert garden.watered == [] and app.opened == []
+        await way(app, pilot)
+        await settled(pilot)
+        Keyboard(app).post("y")
+        await settled(pilot)
+        assert garden.watered == [Watered("fern", 1.0)] and app.opened == ["fern"]
+
+
+async def test_what_comes_up_after_the_question_is_asked_about_again() -> None:
+    garden = Garden()
+    garden.wet = []
+    app = Gardener(garden)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await settled(pilot)
+        app.run_command("water")
+        await settled(pilot)
+        garden.wet = ["It rains."]
+        Keyboard(app).post("y")
+        await settled(pilot)
+        assert garden.watered == [] and isinstance(app.screen, ConfirmScreen)
+        Keyboard(app).post("y", after=10.0)
+        await settled(pilot)
+        assert len(garden.watered) == 1
+
+
+async def test_what_bare_names_open_is_declared_and_there(tmp_path: Path) -> None:
+    parts = frozenset({"store", "providers", "fleet"})
+    hub = Hub(HubOptions(cwd=tmp_path, loaded=load(tmp_path), parts=parts, visiting=True))
+    await hub.start()
+    try:
+        declared = {name: command.opens for command in hub.registry for name in (command.name,) if command.opens}
+    finally:
+        await hub.stop()
+    assert declared == OPENS
+    assert all(hasattr(ActionsApp, f"action_{name}") or name in ("spawn", "inspect") for name in declared.values())
