@@ -112,7 +112,7 @@ def restart_question(row: AgentRow) -> Question:
     return Question(
         calls.RestartAgent(agent=row.id),
         f"Restart {row.name} ({row.id})?",
-        "What runs of it is ended, and it is started again with its conversation.",
+        "Its process is stopped and restarted with the same conversation.",
         "Restart",
     )
 

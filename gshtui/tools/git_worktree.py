@@ -51,7 +51,7 @@ def _created_outcome(tree: Worktree) -> Outcome:
 
 
 def _state_outcome(tree: Worktree, state: WorktreeState) -> Outcome:
-    """How one stands."""
+    """The state of one worktree."""
     data = {
         "path": tree.shown,
         "branch": tree.branch,

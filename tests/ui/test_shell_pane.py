@@ -330,7 +330,7 @@ async def test_keys_that_mean_nothing_for_a_line_say_so() -> None:
     async with opened(FakeRecord()) as (pilot, app, _):
         await press(pilot, "home", "down", "a")
         assert isinstance(app.bench.input, FoldingArea) and app.bench.input.text == ""
-        assert "means nothing" in str(list(app._notifications)[-1].message)  # pyright: ignore[reportPrivateUsage]
+        assert "doesn't work on this line" in str(list(app._notifications)[-1].message)  # pyright: ignore[reportPrivateUsage]
 
 
 async def test_the_mouse() -> None:

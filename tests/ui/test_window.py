@@ -248,7 +248,7 @@ async def test_the_key_says_so_where_nothing_is_offered() -> None:
         await pilot.press("alt+c")
         await settled(pilot)
         assert hub.intents(SessionChangeRequested) == []
-        assert notices(app) == ["No earlier conversation is offered here. f3 lists all of them."]
+        assert notices(app) == ["There is no earlier conversation to continue here. f3 lists all conversations."]
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ class SearchParameters(Parameters):
     """What to look for, and where. Filters of other sources are refused."""
 
     source: Annotated[Source, synonyms({"history": "shell_history"})] = Field(
-        description="Commands of shells, past conversations, or the log of agents' doings.", json_schema_extra=PLAIN
+        description="Commands of shells, past conversations, or the log of what agents did.", json_schema_extra=PLAIN
     )
     query: str = Field(default="", description="Text to find, in capitals or not; no syntax. Empty: the newest.")
     cwd: str = Field(

@@ -1,4 +1,4 @@
-"""The shells that are none: input lines, and agents that run commands. Which hub has each, and which were left behind.
+"""Virtual shells: input lines and agents that run commands. Which hub has each, and which were left behind.
 
 Owns their entries among the known shells, so that what a hub ran or heard of does not count as running when that hub
 has died; refuses to guess, see `living`. Used by `by_hand` and `agent_calls`, and by the hub that looks after all

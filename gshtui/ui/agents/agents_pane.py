@@ -197,7 +197,7 @@ class AgentsPane(Pane):
         if action in agent_actions(agent):
             self.post_message(self.Wanted(action, agent))
         else:
-            words = f"“{action}” means nothing for {agent.name} now ({agent.status}). space shows what can be done."
+            words = f"Can't {action} {agent.name} while it is {agent.status}. Press space for the available actions."
             self.notify(words, markup=False, timeout=4)
 
     def action_menu(self) -> None:

@@ -213,7 +213,7 @@ class InspectorPane(Vertical):
 
     def action_step(self, step: int) -> None:
         if (at := states.stepped(self.state, step)) is None:
-            self.notify("There is none further." if self.state.iterations else "Nothing was sent yet.", markup=False)
+            self.notify("No more requests." if self.state.iterations else "Nothing was sent yet.", markup=False)
         else:
             self.show_at(at)
 
@@ -227,7 +227,7 @@ class InspectorPane(Vertical):
         elif self.state.place > 0:
             self.compare(self.state.agent, self.state.iterations[self.state.place - 1].id)
         else:
-            self.notify("There is no request before this one to compare with.", markup=False)
+            self.notify("There is no earlier request to compare with.", markup=False)
 
     # Acts
 
@@ -237,7 +237,7 @@ class InspectorPane(Vertical):
     def action_pin(self) -> None:
         block = self._block()
         if block is None:
-            self.notify("Put the cursor on a block to pin it.", markup=False)
+            self.notify("Move the cursor to a block to pin it.", markup=False)
             return
         pinned, source = not block.pinned, block.source
 
@@ -251,7 +251,7 @@ class InspectorPane(Vertical):
         block = self._block()
         cut = next((change.cut for change in block.changes if change.cut), "") if block is not None else ""
         if block is None or not block.changes:
-            self.notify("Nothing was cut from this. Put the cursor on a block that was.", markup=False)
+            self.notify("Nothing was cut from this block. Move the cursor to a block that was cut.", markup=False)
         elif block.kind in ("summary", "carried") and cut:
             self.post_message(ForContext("undo", self.state.agent, about=cut))
         else:

@@ -307,7 +307,7 @@ class ReceiptScreen(ModalScreen[ReceiptDecision | None]):
         """What is to be done, if it means something here."""
         item = self._item()
         if action == "restore" and not self._fits("restore"):
-            self.notify("Put the cursor on an item that was cut.", markup=False)
+            self.notify("Move the cursor to an item that was cut.", markup=False)
         elif self._fits(action):
             about = item.block if action == "restore" and item is not None else ""
             self.dismiss(msgspec.convert({"action": action, "about": about}, ReceiptDecision))

@@ -284,7 +284,7 @@ class SummaryScreen(ModalScreen[str | None]):
         if text.strip():
             self.dismiss(text)
         else:
-            self.notify("An empty summary would lose what it stands for; reject it instead.", markup=False)
+            self.notify("An empty summary would lose everything it replaces; reject it instead.", markup=False)
 
     async def action_leave(self) -> None:
         self.dismiss(None)

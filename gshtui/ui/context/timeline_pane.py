@@ -313,7 +313,7 @@ class TimelinePane(Pane):
         if wanted:
             self._go(wanted[0] if step > 0 else wanted[-1])
         elif found:
-            self.notify("There is none further.", markup=False, timeout=2)
+            self.notify("No more cuts.", markup=False, timeout=2)
         elif self.state.waiting:
             said = "The cut was made after the last request; it gets a mark with the next one."
             self.notify(said, markup=False, timeout=4)

@@ -79,7 +79,7 @@ class Pane(VerticalScroll):
         self._body.put(shown, layout=before is None or not self._as_high(before, shown))
 
     def show_lines(self, lines: Sequence[Content]) -> None:
-        """Show lines of which none is wider than the pane; what is drawn anew is those that are others."""
+        """Show pre-wrapped lines; only changed lines are redrawn."""
         self._shown = None
         self._body.remove_class("-empty")
         self._body.put_lines(lines)

@@ -206,7 +206,7 @@ class Drafts:
         self._place(draft.text, draft.folds)
         if typed and not folds:  # keys that came before the draft: they go on where it ended
             self._area.insert(typed, self._area.document.end, maintain_selection_offset=False)
-        self._area.notify("What you were writing when the last window ended is back.", markup=False)
+        self._area.notify("Restored the draft from your last window.", markup=False)
 
     async def close(self) -> None:
         """Write the draft a last time and let the slot go."""

@@ -325,7 +325,9 @@ class ShellPane(Pane):
         if action == "menu" or action in row_actions(row):
             self.post_message(self.Wanted(action, row))
         elif row is not None:
-            self.notify("That means nothing for this line. space shows what can be done.", markup=False, timeout=4)
+            self.notify(
+                "That doesn't work on this line. Press space for the available actions.", markup=False, timeout=4
+            )
 
     def on_shell_log_view_picked(self, message: Message) -> None:
         """Twice: open; with the right button: the menu."""

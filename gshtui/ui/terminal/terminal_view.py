@@ -90,7 +90,7 @@ class TerminalView(KeptLines):
     def action_type(self) -> None:
         """From now on every key goes to the program."""
         if not self.picture.runs:
-            self.notify("Nothing runs in this terminal any more.", timeout=4, markup=False)
+            self.notify("Nothing is running in this terminal any more.", timeout=4, markup=False)
             return
         self.reader.let_go()
         self.typing = True
@@ -131,7 +131,7 @@ class TerminalView(KeptLines):
         if self.typing:
             self.connection.paste(event.text)
         else:
-            self.notify("Press enter first: then what you paste goes into the terminal.", timeout=4, markup=False)
+            self.notify("Press enter first, then paste into the terminal.", timeout=4, markup=False)
 
     # Reading
 

@@ -141,7 +141,7 @@ class ActionsApp(AppBase):
             self.screen.clear_selection()
             self.notify("Copied.", markup=False, timeout=2)
         elif not self.interrupt():
-            self.notify("ctrl+q leaves the workbench. The conversation is kept.", markup=False, timeout=4)
+            self.notify("ctrl+q quits. The conversation is kept.", markup=False, timeout=4)
 
     def interrupt(self) -> bool:
         """Stop the turn in progress, or without one the newest command of the input line; whether there was any."""
@@ -156,7 +156,7 @@ class ActionsApp(AppBase):
         if has_job_control():
             sleep_until_continued(self)
         else:
-            self.notify("No shell started this window, so none could wake it again.", markup=False)
+            self.notify("Can't suspend: there is no parent shell to resume from.", markup=False)
 
     def action_models(self) -> None:
         self.run_worker(self._pick_model(), exit_on_error=False, group="pick", exclusive=True)
@@ -194,7 +194,11 @@ class ActionsApp(AppBase):
         if session:
             self.choose_session(session)
         else:
-            self.notify("No earlier conversation is offered here. f3 lists all of them.", markup=False, timeout=4)
+            self.notify(
+                "There is no earlier conversation to continue here. f3 lists all conversations.",
+                markup=False,
+                timeout=4,
+            )
 
     def action_shared_terminal(self) -> None:
         self.post_message(OpenTerminal(OpenTerminal.SHARED))

@@ -98,11 +98,11 @@ class ContextActions:
         if cut:
             self._app.perform(UndoCut(cut=Word(cut), agent=Word(agent)))
         else:
-            self._app.notify("There is no cut here to undo.", markup=False)
+            self._app.notify("There is no cut to undo here.", markup=False)
 
     async def _edited(self, agent: str, cut: str, text: str) -> None:
         await (await self._service()).edit_summary(agent, cut, text)
-        self._app.notify("The summary has your words from the next request on.", markup=False)
+        self._app.notify("Your summary will be used from the next request.", markup=False)
 
     def _edit(self, text: str, done: Callable[[str], None]) -> None:
         """Have a summary written anew, here or in the person's editor."""
@@ -181,7 +181,7 @@ class ContextActions:
         ids = [one.id for one in await (await self._service()).iterations(agent)]
         before = ids.index(at) - 1 if at in ids else len(ids) - 1
         if before < 0:
-            self._app.notify("There is no request before this one to compare with.", markup=False)
+            self._app.notify("There is no earlier request to compare with.", markup=False)
             return
         self._app.show_centre()
         await self._app.contexts.open(agent, self._app.name_of(agent), at=at)

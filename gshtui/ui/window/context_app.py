@@ -174,7 +174,7 @@ class ContextWatch:
         except (NotReady, ContextError) as error:
             if isinstance(error, ContextError) and error.kind == "invalid":
                 return  # it is pinned already: another window shows this conversation too
-            self._app.notify(f"It could not be pinned: {error}", severity="error", markup=False, timeout=8)
+            self._app.notify(f"Couldn't pin it: {error}", severity="error", markup=False, timeout=8)
 
     async def _foretell(self) -> None:
         from gshtui.context.views import ContextError

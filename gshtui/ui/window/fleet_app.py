@@ -48,7 +48,7 @@ class FleetApp(ActionsApp):
         try:
             await self.bridge.note(text, cwd)
         except (NotReady, StoreError) as error:
-            self.notify(f"The note could not be kept: {error}", severity="error", markup=False)
+            self.notify(f"Couldn't save the note: {error}", severity="error", markup=False)
         else:
             self.notify("Noted in the shell log.", markup=False, timeout=2)
 

@@ -188,7 +188,7 @@ class PromptArea(Vertical):
         elif summary is not None:
             await summary.run_action("review")
         else:
-            self.notify("No question waits for you.", markup=False)
+            self.notify("No question is waiting for you.", markup=False)
 
     def action_queue(self) -> None:
         """Go to the prompts that wait."""
@@ -228,7 +228,7 @@ class PromptArea(Vertical):
         if self.input.editing and message.state.find(self.input.editing) is None:
             self.input.end_edit(keep_text=True)
             self.notify(
-                "That prompt was taken while you changed it. Enter sends your words as a new one.", markup=False
+                "The agent has already started that prompt. Press Enter to send your text as a new one.", markup=False
             )
 
     def on_folding_area_fold_opened(self, message: FoldingArea.FoldOpened) -> None:

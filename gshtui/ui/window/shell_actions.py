@@ -88,7 +88,7 @@ class ShellActions:
         try:
             output = await self._app.bridge.output(record.output) if record.output else ""
         except (NotReady, StoreError) as error:
-            self._app.notify(f"Its output cannot be read: {error}", severity="error", markup=False)
+            self._app.notify(f"Can't read its output: {error}", severity="error", markup=False)
             output = ""
         then(output)
 

@@ -37,7 +37,7 @@ class PaneBody(Static):
         self.update(content, layout=layout)
 
     def put_lines(self, lines: Sequence[Content]) -> None:
-        """Show lines of which none is wider than the body."""
+        """Show pre-wrapped lines."""
         before, self._lines = self._lines, tuple(lines)
         content = Content("\n").join(lines)
         if len(before) != len(lines):
