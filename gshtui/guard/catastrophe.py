@@ -23,7 +23,7 @@ _NESTED = 6
 _DISKS = r"(?:sd[a-z]|hd[a-z]|vd[a-z]|xvd[a-z]|nvme\d|mmcblk\d|disk\d|disk/|rdisk\d|dm-\d|mapper/|md\d|loop\d)"
 _DISK = re.compile(rf"/dev/{_DISKS}")
 _FUNCTION = re.compile(r"([\w:.!]{1,40}+)\s{0,9}+\(\s{0,9}+\)\s{0,9}+\{(.{0,200})", re.DOTALL)
-_TO_DISK = re.compile(rf">[|&]?\s*['\"]?(/+(?:\.?/+)*dev/+(?:\.?/+)*{_DISKS})")
+_TO_DISK = re.compile(rf">[|&]?\s{{0,9}}+['\"]?(/(?:\.?/)*+dev/(?:\.?/)*+{_DISKS})")
 """A redirection in text that no parser has read: a script of `awk`, a line for another shell, a broken line."""
 _TEXT_ONLY = frozenset(("echo", "printf", "cat", "tee", "grep", "egrep", "fgrep", "rg", "ag"))
 """What only prints, keeps or looks for the text that it is given."""

@@ -6,11 +6,15 @@ Only the main thread gets signals, so only there it can be used; refuses to be n
 
 from __future__ import annotations
 
+import gc
 import signal
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from types import FrameType
+
+_AGAIN = 0.05
+"""Seconds until the timer rings again, where the code has swallowed the exception."""
 
 
 class DeadlinePassed(Exception):
@@ -33,10 +37,15 @@ def deadline(seconds: float) -> Generator[None]:
             raise DeadlinePassed
 
     before = signal.signal(signal.SIGVTALRM, end)
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    # What is raised in a callback of the garbage collector is lost; so it waits, and the timer rings again.
+    collects = gc.isenabled()
+    gc.disable()
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds, _AGAIN)
     try:
         yield
     finally:
         armed = False
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)
+        if collects:
+            gc.enable()

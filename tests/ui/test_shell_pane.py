@@ -315,7 +315,7 @@ async def test_notes_go_into_the_log() -> None:
 async def test_a_note_that_cannot_be_kept_is_said() -> None:
     async with opened(FakeRecord()) as (pilot, app, _):
         await press(pilot, "n", *"slow", "enter")
-        assert "could not be kept" in str(list(app._notifications)[-1].message)  # pyright: ignore[reportPrivateUsage]
+        assert "Couldn't save the note" in str(list(app._notifications)[-1].message)  # pyright: ignore[reportPrivateUsage]
 
 
 async def test_the_menu_lists_what_means_something() -> None:

@@ -71,7 +71,7 @@ def test_every_command_is_one(line: str) -> None:
 
 
 def test_every_key_is_in_the_table() -> None:
-    table = README[README.index("| key | does |") : README.index("Panes are resized")]
+    table = README[README.index("| key | does |") : README.index("Resize panes by")]
     cells = [row.split("|")[1] for row in table.splitlines()[2:] if row.startswith("|")]
     named = {key for cell in cells for key in re.findall(r"`([^`]+)`", cell)}
     assert len(named) > 20
