@@ -191,8 +191,9 @@ class SharedShell:
         while True:
             info = await self.server.pane(pane)
             now = await self.front(info)
-            if now.prompt:
-                return info
+            # What was in front when the pane was described may have ended before it was looked for.
+            if now.prompt and (after := await self.server.pane(pane)).command == info.command:
+                return after
             if info.dead:
                 raise CommandError("The shared shell has ended.", hint="Try again; it is started anew.")
             if asyncio.get_running_loop().time() >= until:
