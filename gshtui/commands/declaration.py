@@ -158,7 +158,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class TerminalView:
+class AttachView:
     """A window gives its whole screen to the terminal of this agent."""
 
     agent: str
@@ -173,7 +173,7 @@ class ToastView:
     """How long; `None`: as long as usual."""
 
 
-View = TerminalView | ToastView
+View = AttachView | ToastView
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from gshtui.bus.events.agent import SectionSize
 from gshtui.bus.messages import Block as Part
 from gshtui.bus.messages import Message
 from gshtui.context.blocks import Passage, passage_block, text_of, tool_block, tool_text
-from gshtui.context.history import SentHistory
+from gshtui.context.history import HistorySection
 from gshtui.context.overlays import ContextPlan
 from gshtui.providers.port import Request, ToolSpec
 
@@ -60,7 +60,7 @@ class Assembler:
     """Makes the assemblies of one conversation, one after the other."""
 
     def __init__(self) -> None:
-        self.history = SentHistory()
+        self.history = HistorySection()
         self._fixed_of: tuple[tuple[Passage, ...], tuple[ToolSpec, ...]] | None = None
         self._fixed: tuple[tuple[Block, ...], tuple[str, ...], dict[str, int]] = ((), (), {})
 

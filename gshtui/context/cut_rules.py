@@ -13,7 +13,7 @@ from gshtui.bus.context_data import Block
 from gshtui.bus.messages import Text, ToolCall, ToolResult
 from gshtui.context.blocks import path_of
 from gshtui.context.conversation_log import ConversationLog, LogEntry
-from gshtui.context.history import SentHistory, placeholder
+from gshtui.context.history import HistorySection, placeholder
 from gshtui.context.overlays import ContextPlan
 from gshtui.context.tokens import MESSAGE_TOKENS, size_of, text_tokens
 
@@ -164,7 +164,7 @@ def words(log: ConversationLog, plan: ContextPlan, end: int, budget: int) -> dic
     return dict(reversed(found.items()))
 
 
-def oldest_pairs(history: SentHistory, plan: ContextPlan, tokens: int, *, keep: int = 1) -> tuple[str, ...]:
+def oldest_pairs(history: HistorySection, plan: ContextPlan, tokens: int, *, keep: int = 1) -> tuple[str, ...]:
     """Answers whose calls and results to drop, the oldest first, until `tokens` are freed.
 
     Args:

@@ -147,7 +147,7 @@ def placeholder(tokens: int) -> str:
     return f"[output pruned, was ~{tokens} tokens]"
 
 
-class SentHistory:
+class HistorySection:
     """See the module's text. One for each conversation."""
 
     def __init__(self) -> None:

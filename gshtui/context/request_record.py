@@ -18,7 +18,7 @@ from gshtui.bus.messages import Message, Text, ToolResult
 from gshtui.context.assembly import Assembly
 from gshtui.context.blocks import Passage, hash_of, text_of
 from gshtui.context.conversation_log import ConversationLog
-from gshtui.context.history import SentHistory
+from gshtui.context.history import HistorySection
 from gshtui.context.overlays import ContextPlan
 from gshtui.context.ports import ContextStore
 from gshtui.context.prompt_cache import broken_by
@@ -38,7 +38,7 @@ class RequestRecorder:
         self._before: tuple[Iteration, tuple[Block, ...]] | None = None
 
     async def file(
-        self, terms: RequestInputs, assembly: Assembly, number: int, cuts: Sequence[str], history: SentHistory
+        self, terms: RequestInputs, assembly: Assembly, number: int, cuts: Sequence[str], history: HistorySection
     ) -> Iteration:
         """Keep a request before it is sent. Raises `StoreError`.
 
@@ -69,7 +69,7 @@ class RequestRecorder:
         self._before = iteration, assembly.blocks
         return iteration
 
-    async def _broken_by(self, iteration: Iteration, assembly: Assembly, history: SentHistory) -> str:
+    async def _broken_by(self, iteration: Iteration, assembly: Assembly, history: HistorySection) -> str:
         """The block that breaks what the same model was sent before, in this process or an earlier one."""
         if self._before is None and not self._kept:
             marks = await self._shelf.iterations(iteration.session, agent=iteration.agent, limit=1)

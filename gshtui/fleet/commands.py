@@ -20,6 +20,7 @@ from gshtui.commands.declaration import (
     Action,
     AnyAction,
     Assessment,
+    AttachView,
     Command,
     CommandError,
     Effect,
@@ -27,7 +28,6 @@ from gshtui.commands.declaration import (
     Outcome,
     Parameters,
     Question,
-    TerminalView,
     Unconfirmed,
     UsageError,
     synonyms,
@@ -169,7 +169,7 @@ def _action(
     render: Callable[[Invocation, R], Outcome],
     *,
     asks: Callable[[Invocation, A], Awaitable[Question | None]] | None = None,
-    shows: Callable[[Invocation, R], Awaitable[TerminalView]] | None = None,
+    shows: Callable[[Invocation, R], Awaitable[AttachView]] | None = None,
     access: Access = Access.HUMAN_ONLY,
     effect: Effect = Effect.EXECUTE,
 ) -> Action[A, R]:
@@ -389,8 +389,8 @@ class _Family:
         return self._fleet.attach_command(row) if row.pane and row.status != "lost" else []
 
 
-async def _terminal(_invocation: Invocation, found: calls.Attachment) -> TerminalView:
-    return TerminalView(found.row.id)
+async def _terminal(_invocation: Invocation, found: calls.Attachment) -> AttachView:
+    return AttachView(found.row.id)
 
 
 def _render_attachment(_invocation: Invocation, found: calls.Attachment) -> Outcome:

@@ -18,7 +18,7 @@ from gshtui.system.ids import new_id
 from gshtui.text.sanitise import one_line
 
 
-class Grant(Protocol):
+class ApprovalGrant(Protocol):
     """One kept pattern."""
 
     @property
@@ -35,7 +35,7 @@ class Grant(Protocol):
 class GrantKeeper(Protocol):
     """Keeps grants by project."""
 
-    async def find_all(self, project: str) -> Sequence[Grant]:
+    async def find_all(self, project: str) -> Sequence[ApprovalGrant]:
         """All grants of a project."""
         ...
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gshtui.programs.profile import Profile, StatusRule
-from gshtui.text.linear_regex import Found, compile_linear
+from gshtui.text.linear_regex import RegexMatch, compile_linear
 from gshtui.text.sanitise import one_line
 
 _SEQUENCE = re.compile(r"\x1b(?:\[([0-9;:]*)([@-~])|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][A-Z0-9]|.)")
@@ -93,7 +93,7 @@ class ScreenReading:
 
 
 @functools.lru_cache(maxsize=_REMEMBERED)
-def search(pattern: str, text: str) -> Found | None:
+def search(pattern: str, text: str) -> RegexMatch | None:
     """The first match of a profile's pattern in a line of a screen, or in a title."""
     return compile_linear(pattern).search(text)
 
@@ -231,7 +231,7 @@ def _fits(
         if not all(any(search(pattern, line) for line in below) for pattern in rule.footer):
             return None
     lines = _zone(rule, text, cursor)
-    first: Found | None = None
+    first: RegexMatch | None = None
     for number, pattern in enumerate(rule.all):
         # The lowest line that fits: what is above may be left over from something that has ended.
         found = next((match for line in reversed(lines) if (match := search(pattern, line))), None)

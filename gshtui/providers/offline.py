@@ -14,7 +14,7 @@ import msgspec
 
 from gshtui.bus.messages import Block, Message, Text, ToolCall, ToolResult, Usage
 from gshtui.providers.port import CallPart, Capabilities, Completed, Delta, Request, TextPart, estimate
-from gshtui.text.linear_regex import Found, compile_linear
+from gshtui.text.linear_regex import RegexMatch, compile_linear
 
 MODEL = "offline"
 LABEL = "offline (no model)"
@@ -48,56 +48,56 @@ To talk to a model, set `ANTHROPIC_API_KEY`, `OPENAI_API_KEY` or `GEMINI_API_KEY
 _EXCERPT_LINES = 30
 
 
-def _bash(match: Found) -> dict[str, Any]:
+def _bash(match: RegexMatch) -> dict[str, Any]:
     return {"command": match["rest"].strip()}
 
 
-def _read(match: Found) -> dict[str, Any]:
+def _read(match: RegexMatch) -> dict[str, Any]:
     arguments: dict[str, Any] = {"path": _unquoted(match["path"])}
     if match["first"]:
         arguments |= {"start_line": int(match["first"]), "end_line": int(match["last"] or match["first"])}
     return arguments
 
 
-def _grep(match: Found) -> dict[str, Any]:
+def _grep(match: RegexMatch) -> dict[str, Any]:
     arguments: dict[str, Any] = {"pattern": re.escape(_unquoted(match["text"]))}
     return arguments | {"path": _unquoted(match["path"])} if match["path"] else arguments
 
 
-def _glob(match: Found) -> dict[str, Any]:
+def _glob(match: RegexMatch) -> dict[str, Any]:
     return {"pattern": _unquoted(match["rest"])}
 
 
-def _write(match: Found) -> dict[str, Any]:
+def _write(match: RegexMatch) -> dict[str, Any]:
     return {"path": _unquoted(match["path"]), "content": match["text"].replace("\\n", "\n") + "\n"}
 
 
-def _edit(match: Found) -> dict[str, Any]:
+def _edit(match: RegexMatch) -> dict[str, Any]:
     return {"path": _unquoted(match["path"]), "old_text": match["old"], "new_text": match["new"]}
 
 
-def _worktree(match: Found) -> dict[str, Any]:
+def _worktree(match: RegexMatch) -> dict[str, Any]:
     return {"action": match["action"].lower()}
 
 
-def _spawn(match: Found) -> dict[str, Any]:
+def _spawn(match: RegexMatch) -> dict[str, Any]:
     return {"prompt": match["rest"].strip()}
 
 
-def _failed(match: Found) -> dict[str, Any]:
+def _failed(match: RegexMatch) -> dict[str, Any]:
     return {"source": "shell_history", "query": _unquoted(match["text"]), "exit_code": -1}
 
 
-def _ran(match: Found) -> dict[str, Any]:
+def _ran(match: RegexMatch) -> dict[str, Any]:
     folder = {"cwd": _unquoted(match["folder"])} if match["folder"] else {}
     return {"source": "shell_history", **folder}
 
 
-def _said(match: Found) -> dict[str, Any]:
+def _said(match: RegexMatch) -> dict[str, Any]:
     return {"source": "sessions", "query": _unquoted(match["text"])}
 
 
-_RULES: tuple[tuple[str, str, Callable[[Found], dict[str, Any]]], ...] = (
+_RULES: tuple[tuple[str, str, Callable[[RegexMatch], dict[str, Any]]], ...] = (
     (r"(?:run|\$)\s+(?P<rest>.+)", "bash", _bash),
     (
         r"read\s+(?P<path>'[^']+'|\"[^\"]+\"|\S+)(?:\s+(?:lines?\s+)?(?P<first>\d{1,9})(?:\s*-\s*(?P<last>\d{1,9}))?)?",

@@ -64,7 +64,7 @@ class ShellInfo(msgspec.Struct, frozen=True, omit_defaults=True):
     """Seconds since the epoch."""
 
 
-class ShellLine(msgspec.Struct, frozen=True):
+class PairedLine(msgspec.Struct, frozen=True):
     """One line of a shell."""
 
     event: Event
@@ -118,7 +118,7 @@ class Pairing:
         """Commands of which no end is known."""
         return (record for commands in self._running.values() for record in commands.values())
 
-    def take(self, said: Sequence[ShellLine], now: float) -> PairingResult:
+    def take(self, said: Sequence[PairedLine], now: float) -> PairingResult:
         """Take lines. `now` in seconds since the epoch."""
         taken = PairingResult()
         for line in said:
@@ -152,7 +152,7 @@ class Pairing:
             self._forget(shell)
         return lost
 
-    def _began(self, taken: PairingResult, event: ShellStarted, line: ShellLine, at: float) -> None:
+    def _began(self, taken: PairingResult, event: ShellStarted, line: PairedLine, at: float) -> None:
         info = ShellInfo(
             shell=event.shell,
             pid=event.pid,
@@ -170,7 +170,7 @@ class Pairing:
                     self._ended(taken, other, at)
         self._learn(taken, info)
 
-    def _command(self, taken: PairingResult, event: ShellCommandStarted, line: ShellLine, at: float) -> None:
+    def _command(self, taken: PairingResult, event: ShellCommandStarted, line: PairedLine, at: float) -> None:
         info = self._known(taken, event, line, at)
         running = self._running.setdefault(event.shell, {})
         if event.number in running or event.number in self._whole.get(event.shell, {}):
@@ -225,7 +225,7 @@ class Pairing:
         taken.shells.pop(shell, None)
         self._forget(shell)
 
-    def _known(self, taken: PairingResult, event: ShellCommandStarted, line: ShellLine, at: float) -> ShellInfo:
+    def _known(self, taken: PairingResult, event: ShellCommandStarted, line: PairedLine, at: float) -> ShellInfo:
         info = self.shells.get(event.shell)
         if info is None:  # it began before this hub, or its first line is still in the spool
             info = ShellInfo(event.shell, event.pid, line.process, tty=event.tty, pane=event.pane, began=at)

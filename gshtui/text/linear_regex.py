@@ -20,7 +20,7 @@ class LinearError(ValueError):
     """The pattern is no regular expression of this dialect; the text says why."""
 
 
-class Found(Protocol):
+class RegexMatch(Protocol):
     """Where a pattern matches; positions are of the characters of the text."""
 
     def __getitem__(self, group: str | int, /) -> Any: ...
@@ -35,11 +35,11 @@ class _Engine(Protocol):
 
     groups: int
 
-    def search(self, text: str) -> Found | None: ...
+    def search(self, text: str) -> RegexMatch | None: ...
 
-    def match(self, text: str) -> Found | None: ...
+    def match(self, text: str) -> RegexMatch | None: ...
 
-    def fullmatch(self, text: str) -> Found | None: ...
+    def fullmatch(self, text: str) -> RegexMatch | None: ...
 
 
 class Linear:
@@ -52,21 +52,21 @@ class Linear:
         self.groups: int = engine.groups
         self._engine = engine
 
-    def search(self, text: str) -> Found | None:
+    def search(self, text: str) -> RegexMatch | None:
         """The first match anywhere in the text."""
         try:
             return self._engine.search(text)
         except UnicodeEncodeError:
             return self._engine.search(_encodable(text))
 
-    def match(self, text: str) -> Found | None:
+    def match(self, text: str) -> RegexMatch | None:
         """The match at the text's beginning."""
         try:
             return self._engine.match(text)
         except UnicodeEncodeError:
             return self._engine.match(_encodable(text))
 
-    def fullmatch(self, text: str) -> Found | None:
+    def fullmatch(self, text: str) -> RegexMatch | None:
         """The match of the whole text."""
         try:
             return self._engine.fullmatch(text)

@@ -28,7 +28,7 @@ class Style:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class StyledSpan:
     """Plain text of one style. Newlines are in the text."""
 
     text: str
@@ -52,10 +52,10 @@ _SWITCHES: dict[int, dict[str, bool]] = {
 }
 
 
-def styled(text: str) -> list[Span]:
+def styled(text: str) -> list[StyledSpan]:
     """The text's spans in order, neighbours of different styles; joined they read as `plain(text)`."""
     if not RISKY.search(text):
-        return [Span(text)] if text else []
+        return [StyledSpan(text)] if text else []
     spans = _Spans()
     style = _NONE
     for number, line in enumerate(text.replace("\r\n", "\n").split("\n")):
@@ -167,7 +167,7 @@ class _Spans:
     """Collects words, joining neighbours of one style."""
 
     def __init__(self) -> None:
-        self._done: list[Span] = []
+        self._done: list[StyledSpan] = []
         self._words: list[str] = []
         self._style = _NONE
 
@@ -177,11 +177,11 @@ class _Spans:
             self._style = style
         self._words.append(words)
 
-    def finished(self) -> list[Span]:
+    def finished(self) -> list[StyledSpan]:
         self._close()
         return self._done
 
     def _close(self) -> None:
         if self._words:
-            self._done.append(Span("".join(self._words), self._style))
+            self._done.append(StyledSpan("".join(self._words), self._style))
             self._words = []

@@ -157,7 +157,7 @@ _HEAD = "diff --git "
 
 
 @dataclass(slots=True)
-class FileChange:
+class FilePatch:
     """One file's part of a diff. `lines`: the text of its hunks, each beginning with a line `@@ … @@`."""
 
     path: str
@@ -183,7 +183,7 @@ class FileChange:
         }
 
 
-def parse_diff(diff: str) -> list[FileChange]:
+def parse_diff(diff: str) -> list[FilePatch]:
     """The files of a diff as git prints it without external programs, in order."""
     return [_file(block) for block in _blocks(diff)]
 
@@ -201,8 +201,8 @@ def _blocks(diff: str) -> Iterator[list[str]]:
         yield block
 
 
-def _file(block: list[str]) -> FileChange:
-    change = FileChange(_of_head(block[0]))
+def _file(block: list[str]) -> FilePatch:
+    change = FilePatch(_of_head(block[0]))
     inside = False
     for line in block[1:]:
         if line.startswith("@@ "):
@@ -216,7 +216,7 @@ def _file(block: list[str]) -> FileChange:
     return change
 
 
-def _take_header(change: FileChange, line: str) -> None:
+def _take_header(change: FilePatch, line: str) -> None:
     word, _, rest = line.partition(" ")
     match word:
         case "new":

@@ -16,7 +16,7 @@ from gshtui.system.tasks import start_job
 from gshtui.tmux.client_process import ClientProcess
 from gshtui.tmux.control_parser import ControlParser
 from gshtui.tmux.errors import gone, timed_out
-from gshtui.tmux.one_shot import Question, Reply
+from gshtui.tmux.one_shot import Reply, TmuxQuestion
 from gshtui.tmux.panes import HIDDEN
 from gshtui.tmux.server_lock import server_lock
 
@@ -71,7 +71,7 @@ class ControlClient:
             raise
         return control
 
-    async def ask(self, questions: Sequence[str | Question], *, deadline: float = DEADLINE) -> list[Reply]:
+    async def ask(self, questions: Sequence[str | TmuxQuestion], *, deadline: float = DEADLINE) -> list[Reply]:
         """Run command lines, all in one go; a reply for each, in order.
 
         Raises:
@@ -84,7 +84,7 @@ class ControlClient:
             raise gone()
         for question in questions:
             if isinstance(question, str):
-                question = Question(question)
+                question = TmuxQuestion(question)
             self._number += 1
             seal = f"{self._secret}{self._number};"
             future: asyncio.Future[Reply] = loop.create_future()
@@ -109,7 +109,7 @@ class ControlClient:
                 self._number += 1
                 seal = f"{self._secret}{self._number};"
                 self._blocks.expect(seal.encode(), _ignored)
-                self._send(f"{line}\n{Question(line).sealed(seal)}\n")
+                self._send(f"{line}\n{TmuxQuestion(line).sealed(seal)}\n")
 
     async def close(self) -> None:
         """End the client with its session, by ending its input; by force only when it does not take the hint.

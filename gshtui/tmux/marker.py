@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from gshtui.tmux.errors import no_such_pane
-from gshtui.tmux.one_shot import Question, Reply
+from gshtui.tmux.one_shot import Reply, TmuxQuestion
 from gshtui.tmux.panes import PaneInfo, parse
 from gshtui.tmux.quoting import command
 from gshtui.tmux.tmux_connection import TmuxConnection
@@ -73,7 +73,7 @@ async def look(server: MarkerServer, info: PaneInfo) -> Marker:
     await server.version()
     line = command("capture-pane", "-p", "-t", info.pane)
     reply: Reply
-    (reply,) = await server.ladder.ask([Question(line, info.target)])
+    (reply,) = await server.ladder.ask([TmuxQuestion(line, info.target)])
     rows = reply.text()
     now = parse(reply.about)
     if now is None:

@@ -17,7 +17,7 @@ from gshtui.tmux import frames
 from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.frames import Frame as Frame
 from gshtui.tmux.frames import OnFrame, Picture, View
-from gshtui.tmux.one_shot import Question
+from gshtui.tmux.one_shot import TmuxQuestion
 from gshtui.tmux.panes import BRIEF
 from gshtui.tmux.quoting import quoted, resizing
 from gshtui.tmux.tmux_connection import Mode, OnMode, TmuxConnection
@@ -268,7 +268,7 @@ class Mirror:
         await self.server.version()
         ladder = self.server.ladder
         ladder.start()
-        questions: list[str | Question] = []
+        questions: list[str | TmuxQuestion] = []
         asked: list[Picture] = []
         for picture in due:
             picture.dirty, picture.urgent_at, picture.burst = False, 0.0, 0
@@ -284,7 +284,7 @@ class Mirror:
                 questions.append(resizing(info.target, *size))
                 asked.append(picture)
             flags = "-peN" if ladder.may_control else "-pe"
-            questions.append(Question(f"capture-pane {flags} -t {quoted(picture.pane)}", info.target, BRIEF))
+            questions.append(TmuxQuestion(f"capture-pane {flags} -t {quoted(picture.pane)}", info.target, BRIEF))
             asked.append(picture)
         if not questions:
             return

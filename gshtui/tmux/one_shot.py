@@ -24,7 +24,7 @@ DEADLINE = 4.0
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class TmuxQuestion:
     """A command line, and the pane (by `PaneInfo.target`) that is described with its answer, in the same moment."""
 
     line: str
@@ -67,14 +67,14 @@ class OneShotTransport:
         self.from_file = from_file
         self._left: set[ClientProcess] = set()
 
-    async def ask(self, questions: Sequence[str | Question], *, deadline: float = DEADLINE) -> list[Reply]:
+    async def ask(self, questions: Sequence[str | TmuxQuestion], *, deadline: float = DEADLINE) -> list[Reply]:
         """Run command lines, as many in one client as its arguments hold; one that fails does not stop the next.
 
         Raises:
             TmuxError: missing, gone, timeout; or refused, when tmux could read none of it.
         """
         replies: list[Reply] = []
-        asked = [Question(question) if isinstance(question, str) else question for question in questions]
+        asked = [TmuxQuestion(question) if isinstance(question, str) else question for question in questions]
         seal = secrets.token_hex(12)
         for batch in _batches(asked):
             # `if-shell -F` reads a line of tmux's language from an argument, and its failure stays its own.
@@ -90,7 +90,7 @@ class OneShotTransport:
         """
         seal = secrets.token_hex(12)
         script = "".join(
-            f"{line} ; display-message -p {seal}+\n{Question('').sealed(f'{seal}-')}\n" for line in lines
+            f"{line} ; display-message -p {seal}+\n{TmuxQuestion('').sealed(f'{seal}-')}\n" for line in lines
         ).encode()
         if self.from_file:
             with tempfile.NamedTemporaryFile(prefix="gsh-tmux-") as file:  # 0600, and gone when tmux has read it
@@ -135,15 +135,15 @@ class OneShotTransport:
         return b"".join(heard[1]), b"".join(heard[2]), client.status
 
 
-def _given(question: Question, seal: str) -> tuple[str, ...]:
+def _given(question: TmuxQuestion, seal: str) -> tuple[str, ...]:
     """The arguments that ask it: the line with the mark of its success, then the seal."""
     marked = f"{question.line} ; display-message -p {seal}+"
     return "if-shell", "-F", "1", marked, ";", "if-shell", "-F", "1", question.sealed(f"{seal}-")
 
 
-def _batches(questions: Sequence[Question]) -> Iterator[list[Question]]:
+def _batches(questions: Sequence[TmuxQuestion]) -> Iterator[list[TmuxQuestion]]:
     """What fits into the arguments of one client: a message between client and server has 16 KB."""
-    batch: list[Question] = []
+    batch: list[TmuxQuestion] = []
     size = 0
     for question in questions:
         needed = len(question.line.encode()) + len(question.sealed("").encode()) + 150

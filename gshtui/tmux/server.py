@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from gshtui.tmux import tmux_program as program
 from gshtui.tmux.errors import TmuxError, gone, no_such_pane
-from gshtui.tmux.one_shot import OneShotTransport, Question, Reply
+from gshtui.tmux.one_shot import OneShotTransport, Reply, TmuxQuestion
 from gshtui.tmux.pane_input import PaneTypist, check
 from gshtui.tmux.panes import FORMAT, PaneInfo, parse, parse_all
 from gshtui.tmux.quoting import SESSION, command, resizing, unexpanded
@@ -274,7 +274,7 @@ class TmuxServer:
         """
         check(pane)
         known = self.watcher.info(pane) or await self.pane(pane)
-        (reply,) = await self._ask([Question(command("capture-pane", "-p", "-e", "-t", pane), known.target)])
+        (reply,) = await self._ask([TmuxQuestion(command("capture-pane", "-p", "-e", "-t", pane), known.target)])
         lines = reply.text()
         info = parse(reply.about)
         if info is None or info.pane != pane:  # it is in another session now
@@ -338,7 +338,7 @@ class TmuxServer:
 
     # -- below -----------------------------------------------------------------------------------------------------
 
-    async def _ask(self, lines: Sequence[str | Question]) -> list[Reply]:
+    async def _ask(self, lines: Sequence[str | TmuxQuestion]) -> list[Reply]:
         await self.version()
         return await self.ladder.ask(lines)
 

@@ -16,7 +16,7 @@ from typing import Literal
 from gshtui.system.tasks import keep_on
 from gshtui.tmux.control_client import ControlClient
 from gshtui.tmux.errors import TmuxError
-from gshtui.tmux.one_shot import DEADLINE, OneShotTransport, Question, Reply
+from gshtui.tmux.one_shot import DEADLINE, OneShotTransport, Reply, TmuxQuestion
 from gshtui.tmux.panes import HIDDEN
 from gshtui.tmux.quoting import command, quoted
 from gshtui.tmux.server_lock import server_lock
@@ -65,7 +65,7 @@ class TmuxConnection:
     # -- commands --------------------------------------------------------------------------------------------------
 
     async def ask(
-        self, questions: Sequence[str | Question], *, deadline: float = DEADLINE, once: bool = False
+        self, questions: Sequence[str | TmuxQuestion], *, deadline: float = DEADLINE, once: bool = False
     ) -> list[Reply]:
         """Run command lines; a reply for each.
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from gshtui.commands.declaration import CommandError
 from gshtui.text.sanitise import literal, one_line
-from gshtui.text.unified_diff import FileChange, parse_diff
+from gshtui.text.unified_diff import FilePatch, parse_diff
 from gshtui.tools.git import git
 from gshtui.tools.worktree import LIMIT, Worktree, base_of, count, list_worktrees, require_success
 from gshtui.tools.worktree_state import uncommitted_of
@@ -33,7 +33,7 @@ class WorktreeChanges:
     base: str
     commit: str
     """Where branch and base part."""
-    files: tuple[FileChange, ...] = ()
+    files: tuple[FilePatch, ...] = ()
     cut: bool = False
 
     @property

@@ -1,6 +1,6 @@
 """A context service as recorded: requests, their blocks and texts, cuts with receipts; it notes what is done.
 
-It keeps the contract of `gshtui.ui.context.context_port.ContextService` in memory, with a pinned clock; `done` holds
+It keeps the contract of `gshtui.ui.context.context_port.ContextPort` in memory, with a pinned clock; `done` holds
 every act.
 """
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from gshtui.shell.log.intake import LineIntake, SpoolIntake
-from gshtui.shell.pairing import ShellLine
+from gshtui.shell.pairing import PairedLine
 
 _TRY = """
 import fcntl, sys
@@ -27,11 +27,11 @@ class SlowIntake:
     """Keeps the first file's lines only when it is told to, what comes behind at once."""
 
     def __init__(self) -> None:
-        self.offered: list[ShellLine] = []
+        self.offered: list[PairedLine] = []
         self.asked = asyncio.Event()
         self.go = asyncio.Event()
 
-    def offer(self, said: ShellLine, done: Any = None) -> None:
+    def offer(self, said: PairedLine, done: Any = None) -> None:
         self.offered.append(said)
 
     async def pace(self) -> None:

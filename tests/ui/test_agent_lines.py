@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gshtui.commands.declaration import TerminalView
+from gshtui.commands.declaration import AttachView
 from gshtui.fleet import agent_calls as calls
 from gshtui.ui.window.palette import ListProvider
 from tests.kit.fake_hub import Answer
@@ -19,7 +19,7 @@ AGENTS = [
 async def test_a_line_that_attaches_does_so_in_this_window() -> None:
     attach = calls.AttachAgent(agent="2")
     app = Listening(
-        values={"agent attach 2": attach}, results={attach: Answer(text="`tmux …`", view=TerminalView("0002"))}
+        values={"agent attach 2": attach}, results={attach: Answer(text="`tmux …`", view=AttachView("0002"))}
     )
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)

@@ -15,6 +15,7 @@ from gshtui.commands.completion import complete
 from gshtui.commands.declaration import (
     Access,
     Action,
+    AttachView,
     Caller,
     Command,
     Effect,
@@ -23,7 +24,6 @@ from gshtui.commands.declaration import (
     Parameters,
     Question,
     Returns,
-    TerminalView,
     Unconfirmed,
     UsageError,
 )
@@ -88,8 +88,8 @@ class Garden:
         agreed = parameters.model_copy(update={"yes": bool(self.wet)})
         return Question(agreed, f"Water {parameters.plant}?", "It stands in the sun.", "Water", losses=tuple(self.wet))
 
-    async def shows(self, _invocation: Invocation, done: Watered) -> TerminalView:
-        return TerminalView(done.plant)
+    async def shows(self, _invocation: Invocation, done: Watered) -> AttachView:
+        return AttachView(done.plant)
 
 
 async def test_it_is_called_by_value_and_by_line_and_offered_to_models() -> None:
@@ -98,7 +98,7 @@ async def test_it_is_called_by_value_and_by_line_and_offered_to_models() -> None
     done = await execution.call(registry, Water(plant="moss", yes=True), PERSON)
     assert done.litres == 1.0  # typed: pyright knows that it is `Watered`
     outcome = await execution.run_line(registry, "/water moss 2 yes=true", PERSON)
-    assert outcome.data == {"plant": "moss"} and outcome.view == TerminalView("moss")
+    assert outcome.data == {"plant": "moss"} and outcome.view == AttachView("moss")
     assert execution.bound(registry, "water moss 2") == Water(plant="moss", litres=2)
     assert (await execution.run_value(registry, Water(yes=True), PERSON)).text == "fern got 1 l."
     assert [one.value for one in await complete(registry, PERSON, "/wat", 4)] == ["water"]

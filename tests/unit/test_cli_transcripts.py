@@ -22,7 +22,7 @@ from gshtui.context.block_diff import differences
 from gshtui.context.views import ContextError
 from gshtui.programs.transcripts import claude, codex, gemini, opencode, transcript
 from gshtui.programs.transcripts.reconstruction import Transcripts
-from gshtui.programs.transcripts.transcript import Transcript, TranscriptQuery
+from gshtui.programs.transcripts.transcript import ProgramTranscript, TranscriptQuery
 from gshtui.providers.port import Capabilities
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "transcripts"
@@ -33,7 +33,7 @@ GEMINI_ID = "3bacc8a0-24d6-4415-9b2e-a2635c02e54c"
 PRICED = Capabilities(window=200_000, price_input=3.0, price_output=15.0, known=True)
 
 
-def sent(found: Transcript) -> list[tuple[str, str]]:
+def sent(found: ProgramTranscript) -> list[tuple[str, str]]:
     return [(entry.kind, entry.text.split("\n")[0]) for entry in found.entries[found.start :]]
 
 

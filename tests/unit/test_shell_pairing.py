@@ -17,7 +17,7 @@ from gshtui.bus.events.shell import (
     ShellNoted,
     ShellStarted,
 )
-from gshtui.shell.pairing import Pairing, PairingResult, PairingRules, ShellLine, ignore_filter
+from gshtui.shell.pairing import PairedLine, Pairing, PairingResult, PairingRules, ignore_filter
 from gshtui.store import history
 from gshtui.store.history import HistoryQuery, find_commands
 from gshtui.store.migrations import MIGRATIONS
@@ -53,7 +53,7 @@ def pairing() -> Pairing:
 
 
 def take(pairing: Pairing, *events: Event, process: str = "", now: float = NOW + 5) -> PairingResult:
-    return pairing.take([ShellLine(event, seq, process) for seq, event in enumerate(events, 1)], now)
+    return pairing.take([PairedLine(event, seq, process) for seq, event in enumerate(events, 1)], now)
 
 
 def test_a_command_is_running_then_done_with_all_that_is_known(pairing: Pairing) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SentinelMatch:
     """A command's end on the screen. `whole`: the output's beginning is there too."""
 
     code: int
@@ -44,7 +44,7 @@ def prompted(typed: str, shell: str) -> tuple[str, ...]:
     return () if shell in ("zsh", "bash", "fish") else tuple(typed.split("\n")[1:])
 
 
-def found(lines: Sequence[str], token: str, prompted: Sequence[str] = ()) -> Found | None:
+def found(lines: Sequence[str], token: str, prompted: Sequence[str] = ()) -> SentinelMatch | None:
     """The command's end and its output between the typed line and the sentinel; `None` while it has not ended.
 
     Args:
@@ -62,7 +62,7 @@ def found(lines: Sequence[str], token: str, prompted: Sequence[str] = ()) -> Fou
                 output[0] = re.sub(rf"^(?:> ?){{0,{left}}}", "", output[0], count=1)
             while output and not output[-1].strip():
                 output.pop()  # the sentinel begins with a line end, in case the output had none
-            return Found(int(match[1]), tuple(output), start > 0)
+            return SentinelMatch(int(match[1]), tuple(output), start > 0)
     return None
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from gshtui.bus.context_data import BlockKind
 from gshtui.bus.messages import Usage
 from gshtui.programs.transcripts.transcript import (
-    Transcript,
+    ProgramTranscript,
     TranscriptBuilder,
     TranscriptQuery,
     mapping,
@@ -49,7 +49,7 @@ def slug(cwd: str) -> str:
     return re.sub(r"[^A-Za-z0-9]", "-", cwd)[:_SLUG_LENGTH]
 
 
-def read(path: Path) -> Transcript:
+def read(path: Path) -> ProgramTranscript:
     """The whole transcript. Raises `OSError`."""
     lost: list[str] = []
     found = [record for record in read_records(path, lost) if not record.get("isSidechain")]

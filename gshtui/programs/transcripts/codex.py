@@ -14,7 +14,7 @@ from typing import Any
 from gshtui.bus.context_data import BlockKind
 from gshtui.bus.messages import Usage
 from gshtui.programs.transcripts.transcript import (
-    Transcript,
+    ProgramTranscript,
     TranscriptBuilder,
     TranscriptQuery,
     mapping,
@@ -68,7 +68,7 @@ def _begun_in(record: dict[str, Any], wanted: TranscriptQuery) -> bool:
     return record.get("type") == "session_meta" and meta.get("cwd") == wanted.cwd and began >= wanted.since - 60
 
 
-def read(path: Path) -> Transcript:
+def read(path: Path) -> ProgramTranscript:
     """The whole transcript. Raises `OSError`."""
     reader = _Reader(path)
     for record in read_records(path, reader.book.transcript.notes):

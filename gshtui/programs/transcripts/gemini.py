@@ -16,7 +16,7 @@ from typing import Any
 from gshtui.bus.context_data import BlockKind
 from gshtui.bus.messages import Usage
 from gshtui.programs.transcripts.transcript import (
-    Transcript,
+    ProgramTranscript,
     TranscriptBuilder,
     TranscriptQuery,
     mapping,
@@ -70,7 +70,7 @@ def _session(path: Path) -> str:
         return ""
 
 
-def read(path: Path) -> Transcript:
+def read(path: Path) -> ProgramTranscript:
     """The whole transcript. Raises `OSError`."""
     book = TranscriptBuilder(path, PROGRAM)
     messages: list[Any]

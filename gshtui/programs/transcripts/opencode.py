@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 from gshtui.bus.messages import Usage
 from gshtui.programs.transcripts.transcript import (
-    Transcript,
+    ProgramTranscript,
     TranscriptBuilder,
     TranscriptQuery,
     mapping,
@@ -94,7 +94,7 @@ def _opened(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(f"file:{quote(str(path))}?{mode}", uri=True, timeout=2.0)
 
 
-def read(place: OpenCodeFiles) -> Transcript:
+def read(place: OpenCodeFiles) -> ProgramTranscript:
     """The whole transcript. Raises `OSError`."""
     book = TranscriptBuilder(place.path, PROGRAM)
     try:

@@ -22,7 +22,7 @@ from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.context_data import Block, Change, Iteration, Receipt, SectionName
 from gshtui.context.views import ContextError, ContextView
 from gshtui.programs.transcripts import claude, codex, gemini, opencode
-from gshtui.programs.transcripts.transcript import RequestMark, Transcript, TranscriptEntry, TranscriptQuery
+from gshtui.programs.transcripts.transcript import ProgramTranscript, RequestMark, TranscriptEntry, TranscriptQuery
 from gshtui.providers.port import Capabilities, estimate
 
 DEADLINE = 30.0
@@ -40,7 +40,7 @@ class _Read:
     """One transcript, as it was when the file looked like this."""
 
     stamp: tuple[int, ...]
-    transcript: Transcript
+    transcript: ProgramTranscript
     blocks: list[Block]
     texts: dict[str, str] = field(default_factory=dict[str, str])
     sums: list[int] = field(default_factory=lambda: [0])
@@ -127,7 +127,7 @@ class Transcripts:
         if known is not None and known.stamp == stamp:
             self._read.move_to_end(key)
             return known
-        transcript: Transcript = reader.read(place)
+        transcript: ProgramTranscript = reader.read(place)
         read = _Read(stamp, transcript, [])
         for number, entry in enumerate(transcript.entries):
             block = _block(entry, number, read.texts)

@@ -128,7 +128,7 @@ class RequestMark:
 
 
 @dataclass(slots=True)
-class Transcript:
+class ProgramTranscript:
     """What a reader found. `start`: the first entry that is still sent."""
 
     path: Path
@@ -146,7 +146,7 @@ class TranscriptBuilder:
     """Writes a transcript down while a reader goes through its records."""
 
     def __init__(self, path: Path, program: str) -> None:
-        self.transcript = Transcript(path, program)
+        self.transcript = ProgramTranscript(path, program)
         self._turn = 0
         self._compacted = False
         self._tools: dict[str, tuple[str, str]] = {}

@@ -15,7 +15,7 @@ from gshtui.shell.hub_listener import HubConnection
 from gshtui.shell.line_stream import BadLine
 from gshtui.shell.log.intake import LineIntake
 from gshtui.shell.log.liveness import process_name
-from gshtui.shell.pairing import ShellLine
+from gshtui.shell.pairing import PairedLine
 
 SHELL_ID = 200
 """Letters of a shell's id at most."""
@@ -69,7 +69,7 @@ class ShellConnections(_Host):
         if number and number in self._kept.get(shell, {}):
             self._owe(connection, number)
             return
-        said = ShellLine(event, number, self._processes.get(connection, ""))
+        said = PairedLine(event, number, self._processes.get(connection, ""))
         self._intake.offer(said, (lambda: self._done(connection, shell, number)) if number else None)
 
     def gone(self, connection: HubConnection) -> None:

@@ -21,7 +21,7 @@ from gshtui.bus.events.shell import ShellCommandStarted, ShellFolderChanged, She
 from gshtui.bus.shell_data import ShellNote, ShellRecord
 from gshtui.shell import spool
 from gshtui.shell.log.branch_cache import BranchCache
-from gshtui.shell.pairing import Pairing, PairingResult, ShellLine
+from gshtui.shell.pairing import PairedLine, Pairing, PairingResult
 from gshtui.store.errors import StoreError
 from gshtui.store.store import Store
 from gshtui.system.tasks import report
@@ -39,7 +39,7 @@ Kept = Callable[[ShellRecord], None]
 
 @dataclass(slots=True)
 class _Line:
-    said: ShellLine
+    said: PairedLine
     done: Callable[[], None] | None
 
 
@@ -66,7 +66,7 @@ class LineIntake:
         self._idle = asyncio.Event()
         self._idle.set()
 
-    def offer(self, said: ShellLine, done: Callable[[], None] | None = None) -> None:
+    def offer(self, said: PairedLine, done: Callable[[], None] | None = None) -> None:
         """Take a line. Never blocks. `done` is called once it is kept."""
         self._lines.append(_Line(said, done))
         self._idle.clear()
@@ -214,7 +214,7 @@ class SpoolIntake:
             piece, start = await asyncio.to_thread(spool.read, descriptor, start)
             self.bad += piece.bad
             for number, (event, seq) in enumerate(piece.events, 1):
-                self._intake.offer(ShellLine(event, seq))
+                self._intake.offer(PairedLine(event, seq))
                 self.taken += 1
                 if number % 100 == 0:
                     await self._intake.pace()

@@ -211,12 +211,12 @@ class PaneOutputs:
                 return
 
     async def _read(self, tmux: OneShotTransport, record: ShellRecord) -> PrintedText | None:
-        from gshtui.tmux.one_shot import Question
+        from gshtui.tmux.one_shot import TmuxQuestion
         from gshtui.tmux.quoting import command
 
         start = str(-(self._lines + _ROOM))
         line = command("capture-pane", "-p", "-e", "-J", "-t", record.pane, "-S", start)
-        asked = Question(line, record.pane, "#{alternate_on}|#{history_size}|#{pane_height}")
+        asked = TmuxQuestion(line, record.pane, "#{alternate_on}|#{history_size}|#{pane_height}")
         (reply,) = await tmux.ask([asked])
         alternate, _, rest = reply.about.partition("|")
         history = rest.partition("|")[0]

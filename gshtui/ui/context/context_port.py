@@ -54,5 +54,5 @@ class ContextEditor(Protocol):
     ) -> Any: ...
 
 
-class ContextService(ContextReader, ContextEstimator, ContextEditor, Protocol):
+class ContextPort(ContextReader, ContextEstimator, ContextEditor, Protocol):
     """All of it."""

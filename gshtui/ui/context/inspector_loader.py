@@ -13,11 +13,11 @@ from textual.widget import Widget
 from gshtui.context.views import ContextError, ContextView
 from gshtui.text.sanitise import one_line
 from gshtui.ui.context import inspector_state as states
-from gshtui.ui.context.context_port import ContextService
+from gshtui.ui.context.context_port import ContextPort
 from gshtui.ui.context.inspector_state import InspectorState
 from gshtui.ui.kit.bridge import NotReady
 
-ContextSource = Callable[[], Awaitable[ContextService]]
+ContextSource = Callable[[], Awaitable[ContextPort]]
 """Gives the context service. Raises `NotReady` or `ContextError`."""
 PEEKED = 400
 """Characters of a block's text of which its line shows the beginning."""
@@ -151,7 +151,7 @@ class InspectorLoader:
             missing = dict.fromkeys(states.wanted(self.state), f"⟨This text cannot be read. {error!s}⟩")
             self.become(states.with_texts(self.state, missing))
 
-    async def _read_request(self, contexts: ContextService) -> None:
+    async def _read_request(self, contexts: ContextPort) -> None:
         at = self.state.at
         request = await contexts.request(self.state.agent, at)
         if at == self.state.at:
@@ -163,7 +163,7 @@ class InspectorLoader:
         if self.state.request is None:
             self.work(self._shown_request)
 
-    async def _shown_request(self, contexts: ContextService) -> str:
+    async def _shown_request(self, contexts: ContextPort) -> str:
         await self._read_request(contexts)
         return ""
 
@@ -172,13 +172,13 @@ class InspectorLoader:
     def compare(self, agent: str, iteration: str) -> None:
         """Compare what is shown with a request of this or another agent."""
 
-        async def work(contexts: ContextService) -> str:
+        async def work(contexts: ContextPort) -> str:
             await self._compare_with(contexts, await contexts.view(agent, iteration))
             return ""
 
         self.work(work)
 
-    async def _compare_with(self, contexts: ContextService, other: ContextView) -> None:
+    async def _compare_with(self, contexts: ContextPort, other: ContextView) -> None:
         agent, at = self.state.agent, self.state.at
         shown = self.state.view
         if shown is None or (shown.iteration.id if shown.iteration is not None else "") != at:
@@ -190,11 +190,11 @@ class InspectorLoader:
 
     # Doing
 
-    def work(self, do: Callable[[ContextService], Awaitable[str]]) -> None:
+    def work(self, do: Callable[[ContextPort], Awaitable[str]]) -> None:
         """Do something with the service, say what it says, and look again where something changed."""
         self._host.run_worker(self._work(do), exit_on_error=False, group="work")
 
-    async def _work(self, do: Callable[[ContextService], Awaitable[str]]) -> None:
+    async def _work(self, do: Callable[[ContextPort], Awaitable[str]]) -> None:
         try:
             said = await do(await self.source())
         except (NotReady, ContextError) as error:

@@ -20,7 +20,7 @@ from textual.widgets import Static
 from gshtui.bus.context_data import Block
 from gshtui.bus.event import Event
 from gshtui.ui.context import inspector_state as states
-from gshtui.ui.context.context_port import ContextService
+from gshtui.ui.context.context_port import ContextPort
 from gshtui.ui.context.inspector_lines import ChangeLine, inspector_entries, inspector_title, inspector_words
 from gshtui.ui.context.inspector_loader import BlockBeginnings, ContextSource, InspectorLoader, beginning
 from gshtui.ui.context.inspector_search import InspectorSearch
@@ -241,7 +241,7 @@ class InspectorPane(Vertical):
             return
         pinned, source = not block.pinned, block.source
 
-        async def work(contexts: ContextService) -> str:
+        async def work(contexts: ContextPort) -> str:
             await contexts.pin(self.state.agent, block.id, pinned)
             return f"{source} is never cut from now on." if pinned else f"{source} may be cut again."
 
@@ -256,7 +256,7 @@ class InspectorPane(Vertical):
             self.post_message(ForContext("undo", self.state.agent, about=cut))
         else:
 
-            async def work(contexts: ContextService) -> str:
+            async def work(contexts: ContextPort) -> str:
                 await contexts.restore(self.state.agent, block.id)
                 return f"{block.source} is sent in full from the next request on."
 
@@ -279,7 +279,7 @@ class InspectorPane(Vertical):
             self.action_copy_all()
         elif block is not None:
 
-            async def work(contexts: ContextService) -> str:
+            async def work(contexts: ContextPort) -> str:
                 self._copied(await contexts.text(block.hash))
                 return ""
 
@@ -288,7 +288,7 @@ class InspectorPane(Vertical):
             self._copied(entry.text)
 
     def action_copy_all(self) -> None:
-        async def work(contexts: ContextService) -> str:
+        async def work(contexts: ContextPort) -> str:
             said = self.state.request or await contexts.request(self.state.agent, self.state.at)
             self._copied(said.text)
             return ""

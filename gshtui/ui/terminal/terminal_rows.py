@@ -17,7 +17,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from gshtui.text.sanitise import RISKY
-from gshtui.text.styled_text import Colour, Span, sgr, styled
+from gshtui.text.styled_text import Colour, StyledSpan, sgr, styled
 from gshtui.text.styled_text import Style as Look
 
 PLAIN = Look()
@@ -117,20 +117,20 @@ class RowParser:
         return row
 
 
-def spans(line: str) -> list[Span]:
+def spans(line: str) -> list[StyledSpan]:
     """The line's words with their styles; no control character, no line end and no tab is in them."""
     parts = _COLOUR.split(line)
     words = parts[::2]
     if RISKY.search("".join(words)) or "\n" in line:
         found = styled(line.replace("\n", " "))
     else:
-        found: list[Span] = []
+        found: list[StyledSpan] = []
         look = PLAIN
         for at, text in enumerate(words):
             if at:
                 look = _after(look, parts[2 * at - 1])
             if text:
-                found.append(Span(text, look))
+                found.append(StyledSpan(text, look))
     return _without_tabs(found) if "\t" in line else found
 
 
@@ -141,8 +141,8 @@ def text_of(line: str) -> str:
     return "".join([span.text for span in spans(line)]).rstrip()
 
 
-def _without_tabs(found: list[Span]) -> list[Span]:
-    out: list[Span] = []
+def _without_tabs(found: list[StyledSpan]) -> list[StyledSpan]:
+    out: list[StyledSpan] = []
     at = 0
     for span in found:
         text = ""
@@ -151,7 +151,7 @@ def _without_tabs(found: list[Span]) -> list[Span]:
                 blanks = _TAB - at % _TAB
                 text, at = text + " " * blanks, at + blanks
             text, at = text + piece, at + cell_len(piece)
-        out.append(Span(text, span.style))
+        out.append(StyledSpan(text, span.style))
     return out
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from gshtui.commands.declaration import CommandError, Question, Returns, TerminalView, ToastView, Unconfirmed
+from gshtui.commands.declaration import AttachView, CommandError, Question, Returns, ToastView, Unconfirmed
 from gshtui.system.tasks import report_unexpected
 from gshtui.ui.kit.bridge import NotReady
 from gshtui.ui.kit.dialogs import ConfirmScreen
@@ -131,7 +131,7 @@ class CommandRunner:
             return
         text = outcome.text.strip()
         match outcome.view:
-            case TerminalView(agent):
+            case AttachView(agent):
                 self._app.post_message(OpenTerminal(agent, attach=True))
             case ToastView(said, seconds):
                 self._app.notify(said, markup=False, timeout=seconds)

@@ -28,7 +28,7 @@ from gshtui.ui.kit.bridge import NotReady
 from gshtui.ui.kit.dialogs import Picker, PickerChoice
 
 if TYPE_CHECKING:
-    from gshtui.ui.context.context_port import ContextService
+    from gshtui.ui.context.context_port import ContextPort
     from gshtui.ui.window.context_app import ContextApp
 
 _LISTED = 30
@@ -67,7 +67,7 @@ class ContextActions:
 
         self._app.run_worker(guarded(), exit_on_error=False, group="context")
 
-    async def _service(self) -> ContextService:
+    async def _service(self) -> ContextPort:
         return await self._app.context_service()
 
     async def _text(self, hash: str) -> str:

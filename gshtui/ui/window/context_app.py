@@ -23,7 +23,7 @@ from gshtui.ui.window.fleet_app import FleetApp
 if TYPE_CHECKING:
     from gshtui.ui.agents.agents_pane import AgentsPane
     from gshtui.ui.context.context_pane import ContextPane
-    from gshtui.ui.context.context_port import ContextService
+    from gshtui.ui.context.context_port import ContextPort
     from gshtui.ui.context.inspector_pane import InspectorPane
     from gshtui.ui.context.summaries import SummariesPane
     from gshtui.ui.context.timeline_pane import TimelinePane
@@ -36,7 +36,7 @@ class ContextApp(FleetApp):
     contexts: InspectorTabs
     _acts: ContextActions | None = None
 
-    async def context_service(self) -> ContextService:
+    async def context_service(self) -> ContextPort:
         """The hub's context service.
 
         Raises:
@@ -48,7 +48,7 @@ class ContextApp(FleetApp):
             from gshtui.context.views import ContextError
 
             raise ContextError("record", "What is sent cannot be looked at: the record did not start.", _DOCTOR)
-        return cast("ContextService", service)
+        return cast("ContextPort", service)
 
     @property
     def acts(self) -> ContextActions:

@@ -16,7 +16,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from gshtui.text.sanitise import one_line, plain
-from gshtui.text.styled_text import Colour, Span, styled
+from gshtui.text.styled_text import Colour, StyledSpan, styled
 from gshtui.ui.kit.diff_lines import DiffRow, diff_counts, diff_lines, diff_rows
 from gshtui.ui.kit.page import Page, Palette
 from gshtui.ui.kit.styled_lines import StyledLine, wrapped
@@ -225,7 +225,7 @@ def _section(name: str, text: str, coloured: bool, page: Page) -> list[StyledLin
     return lines + [line.behind(bar) for line in wrapped(runs, inner.width, hard=coloured)]
 
 
-def _span_style(span: Span, base: Style) -> Style:
+def _span_style(span: StyledSpan, base: Style) -> Style:
     look = span.style
     return base + Style(
         color=_colour(look.foreground),
