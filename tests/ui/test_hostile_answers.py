@@ -65,4 +65,4 @@ async def test_the_loop_goes_round_while_a_hostile_pattern_is_looked_for(tmp_pat
     async with beating() as beats:
         outcome = await tools.run("glob", pattern="*a*a*a*a*a*a*a*a*a*b")
     assert outcome.data["count"] == 0
-    assert beats.count > 10
+    assert beats.count  # it is looked for beside the loop; on it, the loop would not have gone round once
