@@ -16,6 +16,7 @@ async def test_one_that_was_never_spoken_to_is_started_again(stage: Stage) -> No
     assert again.external_id == first.external_id or stage.program.name == "gemini"  # which may have noted it already
     await stage.say("Do you remember?")
     await stage.hears("Do you remember?")
+    await stage.shows(r"I am here\.")  # its turn is over, and with it the conversation is on its disk
     spoken = await stage.status("idle")
     await stage.fleet.restart(stage.id)
     await stage.started_anew(spoken)
