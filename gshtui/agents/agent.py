@@ -13,7 +13,7 @@ from gshtui.agents.sessions import OpenSessions
 from gshtui.agents.toolbox import Toolbox
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import (
+from gshtui.bus.events.agent_events import (
     AgentAdded,
     AgentStatusChanged,
     InterruptRequested,
@@ -27,15 +27,15 @@ from gshtui.bus.events.agent import (
     Status,
     TurnFinished,
 )
-from gshtui.bus.events.context import CutRequested
-from gshtui.bus.events.hub import Noticed
-from gshtui.bus.events.session import SessionChangeRequested
+from gshtui.bus.events.context_events import CutRequested
+from gshtui.bus.events.hub_events import Noticed
+from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.bus.messages import Message, Stop
 from gshtui.context.engine import ContextDraft, ContextEngine
 from gshtui.context.requests import CutRequest
 from gshtui.context.views import ContextError
 from gshtui.providers.port import ProviderError
-from gshtui.store.errors import StoreError
+from gshtui.store.store_errors import StoreError
 from gshtui.system.faults import Fault
 from gshtui.system.tasks import end_all, keep_on
 

@@ -11,7 +11,7 @@ import time
 
 from gshtui.agents.conversation import Conversation, without_calls
 from gshtui.bus.bus import Bus
-from gshtui.bus.events.agent import ProviderRetried, TextDelta, ThinkingDelta
+from gshtui.bus.events.agent_events import ProviderRetried, TextDelta, ThinkingDelta
 from gshtui.bus.messages import Block, Message, Text, Thinking
 from gshtui.providers.port import (
     CallPart,
@@ -23,7 +23,7 @@ from gshtui.providers.port import (
     TextPart,
     ThinkingPart,
 )
-from gshtui.store.errors import StoreError
+from gshtui.store.store_errors import StoreError
 
 _KEEP_EVERY = 1.0
 """Seconds between two savings of an answer that still streams."""

@@ -17,9 +17,9 @@ from gshtui.context.retrieval import search_commands
 from gshtui.context.retrieval.result_text import when
 from gshtui.context.task_list import TaskStore
 from gshtui.settings.model import Settings
-from gshtui.store.errors import StoreError
-from gshtui.store.grants import Grant
+from gshtui.store.grant_table import Grant
 from gshtui.store.store import Store
+from gshtui.store.store_errors import StoreError
 from gshtui.text.sanitise import one_line
 from gshtui.tools import stored_output
 

@@ -10,7 +10,7 @@ from gshtui.agents.agent import Agent
 from gshtui.agents.model_pool import ModelPool
 from gshtui.agents.sessions import session_lookup
 from gshtui.bus.bus import Bus
-from gshtui.bus.events.hub import Noticed
+from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.messages import Message
 from gshtui.context.commands.context_router import ContextRouter
 from gshtui.context.engine import ContextEngine
@@ -24,9 +24,9 @@ from gshtui.context.system_section import system_source
 from gshtui.context.views import ContextError
 from gshtui.providers.port import Capabilities, Provider
 from gshtui.providers.selection import OFFLINE
-from gshtui.settings.tables import Context
-from gshtui.store.errors import StoreError
+from gshtui.settings.settings_tables import Context
 from gshtui.store.store import Store
+from gshtui.store.store_errors import StoreError
 
 if TYPE_CHECKING:
     from gshtui.context.queries import LiveAgent

@@ -12,11 +12,11 @@ import msgspec
 
 from gshtui.agents.ports import Record
 from gshtui.bus.bus import Bus
-from gshtui.bus.events.agent import MessageAppended, TurnFinished, TurnStarted
+from gshtui.bus.events.agent_events import MessageAppended, TurnFinished, TurnStarted
 from gshtui.bus.messages import Message, Stop, Text, Thinking, ToolCall
 from gshtui.context.call_pairing import missing_results
-from gshtui.store.errors import StoreError
 from gshtui.store.store import Store
+from gshtui.store.store_errors import StoreError
 
 
 class StoreRecord:

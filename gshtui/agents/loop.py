@@ -19,7 +19,7 @@ from gshtui.agents.conversation import Conversation, unanswered_prompt
 from gshtui.agents.ports import InboxPrompt, ModelHandle
 from gshtui.agents.toolbox import Toolbox
 from gshtui.bus.bus import Bus
-from gshtui.bus.events.agent import (
+from gshtui.bus.events.agent_events import (
     AgentStatusChanged,
     IterationStarted,
     Status,
@@ -33,7 +33,7 @@ from gshtui.context.engine import ContextDraft, ContextEngine, Prepared
 from gshtui.context.views import ContextError
 from gshtui.providers.port import Completed, ProviderError
 from gshtui.providers.request_hash import hash_of_body
-from gshtui.store.errors import StoreError
+from gshtui.store.store_errors import StoreError
 from gshtui.system.ids import new_id
 
 _STILL_SHOWN = "What was said so far is in the window; send it again."

@@ -12,13 +12,13 @@ from functools import partial
 from gshtui.agents.conversation import Conversation, MemoryRecord, StoreRecord
 from gshtui.agents.ports import Record
 from gshtui.bus.bus import Bus
-from gshtui.bus.events.agent import MessageAppended
-from gshtui.bus.events.hub import Noticed
-from gshtui.bus.events.session import SessionClosed, SessionFollowed, SessionOpened
-from gshtui.store.errors import SessionHeld, StoreError
-from gshtui.store.holds import SessionHold
-from gshtui.store.sessions import SessionInfo
+from gshtui.bus.events.agent_events import MessageAppended
+from gshtui.bus.events.hub_events import Noticed
+from gshtui.bus.events.session_events import SessionClosed, SessionFollowed, SessionOpened
+from gshtui.store.hold_table import SessionHold
+from gshtui.store.session_table import SessionInfo
 from gshtui.store.store import Store
+from gshtui.store.store_errors import SessionHeld, StoreError
 from gshtui.system.ids import new_id
 from gshtui.system.tasks import keep_on
 

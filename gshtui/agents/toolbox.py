@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from gshtui.bus.bus import Bus
-from gshtui.bus.events.agent import AgentStatusChanged, ToolFinished, ToolOutput, ToolStarted
-from gshtui.bus.events.context import OutputTruncated
+from gshtui.bus.events.agent_events import AgentStatusChanged, ToolFinished, ToolOutput, ToolStarted
+from gshtui.bus.events.context_events import OutputTruncated
 from gshtui.bus.messages import ResultStatus, ToolCall, ToolResult
 from gshtui.commands.declaration import Assessment, Caller, CommandError, Effect, Invocation, Outcome
 from gshtui.commands.execution import run_parsed

@@ -17,7 +17,7 @@ from typing import TypeVar
 import msgspec
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.hub import FaultReported
+from gshtui.bus.events.hub_events import FaultReported
 from gshtui.bus.subscription import Handler, Subscription, WhenFull, merged
 from gshtui.settings import paths
 from gshtui.system.faults import Fault, FaultLog

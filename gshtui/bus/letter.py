@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from gshtui.bus.events.fleet import MessageState
+from gshtui.bus.events.fleet_events import MessageState
 
 PERSON = "person"
 """The sender of what a person writes."""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gshtui.bus.bus import Bus
-from gshtui.bus.events.hub import FaultReported
+from gshtui.bus.events.hub_events import FaultReported
 
 
 class LoopFaults:

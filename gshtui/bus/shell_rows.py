@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from gshtui.bus.events.shell import FilesChanged
+from gshtui.bus.events.shell_events import FilesChanged
 from gshtui.bus.shell_data import ShellNote, ShellRecord
 
 Row = ShellRecord | ShellNote

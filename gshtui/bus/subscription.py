@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.hub import SubscriberFailed, SubscriberLagged
+from gshtui.bus.events.hub_events import SubscriberFailed, SubscriberLagged
 from gshtui.system.faults import Fault, in_one_line
 
 

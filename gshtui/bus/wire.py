@@ -12,7 +12,15 @@ from typing import Any, cast
 import msgspec
 
 from gshtui.bus.event import Event, Unknown
-from gshtui.bus.events import agent, approval, context, fleet, hub, session, shell
+from gshtui.bus.events import (
+    agent_events,
+    approval_events,
+    context_events,
+    fleet_events,
+    hub_events,
+    session_events,
+    shell_events,
+)
 
 VERSION = 1
 MAX_LINE = 4 * 1024 * 1024
@@ -32,7 +40,17 @@ def _family(module: object) -> dict[str, type[Event]]:
 
 
 EVENT_TYPES: dict[str, type[Event]] = {
-    k: v for module in (agent, approval, context, fleet, hub, session, shell) for k, v in _family(module).items()
+    k: v
+    for module in (
+        agent_events,
+        approval_events,
+        context_events,
+        fleet_events,
+        hub_events,
+        session_events,
+        shell_events,
+    )
+    for k, v in _family(module).items()
 }
 """Every event that goes over the wire, by name."""
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.hub import SettingChanged
+from gshtui.bus.events.hub_events import SettingChanged
 from gshtui.commands.declaration import (
     Assessment,
     Command,

@@ -19,7 +19,7 @@ from pydantic_core.core_schema import CoreSchema, str_schema
 
 from gshtui.bus.context_data import Receipt
 from gshtui.bus.event import Event
-from gshtui.system.errors import ExpectedError
+from gshtui.system.expected_error import ExpectedError
 from gshtui.text.truncation import Gap
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gshtui.bus.context_data import SECTIONS, Block, SectionName
-from gshtui.bus.events.agent import SectionSize
+from gshtui.bus.events.agent_events import SectionSize
 from gshtui.bus.messages import Block as Part
 from gshtui.bus.messages import Message
 from gshtui.context.blocks import Passage, passage_block, text_of, tool_block, tool_text

@@ -15,7 +15,7 @@ import msgspec
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.context_data import CutKind, Receipt, Task
-from gshtui.bus.events.context import ContextCut
+from gshtui.bus.events.context_events import ContextCut
 from gshtui.context import cut_rules
 from gshtui.context.assembly import Assembler, Assembly
 from gshtui.context.cut_rules import CutSpan, PrunableOutputs, touched_files

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.context_data import CutKind, Receipt
-from gshtui.bus.events.agent import ContextAssembled
-from gshtui.bus.events.context import CutFailed
-from gshtui.bus.events.hub import Noticed
+from gshtui.bus.events.agent_events import ContextAssembled
+from gshtui.bus.events.context_events import CutFailed
+from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.messages import Message, Usage
 from gshtui.context.assembly import Assembly, Inputs
 from gshtui.context.blocks import Passage
@@ -30,7 +30,7 @@ from gshtui.context.tool_budget import ToolOffer, worded
 from gshtui.context.views import ContextError
 from gshtui.context.window_fit import CutPace, Shrinker, refusal, with_room
 from gshtui.providers.port import Provider, ToolSpec
-from gshtui.store.errors import StoreError
+from gshtui.store.store_errors import StoreError
 from gshtui.text.truncation import shorten
 
 

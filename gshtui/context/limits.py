@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from gshtui.context.overlays import Tuned
 from gshtui.providers.port import Capabilities
-from gshtui.settings.tables import Context
+from gshtui.settings.settings_tables import Context
 
 INSTRUCTION_TOKENS = 500
 """Room for the request of a summary itself."""

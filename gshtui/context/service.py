@@ -12,7 +12,7 @@ from typing import Any
 from gshtui.bus.bus import Bus
 from gshtui.bus.context_data import CutKind, Receipt
 from gshtui.bus.event import Event
-from gshtui.bus.events.context import BlockPinned, BlockRestored, CutUndone, SummaryAnswered
+from gshtui.bus.events.context_events import BlockPinned, BlockRestored, CutUndone, SummaryAnswered
 from gshtui.bus.messages import ToolResult
 from gshtui.context import cut_rules
 from gshtui.context.conversation_log import ConversationLog
@@ -24,7 +24,7 @@ from gshtui.context.requests import CutRequest
 from gshtui.context.tokens import text_tokens
 from gshtui.context.views import ContextError
 from gshtui.providers.port import ProviderError
-from gshtui.store.errors import StoreError
+from gshtui.store.store_errors import StoreError
 
 
 class ContextService(ContextQueries):

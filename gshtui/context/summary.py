@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from gshtui.bus.bus import Bus
 from gshtui.bus.context_data import Receipt
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import AgentStatusChanged
-from gshtui.bus.events.context import SummaryAnswered, SummaryProposed
+from gshtui.bus.events.agent_events import AgentStatusChanged
+from gshtui.bus.events.context_events import SummaryAnswered, SummaryProposed
 from gshtui.bus.messages import Message, Text, Thinking, ToolCall, ToolResult, Usage
 from gshtui.context.blocks import subject_of
 from gshtui.context.conversation_log import ConversationLog, LogEntry

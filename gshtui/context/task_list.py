@@ -18,8 +18,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from gshtui.bus.bus import Bus
 from gshtui.bus.context_data import Task
 from gshtui.bus.event import Event
-from gshtui.bus.events.context import TasksChanged
-from gshtui.bus.events.session import SessionOpened
+from gshtui.bus.events.context_events import TasksChanged
+from gshtui.bus.events.session_events import SessionOpened
 from gshtui.commands.declaration import (
     Assessment,
     Command,
@@ -32,7 +32,7 @@ from gshtui.commands.declaration import (
 )
 from gshtui.commands.registry import AnyCommand
 from gshtui.context import overlays
-from gshtui.store.errors import StoreError
+from gshtui.store.store_errors import StoreError
 from gshtui.text.sanitise import one_line
 
 State = Literal["open", "active", "done", "dropped"]

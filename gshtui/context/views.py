@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from gshtui.bus.context_data import Block, Iteration
-from gshtui.system.errors import ExpectedError
+from gshtui.system.expected_error import ExpectedError
 
 
 class ContextError(ExpectedError):

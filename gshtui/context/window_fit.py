@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.context_data import CutKind, Receipt
-from gshtui.bus.events.context import CutFailed
-from gshtui.bus.events.hub import Noticed
+from gshtui.bus.events.context_events import CutFailed
+from gshtui.bus.events.hub_events import Noticed
 from gshtui.context import cut_rules
 from gshtui.context.assembly import Assembly
 from gshtui.context.cut_rules import largest, step_of

@@ -13,7 +13,7 @@ import msgspec
 from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import (
+from gshtui.bus.events.agent_events import (
     AgentAdded,
     AgentStatusChanged,
     ContextAssembled,
@@ -21,9 +21,9 @@ from gshtui.bus.events.agent import (
     TurnFinished,
     UsageReported,
 )
-from gshtui.bus.events.approval import ApprovalRequested, ApprovalSettled
-from gshtui.bus.events.context import ContextCut, CutUndone
-from gshtui.bus.events.session import SessionClosed, SessionOpened, SessionTitled
+from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
+from gshtui.bus.events.context_events import ContextCut, CutUndone
+from gshtui.bus.events.session_events import SessionClosed, SessionOpened, SessionTitled
 from gshtui.bus.messages import Usage
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 
 from gshtui.bus.agent_data import AgentRow
-from gshtui.text import tables
+from gshtui.text import markdown_table
 from gshtui.text.sanitise import one_line
 
 
@@ -93,7 +93,7 @@ def row_details(row: AgentRow, attach: Sequence[str]) -> str:
         ("process", f"{row.pid} in pane {row.pane} of {row.tmux_session}" if row.pane else ""),
         ("attach", f"`{shlex.join(attach)}`" if attach else ""),
     ]
-    return tables.facts((name, value) for name, value in rows if value)
+    return markdown_table.facts((name, value) for name, value in rows if value)
 
 
 def family_order(rows: Sequence[AgentRow]) -> list[AgentRow]:

@@ -14,15 +14,15 @@ import msgspec
 
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.bus import Bus
-from gshtui.bus.events.hub import WaitReported
+from gshtui.bus.events.hub_events import WaitReported
 from gshtui.fleet.agent_programs import Programs
 from gshtui.fleet.fleet_context import AgentRows, FleetContext, from_store_error, is_over
 from gshtui.fleet.handlers import FleetHandlers, Reports
 from gshtui.fleet.ports import FleetError, FleetOptions, Launcher, MessageTransport
 from gshtui.fleet.reconciler import JournalReader, Reconciler
 from gshtui.fleet.terminals import AgentTerminals
-from gshtui.store.errors import StoreError
 from gshtui.store.store import Store
+from gshtui.store.store_errors import StoreError
 from gshtui.system.tasks import end_all
 from gshtui.text.sanitise import one_line
 

@@ -13,8 +13,8 @@ from typing import Any, cast
 
 from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import AgentStatusChanged, Status, TurnFinished
-from gshtui.bus.events.fleet import MessageSubmitted
+from gshtui.bus.events.agent_events import AgentStatusChanged, Status, TurnFinished
+from gshtui.bus.events.fleet_events import MessageSubmitted
 from gshtui.fleet.agent_programs import Programs
 from gshtui.fleet.fleet_context import FleetContext
 from gshtui.programs.cli_session import CliSession, SessionError

@@ -11,18 +11,18 @@ from typing import Protocol
 
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import PromptSubmitted, TurnFinished
-from gshtui.bus.events.fleet import AgentEnded, AgentSpawnRequested
-from gshtui.bus.events.hub import Noticed
-from gshtui.bus.events.session import SessionOpened
+from gshtui.bus.events.agent_events import PromptSubmitted, TurnFinished
+from gshtui.bus.events.fleet_events import AgentEnded, AgentSpawnRequested
+from gshtui.bus.events.hub_events import Noticed
+from gshtui.bus.events.session_events import SessionOpened
 from gshtui.fleet import agent_states
 from gshtui.fleet.fleet_context import FleetContext, is_over
 from gshtui.fleet.ports import FleetError
-from gshtui.store.errors import StoreError
+from gshtui.store.store_errors import StoreError
 from gshtui.system.ids import new_id
 from gshtui.system.tasks import start_job
 from gshtui.text.sanitise import plain
-from gshtui.tmux.errors import TmuxError
+from gshtui.tmux.tmux_errors import TmuxError
 
 REPORT_SHOWN = 8_000
 """Characters of a report that are handed to the parent; `agent show` gives all."""

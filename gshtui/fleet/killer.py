@@ -13,16 +13,16 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from gshtui.bus.agent_data import AgentRow
-from gshtui.bus.events.fleet import AgentKilled, AgentRestored
-from gshtui.bus.events.hub import Noticed
-from gshtui.fleet import process_tree
+from gshtui.bus.events.fleet_events import AgentKilled, AgentRestored
+from gshtui.bus.events.hub_events import Noticed
 from gshtui.fleet.agent_programs import is_known
 from gshtui.fleet.fleet_context import FleetContext, is_over
 from gshtui.fleet.ports import FleetError
 from gshtui.fleet.terminals import ended_changes
-from gshtui.store.errors import StoreError
+from gshtui.store.store_errors import StoreError
+from gshtui.system import process_tree
 from gshtui.system.tasks import start_job
-from gshtui.tmux.errors import TmuxError
+from gshtui.tmux.tmux_errors import TmuxError
 
 STILL_EVERY = 0.5
 """Seconds between two looks for what a killed agent has started since."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
-from gshtui.system.errors import ExpectedError
+from gshtui.system.expected_error import ExpectedError
 
 Kind = Literal["unknown", "invalid", "limit", "tmux", "store", "lost", "ended", "busy", "blank", "unsaved", "failed"]
 

@@ -13,12 +13,12 @@ from typing import Any
 import msgspec
 
 from gshtui.bus.agent_data import AgentRow
-from gshtui.bus.events.agent import AgentStatusChanged
-from gshtui.bus.events.hub import Noticed
+from gshtui.bus.events.agent_events import AgentStatusChanged
+from gshtui.bus.events.hub_events import Noticed
 from gshtui.fleet import agent_states, terminals
 from gshtui.fleet.agent_programs import Programs
 from gshtui.fleet.fleet_context import FleetContext, is_over
-from gshtui.store.errors import StoreError
+from gshtui.store.store_errors import StoreError
 from gshtui.system.tasks import attempt, keep_on
 
 _PAGE = 1_000

@@ -10,19 +10,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow, SpawnRequest
-from gshtui.bus.events.fleet import AgentSpawned, AgentSpawnFailed
-from gshtui.bus.events.hub import Noticed
-from gshtui.fleet import process_tree
+from gshtui.bus.events.fleet_events import AgentSpawned, AgentSpawnFailed
+from gshtui.bus.events.hub_events import Noticed
 from gshtui.fleet.fleet_context import FleetContext, from_store_error, is_over
 from gshtui.fleet.killer import Killer
 from gshtui.fleet.native.spec import MAX_DEPTH, TERMINAL
 from gshtui.fleet.ports import AgentStart, FleetError
 from gshtui.fleet.terminals import session_mark, socket_name
-from gshtui.store.errors import StoreError
+from gshtui.store.store_errors import StoreError
+from gshtui.system import process_tree
 from gshtui.system.tasks import start_job
-from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.server import TmuxServer
+from gshtui.tmux.tmux_errors import TmuxError
 
 MAX_ALIVE = 16
 """Agents that one agent may have at work at once."""

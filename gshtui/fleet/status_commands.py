@@ -9,9 +9,9 @@ from pydantic import Field
 
 from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.bus import Bus
-from gshtui.bus.events.agent import AgentStatusChanged, InterruptRequested
-from gshtui.bus.events.hub import QuitRequested
-from gshtui.bus.events.session import SessionChangeRequested
+from gshtui.bus.events.agent_events import AgentStatusChanged, InterruptRequested
+from gshtui.bus.events.hub_events import QuitRequested
+from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.commands.declaration import (
     Access,
     Command,
@@ -24,7 +24,7 @@ from gshtui.commands.declaration import (
 from gshtui.commands.registry import AnyCommand
 from gshtui.fleet import agent_tables
 from gshtui.fleet.agent_states import AgentState, AgentStates, state_json
-from gshtui.text import tables, units
+from gshtui.text import markdown_table, units
 
 
 class NoParameters(Parameters):
@@ -189,7 +189,7 @@ def commands(
 def _facts_table(known: dict[str, Any]) -> str:
     from gshtui.context.commands.agent_facts import rows
 
-    return tables.facts(rows(known))
+    return markdown_table.facts(rows(known))
 
 
 def _state(entry: AgentState) -> str:
@@ -209,7 +209,7 @@ def _table(entries: list[AgentState], found: list[AgentRow]) -> str:
     for row in found:
         name, status = f"{row.name} ({row.id})", agent_tables.status_words(row)
         rows.append((name, status, row.model or row.profile, f"{row.context:,}", units.cost(row.cost)))
-    return tables.table(("agent", "status", "model", "context", "cost"), rows, right=(3, 4))
+    return markdown_table.table(("agent", "status", "model", "context", "cost"), rows, right=(3, 4))
 
 
 def _details(entry: AgentState) -> str:
@@ -227,4 +227,4 @@ def _details(entry: AgentState) -> str:
         ("conversation", f"{entry.session} {entry.title}".strip() + ("" if entry.writable else " (reading only)")),
         ("folder", entry.cwd),
     ]  # fmt: skip
-    return tables.facts(rows)
+    return markdown_table.facts(rows)

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow
-from gshtui.fleet import process_tree
 from gshtui.programs.profile import GENERIC
-from gshtui.tmux.errors import TmuxError
+from gshtui.system import process_tree
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.server import TmuxServer
+from gshtui.tmux.tmux_errors import TmuxError
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,16 +11,16 @@ from collections.abc import Callable
 
 from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.bus import Bus
-from gshtui.bus.events.agent import InterruptRequested, PromptSubmitted
-from gshtui.bus.events.fleet import MessageSubmitted
+from gshtui.bus.events.agent_events import InterruptRequested, PromptSubmitted
+from gshtui.bus.events.fleet_events import MessageSubmitted
 from gshtui.fleet.agent_programs import Programs, from_session_error, is_known
 from gshtui.fleet.ports import FleetError
 from gshtui.fleet.terminals import AgentTerminals
 from gshtui.programs.pane_view import PASSES, SessionError
 from gshtui.system.ids import new_id
-from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.readiness import wait_ready
 from gshtui.tmux.server import TmuxServer
+from gshtui.tmux.tmux_errors import TmuxError
 
 DEFER_WITHIN, DEFER_EVERY = 60.0, 0.5
 """Seconds that a message waits for a program that works, and between two attempts."""

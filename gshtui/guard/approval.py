@@ -9,9 +9,9 @@ from typing import Any, Literal, Protocol
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import AgentStatusChanged
-from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested, ApprovalSettled
-from gshtui.bus.events.hub import Noticed
+from gshtui.bus.events.agent_events import AgentStatusChanged
+from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled
+from gshtui.bus.events.hub_events import Noticed
 from gshtui.commands.declaration import Assessment, Effect
 from gshtui.guard.catastrophe import catastrophe
 from gshtui.system.ids import new_id

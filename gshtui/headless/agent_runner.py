@@ -19,7 +19,7 @@ import msgspec
 from gshtui.bus import wire
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import (
+from gshtui.bus.events.agent_events import (
     AgentAdded,
     AgentStatusChanged,
     InterruptRequested,
@@ -34,10 +34,10 @@ from gshtui.bus.events.agent import (
     TurnFinished,
     TurnStarted,
 )
-from gshtui.bus.events.approval import ApprovalRequested, ApprovalSettled
-from gshtui.bus.events.fleet import AgentEnded, AgentSpawned, AgentSpawnFailed
-from gshtui.bus.events.hub import FaultReported, Noticed
-from gshtui.bus.events.session import SessionOpened
+from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
+from gshtui.bus.events.fleet_events import AgentEnded, AgentSpawned, AgentSpawnFailed
+from gshtui.bus.events.hub_events import FaultReported, Noticed
+from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.loop_faults import LoopFaults
 from gshtui.bus.subscription import merged
 from gshtui.fleet.native.outcome import DONE, FAILED, INTERRUPTED, AgentOutcome, AgentProcessError, outcome_of

@@ -13,11 +13,11 @@ from gshtui.headless.command_lines import FLEET_PARTS, LineOptions, run_line
 from gshtui.headless.runner import Stop, run_command, until_stopped
 
 if TYPE_CHECKING:
-    from gshtui.bus.events.fleet import AgentSpawned
+    from gshtui.bus.events.fleet_events import AgentSpawned
     from gshtui.commands.declaration import Outcome
     from gshtui.headless.progress import Progress
     from gshtui.hub.hub import Hub
-    from gshtui.store.sessions import SessionInfo
+    from gshtui.store.session_table import SessionInfo
     from gshtui.store.store import Store
 
 _PAGE = 2_000
@@ -129,7 +129,7 @@ def attach(id: str, *, as_json: bool) -> int:
     if not (os.isatty(0) and os.isatty(1)):
         streams.complain("`agent attach` needs a terminal.", f"There, run: {found['attach']}")
         return exits.USAGE
-    from gshtui.tmux.attach import words_for
+    from gshtui.tmux.attach_client import words_for
 
     words, environ = words_for([str(word) for word in found["argv"]], os.environ)
     try:

@@ -16,7 +16,7 @@ from typing import cast
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
-from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested, ApprovalSettled, Decision
+from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled, Decision
 from gshtui.guard.answer_keys import (
     AnswerKeys,
     Choice,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.hub import FaultReported
+from gshtui.bus.events.hub_events import FaultReported
 from gshtui.bus.loop_faults import in_words
 from gshtui.headless.streams import STDERR, complain, is_terminal
 from gshtui.settings.paths import FolderError

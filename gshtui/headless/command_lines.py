@@ -14,7 +14,7 @@ from gshtui.headless.command_hub import load_settings, running_hub, working_fold
 from gshtui.headless.runner import run_command, until_stopped
 
 if TYPE_CHECKING:
-    from gshtui.bus.events.fleet import AgentSpawned
+    from gshtui.bus.events.fleet_events import AgentSpawned
     from gshtui.commands.declaration import Outcome
     from gshtui.hub.hub import Hub
 

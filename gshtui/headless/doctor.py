@@ -84,8 +84,8 @@ def _room(folder: Path) -> Finding:
 async def _file(file: Path, loaded: Loaded) -> list[Finding]:
     if not file.exists():
         return [Finding(GROUP, "record", "ok", f"{file} is made when it is needed", needed=True)]
-    from gshtui.store.errors import StoreError
     from gshtui.store.store import Store
+    from gshtui.store.store_errors import StoreError
 
     notices: list[str] = []
     try:

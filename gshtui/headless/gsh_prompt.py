@@ -114,7 +114,7 @@ def _still_ours(session: str) -> str:
 
     async def look() -> int:
         from gshtui.hub.options import HubOptions
-        from gshtui.store.errors import StoreError
+        from gshtui.store.store_errors import StoreError
 
         async with running_hub(
             HubOptions(cwd=working_folder(), loaded=load_settings(), parts=STORE_ONLY, where="gsh")

@@ -14,7 +14,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from gshtui.bus.events.fleet import (
+from gshtui.bus.events.fleet_events import (
     AgentSpawned,
     MessageActed,
     MessageDropped,
@@ -22,7 +22,7 @@ from gshtui.bus.events.fleet import (
     MessageQueued,
     MessageSubmitted,
 )
-from gshtui.bus.events.hub import Noticed, WaitReported
+from gshtui.bus.events.hub_events import Noticed, WaitReported
 from gshtui.headless import streams
 from gshtui.headless.streams import STDERR
 from gshtui.system.tasks import start_job

@@ -58,7 +58,7 @@ class RecentCommands:
 
     async def _text(self) -> str:
         from gshtui.context.retrieval.shell_summary import activity
-        from gshtui.store.errors import StoreError
+        from gshtui.store.store_errors import StoreError
 
         hub = self.hub
         if hub is None or hub.store is None:
@@ -186,7 +186,7 @@ async def _answered(
     just_done: RecentCommands | None,
 ) -> int | None:
     """Send the prompt and wait for the end of its turn; an exit code when it was cut short, else `None`."""
-    from gshtui.bus.events.agent import InterruptRequested, PromptSubmitted
+    from gshtui.bus.events.agent_events import InterruptRequested, PromptSubmitted
     from gshtui.system.ids import new_id
 
     await hub.bus.drained()

@@ -269,7 +269,7 @@ async def _keep(command: str, code: int, began: float, took: float, printed: Pri
     from gshtui.bus.shell_data import ShellRecord
     from gshtui.guard.redaction import Redactor
     from gshtui.hub.options import HubOptions
-    from gshtui.store.errors import StoreError
+    from gshtui.store.store_errors import StoreError
     from gshtui.system.ids import new_id
 
     redact = Redactor(os.environ).redact
@@ -324,7 +324,7 @@ def _tty() -> str:
 def _tell(place: Path, record: ShellRecord) -> None:
     """Tell an open window, which shows it at once; without one it is in the record for the next."""
     from gshtui.bus import wire
-    from gshtui.bus.events.shell import ShellRecorded
+    from gshtui.bus.events.shell_events import ShellRecorded
     from gshtui.shell.line_stream import to_line
 
     hello = to_line({"hello": "hub", "pid": os.getpid()})

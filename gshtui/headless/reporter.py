@@ -14,7 +14,7 @@ from typing import Any
 
 from gshtui.bus.context_data import compacted
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import (
+from gshtui.bus.events.agent_events import (
     PromptWithdrawn,
     ProviderRetried,
     TextDelta,
@@ -24,10 +24,10 @@ from gshtui.bus.events.agent import (
     TurnFinished,
     TurnStarted,
 )
-from gshtui.bus.events.approval import ApprovalSettled
-from gshtui.bus.events.context import ContextCut
-from gshtui.bus.events.hub import Noticed
-from gshtui.bus.events.session import SessionOpened
+from gshtui.bus.events.approval_events import ApprovalSettled
+from gshtui.bus.events.context_events import ContextCut
+from gshtui.bus.events.hub_events import Noticed
+from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.wire import VERSION, to_plain
 from gshtui.headless import exits
 from gshtui.headless.streams import STDERR, STDOUT, Writer, complaint, is_terminal, json_line, shown, write_all

@@ -61,8 +61,8 @@ def log(options: LogOptions) -> int:
 
 async def _log(options: LogOptions, after: float | None, before: float | None, shell: str) -> int:
     from gshtui.hub.options import HubOptions
-    from gshtui.store.errors import StoreError
-    from gshtui.store.history import HistoryQuery
+    from gshtui.store.command_history import HistoryQuery
+    from gshtui.store.store_errors import StoreError
 
     hub_options = HubOptions(cwd=working_folder(), loaded=load_settings(), parts=STORE_ONLY, where="gsh-tui shell log")
     async with running_hub(hub_options) as hub:
@@ -184,7 +184,7 @@ def default_history_file(source: str) -> Path:
 
 async def _import(source: str, file: Path, as_json: bool) -> int:
     from gshtui.shell.history_import import NotAtuin
-    from gshtui.store.errors import StoreError
+    from gshtui.store.store_errors import StoreError
 
     try:
         found = await asyncio.to_thread(_read, source, file)
@@ -279,7 +279,7 @@ def _fit(hub: Hub, records: list[ShellRecord]) -> tuple[list[ShellRecord], int]:
 
 async def _export(file: str) -> int:
     from gshtui.shell.history_import import export_line
-    from gshtui.store.errors import StoreError
+    from gshtui.store.store_errors import StoreError
 
     async with running_hub(_options()) as hub:
         await hub.start()
@@ -306,7 +306,7 @@ async def _export(file: str) -> int:
 
 
 async def _all(store: Store) -> AsyncGenerator[ShellRecord]:
-    from gshtui.store.history import HistoryQuery
+    from gshtui.store.command_history import HistoryQuery
 
     after = -1
     while page := await store.shells.find_all(HistoryQuery(after_id=after), limit=PAGE, oldest=True):

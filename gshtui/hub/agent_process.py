@@ -23,10 +23,10 @@ from gshtui.agents.telemetry import Telemetry
 from gshtui.agents.toolbox import Toolbox, WorkDirs
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import ModelChangeRequested, UsageReported
-from gshtui.bus.events.context import ContextCut
-from gshtui.bus.events.hub import Noticed
-from gshtui.commands import help as help_commands
+from gshtui.bus.events.agent_events import ModelChangeRequested, UsageReported
+from gshtui.bus.events.context_events import ContextCut
+from gshtui.bus.events.hub_events import Noticed
+from gshtui.commands import help_command as help_commands
 from gshtui.commands.declaration import Caller, Invocation
 from gshtui.commands.registry import AnyCommand, Registry
 from gshtui.context.commands import context_commands
@@ -50,8 +50,8 @@ from gshtui.providers.port import ProviderError
 from gshtui.settings.git_info import branch as current_branch
 from gshtui.settings.loader import Loaded, load
 from gshtui.settings.model import Settings
-from gshtui.store.errors import StoreError
 from gshtui.store.store import Store
+from gshtui.store.store_errors import StoreError
 from gshtui.system.tasks import end_all
 from gshtui.tools import commands as tool_commands
 from gshtui.tools.workspace import ToolConfig

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gshtui.bus.bus import Bus
-from gshtui.bus.events.hub import Noticed
+from gshtui.bus.events.hub_events import Noticed
 from gshtui.fleet.agent_command_lines import CommandLines, LaunchTerms
 from gshtui.fleet.agent_programs import Programs
 from gshtui.fleet.fleet import Fleet

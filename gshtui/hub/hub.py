@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import TurnFinished
-from gshtui.bus.events.hub import BranchChanged, HubStarted, HubStopped, Noticed, PartFailed
+from gshtui.bus.events.agent_events import TurnFinished
+from gshtui.bus.events.hub_events import BranchChanged, HubStarted, HubStopped, Noticed, PartFailed
 from gshtui.bus.loop_faults import LoopFaults
 from gshtui.commands import execution
 from gshtui.commands.declaration import Caller, Invocation, Outcome, Question, R, Returns
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from gshtui.fleet.native.relay import Relay
     from gshtui.guard.approval import Gate
     from gshtui.shell.log.shell_log import ShellLog
-    from gshtui.store.messages import StoredMessage
+    from gshtui.store.message_table import StoredMessage
     from gshtui.store.store import Store
 
 
@@ -330,7 +330,7 @@ class Hub:
             return commands()
 
         def help() -> list[AnyCommand]:
-            from gshtui.commands.help import commands
+            from gshtui.commands.help_command import commands
 
             return commands(self.registry)
 
@@ -357,7 +357,7 @@ class Hub:
             self.registry.offer(names, make)
 
     def _change_model(self, provider: str, model: str) -> None:
-        from gshtui.bus.events.agent import ModelChangeRequested
+        from gshtui.bus.events.agent_events import ModelChangeRequested
 
         self.bus.publish(ModelChangeRequested(agent=self.options.agent, provider=provider, model=model))
 

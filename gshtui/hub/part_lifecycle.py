@@ -10,8 +10,8 @@ import time
 from collections.abc import Awaitable, Callable
 
 from gshtui.bus.bus import Bus
-from gshtui.bus.events.hub import PartFailed, PartStarted
-from gshtui.system.errors import ExpectedError
+from gshtui.bus.events.hub_events import PartFailed, PartStarted
+from gshtui.system.expected_error import ExpectedError
 
 _START_WITHIN = 20.0
 """Seconds that one part may take to start."""

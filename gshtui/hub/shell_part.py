@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from gshtui.store.errors import StoreError
+from gshtui.store.store_errors import StoreError
 
 if TYPE_CHECKING:
     from gshtui.hub.hub import Hub

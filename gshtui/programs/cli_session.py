@@ -10,10 +10,10 @@ from gshtui.programs.pane_view import LOOK, PaneView, Profiles, Seen, SessionErr
 from gshtui.programs.pane_writer import PaneWriter, Sent, State
 from gshtui.programs.profile import GENERIC, Profile, takes_code
 from gshtui.programs.screen_reading import ScreenReading, conversation
-from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.marker import Marker, look, since
 from gshtui.tmux.readiness import Ready, wait_ready
 from gshtui.tmux.server import TmuxServer
+from gshtui.tmux.tmux_errors import TmuxError
 
 _ANCHORS = (6, 4, 3, 2, 1)
 _NARROW, _BLANK = 10, 4

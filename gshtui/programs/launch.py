@@ -11,12 +11,12 @@ from typing import Any, Literal
 
 from gshtui.programs import hook_reports, hooks
 from gshtui.programs.profile import Profile
-from gshtui.programs.transcripts import claude, gemini
-from gshtui.programs.transcripts.transcript import TranscriptEntry, TranscriptQuery
+from gshtui.programs.transcripts import claude_transcript, gemini_transcript
+from gshtui.programs.transcripts.program_transcript import TranscriptEntry, TranscriptQuery
 from gshtui.system import processes
 from gshtui.text.linear_regex import compile_linear
 
-_READERS: Mapping[str, Any] = {"claude": claude, "gemini": gemini}
+_READERS: Mapping[str, Any] = {"claude": claude_transcript, "gemini": gemini_transcript}
 """Programs that take ids of ours: they alone can be started anew under the same one."""
 
 

@@ -24,13 +24,13 @@ from gshtui.programs.screen_reading import (
     read_screen,
     without_styles,
 )
-from gshtui.system.errors import ExpectedError
+from gshtui.system.expected_error import ExpectedError
 from gshtui.text.linear_regex import compile_linear
 from gshtui.text.sanitise import one_line
-from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.marker import Marker
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.server import TmuxServer
+from gshtui.tmux.tmux_errors import TmuxError
 
 LOOK = 0.06
 """Seconds between two looks while something is expected at once."""

@@ -18,8 +18,8 @@ from gshtui.settings import paths
 from gshtui.system import processes
 from gshtui.system.file_lock import LockHeld, file_lock
 from gshtui.text.sanitise import one_line, plain
-from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.marker import Marker
+from gshtui.tmux.tmux_errors import TmuxError
 
 _WITHIN = 5.0
 """Seconds for the answer."""

@@ -14,9 +14,9 @@ from gshtui.programs.profile import Profile, takes_code
 from gshtui.programs.screen_reading import read_screen
 from gshtui.programs.status import WORKING, HookEvent, KnownStatus, StatusFacts, decide
 from gshtui.system.tasks import keep_on
-from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.server import TmuxServer
+from gshtui.tmux.tmux_errors import TmuxError
 from gshtui.tmux.watcher import PaneChange
 
 _APART = 0.005

@@ -12,8 +12,8 @@ from gshtui.bus.messages import Block, Document, Image, Stop, Text, Thinking, To
 from gshtui.providers import wire_history
 from gshtui.providers.answer_builder import AnswerBuilder
 from gshtui.providers.catalog import Model
-from gshtui.providers.errors import ErrorOrigin, from_status, garbled, no_key, seconds
 from gshtui.providers.port import Capabilities, Delta, ProviderError, Request
+from gshtui.providers.provider_errors import ErrorOrigin, from_status, garbled, no_key, seconds
 from gshtui.providers.request_hash import hash_of_response
 from gshtui.providers.retry import retried
 from gshtui.providers.sdk_connection import Endpoint, LazyClient, ended, imported, refuse_pages, transport_failure

@@ -33,7 +33,7 @@ ADDRESSES = {
 OTHER_NAMES = {"google": "gemini", "claude": "anthropic", "gpt": "openai", "local": "ollama"}
 
 
-class ProviderSettings(Protocol):
+class ProviderEntry(Protocol):
     """One `[providers.*]` table."""
 
     @property
@@ -46,20 +46,20 @@ class ProviderSettings(Protocol):
     def default_model(self) -> str: ...
 
 
-class AgentSettings(Protocol):
+class HasDefaultProvider(Protocol):
     """The `[agent]` table, as far as it matters here."""
 
     @property
     def default_provider(self) -> str: ...
 
 
-class ModelWishes(Protocol):
+class ModelSettings(Protocol):
     """The settings, as far as they matter here."""
 
     @property
-    def agent(self) -> AgentSettings: ...
+    def agent(self) -> HasDefaultProvider: ...
     @property
-    def providers(self) -> Mapping[str, ProviderSettings]: ...
+    def providers(self) -> Mapping[str, ProviderEntry]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class ProviderCandidate:
         return bool(self.key) or (self.own_server and self.api == "openai")
 
 
-def candidates(settings: ModelWishes, environ: Mapping[str, str]) -> dict[str, ProviderCandidate]:
+def candidates(settings: ModelSettings, environ: Mapping[str, str]) -> dict[str, ProviderCandidate]:
     """All providers by name: those of the settings, and those with the APIs' own names."""
     found: dict[str, ProviderCandidate] = {}
     for name, table in settings.providers.items():
@@ -95,7 +95,7 @@ def candidates(settings: ModelWishes, environ: Mapping[str, str]) -> dict[str, P
     return dict(sorted(found.items(), key=lambda item: (order[item[1].api], item[1].own_server)))
 
 
-def _candidate(name: str, api: str, environ: Mapping[str, str], table: ProviderSettings | None) -> ProviderCandidate:
+def _candidate(name: str, api: str, environ: Mapping[str, str], table: ProviderEntry | None) -> ProviderCandidate:
     variables = KEYS[api]
     named = table.api_key_env if table is not None else ""
     if named and named not in variables:

@@ -23,11 +23,11 @@ from gshtui.commands.declaration import (
     UsageError,
 )
 from gshtui.commands.registry import AnyCommand
-from gshtui.providers.candidates import ModelWishes
+from gshtui.providers.candidates import ModelSettings
 from gshtui.providers.catalog import Catalog, Model
 from gshtui.providers.port import ProviderError
 from gshtui.providers.selection import OFFLINE, Usable, choose_model, usable
-from gshtui.text import tables
+from gshtui.text import markdown_table
 
 LIST = "list"
 Switch = Callable[[str, str], None]
@@ -58,7 +58,7 @@ def commands(
     catalog: Catalog,
     switch: Switch,
     *,
-    settings: ModelWishes | None = None,
+    settings: ModelSettings | None = None,
     environ: Mapping[str, str] | None = None,
     in_use: Callable[[str], ModelInUse | None] = lambda agent: None,
 ) -> list[AnyCommand]:
@@ -200,7 +200,7 @@ def _table(rows: list[dict[str, Any]], problems: list[str]) -> str:
         state = "in use" if row["in_use"] else "" if row["usable"] else "no key" if row["usable"] is False else ""
         also = f" ({', '.join(row['aliases'])})" if row.get("aliases") else ""
         lines.append((f"{row['model']}{also}", row["provider"], window, price, state))
-    models = tables.table(("model", "provider", "window", "$ per million in / out", ""), lines, right=(2, 3))
+    models = markdown_table.table(("model", "provider", "window", "$ per million in / out", ""), lines, right=(2, 3))
     return "\n".join([models, *(["", *problems] if problems else [])])
 
 

@@ -14,8 +14,8 @@ from gshtui.bus.messages import Block, Image, Stop, Text, Thinking, ToolCall, To
 from gshtui.providers import wire_history
 from gshtui.providers.answer_builder import AnswerBuilder
 from gshtui.providers.catalog import Model
-from gshtui.providers.errors import ErrorOrigin, from_status, garbled, seconds
 from gshtui.providers.port import Capabilities, Delta, ProviderError, Request
+from gshtui.providers.provider_errors import ErrorOrigin, from_status, garbled, seconds
 from gshtui.providers.request_hash import hash_of
 from gshtui.providers.retry import retried
 from gshtui.providers.sdk_connection import Endpoint, LazyClient, ended, transport_failure

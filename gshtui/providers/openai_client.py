@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from gshtui.providers.errors import ErrorOrigin, from_status, garbled, no_key, seconds
 from gshtui.providers.port import ProviderError
+from gshtui.providers.provider_errors import ErrorOrigin, from_status, garbled, no_key, seconds
 from gshtui.providers.sdk_connection import Endpoint, LazyClient, imported, transport_failure
 
 KEY = "OPENAI_API_KEY"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from gshtui.bus.messages import Message, Stop, Usage
-from gshtui.system.errors import ExpectedError
+from gshtui.system.expected_error import ExpectedError
 
 ErrorKind = Literal[
     "auth",

@@ -12,8 +12,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from gshtui.providers.errors import duration
 from gshtui.providers.port import Delta, ProviderError, Request, Retrying
+from gshtui.providers.provider_errors import duration
 
 Attempt = Callable[[Request], AsyncGenerator[Delta, None]]
 Relieve = Callable[[ProviderError, Request], Request | None]

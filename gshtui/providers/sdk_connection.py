@@ -14,8 +14,8 @@ from typing import Any, Protocol
 from gshtui.bus.messages import Stop, Usage
 from gshtui.providers.answer_builder import AnswerBuilder
 from gshtui.providers.catalog import Catalog, Model
-from gshtui.providers.errors import ErrorOrigin, cut_short, garbled, silent, timed_out, unreachable
 from gshtui.providers.port import Capabilities, Completed, ProviderError
+from gshtui.providers.provider_errors import ErrorOrigin, cut_short, garbled, silent, timed_out, unreachable
 from gshtui.providers.retry import Backoff
 
 

@@ -10,12 +10,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gshtui.providers.candidates import OTHER_NAMES, ModelWishes, ProviderCandidate, candidates, made
+from gshtui.providers.candidates import OTHER_NAMES, ModelSettings, ProviderCandidate, candidates, made
 from gshtui.providers.catalog import Catalog, Model
-from gshtui.providers.errors import no_key
 from gshtui.providers.ollama import Ollama
 from gshtui.providers.port import Provider, ProviderError
 from gshtui.providers.probe import compatible_models, ollama_models
+from gshtui.providers.provider_errors import no_key
 from gshtui.providers.retry import Backoff
 from gshtui.providers.sdk_connection import Deadlines
 
@@ -41,7 +41,7 @@ class ModelChoice:
 
 
 async def choose_model(
-    settings: ModelWishes,
+    settings: ModelSettings,
     environ: Mapping[str, str],
     *,
     provider: str = "",
@@ -279,7 +279,7 @@ class Usable:
     """What an Ollama has installed; the catalog speaks for the others."""
 
 
-async def usable(settings: ModelWishes, environ: Mapping[str, str]) -> list[Usable]:
+async def usable(settings: ModelSettings, environ: Mapping[str, str]) -> list[Usable]:
     """The providers that can be used now, in the order of preference."""
     out: list[Usable] = []
     for candidate in candidates(settings, environ).values():

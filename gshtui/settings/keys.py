@@ -14,15 +14,15 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from gshtui.settings.model import Settings
-from gshtui.settings.tables import Provider, Table
+from gshtui.settings.settings_tables import ProviderSettings, SettingsTable
 
 FREE_TABLES = ("providers", "keybindings")
 """Tables whose entries have names of the user's choice."""
 
-TABLES: dict[str, type[Table]] = {
+TABLES: dict[str, type[SettingsTable]] = {
     name: info.annotation
     for name, info in Settings.model_fields.items()
-    if isinstance(info.annotation, type) and issubclass(info.annotation, Table)
+    if isinstance(info.annotation, type) and issubclass(info.annotation, SettingsTable)
 }
 """The tables with fixed keys, by name."""
 
@@ -40,7 +40,7 @@ def field_of(path: tuple[str, ...]) -> FieldInfo | None:
     if len(path) == 2 and path[0] in TABLES:
         return TABLES[path[0]].model_fields.get(path[1])
     if len(path) == 3 and path[0] == "providers":
-        return Provider.model_fields.get(path[2])
+        return ProviderSettings.model_fields.get(path[2])
     return None
 
 
@@ -88,7 +88,7 @@ def flat(value: Mapping[str, Any] | BaseModel) -> Iterator[tuple[tuple[str, ...]
 def known_keys(providers: tuple[str, ...] = ("anthropic",)) -> list[str]:
     """Every dotted key that can be set, with those of these providers."""
     fixed = [f"{table}.{key}" for table, model in TABLES.items() for key in model.model_fields]
-    return fixed + [f"providers.{name}.{key}" for name in providers for key in Provider.model_fields]
+    return fixed + [f"providers.{name}.{key}" for name in providers for key in ProviderSettings.model_fields]
 
 
 def nearest(path: tuple[str, ...]) -> str:

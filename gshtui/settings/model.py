@@ -8,16 +8,16 @@ from typing import Any, cast
 from pydantic import Field
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from gshtui.settings.tables import (
-    Agent,
+from gshtui.settings.settings_tables import (
+    AgentSettings,
     Budgets,
     Context,
     General,
-    Provider,
+    ProviderSettings,
     Python,
     Sandbox,
     Shell,
-    Store,
+    StoreSettings,
     Tmux,
     Ui,
     Worktrees,
@@ -34,8 +34,8 @@ DEFAULT_PROVIDERS: dict[str, dict[str, object]] = {
 DEFAULT_KEYS = {"invoke_llm": "^G", "attach_agent": "^X^A", "list_agents": "^X^L", "cancel_agent": "^X^C"}
 
 
-def _providers() -> dict[str, Provider]:
-    return {name: Provider.model_validate(fields) for name, fields in DEFAULT_PROVIDERS.items()}
+def _providers() -> dict[str, ProviderSettings]:
+    return {name: ProviderSettings.model_validate(fields) for name, fields in DEFAULT_PROVIDERS.items()}
 
 
 class Settings(BaseSettings):
@@ -51,8 +51,10 @@ class Settings(BaseSettings):
     )
 
     general: General = Field(default_factory=General, description="Where files and sockets are kept.")
-    providers: dict[str, Provider] = Field(default_factory=_providers, description="Providers of models, by name.")
-    agent: Agent = Field(default_factory=Agent, description="How agents work.")
+    providers: dict[str, ProviderSettings] = Field(
+        default_factory=_providers, description="Providers of models, by name."
+    )
+    agent: AgentSettings = Field(default_factory=AgentSettings, description="How agents work.")
     sandbox: Sandbox = Field(default_factory=Sandbox, description="What agents' commands may reach.")
     tmux: Tmux = Field(default_factory=Tmux, description="Agents' terminals.")
     worktrees: Worktrees = Field(default_factory=Worktrees, description="Git worktrees that agents work in.")
@@ -65,7 +67,7 @@ class Settings(BaseSettings):
     shell: Shell = Field(default_factory=Shell, description="What is recorded of your shells.")
     budget: Budgets = Field(default_factory=Budgets, description="How much agents may use before they pause and ask.")
     ui: Ui = Field(default_factory=Ui, description="The workbench's looks and manners.")
-    store: Store = Field(default_factory=Store, description="The record on disk.")
+    store: StoreSettings = Field(default_factory=StoreSettings, description="The record on disk.")
 
     @classmethod
     def of_layers(cls, *sources: PydanticBaseSettingsSource) -> Settings:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from gshtui.settings import paths
 from gshtui.settings.keys import FREE_TABLES, TABLES, from_text, nested, split
-from gshtui.settings.tables import Provider
+from gshtui.settings.settings_tables import ProviderSettings
 from gshtui.settings.toml_file import Origin, read_toml
 from gshtui.settings.validation import check
 from gshtui.system import private_files
@@ -77,7 +77,7 @@ def _as_toml(path: tuple[str, ...], value: Any) -> Any:
     """The value in the type that its field has, as TOML has it: a number, not the text of one; a path as typed."""
     if path[0] == "keybindings":
         return value
-    model = Provider if path[0] == "providers" else TABLES[path[0]]
+    model = ProviderSettings if path[0] == "providers" else TABLES[path[0]]
     typed = getattr(model.model_validate({path[-1]: value}), path[-1])
     return value if isinstance(typed, Path) else typed
 

@@ -13,7 +13,7 @@ from typing import Any, cast
 from pydantic import BaseModel, ValidationError
 
 from gshtui.settings.keys import FREE_TABLES, TABLES, nearest, nearest_table, shown, spelled
-from gshtui.settings.tables import Provider, looks_secret, names_secret
+from gshtui.settings.settings_tables import ProviderSettings, looks_secret, names_secret
 from gshtui.settings.toml_file import Origin, Problem
 
 Path = tuple[str, ...]
@@ -131,7 +131,7 @@ def _providers(out: Checked, origin_of: OriginOf, entries: dict[str, Any], stric
     for name, fields in entries.items():
         path = ("providers", name)
         if isinstance(fields, dict):
-            kept[name] = _table(out, origin_of, path, Provider, cast("dict[str, Any]", fields), strict)
+            kept[name] = _table(out, origin_of, path, ProviderSettings, cast("dict[str, Any]", fields), strict)
         elif names_secret(name) or _any_secret(fields):
             _secret(out, origin_of, path)
         else:

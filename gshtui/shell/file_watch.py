@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gshtui.bus.events.shell import FileChange, FilesChanged
+from gshtui.bus.events.shell_events import FileChange, FilesChanged
 from gshtui.shell.git_rules import FILES, IgnoreRules, ignored, rules_above, rules_in
 
 _POLL = 300

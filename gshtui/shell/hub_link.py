@@ -18,11 +18,10 @@ from typing import Any
 
 from gshtui.bus import wire
 from gshtui.bus.event import Event
-from gshtui.shell import peer
 from gshtui.shell.line_stream import BadLine, LineStream, number_of, numbered, of_line, to_line
-from gshtui.shell.peer import peer_of
-from gshtui.system import private_files
+from gshtui.system import peer, private_files
 from gshtui.system.ids import new_id
+from gshtui.system.peer import peer_of
 from gshtui.system.tasks import keep_on, report
 
 IN_MEMORY = 4 * 1024 * 1024

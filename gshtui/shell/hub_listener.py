@@ -19,12 +19,12 @@ from typing import Any, Protocol
 from gshtui.bus import wire
 from gshtui.bus.event import Event
 from gshtui.shell import hub_registry
-from gshtui.shell import peer as proof
 from gshtui.shell.event_table import KINDS, VisitorKind
 from gshtui.shell.hub_registry import HubEntry, HubRegistryError, SocketInUse
 from gshtui.shell.line_stream import BadLine, LineStream, number_of, of_line, to_line
-from gshtui.shell.peer import Peer, peer_of
+from gshtui.system import peer as proof
 from gshtui.system.ids import new_id
+from gshtui.system.peer import Peer, peer_of
 from gshtui.system.tasks import end_all, report
 
 HELLO_WITHIN = 5.0

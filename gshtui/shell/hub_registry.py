@@ -18,7 +18,7 @@ import msgspec
 
 from gshtui.settings import paths
 from gshtui.system import private_files
-from gshtui.system.errors import ExpectedError
+from gshtui.system.expected_error import ExpectedError
 from gshtui.system.file_lock import blocking_lock
 
 _PATH_LIMIT = 104 if sys.platform == "darwin" else 108

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.shell import (
+from gshtui.bus.events.shell_events import (
     ShellCommandFinished,
     ShellCommandStarted,
     ShellEnded,

@@ -21,7 +21,7 @@ from urllib.parse import quote
 import aiosqlite
 
 from gshtui.store import migrations, record_files, recovery
-from gshtui.store.errors import StoreError, from_sqlite, is_corrupt, is_index_damage
+from gshtui.store.store_errors import StoreError, from_sqlite, is_corrupt, is_index_damage
 
 Synchronous = Literal["normal", "full"]
 
@@ -244,11 +244,14 @@ class Database(aiosqlite.Connection):
         return work(self._conn)
 
     def _index_rebuilt(self) -> bool:
-        from gshtui.store import history, messages  # late: only a damaged index needs them
+        from gshtui.store import (
+            command_history,  # late: only a damaged index needs them
+            message_table,
+        )
 
         try:
-            messages.rebuild_index(self._conn)
-            history.rebuild(self._conn)
+            message_table.rebuild_index(self._conn)
+            command_history.rebuild(self._conn)
         except sqlite3.DatabaseError:
             return False  # not even its first entry can be read
         return True

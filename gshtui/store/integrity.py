@@ -14,9 +14,9 @@ from urllib.parse import quote
 
 from gshtui.store import recovery
 from gshtui.store.database import CHECK_AT_OPEN, Database, Notice
-from gshtui.store.errors import StoreError, from_sqlite, is_index_damage
 from gshtui.store.record_files import beside
-from gshtui.store.writer import RecordWriter
+from gshtui.store.record_writer import RecordWriter
+from gshtui.store.store_errors import StoreError, from_sqlite, is_index_damage
 from gshtui.system.tasks import start_job
 
 BEGIN_AFTER = 5.0

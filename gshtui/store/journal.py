@@ -15,9 +15,9 @@ import msgspec
 
 from gshtui.bus import wire
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import MessageAppended, TextDelta, ThinkingDelta, ToolOutput, TurnFinished
-from gshtui.bus.events.hub import Noticed
-from gshtui.bus.events.shell import (
+from gshtui.bus.events.agent_events import MessageAppended, TextDelta, ThinkingDelta, ToolOutput, TurnFinished
+from gshtui.bus.events.hub_events import Noticed
+from gshtui.bus.events.shell_events import (
     FilesChanged,
     InputCommandFinished,
     InputCommandPrinted,
@@ -32,7 +32,7 @@ from gshtui.store.table import Table
 
 if TYPE_CHECKING:
     from gshtui.store.database import Database
-    from gshtui.store.writer import RecordWriter
+    from gshtui.store.record_writer import RecordWriter
 
 NOT_RECORDED = (
     *(TextDelta, ThinkingDelta, ToolOutput),

@@ -12,7 +12,7 @@ from collections import OrderedDict
 from typing import Any, Literal, get_args
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import (
+from gshtui.bus.events.agent_events import (
     PromptSubmitted,
     ProviderRetried,
     ToolFinished,
@@ -21,8 +21,8 @@ from gshtui.bus.events.agent import (
     TurnStarted,
     UsageReported,
 )
-from gshtui.bus.events.context import BudgetReached, ContextCut, CutFailed, OutputTruncated
-from gshtui.bus.events.hub import FaultReported, Noticed, PartFailed, SubscriberFailed
+from gshtui.bus.events.context_events import BudgetReached, ContextCut, CutFailed, OutputTruncated
+from gshtui.bus.events.hub_events import FaultReported, Noticed, PartFailed, SubscriberFailed
 from gshtui.text.truncation import gap_of, shorten
 
 RecordType = Literal[

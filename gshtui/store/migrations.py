@@ -12,8 +12,8 @@ import time
 from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 
-from gshtui.store.errors import StoreError
 from gshtui.store.record_files import beside, create_file
+from gshtui.store.store_errors import StoreError
 
 RECORD = """
 CREATE TABLE sessions (

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from gshtui.bus.agent_data import AgentRow
-from gshtui.store import agents, sessions
-from gshtui.store.sessions import SessionInfo
+from gshtui.store import agent_table, session_table
+from gshtui.store.session_table import SessionInfo
 
 T = TypeVar("T")
 _WAIT = 0.2
@@ -22,12 +22,12 @@ _WAIT = 0.2
 
 def agents_in(file: Path) -> list[AgentRow]:
     """Every agent on the roster, in the order of the numbers. Blocks for a moment."""
-    return _read(file, agents.list_agents)
+    return _read(file, agent_table.list_agents)
 
 
 def sessions_in(file: Path, *, cwd: str, limit: int = 50) -> list[SessionInfo]:
     """A folder's conversations, the last used first. Blocks for a moment."""
-    return _read(file, lambda connection: sessions.list_sessions(connection, cwd=cwd, limit=limit, empty=False))
+    return _read(file, lambda connection: session_table.list_sessions(connection, cwd=cwd, limit=limit, empty=False))
 
 
 def _read(file: Path, read: Callable[[sqlite3.Connection], list[T]]) -> list[T]:

@@ -13,8 +13,17 @@ from typing import Any
 
 import msgspec
 
-from gshtui.store import agents, encoding, iterations, mail, migrations, outputs, salvage, texts
-from gshtui.store.errors import StoreError
+from gshtui.store import (
+    agent_table,
+    context_tables,
+    encoding,
+    mail_table,
+    migrations,
+    output_table,
+    salvage,
+    sent_texts,
+)
+from gshtui.store.store_errors import StoreError
 
 _TABLES = (
     "sessions",
@@ -99,20 +108,20 @@ def _is_sound(table: str, fields: dict[str, Any]) -> bool:
             case "journal":
                 msgspec.json.decode(fields["data"])
             case "agents":
-                agents.sound(fields["data"], fields["request"])
+                agent_table.sound(fields["data"], fields["request"])
             case "mail":
-                mail.sound(fields["data"])
+                mail_table.sound(fields["data"])
             case "outputs":
-                outputs.text_of(fields["key"], fields["data"], bool(fields["packed"]))
+                output_table.text_of(fields["key"], fields["data"], bool(fields["packed"]))
             case "texts":
-                texts.text_of(fields["hash"], fields["data"], bool(fields["packed"]), fields["bytes"])
+                sent_texts.text_of(fields["hash"], fields["data"], bool(fields["packed"]), fields["bytes"])
             case "overlays":
                 msgspec.json.decode(fields["data"])
             case "iterations":
-                iterations.check_iteration(fields["data"], fields["packed"], fields["blocks"])
+                context_tables.check_iteration(fields["data"], fields["packed"], fields["blocks"])
             case _:
                 pass
-    except (msgspec.DecodeError, ValueError, TypeError, StoreError, outputs.PackError):
+    except (msgspec.DecodeError, ValueError, TypeError, StoreError, output_table.PackError):
         return False
     return True
 
@@ -136,4 +145,4 @@ def _mend_uses(target: sqlite3.Connection) -> None:
     """Uses of what is lost go; texts whose uses are lost get them again from the iterations."""
     target.execute("DELETE FROM output_uses WHERE key NOT IN (SELECT key FROM outputs)")
     for row in target.execute("SELECT session, packed, blocks FROM iterations").fetchall():
-        texts.use(target, row[0], iterations.hashes_in(row[1], row[2]))
+        sent_texts.use(target, row[0], context_tables.hashes_in(row[1], row[2]))

@@ -14,7 +14,7 @@ import time
 from collections.abc import Generator
 from pathlib import Path
 
-from gshtui.store.errors import StoreError
+from gshtui.store.store_errors import StoreError
 from gshtui.system import private_files
 
 LOCK_WAIT = 30.0

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from pydantic import Field
 
-from gshtui.bus.events.session import SessionChangeRequested
+from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.commands.declaration import (
     Access,
     Assessment,
@@ -31,10 +31,10 @@ from gshtui.commands.declaration import (
 from gshtui.commands.schema import FOR_PEOPLE
 from gshtui.store import session_export
 from gshtui.store.encoding import visible
-from gshtui.store.errors import StoreError
-from gshtui.store.messages import SearchHit
-from gshtui.store.sessions import SessionInfo
+from gshtui.store.message_table import SearchHit
+from gshtui.store.session_table import SessionInfo
 from gshtui.store.store import Store
+from gshtui.store.store_errors import StoreError
 from gshtui.system import private_files
 
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "m"))

@@ -16,10 +16,10 @@ import msgspec
 
 from gshtui.bus.messages import Block, Document, Image, Message, Text, Thinking, ToolCall, ToolResult
 from gshtui.store.encoding import visible
-from gshtui.store.errors import StoreError
+from gshtui.store.store_errors import StoreError
 
 if TYPE_CHECKING:
-    from gshtui.store.sessions import SessionInfo
+    from gshtui.store.session_table import SessionInfo
     from gshtui.store.store import Store
 
 VERSION = 1

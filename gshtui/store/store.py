@@ -18,22 +18,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gshtui.store.database import Database, Notice, Synchronous
-from gshtui.store.holds import HoldTable
+from gshtui.store.hold_table import HoldTable
 from gshtui.store.integrity import IntegrityChecker
-from gshtui.store.writer import RETRY_EVERY, RecordWriter
+from gshtui.store.record_writer import RETRY_EVERY, RecordWriter
 
 if TYPE_CHECKING:
-    from gshtui.store.agents import AgentTable
-    from gshtui.store.grants import GrantTable
-    from gshtui.store.iterations import ContextTables
+    from gshtui.store.agent_table import AgentTable
+    from gshtui.store.context_tables import ContextTables
+    from gshtui.store.grant_table import GrantTable
     from gshtui.store.journal import JournalTable
-    from gshtui.store.mail import MailTable
-    from gshtui.store.messages import MessageTable
-    from gshtui.store.outputs import OutputTable
-    from gshtui.store.prompt_history import PromptTable
-    from gshtui.store.sessions import SessionTable
-    from gshtui.store.shells import ShellTables
-    from gshtui.store.usage import UsageTable
+    from gshtui.store.mail_table import MailTable
+    from gshtui.store.message_table import MessageTable
+    from gshtui.store.output_table import OutputTable
+    from gshtui.store.prompt_table import PromptTable
+    from gshtui.store.session_table import SessionTable
+    from gshtui.store.shell_tables import ShellTables
+    from gshtui.store.usage_table import UsageTable
 
 CLOSE_DEADLINE = 10.0
 """Seconds to write what is queued when the store closes."""
@@ -88,21 +88,21 @@ class Store:
     @cached_property
     def sessions(self) -> SessionTable:
         """Conversations, without their messages."""
-        from gshtui.store.sessions import SessionTable
+        from gshtui.store.session_table import SessionTable
 
         return SessionTable(self._database, self._writer)
 
     @cached_property
     def messages(self) -> MessageTable:
         """The logs of conversations: append, read, search."""
-        from gshtui.store.messages import MessageTable
+        from gshtui.store.message_table import MessageTable
 
         return MessageTable(self._database, self._writer, self._on_notice)
 
     @cached_property
     def outputs(self) -> OutputTable:
         """Whole outputs of tools and shell commands."""
-        from gshtui.store.outputs import OutputTable
+        from gshtui.store.output_table import OutputTable
 
         return OutputTable(self._database, self._writer)
 
@@ -116,49 +116,49 @@ class Store:
     @cached_property
     def contexts(self) -> ContextTables:
         """What each model request sent, and what was cut."""
-        from gshtui.store.iterations import ContextTables
+        from gshtui.store.context_tables import ContextTables
 
         return ContextTables(self._database, self._writer, self.outputs)
 
     @cached_property
     def usage(self) -> UsageTable:
         """What model requests used."""
-        from gshtui.store.usage import UsageTable
+        from gshtui.store.usage_table import UsageTable
 
         return UsageTable(self._database, self._writer)
 
     @cached_property
     def agents(self) -> AgentTable:
         """Agents in terminals of their own."""
-        from gshtui.store.agents import AgentTable
+        from gshtui.store.agent_table import AgentTable
 
         return AgentTable(self._database, self._writer)
 
     @cached_property
     def mail(self) -> MailTable:
         """Messages to agents."""
-        from gshtui.store.mail import MailTable
+        from gshtui.store.mail_table import MailTable
 
         return MailTable(self._database, self._writer)
 
     @cached_property
     def shells(self) -> ShellTables:
         """Commands of shells, and notes between them."""
-        from gshtui.store.shells import ShellTables
+        from gshtui.store.shell_tables import ShellTables
 
         return ShellTables(self._database, self._writer, self.outputs)
 
     @cached_property
     def grants(self) -> GrantTable:
         """What a person has always allowed, per project."""
-        from gshtui.store.grants import GrantTable
+        from gshtui.store.grant_table import GrantTable
 
         return GrantTable(self._database, self._writer)
 
     @cached_property
     def prompts(self) -> PromptTable:
         """What was typed into input lines."""
-        from gshtui.store.prompt_history import PromptTable
+        from gshtui.store.prompt_table import PromptTable
 
         return PromptTable(self._database, self._writer)
 

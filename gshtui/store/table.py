@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gshtui.store.database import Database
-    from gshtui.store.writer import RecordWriter
+    from gshtui.store.record_writer import RecordWriter
 
 
 class Table:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import cast
 
 from gshtui.tmux import tmux_program
-from gshtui.tmux.errors import TmuxError, missing
+from gshtui.tmux.tmux_errors import TmuxError, missing
 
 OnData = Callable[[int, bytes], None]
 _REAP_WITHIN = 2.0

@@ -15,10 +15,10 @@ from collections.abc import Callable, Sequence
 from gshtui.system.tasks import start_job
 from gshtui.tmux.client_process import ClientProcess
 from gshtui.tmux.control_parser import ControlParser
-from gshtui.tmux.errors import gone, timed_out
 from gshtui.tmux.one_shot import Reply, TmuxQuestion
 from gshtui.tmux.panes import HIDDEN
 from gshtui.tmux.server_lock import server_lock
+from gshtui.tmux.tmux_errors import gone, timed_out
 
 DEADLINE = 4.0
 _CLOSE_WITHIN = 1.0

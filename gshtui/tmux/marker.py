@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from gshtui.tmux.errors import no_such_pane
 from gshtui.tmux.one_shot import Reply, TmuxQuestion
 from gshtui.tmux.panes import PaneInfo, parse
 from gshtui.tmux.quoting import command
 from gshtui.tmux.tmux_connection import TmuxConnection
+from gshtui.tmux.tmux_errors import no_such_pane
 
 _ANCHOR = 4
 """Lines above the place that have to be the same."""

@@ -14,13 +14,13 @@ from typing import Protocol
 
 from gshtui.system.tasks import keep_on
 from gshtui.tmux import frames
-from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.frames import Frame as Frame
 from gshtui.tmux.frames import OnFrame, Picture, View
 from gshtui.tmux.one_shot import TmuxQuestion
 from gshtui.tmux.panes import BRIEF
 from gshtui.tmux.quoting import quoted, resizing
 from gshtui.tmux.tmux_connection import Mode, OnMode, TmuxConnection
+from gshtui.tmux.tmux_errors import TmuxError
 from gshtui.tmux.watcher import PaneChange, Watcher
 
 _BURST = 4096

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gshtui.tmux.client_process import ClientProcess
-from gshtui.tmux.errors import said, timed_out
 from gshtui.tmux.panes import FORMAT
 from gshtui.tmux.quoting import quoted
+from gshtui.tmux.tmux_errors import said, timed_out
 
 _ROOM = 12_000
 DEADLINE = 4.0

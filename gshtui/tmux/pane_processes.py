@@ -12,10 +12,10 @@ import signal
 import psutil
 
 from gshtui.system.processes import living_processes, send_signal, terminate, wait_for_end
-from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.quoting import command
 from gshtui.tmux.tmux_connection import TmuxConnection
+from gshtui.tmux.tmux_errors import TmuxError
 
 
 def process_family(leader: int, pane: str, mark: str) -> list[psutil.Process]:

@@ -12,8 +12,8 @@ from typing import Literal, Protocol
 
 from gshtui.text.linear_regex import Linear, LinearError, compile_linear
 from gshtui.tmux import marker as markers
-from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.marker import Marker
+from gshtui.tmux.tmux_errors import TmuxError
 from gshtui.tmux.watcher import PaneChange, Watcher
 
 Reason = Literal["pattern", "idle", "timeout", "dead"]

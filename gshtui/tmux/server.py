@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gshtui.tmux import tmux_program as program
-from gshtui.tmux.errors import TmuxError, gone, no_such_pane
 from gshtui.tmux.one_shot import OneShotTransport, Reply, TmuxQuestion
-from gshtui.tmux.pane_input import PaneTypist, check
+from gshtui.tmux.pane_keyboard import PaneKeyboard, check
 from gshtui.tmux.panes import FORMAT, PaneInfo, parse, parse_all
 from gshtui.tmux.quoting import SESSION, command, resizing, unexpanded
 from gshtui.tmux.tmux_connection import TmuxConnection
+from gshtui.tmux.tmux_errors import TmuxError, gone, no_such_pane
 from gshtui.tmux.watcher import Watcher
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class TmuxServer:
         self._forked = OneShotTransport(self._address)
         self.ladder = TmuxConnection(self._address, self._forked)
         """How commands reach the server now; `ladder.rung` and `ladder.cost_ms` are for the status line."""
-        self._typist = PaneTypist(self.ladder, self._forked)
+        self._typist = PaneKeyboard(self.ladder, self._forked)
         self._watcher: Watcher | None = None
         self._version: tuple[int, int] | None = None
         self._abilities = program.abilities(program.LEAST)

@@ -20,7 +20,7 @@ from libtmux.common import tmux_cmd
 
 from gshtui.system import processes
 from gshtui.tmux import tmux_program
-from gshtui.tmux.errors import TmuxError, missing, said, timed_out
+from gshtui.tmux.tmux_errors import TmuxError, missing, said, timed_out
 
 _SCOPE_WITHIN = 2.0
 

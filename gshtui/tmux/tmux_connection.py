@@ -15,11 +15,11 @@ from typing import Literal
 
 from gshtui.system.tasks import keep_on
 from gshtui.tmux.control_client import ControlClient
-from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.one_shot import DEADLINE, OneShotTransport, Reply, TmuxQuestion
 from gshtui.tmux.panes import HIDDEN
 from gshtui.tmux.quoting import command, quoted
 from gshtui.tmux.server_lock import server_lock
+from gshtui.tmux.tmux_errors import TmuxError
 
 Mode = Literal["control", "chained", "none"]
 OnMode = Callable[[Mode, str], None]

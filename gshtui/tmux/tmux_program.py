@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from gshtui.tmux.errors import TmuxError, missing
+from gshtui.tmux.tmux_errors import TmuxError, missing
 
 LEAST = (3, 0)
 _MODERN = (3, 2)

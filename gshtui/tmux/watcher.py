@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from gshtui.system.tasks import keep_on
-from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.panes import PaneInfo, unknown
 from gshtui.tmux.tmux_connection import MOVED, STATE, Mode, TmuxConnection
+from gshtui.tmux.tmux_errors import TmuxError
 
 What = Literal[
     "first", "dead", "gone", "title", "bell", "activity", "command", "alternate", "mouse", "size", "attached", "session"

@@ -23,7 +23,7 @@ from gshtui.commands.schema import ToolParameters
 from gshtui.guard.catastrophe import catastrophe
 from gshtui.system import environment, processes
 from gshtui.system.ids import new_id
-from gshtui.tools import file_access, paths
+from gshtui.tools import file_access, path_location
 from gshtui.tools.command_output import Capture, Spool, output_text, show_output
 from gshtui.tools.shell_assessment import assess_line
 from gshtui.tools.workspace import ToolConfig, Workspace
@@ -79,7 +79,7 @@ async def run(workspace: Workspace, invocation: Invocation, parameters: BashPara
     config = workspace.config
     command = _checked(invocation, parameters.command)
     folder = await asyncio.to_thread(_folder, invocation, parameters.working_dir)
-    paths.confirm_unchanged(workspace, invocation, folder)
+    path_location.confirm_unchanged(workspace, invocation, folder)
     limit = min(parameters.timeout_ms or config.bash_timeout_ms, config.max_timeout_ms) / 1000
     spool = Spool(config.max_full_bytes)
     try:
@@ -110,8 +110,8 @@ def _checked(invocation: Invocation, command: str) -> str:
     return command.encode("utf-8", "replace").decode()
 
 
-def _folder(invocation: Invocation, asked: str) -> paths.Location:
-    place = paths.locate(invocation, asked or ".")
+def _folder(invocation: Invocation, asked: str) -> path_location.Location:
+    place = path_location.locate(invocation, asked or ".")
     if place.leaves:
         raise CommandError(f"working_dir leads out of the project, to {place.shown}.", hint="Name it by that path.")
     if not place.real.is_dir():

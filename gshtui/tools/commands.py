@@ -10,7 +10,7 @@ from typing import Any
 
 from gshtui.commands.declaration import Access, Command, Effect
 from gshtui.tools import bash, edit, git_worktree, glob, grep, read, write
-from gshtui.tools.paths import complete_path
+from gshtui.tools.path_location import complete_path
 from gshtui.tools.workspace import ToolConfig, Workspace
 
 

@@ -15,9 +15,9 @@ from gshtui.commands.declaration import Assessment, CommandError, Invocation, Ou
 from gshtui.commands.schema import ToolParameters
 from gshtui.text import unified_diff
 from gshtui.text.sanitise import literal
-from gshtui.tools import file_access, paths
+from gshtui.tools import file_access, path_location
 from gshtui.tools.file_type import FileType, filetype
-from gshtui.tools.paths import Location
+from gshtui.tools.path_location import Location
 from gshtui.tools.workspace import Workspace, fingerprint
 from gshtui.tools.write import LIMIT, unchanged_since, writable, writing
 
@@ -186,7 +186,7 @@ async def run(workspace: Workspace, invocation: Invocation, parameters: EditPara
 
 def _edit(workspace: Workspace, invocation: Invocation, parameters: EditParameters) -> Outcome:
     edited = _edited(workspace, invocation, parameters)
-    paths.confirm_unchanged(workspace, invocation, edited.place)
+    path_location.confirm_unchanged(workspace, invocation, edited.place)
     try:
         state = file_access.replace(edited.place.real, edited.content)
     except OSError as error:
@@ -208,7 +208,7 @@ def _edited(workspace: Workspace, invocation: Invocation, parameters: EditParame
     try:
         content, state = file_access.read_whole(place.real, LIMIT)
     except FileNotFoundError as error:
-        raise paths.missing(place) from error
+        raise path_location.missing(place) from error
     except OSError as error:
         raise file_access.explained(error, f"{place.shown} cannot be read") from error
     unchanged_since(workspace, invocation, place, fingerprint(state.st_mtime_ns, content))

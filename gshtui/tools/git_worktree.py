@@ -13,7 +13,7 @@ from pydantic import Field
 from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation, Outcome
 from gshtui.commands.schema import PLAIN, ToolParameters
 from gshtui.text.sanitise import literal, one_line
-from gshtui.tools import paths, worktree_changes
+from gshtui.tools import path_location, worktree_changes
 from gshtui.tools.workspace import Workspace
 from gshtui.tools.worktree import Worktree, count, find_worktree, list_worktrees
 from gshtui.tools.worktree_changes import MergeResult, WorktreeChanges, changes_of
@@ -147,7 +147,7 @@ async def assess(workspace: Workspace, invocation: Invocation, parameters: Workt
         elif action == "remove":
             losses = await losses_of(tree, workspace.config.git_timeout_s) if parameters.force else []
             warnings = tuple(f"gives up {loss}" for loss in losses)
-    place = await asyncio.to_thread(paths.locate, invocation, str(real))
+    place = await asyncio.to_thread(path_location.locate, invocation, str(real))
     workspace.assessed(invocation, _asked(parameters), place.real)
     what = f"{action} {parameters.branch or ''} at {place.shown}".replace("  ", " ")
     detail = f"git worktree {what}"
@@ -235,7 +235,7 @@ def _must_be_told(workspace: Workspace, invocation: Invocation, parameters: Work
 
 
 def _at(invocation: Invocation, parameters: WorktreeParameters) -> Path | None:
-    return paths.locate(invocation, parameters.path).real if parameters.path else None
+    return path_location.locate(invocation, parameters.path).real if parameters.path else None
 
 
 def _new_place(workspace: Workspace, invocation: Invocation, parameters: WorktreeParameters) -> Path:
@@ -246,7 +246,7 @@ def _new_place(workspace: Workspace, invocation: Invocation, parameters: Worktre
 async def _patch_file(
     workspace: Workspace, invocation: Invocation, parameters: WorktreeParameters, tree: Worktree
 ) -> Path:
-    at = (await asyncio.to_thread(paths.locate, invocation, parameters.file)).real if parameters.file else None
+    at = (await asyncio.to_thread(path_location.locate, invocation, parameters.file)).real if parameters.file else None
     main = (await list_worktrees(invocation.cwd, workspace.config.git_timeout_s))[0]
     return await asyncio.to_thread(worktree_changes.patch_place, tree, main, at)
 

@@ -18,7 +18,7 @@ from gshtui.commands.schema import ToolParameters
 from gshtui.shell.git_rules import IgnoreRules, ignored, rules_above, rules_in
 from gshtui.text.glob_pattern import PatternError, compile_glob, fixed_part, is_glob
 from gshtui.text.sanitise import literal, one_line
-from gshtui.tools import paths
+from gshtui.tools import path_location
 from gshtui.tools.read import reading
 from gshtui.tools.workspace import Workspace
 
@@ -119,10 +119,10 @@ def _glob(workspace: Workspace, invocation: Invocation, parameters: GlobParamete
     if not place.real.is_dir():
         if place.real.exists():
             raise CommandError(f"{place.shown} is a file and not a folder.", hint="Use read for a file.")
-        raise paths.missing(place)
+        raise path_location.missing(place)
     found = _search(place.real, rest, workspace.config.search_timeout_s, stop)
     project = Path(os.path.realpath(invocation.project))
-    shown = [paths.shown(Path(path), project) for _, path in found.matches]
+    shown = [path_location.shown(Path(path), project) for _, path in found.matches]
     lines = list(shown)
     if not found.count:
         lines.append(f"No file matches {one_line(literal(parameters.pattern))} in {place.where}.")
@@ -136,7 +136,7 @@ def _glob(workspace: Workspace, invocation: Invocation, parameters: GlobParamete
     return Outcome(data=data, text="\n".join(lines))
 
 
-def _base(invocation: Invocation, parameters: GlobParameters) -> tuple[paths.Location, str]:
+def _base(invocation: Invocation, parameters: GlobParameters) -> tuple[path_location.Location, str]:
     """The folder to start from, with the fixed folders of the pattern, and the rest of the pattern."""
     if not parameters.pattern.strip():
         raise CommandError("The pattern is empty.", hint="Give one such as **/*.py.")
@@ -146,7 +146,7 @@ def _base(invocation: Invocation, parameters: GlobParameters) -> tuple[paths.Loc
         base = head if head.startswith(("/", "~")) else f"{base.rstrip('/')}/{head}"
     if not rest or rest.endswith("/"):
         rest += "**" if is_glob(rest) or not rest else ""
-    return paths.locate(invocation, base), rest.rstrip("/") or "*"
+    return path_location.locate(invocation, base), rest.rstrip("/") or "*"
 
 
 def _search(root: Path, pattern: str, seconds: float, stop: threading.Event) -> _Found:

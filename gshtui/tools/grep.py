@@ -24,8 +24,8 @@ from gshtui.system.environment import command_environment
 from gshtui.text.glob_pattern import PatternError, compile_glob
 from gshtui.text.linear_regex import Linear
 from gshtui.text.sanitise import literal, one_line, plain
-from gshtui.tools import paths
-from gshtui.tools.paths import shown
+from gshtui.tools import path_location
+from gshtui.tools.path_location import shown
 from gshtui.tools.read import reading
 from gshtui.tools.workspace import ToolConfig, Workspace
 
@@ -180,7 +180,7 @@ class _Search:
 
 async def assess(workspace: Workspace, invocation: Invocation, parameters: GrepParameters) -> Assessment:
     """A read of what is below a folder, or of one file."""
-    place = await asyncio.to_thread(paths.locate, invocation, parameters.path or ".")
+    place = await asyncio.to_thread(path_location.locate, invocation, parameters.path or ".")
     workspace.assessed(invocation, parameters.path or ".", place.real)
     shown = reading(place, "grep")
     subject = one_line(literal(parameters.pattern), limit=120)
@@ -202,10 +202,10 @@ async def run(workspace: Workspace, invocation: Invocation, parameters: GrepPara
         raise CommandError("The pattern is empty.", hint="Give a regular expression.")
     if "\0" in parameters.pattern + parameters.file_pattern:
         raise CommandError("A pattern cannot hold a NUL.")
-    place = await asyncio.to_thread(paths.locate, invocation, parameters.path or ".")
-    paths.confirm_unchanged(workspace, invocation, place)
+    place = await asyncio.to_thread(path_location.locate, invocation, parameters.path or ".")
+    path_location.confirm_unchanged(workspace, invocation, place)
     if not place.real.exists():
-        raise paths.missing(place)
+        raise path_location.missing(place)
     folder = place.real.is_dir()
     search = _Search(
         root=place.real if folder else place.real.parent,

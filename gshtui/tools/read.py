@@ -14,9 +14,9 @@ from pydantic import Field
 from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation, Outcome
 from gshtui.commands.schema import ToolParameters
 from gshtui.text.sanitise import literal, one_line
-from gshtui.tools import file_access, paths
+from gshtui.tools import file_access, path_location
 from gshtui.tools.file_type import FileType, filetype
-from gshtui.tools.paths import Location
+from gshtui.tools.path_location import Location
 from gshtui.tools.workspace import Fingerprint, Workspace, fingerprint
 
 _BLOCK = 1 << 20
@@ -202,7 +202,7 @@ class ReadParameters(ToolParameters):
 
 async def assess(workspace: Workspace, invocation: Invocation, parameters: ReadParameters) -> Assessment:
     """A read: inside the project it needs no question, elsewhere and of secrets it does."""
-    place = await asyncio.to_thread(paths.locate, invocation, parameters.path)
+    place = await asyncio.to_thread(path_location.locate, invocation, parameters.path)
     workspace.assessed(invocation, parameters.path, place.real)
     return reading(place, "read")
 
@@ -232,10 +232,10 @@ async def run(workspace: Workspace, invocation: Invocation, parameters: ReadPara
 
 
 def _read(workspace: Workspace, invocation: Invocation, parameters: ReadParameters) -> Outcome:
-    place = paths.locate(invocation, parameters.path)
-    paths.confirm_unchanged(workspace, invocation, place)
+    place = path_location.locate(invocation, parameters.path)
+    path_location.confirm_unchanged(workspace, invocation, place)
     if not os.path.lexists(place.real):
-        raise paths.missing(place)
+        raise path_location.missing(place)
     try:
         if place.real.is_dir():
             return _folder(place)

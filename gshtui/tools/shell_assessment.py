@@ -15,7 +15,7 @@ from pathlib import Path
 from gshtui.commands.declaration import Assessment, Effect
 from gshtui.guard import sensitive_paths
 from gshtui.text.sanitise import literal, one_line, visible
-from gshtui.tools.paths import Location
+from gshtui.tools.path_location import Location
 
 _ANY_SHELL = re.compile(r"(?:[A-Za-z0-9_@%+:,./ \t-]|'[^'!\n]*'|&&|\|(?!&)|;(?!;))+")
 """What a person's own shell, with its history, aliases and patterns, reads as bash does."""

@@ -16,7 +16,7 @@ from pydantic import Field
 from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation, Outcome
 from gshtui.commands.declaration import Command as Declared
 from gshtui.commands.schema import PLAIN, ToolParameters
-from gshtui.store.errors import StoreError
+from gshtui.store.store_errors import StoreError
 from gshtui.text.sanitise import one_line
 from gshtui.text.truncation import shorten
 

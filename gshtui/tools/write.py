@@ -16,9 +16,9 @@ from gshtui.commands.declaration import Assessment, CommandError, Effect, Invoca
 from gshtui.commands.schema import ToolParameters
 from gshtui.guard import sensitive_paths
 from gshtui.text import unified_diff
-from gshtui.tools import file_access, paths
+from gshtui.tools import file_access, path_location
 from gshtui.tools.file_type import filetype
-from gshtui.tools.paths import Location
+from gshtui.tools.path_location import Location
 from gshtui.tools.workspace import Fingerprint, Workspace, fingerprint
 
 DESCRIPTION = """\
@@ -53,12 +53,12 @@ def writable(invocation: Invocation, asked: str) -> Location:
     Raises:
         CommandError: it is a folder, out of bounds for tools, or a link leads out of the project.
     """
-    place = paths.locate(invocation, asked)
+    place = path_location.locate(invocation, asked)
     if why := sensitive_paths.guarded(place.real) or sensitive_paths.guarded(place.path):
         raise CommandError(f"{place.shown} cannot be written by a tool.", hint=why)
     if place.leaves:
         raise CommandError(
-            f"{paths.shown(place.path, invocation.project)} leads out of the project, to {place.shown}.",
+            f"{path_location.shown(place.path, invocation.project)} leads out of the project, to {place.shown}.",
             hint="If that file is meant, name it by that path.",
         )
     if place.real.is_dir() or asked.endswith("/"):
@@ -112,7 +112,7 @@ def _assess(workspace: Workspace, invocation: Invocation, parameters: WriteParam
 
 def _write(workspace: Workspace, invocation: Invocation, parameters: WriteParameters) -> Outcome:
     place = writable(invocation, parameters.path)
-    paths.confirm_unchanged(workspace, invocation, place)
+    path_location.confirm_unchanged(workspace, invocation, place)
     content = parameters.content.encode("utf-8", "surrogatepass")
     try:
         content.decode("utf-8")
@@ -134,7 +134,7 @@ def _write(workspace: Workspace, invocation: Invocation, parameters: WriteParame
     if before is not None:
         text += f" ({unified_diff.count_changes(change)})" if change else " (the same as before)"
     if parents:
-        text += f"; made the folder {paths.shown(parents, invocation.project)}"
+        text += f"; made the folder {path_location.shown(parents, invocation.project)}"
     if before is not None and b"\r\n" in before and b"\r\n" not in content:
         text += "; its line ends were CRLF and are LF now"
     return Outcome(data={"path": place.shown, "bytes": len(content), "created": before is None}, text=text, diff=change)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from gshtui.bus.bus import Bus, Handler, WhenFull
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import TextDelta
+from gshtui.bus.events.agent_events import TextDelta
 from gshtui.bus.wire import decode, encode
 from tests.bench.figures import Report, median
 from tests.bench.place import Place

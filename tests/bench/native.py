@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 
-from gshtui.bus.events.agent import AgentStatusChanged
+from gshtui.bus.events.agent_events import AgentStatusChanged
 from tests.bench.figures import Report, median
 from tests.bench.place import Place
 from tests.kit.command import ROOT, environment

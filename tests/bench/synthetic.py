@@ -15,7 +15,7 @@ from typing import Any
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import (
+from gshtui.bus.events.agent_events import (
     IterationStarted,
     MessageAppended,
     PromptSubmitted,
@@ -23,13 +23,13 @@ from gshtui.bus.events.agent import (
     TurnFinished,
     TurnStarted,
 )
-from gshtui.bus.events.hub import HubStarted
-from gshtui.bus.events.session import SessionOpened
+from gshtui.bus.events.hub_events import HubStarted
+from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.messages import Message, Text
 from gshtui.commands.declaration import Outcome
 from gshtui.commands.registry import Registry
 from gshtui.settings.loader import load
-from gshtui.store.messages import StoredMessage
+from gshtui.store.message_table import StoredMessage
 from gshtui.ui.kit.hub_port import OpenRequest
 from gshtui.ui.window.app import Workbench
 from tests.bench.material import END, START, answer, turns

@@ -17,7 +17,7 @@ from typing import Any
 
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.event import Event
-from gshtui.bus.events.fleet import MessageSubmitted
+from gshtui.bus.events.fleet_events import MessageSubmitted
 from gshtui.bus.letter import Letter
 from gshtui.commands.declaration import Assessment, Caller, Command, CommandError, Invocation, Outcome
 from gshtui.fleet.terminal_tools.commands import commands

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
-from gshtui.bus.events.hub import HubStarted
+from gshtui.bus.events.hub_events import HubStarted
 from gshtui.commands import execution
 from gshtui.commands.declaration import Caller, CommandError, Invocation, Question, Returns, View
 from gshtui.commands.registry import Registry

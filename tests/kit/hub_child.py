@@ -12,7 +12,7 @@ from pathlib import Path
 
 from gshtui.bus import wire
 from gshtui.bus.event import Event
-from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested
+from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested
 from tests.kit.native import Window
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import InterruptRequested
+from gshtui.bus.events.agent_events import InterruptRequested
 from gshtui.bus.letter import Letter
 from gshtui.commands.declaration import Assessment, Caller, Command, Invocation, Outcome
 from gshtui.fleet.mail.commands import commands

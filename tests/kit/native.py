@@ -18,7 +18,7 @@ from gshtui.bus import wire
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import PromptSubmitted
+from gshtui.bus.events.agent_events import PromptSubmitted
 from gshtui.fleet.native.relay import Relay
 from gshtui.fleet.native.spec import Spec, make_spec, write_spec
 from gshtui.guard.approval import Gate, NoGrants

@@ -11,7 +11,7 @@ from gshtui.agents.conversation import Conversation, MemoryRecord
 from gshtui.agents.ports import ModelHandle, Record
 from gshtui.agents.toolbox import Toolbox, WorkDirs
 from gshtui.bus.bus import Bus
-from gshtui.bus.events.agent import PromptSubmitted, TurnFinished
+from gshtui.bus.events.agent_events import PromptSubmitted, TurnFinished
 from gshtui.commands.declaration import Assessment, Command, CommandError, Effect, Invocation, Outcome, Parameters
 from gshtui.commands.registry import Registry
 from gshtui.context.engine import ContextEngine

@@ -11,7 +11,7 @@ from typing import Any
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.context_data import Receipt
-from gshtui.bus.events.context import ContextCut, CutFailed
+from gshtui.bus.events.context_events import ContextCut, CutFailed
 from gshtui.bus.messages import Block, Message, Text, ToolCall, ToolResult, Usage
 from gshtui.context.engine import ContextDraft, ContextEngine, Prepared
 from gshtui.context.limits import ContextSettings

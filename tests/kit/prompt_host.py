@@ -11,7 +11,7 @@ from textual.app import App, ComposeResult
 from textual.widgets import Log
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.approval import ApprovalRequested
+from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.ui.kit.bridge import EventConsumer
 from gshtui.ui.kit.key_table import bind
 from gshtui.ui.kit.textual.driver import ReadingDriver

@@ -8,7 +8,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import (
+from gshtui.bus.events.agent_events import (
     AgentAdded,
     AgentStatusChanged,
     ContextAssembled,
@@ -22,10 +22,10 @@ from gshtui.bus.events.agent import (
     TurnStarted,
     UsageReported,
 )
-from gshtui.bus.events.approval import ApprovalRequested
-from gshtui.bus.events.hub import HubStarted
-from gshtui.bus.events.session import SessionOpened
-from gshtui.bus.events.shell import (
+from gshtui.bus.events.approval_events import ApprovalRequested
+from gshtui.bus.events.hub_events import HubStarted
+from gshtui.bus.events.session_events import SessionOpened
+from gshtui.bus.events.shell_events import (
     InputCommandFinished,
     InputCommandPrinted,
     InputCommandStarted,

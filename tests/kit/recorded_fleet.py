@@ -11,7 +11,7 @@ import msgspec
 
 from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.event import Event
-from gshtui.bus.events.fleet import AgentChanged, AgentKilled, MessageQueued
+from gshtui.bus.events.fleet_events import AgentChanged, AgentKilled, MessageQueued
 from tests.kit.recorded import NOW
 
 HOME = "/src/aurora"

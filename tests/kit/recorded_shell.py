@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.shell import FileChange, FilesChanged, ShellFolderChanged, ShellNoted, ShellRecorded
+from gshtui.bus.events.shell_events import FileChange, FilesChanged, ShellFolderChanged, ShellNoted, ShellRecorded
 from gshtui.bus.shell_data import ShellNote, ShellRecord
 from gshtui.bus.shell_rows import Filter, Row, Span, place
 from tests.kit.recorded import NOW

@@ -14,8 +14,8 @@ from textual.pilot import Pilot
 
 from gshtui.bus.context_data import Task
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import PromptQueued, TextDelta, TurnStarted
-from gshtui.bus.events.context import SummaryProposed, TasksChanged
+from gshtui.bus.events.agent_events import PromptQueued, TextDelta, TurnStarted
+from gshtui.bus.events.context_events import SummaryProposed, TasksChanged
 from gshtui.fleet.agent_calls import KillAgent
 from gshtui.fleet.commands import kill_question
 from gshtui.ui.kit.transcript.transcript import Transcript

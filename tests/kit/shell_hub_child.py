@@ -14,7 +14,7 @@ from pathlib import Path
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
-from gshtui.bus.events.shell import ShellRecorded
+from gshtui.bus.events.shell_events import ShellRecorded
 from gshtui.settings import paths
 from gshtui.shell.log.shell_log import ShellLog, ShellLogOptions
 from gshtui.store.store import Store

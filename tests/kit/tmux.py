@@ -25,9 +25,9 @@ import psutil
 import pytest
 
 from gshtui.system.processes import living_processes
-from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.mirror import Frame
 from gshtui.tmux.server import TmuxServer
+from gshtui.tmux.tmux_errors import TmuxError
 
 PREFIX = "gsht"
 DEADLINE = 20.0

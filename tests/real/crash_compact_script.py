@@ -6,8 +6,8 @@ import asyncio
 import sys
 from pathlib import Path
 
-from gshtui.bus.events.agent import PromptSubmitted, TurnFinished
-from gshtui.bus.events.context import CutRequested
+from gshtui.bus.events.agent_events import PromptSubmitted, TurnFinished
+from gshtui.bus.events.context_events import CutRequested
 from gshtui.hub.hub import Hub
 from gshtui.hub.options import HubOptions
 from gshtui.settings.loader import load

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import AgentStatusChanged, MessageAppended, PromptSubmitted
-from gshtui.bus.events.session import SessionOpened
+from gshtui.bus.events.agent_events import AgentStatusChanged, MessageAppended, PromptSubmitted
+from gshtui.bus.events.session_events import SessionOpened
 from gshtui.hub.hub import Hub
 from gshtui.hub.options import HubOptions
 from gshtui.settings.loader import load

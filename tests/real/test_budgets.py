@@ -13,12 +13,12 @@ from gshtui.agents.usage.budgets import BudgetLimit, BudgetWatch, budget_text, l
 from gshtui.bus.bus import Bus
 from gshtui.bus.context_data import Budget
 from gshtui.bus.event import Event
-from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested, Decision
-from gshtui.bus.events.context import BudgetReached
+from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, Decision
+from gshtui.bus.events.context_events import BudgetReached
 from gshtui.bus.messages import Usage
 from gshtui.bus.usage_data import UsageRow
 from gshtui.guard.approval import Gate, Mode, NoGrants
-from gshtui.settings.tables import Budgets as Table
+from gshtui.settings.settings_tables import Budgets as Table
 from gshtui.store.store import Store
 from tests.kit.record import opened
 

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from gshtui.bus.agent_data import SpawnRequest
-from gshtui.bus.events.agent import PromptSubmitted
+from gshtui.bus.events.agent_events import PromptSubmitted
 from gshtui.hub.hub import Hub
 from gshtui.hub.options import HubOptions
 from gshtui.settings.loader import load
-from gshtui.tmux.attach import words_for
+from gshtui.tmux.attach_client import words_for
 from gshtui.tmux.server import TmuxServer
 from tests.kit.command import ROOT, gsh
 from tests.kit.configuration import made_project

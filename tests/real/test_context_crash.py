@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.bus.events.agent import PromptSubmitted, TurnFinished
+from gshtui.bus.events.agent_events import PromptSubmitted, TurnFinished
 from gshtui.hub.hub import Hub
 from gshtui.hub.options import HubOptions
 from gshtui.settings.loader import load

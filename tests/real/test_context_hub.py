@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from gshtui.bus.events.agent import PromptSubmitted, TurnFinished
-from gshtui.bus.events.context import ContextCut, CutUndone, OutputTruncated, SummaryAnswered, SummaryProposed
+from gshtui.bus.events.agent_events import PromptSubmitted, TurnFinished
+from gshtui.bus.events.context_events import ContextCut, CutUndone, OutputTruncated, SummaryAnswered, SummaryProposed
 from gshtui.context.commands.context_router import ContextRouter
 from gshtui.context.views import ContextError
 from gshtui.hub.hub import Hub

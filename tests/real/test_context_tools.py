@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from gshtui.bus.events.agent import PromptSubmitted, ToolFinished, TurnFinished
-from gshtui.bus.events.approval import ApprovalRequested
-from gshtui.bus.events.context import BlockPinned, ContextCut
+from gshtui.bus.events.agent_events import PromptSubmitted, ToolFinished, TurnFinished
+from gshtui.bus.events.approval_events import ApprovalRequested
+from gshtui.bus.events.context_events import BlockPinned, ContextCut
 from gshtui.bus.messages import ToolResult
 from gshtui.hub.hub import Hub
 from gshtui.hub.options import HubOptions

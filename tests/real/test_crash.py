@@ -13,8 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from gshtui.bus.events.agent import MessageAppended, PromptSubmitted, TurnFinished
-from gshtui.bus.events.session import SessionOpened
+from gshtui.bus.events.agent_events import MessageAppended, PromptSubmitted, TurnFinished
+from gshtui.bus.events.session_events import SessionOpened
 from gshtui.context.call_pairing import missing_results
 from gshtui.hub.hub import Hub
 from gshtui.hub.options import HubOptions

@@ -13,14 +13,14 @@ import psutil
 import pytest
 
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
-from gshtui.bus.events.agent import PromptSubmitted
-from gshtui.bus.events.fleet import AgentEnded, AgentKilled, AgentRestored, AgentSpawned, AgentSpawnFailed
-from gshtui.bus.events.hub import Noticed
-from gshtui.fleet import process_tree
+from gshtui.bus.events.agent_events import PromptSubmitted
+from gshtui.bus.events.fleet_events import AgentEnded, AgentKilled, AgentRestored, AgentSpawned, AgentSpawnFailed
+from gshtui.bus.events.hub_events import Noticed
 from gshtui.fleet.ports import FleetError
 from gshtui.programs import hooks
 from gshtui.programs.profile import load
 from gshtui.store.store import Store
+from gshtui.system import process_tree
 from gshtui.tmux.tmux_connection import TmuxConnection
 from tests.kit.fleet import Yard, cli, echo, shows, status
 from tests.kit.home import Home

@@ -10,7 +10,7 @@ import pytest
 from gshtui.bus.agent_data import SpawnRequest
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
-from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested
+from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested
 from gshtui.fleet.ports import FleetError
 from gshtui.guard.approval import Gate, NoGrants
 from gshtui.tools.worktree_setup import consent_by_gate

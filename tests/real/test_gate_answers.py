@@ -6,8 +6,8 @@ import asyncio
 from typing import Any
 
 from gshtui.bus.bus import Bus
-from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested, ApprovalSettled
-from gshtui.bus.events.hub import Noticed
+from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled
+from gshtui.bus.events.hub_events import Noticed
 from gshtui.commands.declaration import Assessment, Effect
 from gshtui.guard.approval import Call, Gate, NoGrants
 from tests.kit.native import Heard

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from gshtui.bus.events.agent import MessageAppended, ModelChanged, PromptSubmitted, ToolFinished, TurnFinished
-from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested
-from gshtui.bus.events.hub import HubStarted, Noticed, PartFailed, PartStarted
-from gshtui.bus.events.session import SessionChangeRequested, SessionFollowed, SessionOpened
+from gshtui.bus.events.agent_events import MessageAppended, ModelChanged, PromptSubmitted, ToolFinished, TurnFinished
+from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested
+from gshtui.bus.events.hub_events import HubStarted, Noticed, PartFailed, PartStarted
+from gshtui.bus.events.session_events import SessionChangeRequested, SessionFollowed, SessionOpened
 from gshtui.commands.declaration import Caller, CommandError, UsageError
 from gshtui.hub.hub import Hub
 from gshtui.hub.options import HubOptions

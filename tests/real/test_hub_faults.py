@@ -14,9 +14,16 @@ import pytest
 
 from gshtui.bus import wire
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import PromptSubmitted, TurnFinished
-from gshtui.bus.events.hub import FaultReported, HubStarted, HubStopped, PartFailed, PartStarted, SubscriberFailed
-from gshtui.bus.events.shell import ShellCommandStarted, ShellRecorded
+from gshtui.bus.events.agent_events import PromptSubmitted, TurnFinished
+from gshtui.bus.events.hub_events import (
+    FaultReported,
+    HubStarted,
+    HubStopped,
+    PartFailed,
+    PartStarted,
+    SubscriberFailed,
+)
+from gshtui.bus.events.shell_events import ShellCommandStarted, ShellRecorded
 from gshtui.bus.letter import Letter
 from gshtui.bus.wire import EVENT_TYPES
 from gshtui.fleet.mail.transports import MailTransports

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.bus.events.agent import PromptSubmitted, TurnFinished
-from gshtui.bus.events.context import TasksChanged
+from gshtui.bus.events.agent_events import PromptSubmitted, TurnFinished
+from gshtui.bus.events.context_events import TasksChanged
 from gshtui.bus.shell_data import ShellRecord
 from gshtui.commands.declaration import Caller
 from gshtui.hub.hub import Hub

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from gshtui.bus.events.agent import PromptSubmitted, TurnFinished
-from gshtui.bus.events.context import CutUndone
+from gshtui.bus.events.agent_events import PromptSubmitted, TurnFinished
+from gshtui.bus.events.context_events import CutUndone
 from gshtui.ui.context.inspector_pane import InspectorPane
 from gshtui.ui.context.receipt_screen import ReceiptScreen
 from gshtui.ui.context.timeline_pane import TimelinePane

@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from gshtui.bus.events.agent import TurnFinished, TurnStarted
+from gshtui.bus.events.agent_events import TurnFinished, TurnStarted
 from gshtui.hub.hub import Hub
 from gshtui.hub.options import HubOptions
 from gshtui.settings.loader import load

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.bus.events.agent import PromptSubmitted, TurnStarted
-from gshtui.bus.events.fleet import MessageEditRequested, MessageHoldRequested
+from gshtui.bus.events.agent_events import PromptSubmitted, TurnStarted
+from gshtui.bus.events.fleet_events import MessageEditRequested, MessageHoldRequested
 from gshtui.bus.letter import Letter
 from gshtui.commands.declaration import CommandError
 from gshtui.fleet.mail import outbox

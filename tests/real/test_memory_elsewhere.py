@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gshtui.bus.events.agent import TurnFinished
-from gshtui.bus.events.hub import Noticed
-from gshtui.bus.events.session import SessionOpened
+from gshtui.bus.events.agent_events import TurnFinished
+from gshtui.bus.events.hub_events import Noticed
+from gshtui.bus.events.session_events import SessionOpened
 from gshtui.settings import paths, trust
 from gshtui.store.store import Store
 from tests.kit.native import AGENT, ended, running, spec_of, window

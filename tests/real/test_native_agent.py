@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from gshtui.bus.events.agent import (
+from gshtui.bus.events.agent_events import (
     AgentAdded,
     AgentStatusChanged,
     InterruptRequested,
@@ -21,8 +21,8 @@ from gshtui.bus.events.agent import (
     ToolStarted,
     TurnFinished,
 )
-from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested, ApprovalSettled
-from gshtui.bus.events.session import SessionOpened
+from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled
+from gshtui.bus.events.session_events import SessionOpened
 from gshtui.fleet.native.spec import write_spec
 from gshtui.settings import paths
 from gshtui.store.store import Store

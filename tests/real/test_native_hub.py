@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from gshtui.bus.agent_data import AgentRow
-from gshtui.bus.events.agent import AgentAdded, MessageAppended, PromptSubmitted, TurnFinished, TurnStarted
-from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested
-from gshtui.bus.events.fleet import AgentEnded, AgentSpawned, AgentSpawnFailed, AgentSpawnRequested
-from gshtui.bus.events.hub import PartStarted
-from gshtui.bus.events.session import SessionOpened
+from gshtui.bus.events.agent_events import AgentAdded, MessageAppended, PromptSubmitted, TurnFinished, TurnStarted
+from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested
+from gshtui.bus.events.fleet_events import AgentEnded, AgentSpawned, AgentSpawnFailed, AgentSpawnRequested
+from gshtui.bus.events.hub_events import PartStarted
+from gshtui.bus.events.session_events import SessionOpened
 from gshtui.hub.hub import Hub
 from gshtui.hub.options import HubOptions
 from gshtui.settings.loader import load

@@ -17,9 +17,9 @@ import pytest
 from gshtui.bus.bus import Bus
 from gshtui.bus.context_data import Budget, Item, Receipt
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import ToolFinished, ToolStarted, TurnFinished, TurnStarted, UsageReported
-from gshtui.bus.events.context import BudgetReached, ContextCut, CutFailed, OutputTruncated
-from gshtui.bus.events.hub import Noticed, PartFailed
+from gshtui.bus.events.agent_events import ToolFinished, ToolStarted, TurnFinished, TurnStarted, UsageReported
+from gshtui.bus.events.context_events import BudgetReached, ContextCut, CutFailed, OutputTruncated
+from gshtui.bus.events.hub_events import Noticed, PartFailed
 from gshtui.bus.messages import Usage
 from gshtui.guard.redaction import Redactor
 from gshtui.store import log_writer

@@ -8,15 +8,15 @@ from pathlib import Path
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import ToolFinished, ToolOutput, ToolStarted
-from gshtui.bus.events.approval import ApprovalRequested, ApprovalSettled
-from gshtui.bus.events.shell import ShellRecorded
+from gshtui.bus.events.agent_events import ToolFinished, ToolOutput, ToolStarted
+from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
+from gshtui.bus.events.shell_events import ShellRecorded
 from gshtui.bus.messages import ResultStatus
 from gshtui.bus.shell_data import ShellRecord
 from gshtui.settings import paths
 from gshtui.shell.log.shell_log import ShellLog, ShellLogOptions
 from gshtui.shell.log.virtual_shells import VirtualShells
-from gshtui.store.history import HistoryQuery
+from gshtui.store.command_history import HistoryQuery
 from gshtui.store.store import Store
 from tests.kit.tmux import eventually
 

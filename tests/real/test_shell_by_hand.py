@@ -20,16 +20,16 @@ from typing import Any
 
 import pytest
 
-from gshtui.bus.events.agent import PromptSubmitted, TurnFinished
-from gshtui.bus.events.session import SessionChangeRequested, SessionOpened
-from gshtui.bus.events.shell import InputCommandFinished, InputCommandPrinted, InputCommandStarted
+from gshtui.bus.events.agent_events import PromptSubmitted, TurnFinished
+from gshtui.bus.events.session_events import SessionChangeRequested, SessionOpened
+from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandPrinted, InputCommandStarted
 from gshtui.bus.shell_data import ShellRecord
 from gshtui.commands.declaration import Caller, CommandError
 from gshtui.hub.hub import Hub
 from gshtui.hub.options import HubOptions
 from gshtui.settings.loader import load
 from gshtui.shell import plugin_files
-from gshtui.store.history import HistoryQuery
+from gshtui.store.command_history import HistoryQuery
 from gshtui.system.ids import new_id
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Answer, Say

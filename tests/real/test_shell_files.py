@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from gshtui.bus.bus import Bus
-from gshtui.bus.events.shell import FileChange, FilesChanged
+from gshtui.bus.events.shell_events import FileChange, FilesChanged
 from gshtui.shell import file_watch
 from gshtui.shell.file_watch import NAMED, FileWatch, find_folders, refusal, sifted
 from gshtui.shell.log.project_files import ProjectFiles

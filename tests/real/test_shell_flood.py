@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from gshtui.settings import paths
-from gshtui.store.history import HistoryQuery
+from gshtui.store.command_history import HistoryQuery
 from gshtui.store.store import Store
 from tests.kit.command import ROOT
 from tests.kit.tmux import eventually

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gshtui.bus.shell_data import ShellNote, ShellRecord
-from gshtui.store import history
-from gshtui.store.history import HistoryQuery, find_commands
+from gshtui.store import command_history
+from gshtui.store.command_history import HistoryQuery, find_commands
 from gshtui.store.migrations import MIGRATIONS
 from gshtui.store.store import Store
 
@@ -211,8 +211,8 @@ def test_search_is_what_looking_at_every_row_gives(
 ) -> None:
     memory.execute("DELETE FROM history")
     rows = [started(n, command) for n, command in enumerate(commands, 1)]
-    history.keep_records(memory, rows)
-    history.keep_records(memory, [ended(row.number, exits[row.number - 1]) for row in rows])
+    command_history.keep_records(memory, rows)
+    command_history.keep_records(memory, [ended(row.number, exits[row.number - 1]) for row in rows])
     wanted = HistoryQuery(query=query, failed=True)
     words = query.replace("\0", " ").casefold().split()
     expected = [
@@ -221,4 +221,4 @@ def test_search_is_what_looking_at_every_row_gives(
         if exits[row.number - 1] and all(word in row.command.casefold() for word in words)
     ]
     assert [row.number for row in find_commands(memory, wanted, 100)] == expected
-    assert history.count_all(memory) == len(rows)
+    assert command_history.count_all(memory) == len(rows)

@@ -13,10 +13,10 @@ import pytest
 
 from gshtui.bus import wire
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import InterruptRequested, ModelChangeRequested, TextDelta
-from gshtui.bus.events.approval import ApprovalAnswered
-from gshtui.bus.events.hub import SettingChanged
-from gshtui.bus.events.session import SessionOpened
+from gshtui.bus.events.agent_events import InterruptRequested, ModelChangeRequested, TextDelta
+from gshtui.bus.events.approval_events import ApprovalAnswered
+from gshtui.bus.events.hub_events import SettingChanged
+from gshtui.bus.events.session_events import SessionOpened
 from gshtui.settings import paths
 from gshtui.shell import hub_link as link_room
 from gshtui.shell.event_table import AGENT as KIND

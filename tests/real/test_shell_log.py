@@ -18,8 +18,8 @@ import pytest
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
-from gshtui.bus.events.hub import Noticed
-from gshtui.bus.events.shell import ShellFolderChanged, ShellNoted, ShellRecorded
+from gshtui.bus.events.hub_events import Noticed
+from gshtui.bus.events.shell_events import ShellFolderChanged, ShellNoted, ShellRecorded
 from gshtui.bus.shell_data import ShellRecord
 from gshtui.settings import paths
 from gshtui.settings.loader import load
@@ -27,9 +27,9 @@ from gshtui.shell import hub_listener as listener_module
 from gshtui.shell import plugin_files
 from gshtui.shell.hub_registry import shells_socket_path
 from gshtui.shell.log.shell_log import ShellLog, ShellLogOptions, make_shell_log
-from gshtui.shell.peer import Peer
-from gshtui.store.history import HistoryQuery
+from gshtui.store.command_history import HistoryQuery
 from gshtui.store.store import Store
+from gshtui.system.peer import Peer
 from tests.kit.command import ROOT
 from tests.kit.home import Home
 from tests.kit.plugin_shell import PluginShell

@@ -12,7 +12,7 @@ import pytest
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
-from gshtui.bus.events.shell import ShellRecorded
+from gshtui.bus.events.shell_events import ShellRecorded
 from gshtui.bus.shell_data import ShellRecord
 from gshtui.settings import paths
 from gshtui.shell.log.pane_output import PromptHabit, printed

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gshtui.bus.events.shell import (
+from gshtui.bus.events.shell_events import (
     ShellCommandFinished,
     ShellCommandStarted,
     ShellEnded,

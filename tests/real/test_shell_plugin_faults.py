@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gshtui.bus.events.shell import ShellCommandFinished, ShellCommandStarted
+from gshtui.bus.events.shell_events import ShellCommandFinished, ShellCommandStarted
 from gshtui.settings import paths
 from tests.kit.home import Home
 from tests.kit.reporting_hub import ReportingHub, spooled

@@ -18,12 +18,13 @@ from typing import Any
 import pytest
 
 from gshtui.bus import wire
-from gshtui.bus.events.agent import AgentAdded, AgentStatusChanged, PromptSubmitted, TextDelta
-from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested
-from gshtui.bus.events.session import SessionOpened
+from gshtui.bus.events.agent_events import AgentAdded, AgentStatusChanged, PromptSubmitted, TextDelta
+from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested
+from gshtui.bus.events.session_events import SessionOpened
 from gshtui.settings import paths
-from gshtui.shell import hub_listener, hub_registry, peer
+from gshtui.shell import hub_listener, hub_registry
 from gshtui.shell.hub_registry import HubEntry, HubRegistryError, SocketInUse
+from gshtui.system import peer
 from tests.kit.command import ROOT
 from tests.kit.home import Home
 from tests.kit.native import AGENT, Window, spec_of, window

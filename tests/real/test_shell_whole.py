@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 from gshtui.settings import paths
-from gshtui.store.history import HistoryQuery
+from gshtui.store.command_history import HistoryQuery
 from gshtui.store.store import Store
 from tests.kit.command import ROOT
 from tests.kit.home import Home

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
-from gshtui.store.errors import StoreError
+from gshtui.store.store_errors import StoreError
 from tests.kit.home import Home
 from tests.kit.record import ROOT, opened
 

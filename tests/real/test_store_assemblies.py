@@ -12,9 +12,9 @@ import pytest
 
 from gshtui.bus.context_data import Block, Iteration
 from gshtui.bus.messages import Usage
-from gshtui.store import iterations, texts
-from gshtui.store.errors import StoreError
+from gshtui.store import context_tables, sent_texts
 from gshtui.store.store import Store
+from gshtui.store.store_errors import StoreError
 from tests.kit.home import Home
 from tests.kit.record import child, line, opened
 
@@ -22,7 +22,7 @@ from tests.kit.record import child, line, opened
 def block(number: int, words: str = "", **more: object) -> Block:
     text = words or f"text {number}"
     made = Block(
-        f"m{number}/0", "history", "text", "you", tokens=10 + number, hash=texts.hash_of(text), at=float(number)
+        f"m{number}/0", "history", "text", "you", tokens=10 + number, hash=sent_texts.hash_of(text), at=float(number)
     )
     return msgspec.structs.replace(made, **more)
 
@@ -62,7 +62,7 @@ async def test_an_overlay_of_another_process_is_seen(path: Path) -> None:
 
 async def test_texts_are_kept_once_and_read_again(path: Path) -> None:
     long = "line\n" * 200_000
-    words = {texts.hash_of(text): text for text in ("", "é\0\ud800", long)}
+    words = {sent_texts.hash_of(text): text for text in ("", "é\0\ud800", long)}
     async with opened(path) as store:
         session = await _session(store)
         for number in (1, 2):
@@ -76,7 +76,7 @@ async def test_texts_are_kept_once_and_read_again(path: Path) -> None:
     raw.close()
     async with opened(path) as store:
         with pytest.raises(StoreError, match="damaged"):
-            await store.contexts.text(texts.hash_of(long))
+            await store.contexts.text(sent_texts.hash_of(long))
 
 
 @pytest.mark.parametrize("forgetful", [False, True], ids=["one process", "a new process each time"])
@@ -161,7 +161,7 @@ async def test_texts_end_with_the_last_conversation_that_uses_them(path: Path) -
     async with opened(path) as store:
         one, two = await _session(store), await _session(store)
         for session, own in ((one, "only the first says this"), (two, "only the second")):
-            words = {texts.hash_of(text): text for text in (own, "both say this")}
+            words = {sent_texts.hash_of(text): text for text in (own, "both say this")}
             blocks = [block(1, own), block(2, "both say this")]
             await store.contexts.add_iteration(mark(session, 1), blocks, words)
             await store.contexts.add_overlay(session, f"o-{session}", "pinned", 1.0, "{}")
@@ -172,10 +172,10 @@ async def test_texts_end_with_the_last_conversation_that_uses_them(path: Path) -
             )
         raw.close()
         await store.sessions.delete(one)
-        assert await store.contexts.text(texts.hash_of("both say this")) == "both say this"
+        assert await store.contexts.text(sent_texts.hash_of("both say this")) == "both say this"
         assert await store.contexts.text("00ff") == "nobody's yet"
         with pytest.raises(StoreError, match="no text"):
-            await store.contexts.text(texts.hash_of("only the first says this"))
+            await store.contexts.text(sent_texts.hash_of("only the first says this"))
         assert await store.contexts.iterations(one) == []
         assert await store.contexts.overlays(one) == []
         await store.sessions.delete(two)
@@ -208,17 +208,17 @@ async def test_an_iteration_whose_base_is_gone_says_so_and_the_next_ones_do_with
 def test_chains_are_short() -> None:
     for number in range(1, 3_000):
         steps, at = 0, number
-        while at := iterations.base_of(at):
+        while at := context_tables.base_of(at):
             steps += 1
         assert steps <= 2 * number.bit_length()
-        assert iterations.base_of(number) < number
+        assert context_tables.base_of(number) < number
 
 
 WRITER = """
 import asyncio, sys
 from pathlib import Path
 from gshtui.bus.context_data import Block, Iteration
-from gshtui.store import texts
+from gshtui.store import sent_texts
 from gshtui.store.store import Store
 
 async def main():

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from gshtui.bus.context_data import Block, Iteration
-from gshtui.bus.events.session import SessionChangeRequested
+from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.bus.messages import Document, Image, Message, Text, Thinking, ToolCall, ToolResult, Usage
 from gshtui.commands.declaration import Caller, CommandError, Effect, Invocation, Outcome, UsageError
 from gshtui.commands.execution import run_line

@@ -15,7 +15,7 @@ WRITER = """
 import asyncio, sys
 from pathlib import Path
 from gshtui.bus.messages import Message, Text, user_message
-from gshtui.bus.events.agent import TurnStarted
+from gshtui.bus.events.agent_events import TurnStarted
 from gshtui.store.store import Store
 
 async def main():

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.store.errors import StoreError
 from gshtui.store.journal_queue import JournalEntry, JournalQueue
 from gshtui.store.store import Store
+from gshtui.store.store_errors import StoreError
 from tests.kit.home import Home
 from tests.kit.record import Notices, child, line, opened, said
 
 FULL = """
 import asyncio, json, resource, sys
 from pathlib import Path
-from gshtui.bus.events.agent import TurnStarted
-from gshtui.store.errors import StoreError
+from gshtui.bus.events.agent_events import TurnStarted
+from gshtui.store.store_errors import StoreError
 from gshtui.store.store import Store
 from tests.kit.record import Notices, said
 
@@ -147,7 +147,7 @@ def test_what_waits_in_memory_has_a_limit_and_counts_what_it_gives_up() -> None:
 READ_ONLY = """
 import asyncio, json, sys
 from pathlib import Path
-from gshtui.store.errors import StoreError
+from gshtui.store.store_errors import StoreError
 from gshtui.store.store import Store
 from tests.kit.record import Notices, bound_by_permissions, said
 

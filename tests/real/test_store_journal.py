@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from gshtui.bus.event import Event, Unknown
-from gshtui.bus.events.agent import (
+from gshtui.bus.events.agent_events import (
     AgentStatusChanged,
     MessageAppended,
     TextDelta,
@@ -19,7 +19,7 @@ from gshtui.bus.events.agent import (
     TurnFinished,
     TurnStarted,
 )
-from gshtui.bus.events.hub import CommandFinished, HubStarted, Noticed
+from gshtui.bus.events.hub_events import CommandFinished, HubStarted, Noticed
 from gshtui.bus.messages import Image, Message, Text
 from gshtui.store import journal_queue
 from tests.kit.home import Home

@@ -10,11 +10,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gshtui.bus.events.agent import TurnStarted
+from gshtui.bus.events.agent_events import TurnStarted
 from gshtui.bus.messages import Message, Text, ToolCall, ToolResult, user_message
-from gshtui.store.errors import StoreError
-from gshtui.store.sessions import SessionInfo
+from gshtui.store.session_table import SessionInfo
 from gshtui.store.store import Store
+from gshtui.store.store_errors import StoreError
 from tests.kit.home import Home
 from tests.kit.record import Notices, opened, said
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from gshtui.bus.letter import Letter
-from gshtui.store import mail
-from gshtui.store.errors import StoreError
+from gshtui.store import mail_table
+from gshtui.store.store_errors import StoreError
 from gshtui.system.ids import new_id
 from tests.kit.home import Home
 from tests.kit.record import child, line, opened
@@ -78,7 +78,7 @@ async def test_one_process_delivers_and_a_dead_one_leaves_what_is_unsure_held(pa
             await store.mail.change(other.id, state="submitted")
         left = await store.mail.take_orphans()
         assert [(found.text, found.state) for found in left] == [("one", "held"), ("other", "submitted")]
-        assert left[0].why == mail.UNSURE
+        assert left[0].why == mail_table.UNSURE
         assert await store.mail.take_orphans() == []
         await store.mail.change(one.id, within=("held",), state="queued")
         assert await store.mail.take(one.id) is not None

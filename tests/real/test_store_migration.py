@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.store import messages, sessions
-from gshtui.store.errors import StoreError
+from gshtui.store import message_table, session_table
 from gshtui.store.migrations import MIGRATIONS, VERSION, migrate, version_of
 from gshtui.store.store import Store
+from gshtui.store.store_errors import StoreError
 from tests.kit.home import Home
 from tests.kit.record import Notices, opened, said
 
@@ -22,9 +22,9 @@ def _made_by(path: Path, steps: Sequence[str]) -> str:
     raw = sqlite3.connect(path, isolation_level=None)
     raw.execute("PRAGMA journal_mode = WAL")
     migrate(raw, path, steps)
-    info = sessions.create_session(raw, cwd="/p", agent="main", provider="", model="", title="", parent="")
+    info = session_table.create_session(raw, cwd="/p", agent="main", provider="", model="", title="", parent="")
     for number in (1, 2):
-        messages.append_message(raw, info.id, said(number, f"haystack {number} needle"))
+        message_table.append_message(raw, info.id, said(number, f"haystack {number} needle"))
     raw.close()
     return info.id
 

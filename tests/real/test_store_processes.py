@@ -14,9 +14,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gshtui.store import process_identity
-from gshtui.store.errors import SessionHeld
-from gshtui.store.process_identity import Process, is_alive, this_process
+from gshtui.store.store_errors import SessionHeld
+from gshtui.system import process_identity
+from gshtui.system.process_identity import Process, is_alive, this_process
 from tests.kit.home import Home
 from tests.kit.record import child, line, opened, said
 

@@ -14,8 +14,8 @@ import pytest
 from gshtui.bus.context_data import Block, Iteration
 from gshtui.bus.messages import Message, Text
 from gshtui.store import database, integrity, recovery
-from gshtui.store.errors import StoreError
 from gshtui.store.store import Store
+from gshtui.store.store_errors import StoreError
 from tests.kit.home import Home
 from tests.kit.record import Notices, opened, said, until
 

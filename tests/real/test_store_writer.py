@@ -8,11 +8,11 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from gshtui.store import journal, prompt_history
+from gshtui.store import journal, prompt_table
 from gshtui.store.database import Database
-from gshtui.store.errors import StoreError
 from gshtui.store.journal_queue import JournalEntry
-from gshtui.store.writer import BATCH, RecordWriter
+from gshtui.store.record_writer import BATCH, RecordWriter
+from gshtui.store.store_errors import StoreError
 from tests.kit.home import Home
 from tests.kit.record import Notices
 
@@ -26,20 +26,20 @@ async def database(home: Home) -> AsyncGenerator[Database]:
 
 
 def _typed(connection: sqlite3.Connection) -> list[str]:
-    return prompt_history.listed(connection, None, 10_000)
+    return prompt_table.listed(connection, None, 10_000)
 
 
 async def test_what_an_operation_did_before_it_failed_is_undone_and_its_neighbours_stand(database: Database) -> None:
     writer = RecordWriter(database, Notices())
 
     def fails(connection: sqlite3.Connection) -> None:
-        prompt_history.add(connection, "/p", "half of it")
+        prompt_table.add(connection, "/p", "half of it")
         raise ValueError("by its own fault")
 
     results = await asyncio.gather(
-        writer.submit(lambda connection: prompt_history.add(connection, "/p", "before")),
+        writer.submit(lambda connection: prompt_table.add(connection, "/p", "before")),
         writer.submit(fails),
-        writer.submit(lambda connection: prompt_history.add(connection, "/p", "after")),
+        writer.submit(lambda connection: prompt_table.add(connection, "/p", "after")),
         return_exceptions=True,
     )
     await writer.close(5)
@@ -59,7 +59,7 @@ async def test_operations_that_wait_together_share_a_transaction(database: Datab
 
     await database.run(lambda connection: connection.set_trace_callback(count))
     await asyncio.gather(
-        *(writer.submit(lambda c, n=number: prompt_history.add(c, "/p", f"text {n}")) for number in range(2 * BATCH))
+        *(writer.submit(lambda c, n=number: prompt_table.add(c, "/p", f"text {n}")) for number in range(2 * BATCH))
     )
     await writer.close(5)
     assert commits == 2
@@ -85,7 +85,7 @@ async def test_an_answer_comes_after_the_commit(database: Database) -> None:
     writer = RecordWriter(database, Notices())
     other = sqlite3.connect(database.path)
     for number in range(20):
-        await writer.submit(lambda connection, n=number: prompt_history.add(connection, "/p", f"text {n}"))
+        await writer.submit(lambda connection, n=number: prompt_table.add(connection, "/p", f"text {n}"))
         assert len(_typed(other)) == number + 1
     other.close()
     await writer.close(5)
@@ -94,7 +94,7 @@ async def test_an_answer_comes_after_the_commit(database: Database) -> None:
 async def test_what_is_queued_when_the_writer_closes_is_written(database: Database) -> None:
     writer = RecordWriter(database, Notices())
     waiting = [
-        asyncio.ensure_future(writer.submit(lambda c, n=number: prompt_history.add(c, "/p", f"text {n}")))
+        asyncio.ensure_future(writer.submit(lambda c, n=number: prompt_table.add(c, "/p", f"text {n}")))
         for number in range(10)
     ]
     await asyncio.sleep(0)
@@ -120,7 +120,7 @@ async def test_closing_does_not_wait_for_ever_for_another_process(database: Data
     writer = RecordWriter(database, Notices())
     other = sqlite3.connect(database.path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    waiting = asyncio.ensure_future(writer.submit(lambda c: prompt_history.add(c, "/p", "never")))
+    waiting = asyncio.ensure_future(writer.submit(lambda c: prompt_table.add(c, "/p", "never")))
     await asyncio.sleep(0)
     await writer.close(0.05)
     with pytest.raises(StoreError) as error:

@@ -11,8 +11,8 @@ import pytest
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.context_data import Task
-from gshtui.bus.events.context import TasksChanged
-from gshtui.bus.events.session import SessionOpened
+from gshtui.bus.events.context_events import TasksChanged
+from gshtui.bus.events.session_events import SessionOpened
 from gshtui.commands.declaration import Caller, CommandError, Invocation, Outcome, UsageError
 from gshtui.commands.language import validate
 from gshtui.context import task_list

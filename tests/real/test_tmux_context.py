@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from gshtui.bus.agent_data import SpawnRequest
-from gshtui.bus.events.agent import PromptSubmitted, TurnFinished
-from gshtui.bus.events.context import ContextCut, CutFailed, CutRequested, SummaryAnswered, SummaryProposed
-from gshtui.bus.events.fleet import AgentSpawned, AgentSpawnRequested
+from gshtui.bus.events.agent_events import PromptSubmitted, TurnFinished
+from gshtui.bus.events.context_events import ContextCut, CutFailed, CutRequested, SummaryAnswered, SummaryProposed
+from gshtui.bus.events.fleet_events import AgentSpawned, AgentSpawnRequested
 from gshtui.hub.hub import Hub
 from gshtui.hub.options import HubOptions
 from gshtui.settings.loader import load

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.bus.events.agent import AgentStatusChanged, TurnStarted
-from gshtui.bus.events.fleet import AgentEnded
+from gshtui.bus.events.agent_events import AgentStatusChanged, TurnStarted
+from gshtui.bus.events.fleet_events import AgentEnded
 from gshtui.fleet.ports import FleetError
 from gshtui.fleet.transport import TerminalTransport
 from gshtui.tmux.server import TmuxServer

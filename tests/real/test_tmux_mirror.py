@@ -15,10 +15,10 @@ import pytest
 
 from gshtui.system.processes import living_processes
 from gshtui.tmux.control_client import ControlClient
-from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.mirror import Frame, Mirror
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.server import TmuxServer
+from gshtui.tmux.tmux_errors import TmuxError
 from gshtui.tmux.watcher import PaneChange
 from tests.kit.tmux import DEADLINE, Frames, clients, eventually, person, plain, shows, tmux
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from gshtui.bus.agent_data import SpawnRequest
-from gshtui.bus.events.agent import AgentStatusChanged, PromptSubmitted, TurnFinished, TurnStarted
-from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested
-from gshtui.bus.events.fleet import AgentEnded, AgentSpawned, AgentSpawnRequested
-from gshtui.bus.events.session import SessionOpened
+from gshtui.bus.events.agent_events import AgentStatusChanged, PromptSubmitted, TurnFinished, TurnStarted
+from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested
+from gshtui.bus.events.fleet_events import AgentEnded, AgentSpawned, AgentSpawnRequested
+from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.letter import Letter
 from gshtui.hub.hub import Hub
 from gshtui.hub.options import ALL_PARTS, HubOptions

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.bus.events.agent import AgentStatusChanged, TurnFinished, TurnStarted
-from gshtui.bus.events.approval import ApprovalRequested, ApprovalSettled
+from gshtui.bus.events.agent_events import AgentStatusChanged, TurnFinished, TurnStarted
+from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.server import TmuxServer
 from tests.kit.command import command, environment

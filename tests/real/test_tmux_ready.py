@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.marker import marker, since
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.readiness import wait_ready
 from gshtui.tmux.server import TmuxServer
+from gshtui.tmux.tmux_errors import TmuxError
 from tests.kit.tmux import eventually, shows, tmux
 
 __all__ = ["tmux"]

@@ -16,8 +16,8 @@ import psutil
 import pytest
 
 from gshtui.system.processes import living_processes
-from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.server import TmuxServer
+from gshtui.tmux.tmux_errors import TmuxError
 from gshtui.tmux.watcher import PaneChange
 from tests.kit.tmux import clients, eventually, no_pane, private_server, screen, short_folder, shows, tmux
 

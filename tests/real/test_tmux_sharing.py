@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from gshtui.bus.agent_data import SpawnRequest
-from gshtui.bus.events.agent import ToolFinished, TurnFinished, TurnStarted
-from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested
-from gshtui.bus.events.fleet import MessageActed
+from gshtui.bus.events.agent_events import ToolFinished, TurnFinished, TurnStarted
+from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested
+from gshtui.bus.events.fleet_events import MessageActed
 from gshtui.commands.declaration import CommandError
 from gshtui.hub.hub import Hub
 from gshtui.hub.options import HubOptions

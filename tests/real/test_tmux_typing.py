@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.server import TmuxServer
+from gshtui.tmux.tmux_errors import TmuxError
 from tests.kit.tmux import eventually, person, screen, shows, tmux
 
 __all__ = ["tmux"]

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.tmux import attach
-from gshtui.tmux.errors import TmuxError
+from gshtui.tmux import attach_client
 from gshtui.tmux.quoting import command
 from gshtui.tmux.server import TmuxServer
+from gshtui.tmux.tmux_errors import TmuxError
 from tests.kit.pty_child import PtyChild
 from tests.kit.tmux import eventually, private_server, screen, tmux
 
@@ -48,12 +48,12 @@ async def test_a_person_inside_the_server_is_switched(tmux: TmuxServer, tmp_path
         [command("display-message", "-p", "-t", here, "#{socket_path},#{pid},#{session_id}")]
     )
     environ = {"TMUX": told.lines[0].replace("$", "")}
-    assert await attach.client_here(tmux, environ) == "", "nobody looks"
+    assert await attach_client.client_here(tmux, environ) == "", "nobody looks"
     with person(tmux, "desk", tmp_path):
-        client = await eventually(lambda: attach.client_here(tmux, environ))
-        await attach.switch(tmux, client, "gsh-agent-0001")
+        client = await eventually(lambda: attach_client.client_here(tmux, environ))
+        await attach_client.switch(tmux, client, "gsh-agent-0001")
         assert await eventually(lambda: sessions(tmux), until=lambda seen: seen == ["gsh-agent-0001"])
-        assert await attach.client_here(tmux, environ) == client, "whatever they look at now"
+        assert await attach_client.client_here(tmux, environ) == client, "whatever they look at now"
 
 
 async def test_a_person_elsewhere_is_left_alone(tmux: TmuxServer, tmp_path: Path) -> None:
@@ -63,17 +63,17 @@ async def test_a_person_elsewhere_is_left_alone(tmux: TmuxServer, tmp_path: Path
         (told,) = await other.ladder.ask([command("display-message", "-p", "-t", pane, "#{socket_path},#{pid},0")])
         with person(tmux, "desk", tmp_path):
             await eventually(lambda: sessions(tmux), until=lambda seen: seen == ["desk"])
-            assert await attach.client_here(tmux, {"TMUX": told.lines[0]}) == ""
-            assert await attach.client_here(tmux, {}) == ""
-            assert await attach.client_here(tmux, {"TMUX": "nonsense"}) == ""
+            assert await attach_client.client_here(tmux, {"TMUX": told.lines[0]}) == ""
+            assert await attach_client.client_here(tmux, {}) == ""
+            assert await attach_client.client_here(tmux, {"TMUX": "nonsense"}) == ""
 
 
 async def test_a_session_that_is_not_there(tmux: TmuxServer, tmp_path: Path) -> None:
     await spawned(tmux, "desk", tmp_path)
     with pytest.raises(TmuxError) as raised:
-        await attach.switch(tmux, "/dev/pts/999", "gsh-agent-0009")
+        await attach_client.switch(tmux, "/dev/pts/999", "gsh-agent-0009")
     assert raised.value.kind in ("no_such_pane", "refused")
     with pytest.raises(TmuxError):
-        await attach.attach(tmux, "gsh-agent-0009")
+        await attach_client.attach(tmux, "gsh-agent-0009")
     assert await screen(tmux, "%0") == "$"
     assert "TMUX" not in os.environ

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from gshtui.agents.toolbox import Toolbox, WorkDirs
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
-from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested
-from gshtui.bus.events.context import OutputTruncated
+from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested
+from gshtui.bus.events.context_events import OutputTruncated
 from gshtui.bus.messages import ToolCall, ToolResult
 from gshtui.commands.registry import Registry
 from gshtui.guard.approval import Gate, NoGrants
-from gshtui.store.errors import StoreError
+from gshtui.store.store_errors import StoreError
 from gshtui.system.ids import new_id
 from gshtui.text.truncation import least
 from gshtui.tools import stored_output

@@ -12,7 +12,7 @@ import pytest
 
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.bus import Bus
-from gshtui.bus.events.agent import AgentStatusChanged
+from gshtui.bus.events.agent_events import AgentStatusChanged
 from gshtui.fleet.agent_command_lines import CommandLines, LaunchTerms
 from gshtui.fleet.fleet import Fleet
 from gshtui.fleet.ports import FleetOptions

@@ -13,13 +13,13 @@ from gshtui.agents.usage.recorder import UsageRecorder
 from gshtui.agents.usage.usage_report import bar, plain, table
 from gshtui.bus.bus import Bus
 from gshtui.bus.context_data import Receipt
-from gshtui.bus.events.agent import ContextAssembled, ModelChanged, TurnStarted, UsageReported
-from gshtui.bus.events.approval import ApprovalRequested, ApprovalSettled
-from gshtui.bus.events.context import ContextCut
+from gshtui.bus.events.agent_events import ContextAssembled, ModelChanged, TurnStarted, UsageReported
+from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
+from gshtui.bus.events.context_events import ContextCut
 from gshtui.bus.messages import Usage
 from gshtui.bus.usage_data import UsageRow
-from gshtui.store.errors import StoreError
 from gshtui.store.store import Store
+from gshtui.store.store_errors import StoreError
 from tests.kit.record import opened
 
 NOON = 1_795_262_400.0  # 2026-11-21 12:00 UTC

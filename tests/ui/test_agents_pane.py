@@ -7,7 +7,7 @@ from typing import Any
 from textual.pilot import Pilot
 from textual.widgets import OptionList
 
-from gshtui.bus.events.agent import InterruptRequested, TurnStarted
+from gshtui.bus.events.agent_events import InterruptRequested, TurnStarted
 from gshtui.commands.declaration import Question, Unconfirmed
 from gshtui.fleet import agent_calls as calls
 from gshtui.fleet.commands import kill_question

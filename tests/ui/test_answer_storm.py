@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from gshtui.bus.events.approval import ApprovalAnswered, ApprovalSettled
+from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalSettled
 from tests.kit.keyboard import Keyboard
 from tests.kit.prompt_host import PromptHost, question
 from tests.kit.purpose import Story, typing

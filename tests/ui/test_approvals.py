@@ -12,8 +12,8 @@ from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from gshtui.bus.events.agent import PromptSubmitted
-from gshtui.bus.events.approval import ApprovalAnswered, ApprovalSettled
+from gshtui.bus.events.agent_events import PromptSubmitted
+from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalSettled
 from gshtui.guard.answer_keys import HAND, PAUSE, READ
 from gshtui.ui.approvals.approvals_pane import ApprovalsPane, ReasonInput
 from gshtui.ui.approvals.question_view import Answers, QuestionView

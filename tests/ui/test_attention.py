@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 
-from gshtui.bus.events.agent import TurnFinished
-from gshtui.bus.events.approval import ApprovalRequested
-from gshtui.bus.events.context import SummaryProposed
-from gshtui.bus.events.fleet import AgentEnded, AgentKilled
+from gshtui.bus.events.agent_events import TurnFinished
+from gshtui.bus.events.approval_events import ApprovalRequested
+from gshtui.bus.events.context_events import SummaryProposed
+from gshtui.bus.events.fleet_events import AgentEnded, AgentKilled
 from gshtui.ui.window.notifications import Attention
 from tests.kit.recorded_contexts import COMPACTED
 from tests.kit.recorded_fleet import CLAUDE, SEARCH, changed

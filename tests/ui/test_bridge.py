@@ -10,8 +10,8 @@ from typing import ClassVar
 import pytest
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import PromptSubmitted, TextDelta
-from gshtui.bus.events.hub import HubStarted, Noticed, PartFailed, SubscriberFailed
+from gshtui.bus.events.agent_events import PromptSubmitted, TextDelta
+from gshtui.bus.events.hub_events import HubStarted, Noticed, PartFailed, SubscriberFailed
 from gshtui.ui.kit.bridge import Bridge, NotReady
 from gshtui.ui.kit.hub_port import HubPort, OpenRequest
 from tests.kit.fake_hub import Answer, FakeHub

@@ -8,7 +8,7 @@ from textual._compositor import CompositorUpdate, LayoutUpdate
 from textual.pilot import Pilot
 from textual.screen import Screen
 
-from gshtui.bus.events.agent import AgentAdded, TextDelta, TurnStarted
+from gshtui.bus.events.agent_events import AgentAdded, TextDelta, TurnStarted
 from gshtui.ui.kit.textual.compositor import PieceCompositor, PiecesUpdate
 from gshtui.ui.kit.transcript.transcript import Transcript
 from gshtui.ui.window.help import HelpScreen

@@ -9,8 +9,8 @@ import pytest
 from textual.widgets import Input, TextArea
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import ContextAssembled, SectionSize, TurnFinished
-from gshtui.bus.events.context import ContextCut, CutFailed, CutUndone, OutputTruncated, SummaryProposed
+from gshtui.bus.events.agent_events import ContextAssembled, SectionSize, TurnFinished
+from gshtui.bus.events.context_events import ContextCut, CutFailed, CutUndone, OutputTruncated, SummaryProposed
 from gshtui.ui.prompt.prompt_input import PromptInput
 from tests.kit import recorded
 from tests.kit.fake_hub import Answer

@@ -12,9 +12,9 @@ from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
-from gshtui.bus.events.agent import MessageAppended, TextDelta, TurnFinished, TurnStarted
-from gshtui.bus.events.session import SessionOpened
-from gshtui.bus.events.shell import InputCommandFinished, InputCommandPrinted, InputCommandStarted
+from gshtui.bus.events.agent_events import MessageAppended, TextDelta, TurnFinished, TurnStarted
+from gshtui.bus.events.session_events import SessionOpened
+from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandPrinted, InputCommandStarted
 from gshtui.bus.messages import Message, Text, ToolCall, ToolResult
 from gshtui.bus.shell_data import Ran, ShellRecord
 from gshtui.ui.conversation.conversation_pane import PAGE, ConversationPane

@@ -7,8 +7,8 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import TextDelta
-from gshtui.bus.events.context import BlockPinned
+from gshtui.bus.events.agent_events import TextDelta
+from gshtui.bus.events.context_events import BlockPinned
 from gshtui.context.views import ContextError
 from gshtui.ui.context.inspector_pane import InspectorPane
 from gshtui.ui.context.receipt_screen import ReceiptScreen

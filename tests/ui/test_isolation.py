@@ -18,7 +18,7 @@ from textual.widgets import Static
 from textual.worker import Worker, WorkerFailed
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.hub import FaultReported, Noticed, SubscriberFailed
+from gshtui.bus.events.hub_events import FaultReported, Noticed, SubscriberFailed
 from gshtui.bus.wire import EVENT_TYPES
 from gshtui.system.faults import Fault
 from gshtui.ui.kit.textual import isolation

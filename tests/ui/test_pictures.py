@@ -11,7 +11,7 @@ import pytest
 from textual.pilot import Pilot
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.hub import PartFailed
+from gshtui.bus.events.hub_events import PartFailed
 from gshtui.ui.kit.transcript.transcript import Transcript
 from gshtui.ui.shell.shell_pane import ShellPane
 from tests.kit import recorded, recorded_shell

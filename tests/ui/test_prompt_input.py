@@ -8,7 +8,7 @@ import pytest
 from textual import events
 from textual.pilot import Pilot
 
-from gshtui.bus.events.agent import PromptSubmitted
+from gshtui.bus.events.agent_events import PromptSubmitted
 from gshtui.ui.kit.dialogs import FoldScreen
 from tests.kit.home import Home
 from tests.kit.prompt_host import PromptHost

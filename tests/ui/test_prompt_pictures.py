@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from textual import events
 
-from gshtui.bus.events.agent import AgentStatusChanged, PromptQueued, TurnStarted
+from gshtui.bus.events.agent_events import AgentStatusChanged, PromptQueued, TurnStarted
 from gshtui.ui.prompt.prompt_completion import CompletionItem
 from tests.kit.prompt_host import PromptHost, question
 from tests.kit.snapshots import Snap, snap

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gshtui.bus.events.agent import PromptEdited, PromptEditRequested, PromptQueued, PromptWithdrawn, TurnStarted
+from gshtui.bus.events.agent_events import PromptEdited, PromptEditRequested, PromptQueued, PromptWithdrawn, TurnStarted
 from gshtui.ui.prompt.prompt_status import PromptStatus
 from tests.kit.prompt_host import PromptHost
 

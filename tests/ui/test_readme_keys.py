@@ -19,7 +19,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import (
+from gshtui.bus.events.agent_events import (
     InterruptRequested,
     MessageAppended,
     ModelChangeRequested,
@@ -29,11 +29,11 @@ from gshtui.bus.events.agent import (
     TurnFinished,
     TurnStarted,
 )
-from gshtui.bus.events.approval import ApprovalRequested, ApprovalSettled
-from gshtui.bus.events.context import ContextCut, CutFailed, CutUndone
-from gshtui.bus.events.fleet import AgentKilled
-from gshtui.bus.events.session import SessionChangeRequested
-from gshtui.bus.events.shell import InputCommandFinished, InputCommandPrinted
+from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
+from gshtui.bus.events.context_events import ContextCut, CutFailed, CutUndone
+from gshtui.bus.events.fleet_events import AgentKilled
+from gshtui.bus.events.session_events import SessionChangeRequested
+from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandPrinted
 from gshtui.bus.messages import Text
 from gshtui.fleet.agent_calls import InterruptAgent, KillAgent, SendToAgent, UndoKill
 from gshtui.fleet.commands import kill_question

@@ -10,12 +10,12 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from gshtui.bus.events.agent import MessageAppended, PromptSubmitted
-from gshtui.bus.events.shell import ShellRecorded
+from gshtui.bus.events.agent_events import MessageAppended, PromptSubmitted
+from gshtui.bus.events.shell_events import ShellRecorded
 from gshtui.bus.messages import Message, Text
 from gshtui.bus.shell_data import ShellRecord
 from gshtui.bus.shell_rows import Filter, Row, Span
-from gshtui.store.errors import StoreError
+from gshtui.store.store_errors import StoreError
 from gshtui.ui.kit.dialogs import InputScreen, Picker
 from gshtui.ui.kit.folding_area import FoldingArea
 from gshtui.ui.shell.shell_pane import ShellPane

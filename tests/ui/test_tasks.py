@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gshtui.bus.context_data import Task
-from gshtui.bus.events.context import TasksChanged
-from gshtui.bus.events.session import SessionOpened
+from gshtui.bus.events.context_events import TasksChanged
+from gshtui.bus.events.session_events import SessionOpened
 from gshtui.ui.prompt.task_strip import TasksState, reduce_tasks
 from tests.kit.prompt_host import PromptHost
 from tests.kit.snapshots import Snap, snap

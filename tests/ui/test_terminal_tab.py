@@ -10,8 +10,8 @@ from textual.geometry import Offset
 from textual.pilot import Pilot
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import AgentStatusChanged
-from gshtui.bus.events.fleet import AgentChanged, AgentKilled
+from gshtui.bus.events.agent_events import AgentStatusChanged
+from gshtui.bus.events.fleet_events import AgentChanged, AgentKilled
 from gshtui.ui.kit.widget_messages import OpenTerminal
 from gshtui.ui.terminal.terminal_pane import TerminalPane
 from gshtui.ui.terminal.terminal_view import TerminalView

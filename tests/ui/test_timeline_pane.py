@@ -5,9 +5,9 @@ from __future__ import annotations
 from textual.widgets import TextArea
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import ContextAssembled
-from gshtui.bus.events.context import ContextCut, SummaryAnswered, SummaryProposed
-from gshtui.bus.events.session import SessionOpened
+from gshtui.bus.events.agent_events import ContextAssembled
+from gshtui.bus.events.context_events import ContextCut, SummaryAnswered, SummaryProposed
+from gshtui.bus.events.session_events import SessionOpened
 from gshtui.ui.agents.agents_pane import AgentsPane
 from gshtui.ui.context.context_pane import ContextPane
 from gshtui.ui.context.receipt_screen import ReceiptScreen

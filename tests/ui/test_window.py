@@ -9,7 +9,7 @@ from textual import events as textual_events
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from gshtui.bus.events.agent import (
+from gshtui.bus.events.agent_events import (
     AgentAdded,
     InterruptRequested,
     ModelChangeRequested,
@@ -17,10 +17,10 @@ from gshtui.bus.events.agent import (
     TurnFinished,
     TurnStarted,
 )
-from gshtui.bus.events.approval import ApprovalRequested
-from gshtui.bus.events.hub import Noticed, PartFailed, QuitRequested
-from gshtui.bus.events.session import SessionChangeRequested, SessionOpened, SessionTitled
-from gshtui.bus.events.shell import InputCommandStarted
+from gshtui.bus.events.approval_events import ApprovalRequested
+from gshtui.bus.events.hub_events import Noticed, PartFailed, QuitRequested
+from gshtui.bus.events.session_events import SessionChangeRequested, SessionOpened, SessionTitled
+from gshtui.bus.events.shell_events import InputCommandStarted
 from gshtui.commands.declaration import CommandError, UsageError
 from gshtui.ui.kit.pane_layout import CHAT
 from gshtui.ui.kit.transcript.text_screen import TextScreen

@@ -7,8 +7,8 @@ import pytest
 from textual.content import Content
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import AgentAdded, AgentStatusChanged, UsageReported
-from gshtui.bus.events.fleet import (
+from gshtui.bus.events.agent_events import AgentAdded, AgentStatusChanged, UsageReported
+from gshtui.bus.events.fleet_events import (
     AgentKilled,
     AgentRemoved,
     AgentRestored,
@@ -16,7 +16,7 @@ from gshtui.bus.events.fleet import (
     MessageQueued,
     MessageSubmitted,
 )
-from gshtui.bus.events.hub import HubStarted
+from gshtui.bus.events.hub_events import HubStarted
 from gshtui.bus.messages import Usage
 from gshtui.ui.agents.agents_list import ENDED_SHOWN, draw_agents, list_agents
 from gshtui.ui.agents.agents_pane import agent_actions

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from gshtui.bus.shell_data import ShellNote, ShellRecord
 from gshtui.context.retrieval.shell_summary import shell_summary
-from gshtui.settings.tables import Context
-from gshtui.store.errors import StoreError
-from gshtui.store.history import HistoryQuery
+from gshtui.settings.settings_tables import Context
+from gshtui.store.command_history import HistoryQuery
+from gshtui.store.store_errors import StoreError
 
 
 class Kept:

@@ -10,8 +10,8 @@ import pytest
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import PromptSubmitted
-from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested, ApprovalSettled
+from gshtui.bus.events.agent_events import PromptSubmitted
+from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled
 from gshtui.guard.answer_keys import (
     ANSWERS,
     CHANGED,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.bus.events.approval import ApprovalRequested
+from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.cli.at_prompt import command_of
 from gshtui.guard.answer_keys import Chosen
 from gshtui.headless import approval_prompt

@@ -10,8 +10,8 @@ import pytest
 
 from gshtui.bus.bus import Bus, WhenFull
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import PromptSubmitted, TextDelta, TurnFinished
-from gshtui.bus.events.hub import Noticed, SubscriberFailed, SubscriberLagged
+from gshtui.bus.events.agent_events import PromptSubmitted, TextDelta, TurnFinished
+from gshtui.bus.events.hub_events import Noticed, SubscriberFailed, SubscriberLagged
 from gshtui.bus.subscription import Subscription
 
 pytestmark = pytest.mark.faults

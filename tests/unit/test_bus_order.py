@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from gshtui.bus.bus import Bus, Handler, WhenFull
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import AgentStatusChanged, TextDelta
-from gshtui.bus.events.hub import Noticed, SubscriberFailed, SubscriberLagged
+from gshtui.bus.events.agent_events import AgentStatusChanged, TextDelta
+from gshtui.bus.events.hub_events import Noticed, SubscriberFailed, SubscriberLagged
 
 Step = tuple[str, int]
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from gshtui.bus import wire
 from gshtui.bus.event import Event, Unknown
-from gshtui.bus.events.agent import TextDelta
-from gshtui.bus.events.hub import CommandFinished, Noticed
+from gshtui.bus.events.agent_events import TextDelta
+from gshtui.bus.events.hub_events import CommandFinished, Noticed
 from gshtui.bus.wire import EVENT_TYPES, WireError, decode, encode, from_plain, to_plain
 
 finite = st.floats(allow_nan=False, allow_infinity=False)

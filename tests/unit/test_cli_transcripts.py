@@ -20,9 +20,15 @@ from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.messages import Usage
 from gshtui.context.block_diff import differences
 from gshtui.context.views import ContextError
-from gshtui.programs.transcripts import claude, codex, gemini, opencode, transcript
+from gshtui.programs.transcripts import (
+    claude_transcript,
+    codex_transcript,
+    gemini_transcript,
+    opencode_transcript,
+    program_transcript,
+)
+from gshtui.programs.transcripts.program_transcript import ProgramTranscript, TranscriptQuery
 from gshtui.programs.transcripts.reconstruction import Transcripts
-from gshtui.programs.transcripts.transcript import ProgramTranscript, TranscriptQuery
 from gshtui.providers.port import Capabilities
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "transcripts"
@@ -44,14 +50,14 @@ def placed(source: Path, target: Path) -> Path:
 
 
 def test_claude_sends_what_came_since_its_summary() -> None:
-    found = claude.read(FIXTURES / "claude.jsonl")
+    found = claude_transcript.read(FIXTURES / "claude.jsonl")
     assert [kind for kind, _ in sent(found)] == ["summary", "text", "image", "text"]
     assert (found.model, len(found.entries)) == ("claude-sonnet-4-5-20250929", 14)
     assert found.notes == ["1 of its lines could not be read."]
 
 
 def test_claude_before_its_summary_with_parallel_calls_and_without_abandoned_ways() -> None:
-    found = claude.read(FIXTURES / "claude.jsonl")
+    found = claude_transcript.read(FIXTURES / "claude.jsonl")
     before = found.entries[: found.start]
     assert [entry.source for entry in before if entry.kind == "tool_result"] == [
         "Read /home/ada/shop/build.log",
@@ -67,7 +73,7 @@ def test_claude_before_its_summary_with_parallel_calls_and_without_abandoned_way
 
 
 def test_claude_asks_once_for_an_answer_of_several_records() -> None:
-    marks = claude.read(FIXTURES / "claude.jsonl").marks
+    marks = claude_transcript.read(FIXTURES / "claude.jsonl").marks
     assert [mark.id for mark in marks] == ["msg_01", "msg_02", "msg_04", "msg_05"]
     assert marks[0].usage == Usage(input=9, output=160, cache_write=14_000)
     assert [mark.compacted for mark in marks] == [False, False, False, True]
@@ -75,7 +81,7 @@ def test_claude_asks_once_for_an_answer_of_several_records() -> None:
 
 
 def test_codex_sends_its_replaced_history() -> None:
-    found = codex.read(FIXTURES / "codex.jsonl")
+    found = codex_transcript.read(FIXTURES / "codex.jsonl")
     assert sent(found) == [
         ("system", "<permissions instructions>Ask.</permissions instructions>"),
         ("text", "Why does the build fail?"),
@@ -87,7 +93,7 @@ def test_codex_sends_its_replaced_history() -> None:
 
 
 def test_codex_counts_each_request_once() -> None:
-    marks = codex.read(FIXTURES / "codex.jsonl").marks
+    marks = codex_transcript.read(FIXTURES / "codex.jsonl").marks
     assert [mark.usage for mark in marks] == [
         Usage(input=1_000, output=120, cache_read=8_000, reasoning=64),
         Usage(input=300, output=80, cache_read=9_000),
@@ -98,7 +104,7 @@ def test_codex_counts_each_request_once() -> None:
 
 
 def test_codex_tells_what_nobody_typed_from_what_somebody_did() -> None:
-    entries = codex.read(FIXTURES / "codex.jsonl").entries
+    entries = codex_transcript.read(FIXTURES / "codex.jsonl").entries
     kinds = {entry.text.split("\n")[0]: entry.kind for entry in entries}
     assert kinds["# AGENTS.md instructions for /home/ada/shop"] == "carried"
     assert kinds["<environment_context>"] == "carried"
@@ -111,7 +117,7 @@ def test_codex_tells_what_nobody_typed_from_what_somebody_did() -> None:
 
 @pytest.mark.parametrize("name", ["gemini.json", "gemini.jsonl"])
 def test_gemini_in_both_of_its_formats(name: str) -> None:
-    found = gemini.read(FIXTURES / name)
+    found = gemini_transcript.read(FIXTURES / name)
     told = [entry for entry in sent(found) if entry[0] != "carried"]
     assert told == [
         ("text", "Why does the build fail?"),
@@ -209,9 +215,9 @@ def files(home: Path) -> Path:
 @pytest.mark.parametrize("id", ["ses_1", ""])
 def test_opencode_in_both_of_its_formats(tmp_path: Path, kept: Any, id: str) -> None:
     kept(tmp_path)
-    place = opencode.find(TranscriptQuery("opencode", id, CWD, 1_700_000_000.0), {}, tmp_path)
+    place = opencode_transcript.find(TranscriptQuery("opencode", id, CWD, 1_700_000_000.0), {}, tmp_path)
     assert place is not None
-    found = opencode.read(place)
+    found = opencode_transcript.read(place)
     assert sent(found) == SENT_BY_OPENCODE
     assert [mark.usage for mark in found.marks] == [
         Usage(input=10, output=7, cache_read=900, cache_write=100, reasoning=2),
@@ -223,9 +229,9 @@ def test_opencode_in_both_of_its_formats(tmp_path: Path, kept: Any, id: str) -> 
 def test_opencodes_database_is_not_touched(tmp_path: Path) -> None:
     path = database(tmp_path)
     before = (path.read_bytes(), sorted(path.parent.iterdir()))
-    place = opencode.find(TranscriptQuery("opencode", "ses_1", CWD, 0.0), {}, tmp_path)
+    place = opencode_transcript.find(TranscriptQuery("opencode", "ses_1", CWD, 0.0), {}, tmp_path)
     assert place is not None
-    opencode.read(place)
+    opencode_transcript.read(place)
     assert (path.read_bytes(), sorted(path.parent.iterdir())) == before
 
 
@@ -236,21 +242,23 @@ def test_opencodes_database_is_read_while_it_is_written(tmp_path: Path) -> None:
         writer.execute("INSERT INTO message VALUES ('msg_6', 'ses_1', 1795000006000, ?)", (json.dumps(MESSAGES[4][0]),))
         writer.execute("INSERT INTO part VALUES ('p6', 'msg_6', 'ses_1', 0, ?)", (json.dumps(MESSAGES[4][1][0]),))
         writer.commit()
-        place = opencode.find(TranscriptQuery("opencode", "ses_1", CWD, 0.0), {}, tmp_path)
+        place = opencode_transcript.find(TranscriptQuery("opencode", "ses_1", CWD, 0.0), {}, tmp_path)
         assert place is not None
-        assert opencode.read(place).entries[-1].text == "Go on"
+        assert opencode_transcript.read(place).entries[-1].text == "Go on"
 
 
 def test_where_claude_keeps_them(tmp_path: Path) -> None:
     kept = placed(FIXTURES / "claude.jsonl", tmp_path / ".claude/projects/-home-ada-shop" / f"{CLAUDE_ID}.jsonl")
-    assert claude.find(TranscriptQuery("claude", CLAUDE_ID, CWD, 0.0), {}, tmp_path) == kept
-    assert claude.find(TranscriptQuery("claude", "", CWD, 0.0), {}, tmp_path) == kept
-    assert claude.find(TranscriptQuery("claude", CLAUDE_ID, "/elsewhere", 0.0), {}, tmp_path) == kept
-    assert claude.find(TranscriptQuery("claude", "", "/elsewhere", 0.0), {}, tmp_path) is None
-    assert claude.find(TranscriptQuery("claude", "", CWD, kept.stat().st_mtime + 60), {}, tmp_path) is None
+    assert claude_transcript.find(TranscriptQuery("claude", CLAUDE_ID, CWD, 0.0), {}, tmp_path) == kept
+    assert claude_transcript.find(TranscriptQuery("claude", "", CWD, 0.0), {}, tmp_path) == kept
+    assert claude_transcript.find(TranscriptQuery("claude", CLAUDE_ID, "/elsewhere", 0.0), {}, tmp_path) == kept
+    assert claude_transcript.find(TranscriptQuery("claude", "", "/elsewhere", 0.0), {}, tmp_path) is None
+    assert claude_transcript.find(TranscriptQuery("claude", "", CWD, kept.stat().st_mtime + 60), {}, tmp_path) is None
     other = placed(kept, tmp_path / "conf/projects/-home-ada-shop" / f"{CLAUDE_ID}.jsonl")
     assert (
-        claude.find(TranscriptQuery("claude", "", CWD, 0.0), {"CLAUDE_CONFIG_DIR": str(tmp_path / "conf")}, tmp_path)
+        claude_transcript.find(
+            TranscriptQuery("claude", "", CWD, 0.0), {"CLAUDE_CONFIG_DIR": str(tmp_path / "conf")}, tmp_path
+        )
         == other
     )
 
@@ -258,12 +266,14 @@ def test_where_claude_keeps_them(tmp_path: Path) -> None:
 def test_where_codex_keeps_them(tmp_path: Path) -> None:
     name = f"rollout-2026-11-20T12-00-00-{CODEX_ID}.jsonl"
     kept = placed(FIXTURES / "codex.jsonl", tmp_path / ".codex/sessions/2026/11/20" / name)
-    assert codex.find(TranscriptQuery("codex", CODEX_ID, CWD, 0.0), {}, tmp_path) == kept
-    assert codex.find(TranscriptQuery("codex", "", CWD, 0.0), {}, tmp_path) == kept
-    assert codex.find(TranscriptQuery("codex", "", "/elsewhere", 0.0), {}, tmp_path) is None
+    assert codex_transcript.find(TranscriptQuery("codex", CODEX_ID, CWD, 0.0), {}, tmp_path) == kept
+    assert codex_transcript.find(TranscriptQuery("codex", "", CWD, 0.0), {}, tmp_path) == kept
+    assert codex_transcript.find(TranscriptQuery("codex", "", "/elsewhere", 0.0), {}, tmp_path) is None
     archived = placed(kept, tmp_path / "home/archived_sessions" / name)
     assert (
-        codex.find(TranscriptQuery("codex", CODEX_ID, CWD, 0.0), {"CODEX_HOME": str(tmp_path / "home")}, tmp_path)
+        codex_transcript.find(
+            TranscriptQuery("codex", CODEX_ID, CWD, 0.0), {"CODEX_HOME": str(tmp_path / "home")}, tmp_path
+        )
         == archived
     )
 
@@ -272,19 +282,19 @@ def test_where_gemini_keeps_them(tmp_path: Path) -> None:
     name = f"session-2026-11-20T13-00-{GEMINI_ID[:8]}.json"
     folder = hashlib.sha256(CWD.encode()).hexdigest()
     kept = placed(FIXTURES / "gemini.json", tmp_path / ".gemini/tmp" / folder / "chats" / name)
-    assert gemini.find(TranscriptQuery("gemini", GEMINI_ID, CWD, 0.0), {}, tmp_path) == kept
-    assert gemini.find(TranscriptQuery("gemini", "", CWD, 0.0), {}, tmp_path) == kept
-    assert gemini.find(TranscriptQuery("gemini", GEMINI_ID[:8] + "-other", CWD, 0.0), {}, tmp_path) is None
+    assert gemini_transcript.find(TranscriptQuery("gemini", GEMINI_ID, CWD, 0.0), {}, tmp_path) == kept
+    assert gemini_transcript.find(TranscriptQuery("gemini", "", CWD, 0.0), {}, tmp_path) == kept
+    assert gemini_transcript.find(TranscriptQuery("gemini", GEMINI_ID[:8] + "-other", CWD, 0.0), {}, tmp_path) is None
     newer = placed(FIXTURES / "gemini.jsonl", tmp_path / ".gemini/tmp/shop/chats" / f"{name}l")
     (tmp_path / ".gemini/projects.json").write_text(json.dumps({"projects": {CWD: "shop"}}))
     os.utime(kept, (1, 1))
-    assert gemini.find(TranscriptQuery("gemini", GEMINI_ID, CWD, 0.0), {}, tmp_path) == newer
-    assert gemini.find(TranscriptQuery("gemini", "", CWD, 0.0), {}, tmp_path) == newer
+    assert gemini_transcript.find(TranscriptQuery("gemini", GEMINI_ID, CWD, 0.0), {}, tmp_path) == newer
+    assert gemini_transcript.find(TranscriptQuery("gemini", "", CWD, 0.0), {}, tmp_path) == newer
 
 
 @pytest.mark.parametrize("id", ["../../etc/passwd", "*", "a/b", "..", "", "-rf", "a" * 200, "ses_1\n"])
 def test_an_id_cannot_lead_out_of_the_folder(id: str) -> None:
-    assert transcript.safe_name(id) == ""
+    assert program_transcript.safe_name(id) == ""
 
 
 def row(**more: Any) -> AgentRow:
@@ -341,7 +351,13 @@ async def test_agents_without_a_transcript(tmp_path: Path) -> None:
         await made.view(row(external_id="other"))
 
 
-READERS = st.sampled_from([(claude.read, "claude.jsonl"), (codex.read, "codex.jsonl"), (gemini.read, "gemini.jsonl")])
+READERS = st.sampled_from(
+    [
+        (claude_transcript.read, "claude.jsonl"),
+        (codex_transcript.read, "codex.jsonl"),
+        (gemini_transcript.read, "gemini.jsonl"),
+    ]
+)
 junk: Any = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
     lambda inner: (
@@ -374,9 +390,9 @@ def test_whatever_is_in_the_file_is_survived(tmp_path: Path, reader: Any, cut: i
 
 
 def test_a_long_transcript_is_read_from_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transcript, "MOST_BYTES", 4_000)
+    monkeypatch.setattr(program_transcript, "MOST_BYTES", 4_000)
     path = placed(FIXTURES / "codex.jsonl", tmp_path / "codex.jsonl")
-    found = codex.read(path)
+    found = codex_transcript.read(path)
     assert sent(found)[-1] == ("text", "They say so now.")
     assert "Only its last" in found.notes[0]
 

@@ -17,7 +17,7 @@ from gshtui.commands.language import parse
 from gshtui.commands.registry import Registry
 from gshtui.commands.schema import lean_schema, tool_description
 from gshtui.context.commands.context_commands import commands
-from gshtui.store.errors import StoreError
+from gshtui.store.store_errors import StoreError
 from tests.kit.told_contexts import TEXTS, ToldContexts
 
 ROWS = {

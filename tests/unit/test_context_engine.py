@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from gshtui.bus.context_data import Task
-from gshtui.bus.events.agent import ContextAssembled
+from gshtui.bus.events.agent_events import ContextAssembled
 from gshtui.bus.messages import ToolCall
 from gshtui.context.limits import ContextSettings
 from gshtui.context.overlays import Pinned, Restored, Tasks, Undone

@@ -18,7 +18,7 @@ from gshtui.context.commands.context_router import ContextRouter
 from gshtui.context.views import ContextError
 from gshtui.programs.transcripts.reconstruction import Transcripts
 from gshtui.providers.port import Capabilities
-from gshtui.store.errors import StoreError
+from gshtui.store.store_errors import StoreError
 from tests.kit.told_contexts import ToldContexts
 
 FIXTURE = Path(__file__).resolve().parents[1] / "fixtures" / "transcripts" / "claude.jsonl"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gshtui.bus.context_data import Receipt
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import (
+from gshtui.bus.events.agent_events import (
     IterationStarted,
     MessageAppended,
     ModelChanged,
@@ -22,11 +22,11 @@ from gshtui.bus.events.agent import (
     TurnFinished,
     TurnStarted,
 )
-from gshtui.bus.events.approval import ApprovalRequested, ApprovalSettled
-from gshtui.bus.events.context import ContextCut, CutUndone
-from gshtui.bus.events.hub import Noticed
-from gshtui.bus.events.session import SessionOpened
-from gshtui.bus.events.shell import InputCommandFinished, InputCommandPrinted, InputCommandStarted
+from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
+from gshtui.bus.events.context_events import ContextCut, CutUndone
+from gshtui.bus.events.hub_events import Noticed
+from gshtui.bus.events.session_events import SessionOpened
+from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandPrinted, InputCommandStarted
 from gshtui.bus.messages import Image, Message, Text, Thinking, ToolCall, ToolResult, Usage
 from gshtui.bus.shell_data import Ran, ShellRecord
 from gshtui.ui.conversation.conversation_state import ConversationState, older_operations

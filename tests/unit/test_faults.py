@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gshtui.bus.bus import Bus
-from gshtui.bus.events.hub import FaultReported
+from gshtui.bus.events.hub_events import FaultReported
 from gshtui.bus.loop_faults import LoopFaults
 from gshtui.store.log_records import Recorder
 from gshtui.system import faults, tasks

@@ -21,7 +21,7 @@ from gshtui.commands.declaration import (
     UsageError,
 )
 from gshtui.commands.execution import run_call, run_line
-from gshtui.commands.help import commands as help_commands
+from gshtui.commands.help_command import commands as help_commands
 from gshtui.commands.language import parse, quote, tokens
 from gshtui.commands.registry import Registry
 from gshtui.commands.schema import lean_schema, tool_schema

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gshtui.agents.conversation import MemoryRecord
-from gshtui.bus.events.agent import (
+from gshtui.bus.events.agent_events import (
     AgentStatusChanged,
     ContextAssembled,
     InterruptRequested,
@@ -26,10 +26,10 @@ from gshtui.bus.events.agent import (
     TurnStarted,
     UsageReported,
 )
-from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested, ApprovalSettled, Decision
+from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled, Decision
 from gshtui.bus.messages import Message, Text
 from gshtui.providers.port import ProviderError
-from gshtui.store.errors import StoreError
+from gshtui.store.store_errors import StoreError
 from tests.kit.office import Office
 from tests.kit.scripted import Hang, ScriptedProvider, call
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.bus.events.agent import ToolFinished, TurnStarted
-from gshtui.bus.events.approval import ApprovalRequested
-from gshtui.bus.events.hub import FaultReported
+from gshtui.bus.events.agent_events import ToolFinished, TurnStarted
+from gshtui.bus.events.approval_events import ApprovalRequested
+from gshtui.bus.events.hub_events import FaultReported
 from gshtui.guard.answer_keys import PAUSE, READ
 from gshtui.headless.agent_pane.pane_input import InputAction, InputLine
 from gshtui.headless.agent_pane.pane_lines import AnswerLines, lines_of, question_keys, question_lines

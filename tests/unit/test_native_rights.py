@@ -11,7 +11,7 @@ import pytest
 from gshtui.agents.personas import load_personas
 from gshtui.agents.ports import ModelHandle
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
-from gshtui.bus.events.agent import UsageReported
+from gshtui.bus.events.agent_events import UsageReported
 from gshtui.bus.messages import Usage
 from gshtui.commands.registry import Registry
 from gshtui.fleet.native.commands import spawn_assessment

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from gshtui.guard.program_table import TABLE
 from gshtui.guard.shell_line import plain_commands, read
 from gshtui.guard.shell_policy import Judgement, judge
-from gshtui.tools.paths import Location
+from gshtui.tools.path_location import Location
 from gshtui.tools.shell_assessment import assess_line
 from tests.kit.home import made_up_home
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import (
+from gshtui.bus.events.agent_events import (
     AgentStatusChanged,
     PromptQueued,
     PromptWithdrawn,
@@ -13,8 +13,8 @@ from gshtui.bus.events.agent import (
     TurnFinished,
     TurnStarted,
 )
-from gshtui.bus.events.approval import ApprovalSettled
-from gshtui.bus.events.shell import InputCommandFinished, InputCommandStarted
+from gshtui.bus.events.approval_events import ApprovalSettled
+from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandStarted
 from gshtui.ui.prompt.prompt_status import StatusState, doing, elapsed, reduce_status, waits
 from tests.kit.prompt_host import question
 

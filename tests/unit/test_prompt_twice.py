@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gshtui.agents.conversation import MemoryRecord, answered_turn
-from gshtui.bus.events.agent import MessageAppended, PromptSubmitted, TurnFinished, TurnStarted
+from gshtui.bus.events.agent_events import MessageAppended, PromptSubmitted, TurnFinished, TurnStarted
 from gshtui.bus.messages import Message, Text, user_message
 from tests.kit.office import Office
 from tests.kit.scripted import ScriptedProvider, call

@@ -21,7 +21,7 @@ from gshtui.providers.port import ProviderError
 from gshtui.providers.sdk_connection import Endpoint
 from gshtui.providers.selection import ModelChoice, choose_model
 from gshtui.settings.model import Settings
-from gshtui.settings.tables import Agent, Provider
+from gshtui.settings.settings_tables import AgentSettings, ProviderSettings
 from tests.kit.loopback.apis import loopback
 
 NOWHERE = {"OLLAMA_HOST": "127.0.0.1:1"}
@@ -92,9 +92,9 @@ async def test_without_anything_it_is_offline_and_says_why() -> None:
 
 async def test_the_preferred_provider_goes_first_where_it_can_be_used() -> None:
     both = {"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k"}
-    assert (await chosen(both, agent=Agent(default_provider="openai"))).provider.name == "openai"
-    assert (await chosen(both, agent=Agent(default_provider="gemini"))).provider.name == "anthropic"
-    assert (await chosen(both, agent=Agent(default_provider="offline"))).provider.name == "offline"
+    assert (await chosen(both, agent=AgentSettings(default_provider="openai"))).provider.name == "openai"
+    assert (await chosen(both, agent=AgentSettings(default_provider="gemini"))).provider.name == "anthropic"
+    assert (await chosen(both, agent=AgentSettings(default_provider="offline"))).provider.name == "offline"
 
 
 async def test_a_running_ollama_is_found_and_asked() -> None:
@@ -155,7 +155,7 @@ async def test_what_cannot_be_used_is_said_with_what_to_do() -> None:
 
 
 async def test_a_server_of_ones_own_takes_any_model() -> None:
-    table = {"router": Provider(type="openai", base_url="https://router.example/v1", api_key_env="ROUTER_KEY")}
+    table = {"router": ProviderSettings(type="openai", base_url="https://router.example/v1", api_key_env="ROUTER_KEY")}
     keys = {"ROUTER_KEY": "k"}
     choice = await chosen(keys, provider="router", model="deepseek/deepseek-v4", providers=table)
     assert (choice.provider.name, choice.model) == ("router", "deepseek/deepseek-v4")
@@ -165,7 +165,7 @@ async def test_a_server_of_ones_own_takes_any_model() -> None:
 
 
 async def test_a_retired_default_is_replaced_and_said() -> None:
-    table = {"anthropic": Provider(default_model="claude-sonnet-4-20250514")}
+    table = {"anthropic": ProviderSettings(default_model="claude-sonnet-4-20250514")}
     choice = await chosen({"ANTHROPIC_API_KEY": "k"}, providers=table)
     assert choice.model == "claude-sonnet-5-5"
     assert "no longer served" in choice.why

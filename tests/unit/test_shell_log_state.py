@@ -6,8 +6,8 @@ import random
 
 from msgspec.structs import replace
 
-from gshtui.bus.events.hub import HubStarted
-from gshtui.bus.events.shell import FileChange, FilesChanged, ShellFolderChanged, ShellNoted, ShellRecorded
+from gshtui.bus.events.hub_events import HubStarted
+from gshtui.bus.events.shell_events import FileChange, FilesChanged, ShellFolderChanged, ShellNoted, ShellRecorded
 from gshtui.bus.shell_data import ShellNote, ShellRecord
 from gshtui.bus.shell_rows import Filter, Row, Span, files_note, place
 from gshtui.ui.shell.shell_state import PAGE, PAGES, LogState, PageRequest, reduce, with_filter, with_span

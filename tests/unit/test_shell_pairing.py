@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.shell import (
+from gshtui.bus.events.shell_events import (
     ShellCommandFinished,
     ShellCommandStarted,
     ShellEnded,
@@ -18,8 +18,8 @@ from gshtui.bus.events.shell import (
     ShellStarted,
 )
 from gshtui.shell.pairing import PairedLine, Pairing, PairingResult, PairingRules, ignore_filter
-from gshtui.store import history
-from gshtui.store.history import HistoryQuery, find_commands
+from gshtui.store import command_history
+from gshtui.store.command_history import HistoryQuery, find_commands
 from gshtui.store.migrations import MIGRATIONS
 
 NOW = 1_760_000_000.0
@@ -158,9 +158,9 @@ def test_in_any_order_and_with_lines_said_again_every_command_comes_out_whole(
     for at, (number, half) in enumerate([*order, *again]):
         if at == restart:
             pairing = Pairing(RULES)  # another hub, which knows what the record says
-            pairing.know([], history.running(memory))
+            pairing.know([], command_history.running(memory))
         event = began(number, f"make {number}") if half == "began" else ended(number, number % 3)
-        history.keep_records(memory, take(pairing, event).records)
+        command_history.keep_records(memory, take(pairing, event).records)
     rows = {row.number: row for row in find_commands(memory, HistoryQuery(), 100)}
     assert {number: (row.command, row.exit, row.state) for number, row in rows.items()} == {
         number: (f"make {number}", number % 3, "done") for number in range(1, 6)

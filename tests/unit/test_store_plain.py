@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gshtui.bus.messages import Document, Image, Message, Text, Thinking, ToolCall, ToolResult, Usage, user_message
-from gshtui.store import encoding, messages, migrations, sessions
+from gshtui.store import encoding, message_table, migrations, session_table
 
 _texts = st.text(st.characters(exclude_categories=["Cs"]))
 _any_text = st.text(st.characters())
@@ -65,9 +65,9 @@ def log() -> Any:
 
 
 def _through(log: sqlite3.Connection, message: Message) -> Message:
-    info = sessions.create_session(log, cwd="/", agent="main", provider="", model="", title="", parent="")
-    assert messages.append_message(log, info.id, message) == 1
-    (stored,), unreadable = messages.page_of(log, info.id, None, None)
+    info = session_table.create_session(log, cwd="/", agent="main", provider="", model="", title="", parent="")
+    assert message_table.append_message(log, info.id, message) == 1
+    (stored,), unreadable = message_table.page_of(log, info.id, None, None)
     assert unreadable == 0
     return stored.message
 
@@ -123,4 +123,4 @@ def test_control_characters_are_written_out_for_printing() -> None:
     ],
 )
 def test_a_title_is_the_first_line_in_one_line(prompt: str, title: str) -> None:
-    assert sessions.title_of(user_message(prompt, id="p").text) == title
+    assert session_table.title_of(user_message(prompt, id="p").text) == title

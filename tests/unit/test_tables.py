@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from gshtui.text import cells, tables, units
+from gshtui.text import cells, markdown_table, units
 
 
 def test_a_table_is_a_row_a_line() -> None:
-    made = tables.table(("a", "", "n"), [("x", "", "1")], right=(2,))
+    made = markdown_table.table(("a", "", "n"), [("x", "", "1")], right=(2,))
     assert made == "| a | | n |\n| --- | --- | ---: |\n| x |  | 1 |"
-    assert tables.facts([("name", "value")]) == "| | |\n| --- | --- |\n| name | value |"
+    assert markdown_table.facts([("name", "value")]) == "| | |\n| --- | --- |\n| name | value |"
 
 
 def test_costs_and_bars() -> None:

@@ -7,7 +7,7 @@ from string import punctuation
 import pytest
 from textual.keys import _character_to_key  # pyright: ignore[reportPrivateUsage]
 
-from gshtui.tmux import pane_input as tmux_keys
+from gshtui.tmux import pane_keyboard as tmux_keys
 from gshtui.ui.terminal import terminal_input
 from gshtui.ui.terminal.terminal_input import MouseKind, mouse_bytes
 from tests.kit.terminal_frames import info

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.tmux import frames, pane_input, tmux_program
-from gshtui.tmux.errors import TmuxError, said
+from gshtui.tmux import frames, pane_keyboard, tmux_program
 from gshtui.tmux.panes import FORMAT, parse, parse_all
 from gshtui.tmux.quoting import command, quoted, unexpanded
+from gshtui.tmux.tmux_errors import TmuxError, said
 
 
 def test_an_argument_stays_one_argument_on_one_line() -> None:
@@ -59,19 +59,19 @@ def test_formats_are_not_expanded_in_what_others_named() -> None:
     ],
 )
 def test_keys_by_the_names_that_people_use(written: str, known: str) -> None:
-    assert pane_input.tmux_key(written) == known
+    assert pane_keyboard.tmux_key(written) == known
 
 
 @pytest.mark.parametrize("wrong", ["", "Entr", "rm -rf /", "C-", "\x03", "F13", "a\n", "-l"])
 def test_what_is_no_key_is_refused(wrong: str) -> None:
     with pytest.raises(TmuxError) as raised:
-        pane_input.tmux_key(wrong)
+        pane_keyboard.tmux_key(wrong)
     assert raised.value.kind == "refused"
 
 
 def test_a_paste_cannot_leave_its_bracket() -> None:
-    assert pane_input.cleaned("a\x1b[201~b\r\nc\rd\te\x07\x9b201~f\x7f") == b"a[201~b\nc\nd\te201~f"
-    assert pane_input.buffer_name() != pane_input.buffer_name()
+    assert pane_keyboard.cleaned("a\x1b[201~b\r\nc\rd\te\x07\x9b201~f\x7f") == b"a[201~b\nc\nd\te201~f"
+    assert pane_keyboard.buffer_name() != pane_keyboard.buffer_name()
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from gshtui.text.unified_diff import count_changes, make_diff
 from gshtui.tools.command_output import Spool
 from gshtui.tools.edit import near_misses
 from gshtui.tools.file_type import describe, filetype, is_binary
-from gshtui.tools.paths import Location
+from gshtui.tools.path_location import Location
 from gshtui.tools.shell_assessment import assess_line
 from gshtui.tools.worktree import is_branch_name
 

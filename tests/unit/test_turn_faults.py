@@ -16,7 +16,7 @@ from gshtui.agents.answer_stream import AnswerStream
 from gshtui.agents.conversation import Conversation, MemoryRecord
 from gshtui.agents.loop import Turn
 from gshtui.agents.toolbox import Toolbox
-from gshtui.bus.events.agent import TurnFinished
+from gshtui.bus.events.agent_events import TurnFinished
 from gshtui.bus.messages import ToolCall, ToolResult
 from gshtui.context.engine import ContextEngine
 from gshtui.context.ports import MemoryContextStore

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import TextDelta, ThinkingDelta
-from gshtui.bus.events.hub import Noticed
+from gshtui.bus.events.agent_events import TextDelta, ThinkingDelta
+from gshtui.bus.events.hub_events import Noticed
 from gshtui.ui.kit.bridge import coalesced
 
 pieces = st.lists(st.tuples(st.sampled_from("abT!"), st.text(max_size=5)), max_size=80)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from gshtui.bus.context_data import Block, Difference
-from gshtui.bus.events.agent import IterationStarted, MessageAppended, TextDelta
-from gshtui.bus.events.context import BlockPinned
+from gshtui.bus.events.agent_events import IterationStarted, MessageAppended, TextDelta
+from gshtui.bus.events.context_events import BlockPinned
 from gshtui.bus.messages import Message, Text
 from gshtui.ui.context import inspector_state as states
 from gshtui.ui.context.inspector_lines import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gshtui.bus.context_data import Receipt
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import (
+from gshtui.bus.events.agent_events import (
     AgentAdded,
     AgentStatusChanged,
     ContextAssembled,
@@ -16,9 +16,9 @@ from gshtui.bus.events.agent import (
     TurnStarted,
     UsageReported,
 )
-from gshtui.bus.events.context import ContextCut, CutUndone
-from gshtui.bus.events.hub import BranchChanged, HubStarted, PartFailed
-from gshtui.bus.events.session import SessionOpened
+from gshtui.bus.events.context_events import ContextCut, CutUndone
+from gshtui.bus.events.hub_events import BranchChanged, HubStarted, PartFailed
+from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.messages import Usage
 from gshtui.ui.agents import agents_state
 from gshtui.ui.agents.agents_state import AgentsState, AgentView

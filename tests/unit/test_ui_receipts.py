@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from gshtui.bus.events.context import ContextCut, CutFailed, SummaryAnswered, SummaryProposed
+from gshtui.bus.events.context_events import ContextCut, CutFailed, SummaryAnswered, SummaryProposed
 from gshtui.context.views import WhatIf
 from gshtui.ui.context.receipt_screen import missing_texts, receipt_entries, receipt_title, receipt_words
 from gshtui.ui.context.summaries import SummariesState, overdue, reduce

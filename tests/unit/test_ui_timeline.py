@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import ContextAssembled, TurnFinished, UsageReported
-from gshtui.bus.events.context import ContextCut, CutFailed, CutUndone, OutputTruncated
-from gshtui.bus.events.session import SessionOpened
+from gshtui.bus.events.agent_events import ContextAssembled, TurnFinished, UsageReported
+from gshtui.bus.events.context_events import ContextCut, CutFailed, CutUndone, OutputTruncated
+from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.messages import Usage
 from gshtui.ui.context import context_pane
 from gshtui.ui.context.context_pane import ContextState

@@ -12,7 +12,7 @@ from typing import Literal
 
 from gshtui.settings import paths, trust
 from gshtui.settings.toml_file import read_bytes
-from gshtui.system.errors import ExpectedError
+from gshtui.system.expected_error import ExpectedError
 from gshtui.text.front_matter import FrontMatterError, parse
 from gshtui.text.sanitise import one_line, plain
 

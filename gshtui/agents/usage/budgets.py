@@ -11,14 +11,14 @@ import msgspec
 from gshtui.agents.usage import usage_report
 from gshtui.bus.bus import Bus
 from gshtui.bus.context_data import Budget
-from gshtui.bus.events.context import BudgetReached
-from gshtui.bus.events.hub import Noticed
+from gshtui.bus.events.context_events import BudgetReached
+from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.usage_data import By, UsageSum
 from gshtui.commands.declaration import Assessment, Effect
 from gshtui.guard.approval import Call, Gate
-from gshtui.settings.tables import Budgets as Table
-from gshtui.store.errors import StoreError
-from gshtui.store.usage import day_of
+from gshtui.settings.settings_tables import Budgets as Table
+from gshtui.store.store_errors import StoreError
+from gshtui.store.usage_table import day_of
 from gshtui.system.ids import new_id
 
 Scope = Literal["agent", "tree", "day"]

@@ -15,8 +15,8 @@ from gshtui.bus.usage_data import By
 from gshtui.commands.declaration import Command, CommandError, Invocation, Outcome, Parameters
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.timespec import FORMS, parse_time
-from gshtui.store.errors import StoreError
 from gshtui.store.store import Store
+from gshtui.store.store_errors import StoreError
 from gshtui.text.verbatim import fenced
 
 

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import ContextAssembled, ModelChanged, TurnStarted, UsageReported
-from gshtui.bus.events.approval import ApprovalRequested, ApprovalSettled
-from gshtui.bus.events.context import ContextCut
+from gshtui.bus.events.agent_events import ContextAssembled, ModelChanged, TurnStarted, UsageReported
+from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
+from gshtui.bus.events.context_events import ContextCut
 from gshtui.bus.messages import Usage
 from gshtui.bus.usage_data import UsageRow
-from gshtui.store.errors import StoreError
+from gshtui.store.store_errors import StoreError
 
 KEPT_BACK = 10_000
 """Rows that wait at most while nothing can be written."""

@@ -17,7 +17,7 @@ from gshtui.bus.context_data import SECTIONS, Block, Difference, Iteration, Rece
 from gshtui.commands.declaration import CommandError, Invocation, Outcome
 from gshtui.context.prompt_cache import CacheEntry
 from gshtui.context.views import Carry, ContextError, ContextView, Forecast, RequestText, WhatIf
-from gshtui.store.errors import StoreError
+from gshtui.store.store_errors import StoreError
 
 HEAD = 160
 """Characters of a block's text that are shown where the whole is not asked for."""

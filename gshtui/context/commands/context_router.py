@@ -19,7 +19,7 @@ from gshtui.context.commands.access import Row
 from gshtui.context.forecast import CarryBy, WhatIfTarget, carry_costs, forecast, suppose
 from gshtui.context.limits import ContextSettings
 from gshtui.context.views import Carry, ContextError, ContextView, Forecast, RequestText, WhatIf
-from gshtui.store.errors import StoreError
+from gshtui.store.store_errors import StoreError
 
 if TYPE_CHECKING:
     from gshtui.context.service import ContextService

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import msgspec
 
-from gshtui.store.errors import StoreError
-from gshtui.store.sessions import SessionInfo
+from gshtui.store.session_table import SessionInfo
 from gshtui.store.store import Store
+from gshtui.store.store_errors import StoreError
 
 EXCERPTS = 3
 """Excerpts of one conversation at most."""

@@ -33,10 +33,10 @@ from gshtui.commands.schema import PLAIN
 from gshtui.commands.timespec import FORMS, parse_time
 from gshtui.context.retrieval import conversation_search, result_text
 from gshtui.store import log_reader
-from gshtui.store.errors import StoreError
-from gshtui.store.history import HistoryQuery
+from gshtui.store.command_history import HistoryQuery
 from gshtui.store.log_records import RecordType
 from gshtui.store.store import Store
+from gshtui.store.store_errors import StoreError
 from gshtui.text.sanitise import one_line
 from gshtui.text.verbatim import fenced
 

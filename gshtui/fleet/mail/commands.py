@@ -31,11 +31,11 @@ from gshtui.fleet.mail.mail_service import MailService
 from gshtui.fleet.mail.outbox import PARENT, Address, MailOutbox
 from gshtui.guard.catastrophe import catastrophe
 from gshtui.programs.profile import Profile, takes_code
-from gshtui.store.errors import StoreError
 from gshtui.store.store import Store
-from gshtui.text import tables
+from gshtui.store.store_errors import StoreError
+from gshtui.text import markdown_table
 from gshtui.text.sanitise import one_line, plain, visible
-from gshtui.tools import paths
+from gshtui.tools import path_location
 from gshtui.tools.shell_assessment import assess_line
 
 _EVERY = 0.25
@@ -171,7 +171,7 @@ def _mail_table(letters: list[Letter]) -> str:
         )
         for one in letters
     ]
-    return tables.table(("id", "from", "to", "state", "age", "text"), rows)
+    return markdown_table.table(("id", "from", "to", "state", "age", "text"), rows)
 
 
 def _mail_details(letter: Letter) -> str:
@@ -305,7 +305,7 @@ class _Family:
         subject = visible(f"to {row.name}, which runs it: {one_line(text, 160)}")
         found = Assessment(Effect.EXECUTE, subject, detail=visible(text))
         if profile.shell:
-            place = await asyncio.to_thread(paths.locate, invocation, row.cwd or str(invocation.cwd))
+            place = await asyncio.to_thread(path_location.locate, invocation, row.cwd or str(invocation.cwd))
             found = await asyncio.to_thread(assess_line, text, place, invocation.project, own_shell=True)
         detail = f"a line for {row.name} ({row.id}), a {profile.title} of its own, {found.detail}"
         return replace(found, subject=subject, detail=detail, key=f"{row.id} {text}", pattern="")

@@ -15,16 +15,16 @@ from typing import Literal
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import AgentStatusChanged, PromptEdited, PromptWithdrawn, TurnFinished, TurnStarted
-from gshtui.bus.events.fleet import AgentChanged, AgentEnded, MessagePosted
-from gshtui.bus.events.hub import WaitReported
-from gshtui.bus.events.session import SessionOpened
+from gshtui.bus.events.agent_events import AgentStatusChanged, PromptEdited, PromptWithdrawn, TurnFinished, TurnStarted
+from gshtui.bus.events.fleet_events import AgentChanged, AgentEnded, MessagePosted
+from gshtui.bus.events.hub_events import WaitReported
+from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.letter import Letter
 from gshtui.fleet.mail.delivery_state import DeliveryState
 from gshtui.fleet.mail.transports import DeliveryUnsure, MailTransports, NotDeliverable, RecipientGone, Route
 from gshtui.programs.pane_view import BLOCKS, SessionError
-from gshtui.store.errors import StoreError
 from gshtui.store.store import Store
+from gshtui.store.store_errors import StoreError
 from gshtui.system.tasks import keep_on, start_job
 from gshtui.text.sanitise import one_line
 

@@ -10,21 +10,21 @@ from typing import Any, Literal
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
-from gshtui.bus.events import fleet
-from gshtui.bus.events.agent import AgentStatusChanged, PromptEdited, PromptWithdrawn, TurnFinished, TurnStarted
+from gshtui.bus.events import fleet_events
+from gshtui.bus.events.agent_events import AgentStatusChanged, PromptEdited, PromptWithdrawn, TurnFinished, TurnStarted
 from gshtui.bus.letter import Letter
-from gshtui.store.errors import StoreError
 from gshtui.store.store import Store
+from gshtui.store.store_errors import StoreError
 
 ANSWER = 20_000
 """Characters of an answer that are kept."""
 _EVENTS: dict[str, type[Event]] = {
-    "queued": fleet.MessageQueued,
-    "held": fleet.MessageHeld,
-    "typed": fleet.MessageTyped,
-    "submitted": fleet.MessageSubmitted,
-    "acted": fleet.MessageActed,
-    "dropped": fleet.MessageDropped,
+    "queued": fleet_events.MessageQueued,
+    "held": fleet_events.MessageHeld,
+    "typed": fleet_events.MessageTyped,
+    "submitted": fleet_events.MessageSubmitted,
+    "acted": fleet_events.MessageActed,
+    "dropped": fleet_events.MessageDropped,
 }
 
 
@@ -101,7 +101,7 @@ class DeliveryState:
                     await self.dropped(self._prompts[event.prompt], "It was withdrawn from the agent's inbox.")
                 case PromptEdited() if event.prompt in self._prompts:
                     await self._store.mail.change(event.prompt, text=event.text)
-                case fleet.AgentEnded():
+                case fleet_events.AgentEnded():
                     await self._ended(event)
                 case _:
                     pass
@@ -135,7 +135,7 @@ class DeliveryState:
         await self._store.mail.release(letter.id)
         self.tell(acted)
 
-    async def _ended(self, event: fleet.AgentEnded) -> None:
+    async def _ended(self, event: fleet_events.AgentEnded) -> None:
         for turn, id in tuple(self._turns.items()):
             if turn == f"agent {event.agent}":
                 del self._turns[turn]

@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import PromptEdited, PromptSubmitted, PromptWithdrawn, TurnFinished, TurnStarted
+from gshtui.bus.events.agent_events import PromptEdited, PromptSubmitted, PromptWithdrawn, TurnFinished, TurnStarted
 from gshtui.bus.letter import PERSON, Letter
 from gshtui.fleet.mail.delivery_state import DeliveryState
-from gshtui.store.errors import StoreError
 from gshtui.store.store import Store
+from gshtui.store.store_errors import StoreError
 from gshtui.system.tasks import keep_on
 from gshtui.text.sanitise import one_line, plain
 

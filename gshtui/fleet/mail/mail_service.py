@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 from gshtui.bus.agent_data import AT_WORK, AgentRow
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import PromptEditRequested
-from gshtui.bus.events.fleet import MessageEditRequested, MessageHoldRequested
-from gshtui.bus.events.hub import Noticed
+from gshtui.bus.events.agent_events import PromptEditRequested
+from gshtui.bus.events.fleet_events import MessageEditRequested, MessageHoldRequested
+from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.letter import OPEN, PERSON, Letter
 from gshtui.commands.declaration import CommandError
 from gshtui.fleet.agent_programs import Programs
@@ -24,8 +24,8 @@ from gshtui.fleet.mail.outbox import Address, Addresses, MailOutbox
 from gshtui.fleet.mail.transports import MailTransports
 from gshtui.fleet.ports import FleetError, MessageTransport
 from gshtui.fleet.terminals import AgentTerminals
-from gshtui.store.errors import StoreError
 from gshtui.store.store import Store
+from gshtui.store.store_errors import StoreError
 from gshtui.system.tasks import end_all
 
 OUT_WITHIN = 90.0

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import TurnFinished, TurnStarted
-from gshtui.bus.events.fleet import MessagePosted, MessageQueued
+from gshtui.bus.events.agent_events import TurnFinished, TurnStarted
+from gshtui.bus.events.fleet_events import MessagePosted, MessageQueued
 from gshtui.bus.letter import OPEN, PERSON, Letter, LetterKind
 from gshtui.commands.declaration import CommandError
-from gshtui.store.errors import StoreError
 from gshtui.store.store import Store
+from gshtui.store.store_errors import StoreError
 from gshtui.system.ids import new_id
 
 WITHIN = 60.0

@@ -13,17 +13,17 @@ from typing import Literal
 
 from gshtui.bus.agent_data import AT_WORK, ENDED_STATUSES, AgentRow
 from gshtui.bus.bus import Bus
-from gshtui.bus.events.agent import PromptSubmitted
+from gshtui.bus.events.agent_events import PromptSubmitted
 from gshtui.bus.letter import PERSON, Letter
 from gshtui.fleet.agent_programs import Programs, is_known
 from gshtui.fleet.mail.inbox import framed_letter
 from gshtui.fleet.terminals import AgentTerminals
 from gshtui.programs.pane_view import PASSES, SessionError
-from gshtui.store.errors import StoreError
 from gshtui.store.store import Store
-from gshtui.tmux.errors import TmuxError
+from gshtui.store.store_errors import StoreError
 from gshtui.tmux.readiness import wait_ready
 from gshtui.tmux.server import TmuxServer
+from gshtui.tmux.tmux_errors import TmuxError
 
 RouteState = Literal["now", "later", "elsewhere", "gone"]
 """later: it is busy, or not linked. elsewhere: another process delivers it. gone: it will never read it."""

@@ -13,8 +13,8 @@ from pydantic import Field
 from gshtui.agents.personas import load_personas
 from gshtui.bus.agent_data import SpawnRequest
 from gshtui.bus.bus import Bus
-from gshtui.bus.events.agent import InterruptRequested
-from gshtui.bus.events.fleet import AgentEnded, AgentSpawned, AgentSpawnFailed, AgentSpawnRequested
+from gshtui.bus.events.agent_events import InterruptRequested
+from gshtui.bus.events.fleet_events import AgentEnded, AgentSpawned, AgentSpawnFailed, AgentSpawnRequested
 from gshtui.commands.declaration import (
     Access,
     Assessment,

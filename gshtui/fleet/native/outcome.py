@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gshtui.bus.events.agent import Status, TurnFinished
-from gshtui.system.errors import ExpectedError
+from gshtui.bus.events.agent_events import Status, TurnFinished
+from gshtui.system.expected_error import ExpectedError
 
 DONE, FAILED, UNREACHABLE, INTERRUPTED = 0, 1, 3, 130
 _UNREACHABLE = frozenset(

@@ -12,16 +12,16 @@ from gshtui.agents.ports import ModelHandle
 from gshtui.agents.usage.budgets import BudgetWatch
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import UsageReported
-from gshtui.bus.events.context import ContextCut
+from gshtui.bus.events.agent_events import UsageReported
+from gshtui.bus.events.context_events import ContextCut
 from gshtui.bus.messages import Message
 from gshtui.commands.declaration import Effect
 from gshtui.commands.registry import AnyCommand, Registry
 from gshtui.fleet.native.spec import Spec, ToolLimit
 from gshtui.guard.approval import Gate, ProjectGrants
 from gshtui.settings.model import Settings
-from gshtui.store.errors import StoreError
 from gshtui.store.store import Store
+from gshtui.store.store_errors import StoreError
 
 
 def permitted_registry(registry: Registry, limits: Sequence[ToolLimit]) -> Registry:

@@ -20,16 +20,16 @@ import msgspec
 from gshtui.agents.telemetry import Journal
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import (
+from gshtui.bus.events.agent_events import (
     AgentAdded,
     InterruptRequested,
     ModelChangeRequested,
     PromptEditRequested,
     PromptSubmitted,
 )
-from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested, ApprovalSettled
-from gshtui.bus.events.context import CutRequested, SummaryAnswered
-from gshtui.bus.events.fleet import AgentEnded, AgentSpawned, AgentSpawnFailed, AgentSpawnRequested
+from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled
+from gshtui.bus.events.context_events import CutRequested, SummaryAnswered
+from gshtui.bus.events.fleet_events import AgentEnded, AgentSpawned, AgentSpawnFailed, AgentSpawnRequested
 from gshtui.fleet.native.remote_agent import RemoteAgent
 from gshtui.fleet.native.spawn_requests import SpawnRequests
 from gshtui.fleet.native.spec import Spec, SpecError, read_spec, spec_path

@@ -9,10 +9,10 @@ import msgspec
 
 from gshtui.bus import wire
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import AgentAdded, AgentStatusChanged, InterruptRequested
-from gshtui.bus.events.fleet import AgentSpawnRequested
-from gshtui.bus.events.hub import FaultReported, Noticed
-from gshtui.bus.events.session import SessionOpened
+from gshtui.bus.events.agent_events import AgentAdded, AgentStatusChanged, InterruptRequested
+from gshtui.bus.events.fleet_events import AgentSpawnRequested
+from gshtui.bus.events.hub_events import FaultReported, Noticed
+from gshtui.bus.events.session_events import SessionOpened
 from gshtui.fleet.native.spec import Spec
 from gshtui.shell.hub_link import LineOutbox
 from gshtui.shell.hub_listener import HubConnection

@@ -14,8 +14,8 @@ import msgspec
 from gshtui.bus.agent_data import SpawnRequest
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import InterruptRequested
-from gshtui.bus.events.fleet import AgentEnded, AgentSpawned, AgentSpawnFailed, AgentSpawnRequested
+from gshtui.bus.events.agent_events import InterruptRequested
+from gshtui.bus.events.fleet_events import AgentEnded, AgentSpawned, AgentSpawnFailed, AgentSpawnRequested
 from gshtui.fleet.native.commands import SPAWN_AGENT, spawn_assessment
 from gshtui.fleet.native.remote_agent import RemoteAgent
 from gshtui.fleet.native.spec import Spec

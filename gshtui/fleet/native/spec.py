@@ -20,7 +20,7 @@ import msgspec
 from gshtui.agents.personas import Persona, load_personas
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.system import private_files
-from gshtui.system.errors import ExpectedError
+from gshtui.system.expected_error import ExpectedError
 from gshtui.system.ids import new_id
 
 Approvals = Literal["ask", "policy", "refuse"]

@@ -21,9 +21,9 @@ from gshtui.system import private_files
 from gshtui.system.environment import program_environment
 from gshtui.system.file_lock import LockHeld, file_lock
 from gshtui.text.sanitise import one_line
-from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.server import TmuxServer
+from gshtui.tmux.tmux_errors import TmuxError
 
 ASIDE = "\x1b[27;99;103~"
 """The key: a sequence that no keyboard sends."""

@@ -18,11 +18,11 @@ from gshtui.fleet.terminals import AgentTerminals
 from gshtui.programs.foreground import is_shell
 from gshtui.programs.pane_view import SessionError
 from gshtui.programs.pane_writer import PaneWriter
-from gshtui.store.errors import StoreError
+from gshtui.store.store_errors import StoreError
 from gshtui.text.sanitise import plain
-from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.server import TmuxServer
+from gshtui.tmux.tmux_errors import TmuxError
 
 _REMEMBERED = 512
 

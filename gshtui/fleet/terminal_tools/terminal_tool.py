@@ -30,11 +30,11 @@ from gshtui.programs.pane_view import SessionError
 from gshtui.programs.pane_writer import PaneWriter
 from gshtui.text.sanitise import one_line, plain
 from gshtui.text.truncation import original_size
-from gshtui.tmux.errors import TmuxError
 from gshtui.tmux.marker import Marker, since
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.readiness import wait_ready
-from gshtui.tools import paths
+from gshtui.tmux.tmux_errors import TmuxError
+from gshtui.tools import path_location
 from gshtui.tools.command_output import show_output
 from gshtui.tools.shell_assessment import assess_line
 
@@ -81,7 +81,7 @@ async def assess(
         raise from_tmux_error(error) from error
     folder = invocation.cwd if info is None else await reach.shared.folder(info, invocation.cwd)
     told.note(invocation, folder, f"the shared shell was in {folder}")
-    place = await asyncio.to_thread(paths.locate, invocation, str(folder))
+    place = await asyncio.to_thread(path_location.locate, invocation, str(folder))
     found = await asyncio.to_thread(assess_line, parameters.command, place, invocation.project, own_shell=True)
     return Assessment(
         effect=found.effect,

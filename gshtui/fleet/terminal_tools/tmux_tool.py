@@ -27,14 +27,14 @@ from gshtui.fleet.terminal_tools.targets import (
 from gshtui.guard.catastrophe import catastrophe
 from gshtui.programs.pane_view import Seen, SessionError
 from gshtui.programs.screen_reading import essence, same_question
-from gshtui.text import tables
+from gshtui.text import markdown_table
 from gshtui.text.sanitise import literal, one_line, plain, visible
 from gshtui.text.truncation import original_size
-from gshtui.tmux import pane_input as key_names
-from gshtui.tmux.errors import TmuxError
+from gshtui.tmux import pane_keyboard as key_names
 from gshtui.tmux.marker import Marker, look, since
 from gshtui.tmux.readiness import Ready, wait_ready
-from gshtui.tools import paths
+from gshtui.tmux.tmux_errors import TmuxError
+from gshtui.tools import path_location
 from gshtui.tools.command_output import show_output
 from gshtui.tools.shell_assessment import assess_line
 
@@ -85,7 +85,7 @@ def panes_result(targets: list[TerminalTarget], invocation: Invocation) -> Outco
         (str(r["pane"]), str(r["name"]), str(r["command"]), f"{r['width']}x{r['height']}", str(r["status"]))
         for r in rows
     ]
-    return Outcome(rows, tables.table(("pane", "whose", "runs", "size", "status"), lines))
+    return Outcome(rows, markdown_table.table(("pane", "whose", "runs", "size", "status"), lines))
 
 
 def _row(target: TerminalTarget, here: bool) -> dict[str, object]:
@@ -289,7 +289,7 @@ def _same(seen: Seen) -> str:
 async def _of_line(invocation: Invocation, parameters: TmuxParameters, label: str, folder: Path) -> Assessment:
     """What a line typed to a shell seems to do. Never offered for good."""
     _check_text(invocation, parameters, shell=True)
-    place = await asyncio.to_thread(paths.locate, invocation, str(folder))
+    place = await asyncio.to_thread(path_location.locate, invocation, str(folder))
     line = await asyncio.to_thread(assess_line, parameters.text, place, invocation.project, own_shell=True)
     key = f"{label} {folder} {parameters.text!r} {parameters.enter}"
     return replace(

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, cast
 
 from gshtui.bus.bus import Bus, WhenFull
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import (
+from gshtui.bus.events.agent_events import (
     AgentStatusChanged,
     InterruptRequested,
     MessageAppended,
@@ -29,7 +29,7 @@ from gshtui.bus.events.agent import (
     ToolOutput,
     ToolStarted,
 )
-from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested, ApprovalSettled, Decision
+from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled, Decision
 from gshtui.commands.declaration import CommandError
 from gshtui.fleet.native.spec import Spec
 from gshtui.guard.answer_keys import (

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import (
+from gshtui.bus.events.agent_events import (
     PromptQueued,
     PromptWithdrawn,
     ProviderRetried,
@@ -16,8 +16,8 @@ from gshtui.bus.events.agent import (
     TurnFinished,
     TurnStarted,
 )
-from gshtui.bus.events.approval import ApprovalRequested, ApprovalSettled
-from gshtui.bus.events.hub import FaultReported, Noticed
+from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
+from gshtui.bus.events.hub_events import FaultReported, Noticed
 from gshtui.bus.loop_faults import in_words
 from gshtui.guard.answer_keys import line_of, offers
 from gshtui.text import cells

@@ -21,15 +21,25 @@ import msgspec
 from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.context_data import Block, Change, Iteration, Receipt, SectionName
 from gshtui.context.views import ContextError, ContextView
-from gshtui.programs.transcripts import claude, codex, gemini, opencode
-from gshtui.programs.transcripts.transcript import ProgramTranscript, RequestMark, TranscriptEntry, TranscriptQuery
+from gshtui.programs.transcripts import claude_transcript, codex_transcript, gemini_transcript, opencode_transcript
+from gshtui.programs.transcripts.program_transcript import (
+    ProgramTranscript,
+    RequestMark,
+    TranscriptEntry,
+    TranscriptQuery,
+)
 from gshtui.providers.port import Capabilities, estimate
 
 DEADLINE = 30.0
 """Seconds that finding and reading one transcript may take."""
 _KEPT = 4
 """Transcripts that are remembered."""
-_READERS: Mapping[str, Any] = {"claude": claude, "codex": codex, "gemini": gemini, "opencode": opencode}
+_READERS: Mapping[str, Any] = {
+    "claude": claude_transcript,
+    "codex": codex_transcript,
+    "gemini": gemini_transcript,
+    "opencode": opencode_transcript,
+}
 _MADE_BY = {"claude": "anthropic", "codex": "openai", "gemini": "gemini"}
 Known = Callable[[str], Capabilities]
 """What the catalog knows of a model."""
@@ -188,7 +198,7 @@ def program_of(row: AgentRow) -> str:
 def _stamp(place: Any) -> tuple[int, ...]:
     """What changes when the transcript does."""
     paths: list[Path] = [place] if isinstance(place, Path) else []
-    if isinstance(place, opencode.OpenCodeFiles):
+    if isinstance(place, opencode_transcript.OpenCodeFiles):
         log = place.path.with_name(place.path.name + "-wal")
         messages = place.path / "message" / place.session
         paths = [place.path, log] if place.database else [messages, *sorted(messages.glob("*.json"))[-2:]]

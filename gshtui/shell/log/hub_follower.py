@@ -14,14 +14,14 @@ from pathlib import Path
 
 from gshtui.bus import wire
 from gshtui.bus.event import Event
-from gshtui.bus.events.shell import ShellFolderChanged, ShellNoted, ShellRecorded
+from gshtui.bus.events.shell_events import ShellFolderChanged, ShellNoted, ShellRecorded
 from gshtui.bus.shell_data import ShellRecord
 from gshtui.shell.event_table import HUB
 from gshtui.shell.line_stream import BadLine, LineStream, of_line, to_line
-from gshtui.shell.peer import peer_of
-from gshtui.store.errors import StoreError
-from gshtui.store.history import HistoryQuery
+from gshtui.store.command_history import HistoryQuery
 from gshtui.store.store import Store
+from gshtui.store.store_errors import StoreError
+from gshtui.system.peer import peer_of
 from gshtui.system.tasks import start_job
 
 CONNECT_WITHIN = 2.0

@@ -17,13 +17,13 @@ from pathlib import Path
 import msgspec
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.shell import ShellCommandStarted, ShellFolderChanged, ShellNoted, ShellRecorded
+from gshtui.bus.events.shell_events import ShellCommandStarted, ShellFolderChanged, ShellNoted, ShellRecorded
 from gshtui.bus.shell_data import ShellNote, ShellRecord
 from gshtui.shell import spool
 from gshtui.shell.log.branch_cache import BranchCache
 from gshtui.shell.pairing import PairedLine, Pairing, PairingResult
-from gshtui.store.errors import StoreError
 from gshtui.store.store import Store
+from gshtui.store.store_errors import StoreError
 from gshtui.system.tasks import report
 
 BATCH = 250

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from gshtui.bus.shell_data import ShellRecord
 from gshtui.shell.pairing import ShellInfo
-from gshtui.store.errors import StoreError
+from gshtui.store.store_errors import StoreError
 from gshtui.system.tasks import start_job
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ class PaneOutputs:
             del self._tasks[key]
 
     async def _look(self, record: ShellRecord, info: ShellInfo) -> None:
-        from gshtui.tmux.errors import TmuxError
+        from gshtui.tmux.tmux_errors import TmuxError
 
         tmux = await asyncio.to_thread(_client, info.socket)
         if tmux is None:

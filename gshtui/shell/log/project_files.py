@@ -15,12 +15,12 @@ from pathlib import Path
 import msgspec
 
 from gshtui.bus.bus import Bus
-from gshtui.bus.events.hub import Noticed
-from gshtui.bus.events.shell import FilesChanged
+from gshtui.bus.events.hub_events import Noticed
+from gshtui.bus.events.shell_events import FilesChanged
 from gshtui.bus.shell_rows import files_note
 from gshtui.shell.file_watch import FileWatch
-from gshtui.store.errors import StoreError
 from gshtui.store.store import Store
+from gshtui.store.store_errors import StoreError
 from gshtui.system.tasks import keep_on
 
 AFTER = 1.0

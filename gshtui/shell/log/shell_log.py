@@ -18,8 +18,8 @@ import msgspec
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
-from gshtui.bus.events.hub import Noticed
-from gshtui.bus.events.shell import ShellRecorded
+from gshtui.bus.events.hub_events import Noticed
+from gshtui.bus.events.shell_events import ShellRecorded
 from gshtui.bus.shell_data import ShellNote, ShellRecord
 from gshtui.settings import paths
 from gshtui.settings.model import Settings
@@ -27,20 +27,20 @@ from gshtui.shell import plugin_files
 from gshtui.shell.event_table import HUB, SHELL
 from gshtui.shell.hub_listener import HubListener
 from gshtui.shell.hub_registry import HubRegistryError, shells_socket_path
-from gshtui.shell.log.agent_calls import AgentCalls
 from gshtui.shell.log.branch_cache import BranchCache
 from gshtui.shell.log.connection_hosts import ShellConnections, WindowConnections
 from gshtui.shell.log.hub_follower import HubFollower, MissedEvents
 from gshtui.shell.log.intake import LineIntake, SpoolIntake
 from gshtui.shell.log.liveness import gone_shells
 from gshtui.shell.log.pane_output import PaneOutputs
+from gshtui.shell.log.tool_command_log import ToolCommandLog
 from gshtui.shell.log.user_commands import UserCommandHistory, UserCommandOptions, UserCommandRunner
 from gshtui.shell.log.virtual_shells import PROGRAM, VirtualShells
 from gshtui.shell.pairing import Pairing, PairingRules, ShellInfo, ignore_filter
 from gshtui.shell.socket_lease import SocketLease
 from gshtui.shell.spool import folder as spool_folder
-from gshtui.store.errors import StoreError
 from gshtui.store.store import Store
+from gshtui.store.store_errors import StoreError
 from gshtui.system.tasks import end_all, keep_on
 
 LOOK_EVERY = 1.0
@@ -89,7 +89,7 @@ class ShellLog:
         self._spooling = SpoolIntake(spool_folder(terms.data), self._intake)
         self._redact = redact
         self._own_shells = VirtualShells(store, self._intake.tell)
-        self._calls = AgentCalls(bus, self._intake.keep, self._printed, self._own_shells, terms.cwd, redact)
+        self._calls = ToolCommandLog(bus, self._intake.keep, self._printed, self._own_shells, terms.cwd, redact)
         self.by_hand = UserCommandRunner(
             bus,
             self._intake.keep,

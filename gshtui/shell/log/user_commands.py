@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from gshtui.bus.bus import Bus
-from gshtui.bus.events.shell import InputCommandFinished, InputCommandPrinted, InputCommandStarted
+from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandPrinted, InputCommandStarted
 from gshtui.bus.messages import ResultStatus
 from gshtui.bus.shell_data import Ran, ShellRecord
 from gshtui.commands.declaration import CommandError, Invocation, Outcome
@@ -27,11 +27,11 @@ from gshtui.context.ports import Contribution, SideText
 from gshtui.context.retrieval.result_text import command_line, when
 from gshtui.settings.paths import FolderError
 from gshtui.shell import plugin_files
-from gshtui.shell.log.agent_calls import Keep, Printed
+from gshtui.shell.log.tool_command_log import Keep, Printed
 from gshtui.shell.log.virtual_shells import VirtualShells, shell_of
-from gshtui.store.errors import StoreError
-from gshtui.store.history import HistoryQuery
+from gshtui.store.command_history import HistoryQuery
 from gshtui.store.store import Store
+from gshtui.store.store_errors import StoreError
 from gshtui.system.ids import new_id
 from gshtui.text.sanitise import plain
 from gshtui.text.truncation import shorten

@@ -18,7 +18,7 @@ import msgspec
 from gshtui.bus.shell_data import ShellRecord
 from gshtui.shell.log.liveness import gone_shells, process_name
 from gshtui.shell.pairing import ShellInfo
-from gshtui.store.history import HistoryQuery
+from gshtui.store.command_history import HistoryQuery
 from gshtui.store.store import Store
 
 PROGRAM = "hub"

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow
 from gshtui.bus.context_data import Iteration
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import (
+from gshtui.bus.events.agent_events import (
     AgentAdded,
     AgentStatusChanged,
     ContextAssembled,
@@ -28,8 +28,8 @@ from gshtui.bus.events.agent import (
     TurnStarted,
     UsageReported,
 )
-from gshtui.bus.events.context import ContextCut, CutUndone
-from gshtui.bus.events.fleet import (
+from gshtui.bus.events.context_events import ContextCut, CutUndone
+from gshtui.bus.events.fleet_events import (
     AgentChanged,
     AgentKilled,
     AgentRemoved,
@@ -42,8 +42,8 @@ from gshtui.bus.events.fleet import (
     MessageSubmitted,
     MessageTyped,
 )
-from gshtui.bus.events.hub import HubStarted
-from gshtui.bus.events.session import SessionOpened
+from gshtui.bus.events.hub_events import HubStarted
+from gshtui.bus.events.session_events import SessionOpened
 
 STATUSES: tuple[str, ...] = get_args(Status)
 

@@ -17,7 +17,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.approval import ApprovalAnswered, ApprovalRequested, Decision
+from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, Decision
 from gshtui.guard.answer_keys import (
     AnswerKeys,
     Choice,

@@ -10,8 +10,8 @@ import msgspec
 from msgspec.structs import replace
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.approval import ApprovalRequested, ApprovalSettled
-from gshtui.bus.events.fleet import AgentChanged, AgentSpawned
+from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
+from gshtui.bus.events.fleet_events import AgentChanged, AgentSpawned
 
 APPROVAL_EVENTS: tuple[type[Event], ...] = (AgentChanged, AgentSpawned, ApprovalRequested, ApprovalSettled)
 REMEMBERED = 200

@@ -20,7 +20,7 @@ from textual.strip import Strip
 from textual.style import Style
 from textual.widgets import Static
 
-from gshtui.bus.events.approval import ApprovalRequested
+from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.guard.answer_keys import Offer, worded
 
 EFFECTS = {"write": "write", "execute": "execute", "network": "reach the network", "read": "read"}

@@ -16,9 +16,9 @@ from textual.content import Content
 
 from gshtui.bus.context_data import Iteration
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import ContextAssembled, ModelChanged, UsageReported
-from gshtui.bus.events.context import ContextCut, CutUndone
-from gshtui.bus.events.session import SessionOpened
+from gshtui.bus.events.agent_events import ContextAssembled, ModelChanged, UsageReported
+from gshtui.bus.events.context_events import ContextCut, CutUndone
+from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.messages import Usage
 from gshtui.ui.kit import figures
 from gshtui.ui.kit.figures import context_meter, meter_sign

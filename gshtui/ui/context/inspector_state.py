@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from gshtui.bus.context_data import SECTIONS, Block, Difference, Iteration
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import (
+from gshtui.bus.events.agent_events import (
     ContextAssembled,
     IterationStarted,
     MessageAppended,
@@ -22,8 +22,8 @@ from gshtui.bus.events.agent import (
     TurnFinished,
     UsageReported,
 )
-from gshtui.bus.events.context import BlockPinned, BlockRestored, ContextCut, CutUndone, TasksChanged
-from gshtui.bus.events.session import SessionOpened
+from gshtui.bus.events.context_events import BlockPinned, BlockRestored, ContextCut, CutUndone, TasksChanged
+from gshtui.bus.events.session_events import SessionOpened
 from gshtui.context.views import Carry, ContextView, RequestText
 
 InspectorMode = Literal["blocks", "request", "difference"]

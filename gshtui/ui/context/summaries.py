@@ -22,7 +22,7 @@ from textual.widget import Widget
 from textual.widgets import Button, Static, TextArea
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.context import ContextCut, CutFailed, SummaryAnswered, SummaryProposed
+from gshtui.bus.events.context_events import ContextCut, CutFailed, SummaryAnswered, SummaryProposed
 from gshtui.guard.answer_keys import AnswerKeys, Choice, Chosen, Passed
 from gshtui.text.sanitise import literal, one_line
 from gshtui.ui.kit import figures

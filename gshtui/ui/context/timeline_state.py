@@ -12,9 +12,9 @@ from msgspec.structs import replace
 
 from gshtui.bus.context_data import CutKind, Iteration, Receipt
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import ContextAssembled, ModelChanged, TurnFinished, UsageReported
-from gshtui.bus.events.context import ContextCut, CutFailed, CutUndone, OutputTruncated
-from gshtui.bus.events.session import SessionOpened
+from gshtui.bus.events.agent_events import ContextAssembled, ModelChanged, TurnFinished, UsageReported
+from gshtui.bus.events.context_events import ContextCut, CutFailed, CutUndone, OutputTruncated
+from gshtui.bus.events.session_events import SessionOpened
 
 CONSUMED: tuple[type[Event], ...] = (
     ContextAssembled, ContextCut, CutFailed, CutUndone, ModelChanged, OutputTruncated, SessionOpened, TurnFinished,

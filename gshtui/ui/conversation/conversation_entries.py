@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 from gshtui.bus.context_data import Receipt, compacted
-from gshtui.bus.events.agent import TurnFinished
-from gshtui.bus.events.shell import InputCommandFinished, InputCommandPrinted, InputCommandStarted
+from gshtui.bus.events.agent_events import TurnFinished
+from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandPrinted, InputCommandStarted
 from gshtui.bus.messages import Document, Image, Message, Text, Thinking, ToolCall, ToolResult
 from gshtui.bus.shell_data import Ran
 from gshtui.ui.kit.transcript.entries import AnswerEntry, Entry, NoticeEntry, PromptEntry, ThoughtEntry, ToolEntry

@@ -15,9 +15,9 @@ from textual.containers import Vertical
 from textual.message import Message
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import TurnStarted
-from gshtui.bus.events.session import SessionOpened
-from gshtui.bus.events.shell import InputCommandStarted
+from gshtui.bus.events.agent_events import TurnStarted
+from gshtui.bus.events.session_events import SessionOpened
+from gshtui.bus.events.shell_events import InputCommandStarted
 from gshtui.bus.shell_data import Ran
 from gshtui.system.tasks import report_unexpected
 from gshtui.ui.conversation.conversation_state import CONSUMES, ConversationState, older_operations

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import (
+from gshtui.bus.events.agent_events import (
     IterationStarted,
     MessageAppended,
     ModelChanged,
@@ -24,11 +24,11 @@ from gshtui.bus.events.agent import (
     TurnFinished,
     TurnStarted,
 )
-from gshtui.bus.events.approval import ApprovalRequested, ApprovalSettled
-from gshtui.bus.events.context import ContextCut, CutUndone
-from gshtui.bus.events.hub import Noticed
-from gshtui.bus.events.session import SessionOpened
-from gshtui.bus.events.shell import InputCommandFinished, InputCommandPrinted, InputCommandStarted
+from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
+from gshtui.bus.events.context_events import ContextCut, CutUndone
+from gshtui.bus.events.hub_events import Noticed
+from gshtui.bus.events.session_events import SessionOpened
+from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandPrinted, InputCommandStarted
 from gshtui.bus.messages import Message, ToolResult
 from gshtui.bus.shell_data import Ran
 from gshtui.ui.conversation.conversation_entries import (

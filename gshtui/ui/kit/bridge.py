@@ -13,8 +13,8 @@ from weakref import WeakKeyDictionary
 
 from gshtui.bus.bus import Subscription, WhenFull
 from gshtui.bus.event import Event
-from gshtui.bus.events.hub import FaultReported, Noticed, SubscriberFailed
-from gshtui.bus.events.session import SessionClosed
+from gshtui.bus.events.hub_events import FaultReported, Noticed, SubscriberFailed
+from gshtui.bus.events.session_events import SessionClosed
 from gshtui.bus.shell_data import Ran
 from gshtui.bus.shell_rows import Filter, Span
 from gshtui.bus.subscription import Batch, fold_events
@@ -183,7 +183,7 @@ class Bridge:
 
         Raises:
             NotReady: the hub does not run.
-            gshtui.store.errors.StoreError: the record cannot give them.
+            gshtui.store.store_errors.StoreError: the record cannot give them.
         """
         store = (await self._running()).store
         return None if store is None else await store.shells.rows(wanted, start, limit)
@@ -198,7 +198,7 @@ class Bridge:
 
         Raises:
             NotReady: there is no hub, or no log.
-            gshtui.store.errors.StoreError: the record cannot take it.
+            gshtui.store.store_errors.StoreError: the record cannot take it.
         """
         log = (await self._running()).shell_log
         if log is None:

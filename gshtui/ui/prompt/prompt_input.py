@@ -13,7 +13,7 @@ from textual import events
 from textual.message import Message
 from textual.widgets import TextArea
 
-from gshtui.bus.events.agent import PromptEditRequested
+from gshtui.bus.events.agent_events import PromptEditRequested
 from gshtui.ui.kit.folding_area import FoldingArea
 from gshtui.ui.kit.key_table import bind
 from gshtui.ui.kit.textual.typed_app import app_of

@@ -19,7 +19,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import PromptEdited, PromptEditRequested, PromptQueued, PromptWithdrawn, TurnStarted
+from gshtui.bus.events.agent_events import PromptEdited, PromptEditRequested, PromptQueued, PromptWithdrawn, TurnStarted
 from gshtui.ui.kit.bound_keys import BoundKeys
 from gshtui.ui.kit.fitted_text import fit
 from gshtui.ui.kit.key_table import bind

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 from textual.message import Message
 
-from gshtui.bus.events.agent import PromptSubmitted
+from gshtui.bus.events.agent_events import PromptSubmitted
 from gshtui.system.ids import new_id
 from gshtui.ui.kit.widget_messages import CommandLine, Intent, Note
 

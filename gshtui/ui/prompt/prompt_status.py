@@ -18,7 +18,7 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import (
+from gshtui.bus.events.agent_events import (
     AgentStatusChanged,
     PromptQueued,
     PromptWithdrawn,
@@ -26,8 +26,8 @@ from gshtui.bus.events.agent import (
     TurnFinished,
     TurnStarted,
 )
-from gshtui.bus.events.approval import ApprovalRequested, ApprovalSettled
-from gshtui.bus.events.shell import InputCommandFinished, InputCommandStarted
+from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
+from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandStarted
 from gshtui.text.sanitise import one_line
 from gshtui.ui.kit.bound_keys import key_of
 from gshtui.ui.kit.fitted_text import fit

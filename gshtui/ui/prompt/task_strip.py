@@ -19,8 +19,8 @@ from textual.widget import Widget
 
 from gshtui.bus.context_data import Task
 from gshtui.bus.event import Event
-from gshtui.bus.events.context import TasksChanged
-from gshtui.bus.events.session import SessionOpened
+from gshtui.bus.events.context_events import TasksChanged
+from gshtui.bus.events.session_events import SessionOpened
 from gshtui.ui.kit.fitted_text import fit
 
 TASK_EVENTS: tuple[type[Event], ...] = (TasksChanged, SessionOpened)

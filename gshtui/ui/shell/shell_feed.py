@@ -11,7 +11,7 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.hub import HubStarted
+from gshtui.bus.events.hub_events import HubStarted
 from gshtui.bus.shell_rows import Filter, Span
 from gshtui.ui.shell.shell_state import PAGE, LogState, PageRequest, reduce, with_filter, with_span
 

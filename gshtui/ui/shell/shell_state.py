@@ -10,8 +10,8 @@ import msgspec
 from msgspec.structs import replace
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.hub import HubStarted
-from gshtui.bus.events.shell import FilesChanged, ShellFolderChanged, ShellNoted, ShellRecorded
+from gshtui.bus.events.hub_events import HubStarted
+from gshtui.bus.events.shell_events import FilesChanged, ShellFolderChanged, ShellNoted, ShellRecorded
 from gshtui.bus.shell_data import ShellNote, ShellRecord
 from gshtui.bus.shell_rows import Filter, Row, Span, files_note, place
 

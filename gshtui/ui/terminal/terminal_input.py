@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from textual.keys import key_to_character
 
 from gshtui.system.tasks import keep_on
-from gshtui.tmux.errors import TmuxError
+from gshtui.tmux.tmux_errors import TmuxError
 from gshtui.ui.terminal.terminals import Terminal
 
 if TYPE_CHECKING:

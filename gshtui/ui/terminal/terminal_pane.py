@@ -21,10 +21,10 @@ from textual.widgets import Static
 
 from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import AgentStatusChanged
-from gshtui.bus.events.fleet import AgentChanged, AgentEnded, AgentKilled, AgentRestored, AgentSpawned
+from gshtui.bus.events.agent_events import AgentStatusChanged
+from gshtui.bus.events.fleet_events import AgentChanged, AgentEnded, AgentKilled, AgentRestored, AgentSpawned
 from gshtui.text.sanitise import one_line
-from gshtui.tmux.errors import TmuxError
+from gshtui.tmux.tmux_errors import TmuxError
 from gshtui.ui.kit import figures
 from gshtui.ui.kit.key_bar import key_name
 from gshtui.ui.kit.key_table import bind

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from textual.message import Message
 
-from gshtui.tmux.errors import TmuxError
+from gshtui.tmux.tmux_errors import TmuxError
 from gshtui.ui.kit.highlights import StyledRange, match_ranges
 from gshtui.ui.kit.page import Palette
 from gshtui.ui.kit.textual.kept_lines import KeptLines

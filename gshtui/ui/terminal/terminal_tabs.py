@@ -38,7 +38,7 @@ class TerminalTabs:
         Raises:
             TerminalError: there is no such terminal.
             gshtui.ui.kit.bridge.NotReady: there is no hub.
-            gshtui.tmux.errors.TmuxError: the shared shell could not be started.
+            gshtui.tmux.tmux_errors.TmuxError: the shared shell could not be started.
         """
         shared = agent == OpenTerminal.SHARED
         row = await self.terminals.shared() if shared else await self.terminals.row(agent)

@@ -34,7 +34,7 @@ class TerminalWatch(Protocol):
 
 
 class Terminal(Protocol):
-    """One terminal. What is asynchronous raises `gshtui.tmux.errors.TmuxError`."""
+    """One terminal. What is asynchronous raises `gshtui.tmux.tmux_errors.TmuxError`."""
 
     def watch(self, on_frame: Callable[[Frame], None], width: int, height: int) -> TerminalWatch: ...
     async def press(self, *names: str) -> None: ...
@@ -111,7 +111,7 @@ class SharedShellPort(Protocol):
     @property
     def session(self) -> str: ...
     async def open(self, cwd: Path) -> PaneInfo:
-        """Its pane, started if it is missing. Raises `gshtui.tmux.errors.TmuxError`."""
+        """Its pane, started if it is missing. Raises `gshtui.tmux.tmux_errors.TmuxError`."""
         ...
 
 
@@ -155,7 +155,7 @@ class TerminalRegistry:
 
         Raises:
             TerminalError: there is none here.
-            gshtui.tmux.errors.TmuxError: it could not be started.
+            gshtui.tmux.tmux_errors.TmuxError: it could not be started.
         """
         shell: SharedShellPort | None = (await self._source()).shared_shell
         if shell is None:

@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from gshtui.bus.events.agent import InterruptRequested
+from gshtui.bus.events.agent_events import InterruptRequested
 from gshtui.commands.declaration import CommandError
 from gshtui.fleet import agent_calls as calls
 from gshtui.ui.agents.agents_pane import agent_actions

@@ -149,7 +149,7 @@ class Workbench(ContextApp):
         self.run_worker(self._show_terminal(message.agent, message.attach), exit_on_error=False, group="terminals")
 
     async def _show_terminal(self, agent: str, attach: bool) -> None:
-        from gshtui.tmux.errors import TmuxError
+        from gshtui.tmux.tmux_errors import TmuxError
 
         try:
             await self.terminals.open(agent, attach=attach)
@@ -173,7 +173,7 @@ class Workbench(ContextApp):
         self.run_worker(self._remember(message.text), exit_on_error=False, group="prompts")
 
     async def _remember(self, text: str) -> None:
-        from gshtui.store.errors import StoreError
+        from gshtui.store.store_errors import StoreError
 
         try:
             await self.bridge.keep_prompt(text)

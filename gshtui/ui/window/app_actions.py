@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from textual.widgets import TextArea
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import InterruptRequested, ModelChangeRequested
-from gshtui.bus.events.session import SessionChangeRequested
+from gshtui.bus.events.agent_events import InterruptRequested, ModelChangeRequested
+from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.ui.kit.bridge import Bridge, NotReady
 from gshtui.ui.kit.textual.app_base import AppBase
 from gshtui.ui.kit.textual.typed_app import takes_every_key

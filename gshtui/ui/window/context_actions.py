@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from gshtui.bus.context_data import Receipt
-from gshtui.bus.events.context import SummaryAnswered, SummaryProposed
+from gshtui.bus.events.context_events import SummaryAnswered, SummaryProposed
 from gshtui.commands.declaration import Returns, Word
 from gshtui.context.commands.cut_commands import (
     ClearContext,

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from textual import on
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import MessageAppended, TurnFinished
-from gshtui.bus.events.context import ContextCut, CutFailed, CutUndone, SummaryAnswered, SummaryProposed
-from gshtui.bus.events.session import SessionOpened
+from gshtui.bus.events.agent_events import MessageAppended, TurnFinished
+from gshtui.bus.events.context_events import ContextCut, CutFailed, CutUndone, SummaryAnswered, SummaryProposed
+from gshtui.bus.events.session_events import SessionOpened
 from gshtui.ui.context.inspector_tabs import InspectorTabs
 from gshtui.ui.kit.bridge import NotReady
 from gshtui.ui.kit.widget_messages import ForContext

@@ -43,7 +43,7 @@ class FleetApp(ActionsApp):
         self.run_worker(self._note(message.text, message.cwd), exit_on_error=False, group="notes")
 
     async def _note(self, text: str, cwd: str) -> None:
-        from gshtui.store.errors import StoreError
+        from gshtui.store.store_errors import StoreError
 
         try:
             await self.bridge.note(text, cwd)

@@ -17,7 +17,7 @@ from textual.widget import Widget
 
 from gshtui.bus.context_data import Iteration
 from gshtui.bus.event import Event
-from gshtui.bus.events.hub import BranchChanged, HubStarted, HubStopped, PartFailed
+from gshtui.bus.events.hub_events import BranchChanged, HubStarted, HubStopped, PartFailed
 from gshtui.ui.agents import agents_state
 from gshtui.ui.agents.agents_state import AgentView
 from gshtui.ui.kit import figures

@@ -21,8 +21,8 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import TurnStarted
-from gshtui.bus.events.session import SessionOpened
+from gshtui.bus.events.agent_events import TurnStarted
+from gshtui.bus.events.session_events import SessionOpened
 from gshtui.ui.approvals.approvals_pane import ApprovalsPane
 from gshtui.ui.kit.bridge import Bridge, NotReady
 from gshtui.ui.kit.folding_area import FoldingArea

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from textual.app import App
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import TurnFinished
-from gshtui.bus.events.approval import ApprovalRequested
-from gshtui.bus.events.context import SummaryProposed
-from gshtui.bus.events.fleet import AgentChanged, AgentEnded, AgentKilled, AgentRemoved
-from gshtui.bus.events.hub import FaultReported, Noticed, PartFailed, QuitRequested, SubscriberFailed
-from gshtui.bus.events.session import SessionOpened, SessionTitled
+from gshtui.bus.events.agent_events import TurnFinished
+from gshtui.bus.events.approval_events import ApprovalRequested
+from gshtui.bus.events.context_events import SummaryProposed
+from gshtui.bus.events.fleet_events import AgentChanged, AgentEnded, AgentKilled, AgentRemoved
+from gshtui.bus.events.hub_events import FaultReported, Noticed, PartFailed, QuitRequested, SubscriberFailed
+from gshtui.bus.events.session_events import SessionOpened, SessionTitled
 from gshtui.system.faults import Fault
 from gshtui.ui.kit.textual.driver import write_sequence
 from gshtui.ui.kit.textual.isolation import in_words

@@ -83,7 +83,7 @@ class ShellActions:
         self._app.run_worker(self._fetched(record, then), exit_on_error=False, group="shell")
 
     async def _fetched(self, record: ShellRecord, then: Callable[[str], object]) -> None:
-        from gshtui.store.errors import StoreError
+        from gshtui.store.store_errors import StoreError
 
         try:
             output = await self._app.bridge.output(record.output) if record.output else ""

@@ -16,7 +16,7 @@ import msgspec
 from msgspec.structs import replace
 from textual.app import App
 
-from gshtui.bus.events.hub import Noticed
+from gshtui.bus.events.hub_events import Noticed
 from gshtui.settings.paths import FolderError, state_dir
 from gshtui.system import private_files
 from gshtui.ui.kit.bridge import Bridge

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from gshtui.store.process_identity import start_of
+from gshtui.system.process_identity import start_of
 
 Identity = tuple[int, float]
 """(pid, start) of one process, unmistakably while the machine runs."""

@@ -14,9 +14,9 @@ import msgspec
 
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.store.encoding import clean_text, decoder
-from gshtui.store.errors import StoreError
-from gshtui.store.process_identity import Process, is_alive, this_process
+from gshtui.store.store_errors import StoreError
 from gshtui.store.table import Table
+from gshtui.system.process_identity import Process, is_alive, this_process
 
 NAME_LENGTH = 40
 _NEXT_REVISION = "(SELECT coalesce(max(revision), 0) + 1 FROM agents)"

@@ -6,7 +6,7 @@ from typing import Literal
 
 from gshtui.bus.context_data import Budget, CutKind, Receipt, Task
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import SectionSize
+from gshtui.bus.events.agent_events import SectionSize
 
 
 class OutputTruncated(Event, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from gshtui.store.encoding import clean_text
-from gshtui.store.errors import StoreError, missing
+from gshtui.store.store_errors import StoreError, missing
 from gshtui.store.table import Table
 
 PACK_FROM = 512

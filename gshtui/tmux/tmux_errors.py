@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from gshtui.system.errors import ExpectedError
+from gshtui.system.expected_error import ExpectedError
 
 Kind = Literal["missing", "old", "gone", "timeout", "refused", "no_such_pane"]
 

@@ -11,9 +11,9 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from gshtui.store import outputs
+from gshtui.store import output_table
 from gshtui.store.encoding import clean_text
-from gshtui.store.errors import StoreError, missing
+from gshtui.store.store_errors import StoreError, missing
 
 UNUSED_KEPT = 86_400.0
 """Seconds after which a text that no conversation has ever used is forgotten."""
@@ -31,7 +31,7 @@ class KeptText:
 
 def hash_of(text: str) -> str:
     """The name of a text: 32 hexadecimal digits of its hash."""
-    return outputs.key_of(clean_text(text).encode())
+    return output_table.key_of(clean_text(text).encode())
 
 
 def prepared(texts: Mapping[str, str]) -> list[KeptText]:
@@ -39,7 +39,7 @@ def prepared(texts: Mapping[str, str]) -> list[KeptText]:
     kept: list[KeptText] = []
     for name, text in texts.items():
         raw = clean_text(text).encode()
-        data, packed = outputs.packed(raw)
+        data, packed = output_table.packed(raw)
         kept.append(KeptText(clean_text(name), len(raw), packed, data))
     return kept
 
@@ -77,10 +77,10 @@ def get(connection: sqlite3.Connection, name: str) -> tuple[bytes, bool, int]:
 def text_of(name: str, data: bytes, packed: bool, size: int) -> str:
     """The text. Raises `StoreError` (`corrupt`) when it is not what was kept."""
     try:
-        raw = outputs.unpacked(data, packed)
+        raw = output_table.unpacked(data, packed)
         if len(raw) == size:
             return raw.decode()
-    except (outputs.PackError, UnicodeDecodeError):
+    except (output_table.PackError, UnicodeDecodeError):
         pass
     raise StoreError("corrupt", f"The text {name!r} in the record is damaged.", hint="`gsh-tui doctor` says more.")
 

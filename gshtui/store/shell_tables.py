@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 from gshtui.bus.shell_data import ShellNote, ShellRecord
 from gshtui.bus.shell_rows import Filter, Row, Span
-from gshtui.store import history, outputs
+from gshtui.store import command_history, output_table
+from gshtui.store.command_history import EVERYTHING, HistoryQuery, count_commands, ids_of, sound
 from gshtui.store.encoding import clean_text
-from gshtui.store.history import EVERYTHING, HistoryQuery, count_commands, ids_of, sound
 from gshtui.store.table import Table
 
 if TYPE_CHECKING:
     from gshtui.store.database import Database
-    from gshtui.store.outputs import OutputTable
-    from gshtui.store.writer import RecordWriter
+    from gshtui.store.output_table import OutputTable
+    from gshtui.store.record_writer import RecordWriter
 
 NOTE_COLUMNS = "id, kind, text, at, shell, cwd"
 _SHELLS_KEPT = 1_000
@@ -170,10 +170,10 @@ def _rows(connection: sqlite3.Connection, places: Sequence[tuple[int, int]]) -> 
         for at in range(0, len(ids), _MOST_VALUES):
             some = ids[at : at + _MOST_VALUES]
             listed = ", ".join("?" * len(some))
-            table, columns = ("shell_notes", NOTE_COLUMNS) if kind else ("history", history.ALL)
+            table, columns = ("shell_notes", NOTE_COLUMNS) if kind else ("history", command_history.ALL)
             found = connection.execute(f"SELECT {columns} FROM {table} WHERE id IN ({listed})", some).fetchall()
             for row in found:
-                made = note_of(row) if kind else history.record_of(row)
+                made = note_of(row) if kind else command_history.record_of(row)
                 rows[kind, made.id] = made
     return rows
 
@@ -203,7 +203,7 @@ class ShellTables(Table):
         """
 
         def work(connection: Any) -> tuple[list[ShellRecord], list[ShellNote | None]]:
-            kept = history.keep_records(connection, records)
+            kept = command_history.keep_records(connection, records)
             return kept, [add_note(connection, note, seq) for note, seq in notes]
 
         return await self._write(work)
@@ -218,11 +218,11 @@ class ShellTables(Table):
             limit: rows, 10,000 at most.
             oldest: from the other end.
         """
-        return await self._read(partial(history.find_commands, wanted=wanted, limit=limit, oldest=oldest))
+        return await self._read(partial(command_history.find_commands, wanted=wanted, limit=limit, oldest=oldest))
 
     async def count(self, wanted: HistoryQuery = EVERYTHING) -> int:
         """How many commands there are (that fit). Without wishes it costs nothing, however many there are."""
-        return await self._read(partial(history.count_commands, wanted=wanted))
+        return await self._read(partial(command_history.count_commands, wanted=wanted))
 
     async def rows(self, wanted: Filter, start: int, limit: int) -> Span:
         """Commands and notes by their numbers among those that fit, oldest first; see `rows_span`."""
@@ -230,13 +230,13 @@ class ShellTables(Table):
 
     async def running(self) -> list[ShellRecord]:
         """Commands of which no end is known, oldest first."""
-        return await self._read(history.running)
+        return await self._read(command_history.running)
 
     async def close_lost(self, shells: Collection[str]) -> list[ShellRecord]:
         """Close, as `lost`, what still counts as running in shells that are gone."""
 
         def work(connection: Any) -> list[ShellRecord]:
-            closed = history.close_lost(connection, shells)
+            closed = command_history.close_lost(connection, shells)
             for shell in shells:
                 forget_shell(connection, shell)
             return closed
@@ -249,20 +249,20 @@ class ShellTables(Table):
 
     async def put_output(self, shell: str, number: int, text: str) -> ShellRecord | None:
         """Keep what a command printed, for `output`; its row, `None` when there is none (any more)."""
-        kept = await asyncio.to_thread(outputs.prepared, text)
+        kept = await asyncio.to_thread(output_table.prepared, text)
         lines = text.count("\n") + bool(text and not text.endswith("\n"))
-        return await self._write(lambda connection: history.put_output(connection, shell, number, kept, lines))
+        return await self._write(lambda connection: command_history.put_output(connection, shell, number, kept, lines))
 
     async def import_records(self, records: Sequence[ShellRecord]) -> int:
         """Add those that are not there yet, by shell and number; how many there were."""
-        return await self._write(lambda connection: history.add_new(connection, records))
+        return await self._write(lambda connection: command_history.add_new(connection, records))
 
     async def trim(self, most: int) -> int:
         """One small step towards holding `most` commands and notes; how many commands it removed, 0 at the end."""
 
         def work(connection: Any) -> int:
             trim_notes(connection, most)
-            return history.trim(connection, most)
+            return command_history.trim(connection, most)
 
         return await self._write(work)
 

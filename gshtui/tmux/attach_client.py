@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from gshtui.tmux import tmux_program
-from gshtui.tmux.errors import TmuxError, missing, said
 from gshtui.tmux.quoting import command
 from gshtui.tmux.server import TmuxServer
+from gshtui.tmux.tmux_errors import TmuxError, missing, said
 
 
 def words_for(attach: Sequence[str], environ: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from gshtui.bus.context_data import BlockKind
 from gshtui.bus.messages import Usage
-from gshtui.programs.transcripts.transcript import (
+from gshtui.programs.transcripts.program_transcript import (
     ProgramTranscript,
     TranscriptBuilder,
     TranscriptQuery,

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from gshtui.store.encoding import clean_text
-from gshtui.store.errors import SessionHeld, StoreError, missing
-from gshtui.store.process_identity import Process, is_alive, this_process
+from gshtui.store.store_errors import SessionHeld, StoreError, missing
 from gshtui.store.table import Table
 from gshtui.system.ids import new_id
+from gshtui.system.process_identity import Process, is_alive, this_process
 
 if TYPE_CHECKING:
     from gshtui.store.database import Database
-    from gshtui.store.writer import RecordWriter
+    from gshtui.store.record_writer import RecordWriter
 
 
 class Holder(msgspec.Struct, frozen=True):

@@ -10,10 +10,10 @@ import re
 import secrets
 from collections.abc import Sequence
 
-from gshtui.tmux.errors import TmuxError, no_such_pane, said
 from gshtui.tmux.one_shot import OneShotTransport
 from gshtui.tmux.quoting import command, is_pane
 from gshtui.tmux.tmux_connection import TmuxConnection
+from gshtui.tmux.tmux_errors import TmuxError, no_such_pane, said
 
 _NAMES = {
     "enter": "Enter",
@@ -112,7 +112,7 @@ def check(pane: str) -> None:
         raise TmuxError("no_such_pane", f"{pane[:40]!r} is no pane's id.", "Panes are named %0, %1 ….")
 
 
-class PaneTypist:
+class PaneKeyboard:
     """Types into the panes of one server."""
 
     def __init__(self, ladder: TmuxConnection, forked: OneShotTransport) -> None:

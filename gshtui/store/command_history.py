@@ -15,7 +15,7 @@ import msgspec
 
 from gshtui.bus.shell_data import ShellRecord
 from gshtui.store import encoding as plain
-from gshtui.store import outputs
+from gshtui.store import output_table
 from gshtui.store.encoding import clean_text
 
 COLUMNS = (
@@ -116,7 +116,7 @@ def running(connection: sqlite3.Connection) -> list[ShellRecord]:
 
 
 def put_output(
-    connection: sqlite3.Connection, shell: str, number: int, kept: outputs.Kept, lines: int
+    connection: sqlite3.Connection, shell: str, number: int, kept: output_table.Kept, lines: int
 ) -> ShellRecord | None:
     """Keep what a command printed; its row, or `None` when the command is not in the history (any more)."""
     row = connection.execute(
@@ -125,7 +125,7 @@ def put_output(
     ).fetchone()
     if row is None:
         return None
-    outputs.insert(connection, kept)
+    output_table.insert(connection, kept)
     return record_of(row)
 
 
@@ -138,7 +138,7 @@ def forget(connection: sqlite3.Connection, ids: Collection[int]) -> int:
         if row is not None:
             removed += 1
             keys.add(str(row[0]))
-    outputs.drop_if_unused(connection, keys - {""})
+    output_table.drop_if_unused(connection, keys - {""})
     return removed
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import quote
 
 from gshtui.bus.messages import Usage
-from gshtui.programs.transcripts.transcript import (
+from gshtui.programs.transcripts.program_transcript import (
     ProgramTranscript,
     TranscriptBuilder,
     TranscriptQuery,

@@ -15,9 +15,9 @@ import msgspec
 
 from gshtui.bus.letter import OPEN, Letter
 from gshtui.store.encoding import clean_text, decoder
-from gshtui.store.errors import StoreError
-from gshtui.store.process_identity import Process, is_alive, this_process
+from gshtui.store.store_errors import StoreError
 from gshtui.store.table import Table
+from gshtui.system.process_identity import Process, is_alive, this_process
 
 _NEXT_REVISION = "(SELECT coalesce(max(revision), 0) + 1 FROM mail)"
 _encoder = msgspec.json.Encoder()

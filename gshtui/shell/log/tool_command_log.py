@@ -19,11 +19,11 @@ import msgspec
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent import ToolFinished, ToolOutput, ToolStarted
-from gshtui.bus.events.approval import ApprovalRequested, ApprovalSettled
+from gshtui.bus.events.agent_events import ToolFinished, ToolOutput, ToolStarted
+from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
 from gshtui.bus.shell_data import ShellNote, ShellRecord
 from gshtui.shell.log.virtual_shells import VirtualShells
-from gshtui.store.errors import StoreError
+from gshtui.store.store_errors import StoreError
 from gshtui.system.tasks import start_job
 
 TOOLS = frozenset({"bash"})
@@ -46,7 +46,7 @@ class Keep(Protocol):
 Printed = Callable[[ShellRecord, str], Awaitable[None]]
 
 
-class AgentCalls:
+class ToolCommandLog:
     """`start` and `stop` bracket its life."""
 
     def __init__(

@@ -93,13 +93,13 @@ Positive = Annotated[int, Field(ge=1, le=1_000_000_000)]
 ProviderType = Literal["anthropic", "openai", "gemini", "ollama", "offline", ""]
 
 
-class Table(BaseModel):
+class SettingsTable(BaseModel):
     """Base of all tables: unknown keys are refused, defaults are checked, values do not change."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, defer_build=True)
 
 
-class General(Table):
+class General(SettingsTable):
     """Where files and sockets are kept."""
 
     log_dir: Folder = Field(
@@ -114,7 +114,7 @@ class General(Table):
     )
 
 
-class Provider(Table):
+class ProviderSettings(SettingsTable):
     """One provider of models. The table's name is yours to choose when `type` says what it is."""
 
     type: ProviderType = Field(default="", description="Which API it speaks; empty: the table's name says it.")
@@ -132,7 +132,7 @@ class Provider(Table):
     )
 
 
-class Agent(Table):
+class AgentSettings(SettingsTable):
     """How agents work."""
 
     default_provider: str = Field(default="anthropic", description="Provider to prefer among those that can be used.")
@@ -146,7 +146,7 @@ class Agent(Table):
     )
 
 
-class Sandbox(Table):
+class Sandbox(SettingsTable):
     """What a command that an agent runs may reach."""
 
     enabled: bool = Field(
@@ -164,7 +164,7 @@ class Sandbox(Table):
     )
 
 
-class Tmux(Table):
+class Tmux(SettingsTable):
     """Agents' terminals."""
 
     session_prefix: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,31}$")] = Field(
@@ -177,7 +177,7 @@ class Tmux(Table):
     default_shell: Folder = Field(default=Path("/bin/zsh"), description="Shell of a new tmux session.")
 
 
-class Worktrees(Table):
+class Worktrees(SettingsTable):
     """Git worktrees that agents work in."""
 
     place: Literal["beside", "inside"] = Field(
@@ -190,7 +190,7 @@ class Worktrees(Table):
     )
 
 
-class Python(Table):
+class Python(SettingsTable):
     """The persistent Python runtime of agents."""
 
     enabled: bool = Field(default=True, description="Offer the Python runtime to agents.", json_schema_extra=FALSE)
@@ -203,7 +203,7 @@ class Python(Table):
     )
 
 
-class Context(Table):
+class Context(SettingsTable):
     """What is sent to a model, and how it is cut to fit."""
 
     max_events: Count = Field(
@@ -251,7 +251,7 @@ class Context(Table):
     max_history_lines: Count = Field(default=10_000, description="Shell history events kept on disk.")
 
 
-class Shell(Table):
+class Shell(SettingsTable):
     """What is recorded of your shells."""
 
     ignore: list[str] = Field(
@@ -273,7 +273,7 @@ class Shell(Table):
 Amount = Annotated[float, Field(ge=0, le=1e12)]
 
 
-class Budgets(Table):
+class Budgets(SettingsTable):
     """How much agents may use before they pause and ask. 0: no limit."""
 
     agent_tokens: Amount = Field(
@@ -308,7 +308,7 @@ class Budgets(Table):
     )
 
 
-class Ui(Table):
+class Ui(SettingsTable):
     """The workbench's looks and manners."""
 
     theme: str = Field(default="gsh-dark", description="Theme: gsh-dark, gsh-light or one of Textual's.")
@@ -320,7 +320,7 @@ class Ui(Table):
     )
 
 
-class Store(Table):
+class StoreSettings(SettingsTable):
     """The record on disk."""
 
     synchronous: Literal["normal", "full"] = Field(

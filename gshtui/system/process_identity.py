@@ -1,7 +1,7 @@
 """Which process this is, and whether another one still lives, told apart from a later one with the same number.
 
 Owns the identity of a process: machine start, process-id space, pid, start time; refuses to guess: what cannot be
-known is "alive". Called by `holds`.
+known is "alive".
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import sqlite3
 from pathlib import Path
 from typing import Literal
 
-from gshtui.system.errors import ExpectedError
+from gshtui.system.expected_error import ExpectedError
 
 Kind = Literal[
     "unknown",

@@ -15,14 +15,14 @@ import msgspec
 
 from gshtui.bus.messages import Document, Image, Message, Text, Thinking, ToolCall, ToolResult
 from gshtui.store import encoding as plain
-from gshtui.store import sessions
+from gshtui.store import session_table
 from gshtui.store.encoding import clean_text
-from gshtui.store.errors import missing
+from gshtui.store.store_errors import missing
 from gshtui.store.table import Table
 
 if TYPE_CHECKING:
     from gshtui.store.database import Database, Notice
-    from gshtui.store.writer import RecordWriter
+    from gshtui.store.record_writer import RecordWriter
 
 
 class StoredMessage(msgspec.Struct, frozen=True):
@@ -48,8 +48,8 @@ def append_message(connection: sqlite3.Connection, session: str, message: Messag
         return int(known[0])
     data = plain.encode_message(message)
     message = plain.decode_message(data)
-    title = sessions.title_of(message.text) if message.role == "user" else ""
-    seq = sessions.next_seq(connection, session, title)
+    title = session_table.title_of(message.text) if message.role == "user" else ""
+    seq = session_table.next_seq(connection, session, title)
     connection.execute(
         "INSERT INTO messages (session, seq, message, role, at, data, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
         (session, seq, message.id, message.role, message.at, data.decode(), body_of(message)),

@@ -20,15 +20,15 @@ import msgspec
 
 from gshtui.bus.context_data import Block, Iteration
 from gshtui.bus.messages import Usage
-from gshtui.store import encoding, outputs, texts
+from gshtui.store import encoding, output_table, sent_texts
 from gshtui.store.encoding import clean_text, decoder
-from gshtui.store.errors import StoreError, missing
+from gshtui.store.store_errors import StoreError, missing
 from gshtui.store.table import Table
 
 if TYPE_CHECKING:
     from gshtui.store.database import Database
-    from gshtui.store.outputs import OutputTable
-    from gshtui.store.writer import RecordWriter
+    from gshtui.store.output_table import OutputTable
+    from gshtui.store.record_writer import RecordWriter
 
 Piece = tuple[int, int] | Block
 """Blocks of the base from the first place up to, not including, the second; or one block that the base has not."""
@@ -180,14 +180,14 @@ def add_iteration(
     )
     seq, base = _base(connection, iteration, base_of(number), chain)
     pieces = difference(base, blocks)
-    raw, packed = outputs.packed(_encoded(pieces))
+    raw, packed = output_table.packed(_encoded(pieces))
     connection.execute(
         "INSERT INTO iterations (id, session, agent, number, base, packed, blocks, data)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         (iteration.id, iteration.session, iteration.agent, number, seq, int(packed), raw, _json(iteration)),
     )
     new = {piece.hash for piece in pieces if isinstance(piece, Block)}
-    texts.use(connection, iteration.session, sorted(new))
+    sent_texts.use(connection, iteration.session, sorted(new))
     ancestors = _ancestors(number)
     return number, {**{n: kept for n, kept in chain.items() if n in ancestors}, number: (iteration.id, blocks)}
 
@@ -236,9 +236,9 @@ def blocks_of(connection: sqlite3.Connection, id: str) -> tuple[Block, ...]:
     blocks: tuple[Block, ...] = ()
     try:
         for _, packed, raw in reversed(steps):
-            pieces = decoded_pieces(outputs.unpacked(bytes(raw), bool(packed)))
+            pieces = decoded_pieces(output_table.unpacked(bytes(raw), bool(packed)))
             blocks = restored_blocks(blocks, pieces)
-    except (msgspec.DecodeError, ValueError, outputs.PackError) as error:
+    except (msgspec.DecodeError, ValueError, output_table.PackError) as error:
         raise _damaged(id) from error
     return blocks
 
@@ -297,9 +297,9 @@ def iteration_rows(connection: sqlite3.Connection, session: str, after: int, lim
     read: list[IterationRow] = []
     for seq, data, base, packed, blocks in found:
         try:
-            pieces = decoded_pieces(outputs.unpacked(bytes(blocks), bool(packed)))
+            pieces = decoded_pieces(output_table.unpacked(bytes(blocks), bool(packed)))
             read.append(IterationRow(int(seq), decoder(Iteration).decode(data), str(base or ""), pieces))
-        except (msgspec.DecodeError, outputs.PackError):
+        except (msgspec.DecodeError, output_table.PackError):
             continue
     if found and not read:
         return iteration_rows(connection, session, int(found[-1][0]), limit)  # a page of nothing but damage is no end
@@ -309,12 +309,12 @@ def iteration_rows(connection: sqlite3.Connection, session: str, after: int, lim
 def check_iteration(data: str, packed: int, blocks: bytes) -> None:
     """Raises `ValueError`, `msgspec.DecodeError` or `PackError` where a row is not one of ours."""
     decoder(Iteration).decode(data)
-    decoded_pieces(outputs.unpacked(bytes(blocks), bool(packed)))
+    decoded_pieces(output_table.unpacked(bytes(blocks), bool(packed)))
 
 
 def hashes_in(packed: int, blocks: bytes) -> list[str]:
     """Hashes of the texts that a row names. Raises as `check_iteration`."""
-    pieces = decoded_pieces(outputs.unpacked(bytes(blocks), bool(packed)))
+    pieces = decoded_pieces(output_table.unpacked(bytes(blocks), bool(packed)))
     return [piece.hash for piece in pieces if isinstance(piece, Block)]
 
 
@@ -381,8 +381,8 @@ class ContextTables(Table):
 
     async def text(self, hash: str) -> str:
         """What a block sent. Raises `StoreError` (`unknown`, or `corrupt` when it is damaged)."""
-        data, packed, size = await self._read(lambda connection: texts.get(connection, hash))
-        return await asyncio.to_thread(texts.text_of, hash, data, packed, size)
+        data, packed, size = await self._read(lambda connection: sent_texts.get(connection, hash))
+        return await asyncio.to_thread(sent_texts.text_of, hash, data, packed, size)
 
     async def output(self, key: str) -> str:
         """A whole output, where it is sent again. Raises `StoreError` (`unknown`, `corrupt`)."""
@@ -390,7 +390,7 @@ class ContextTables(Table):
 
     async def texts_of(self, session: str) -> list[str]:
         """Hashes of all that a conversation sent and that is kept."""
-        return await self._read(lambda connection: texts.of_session(connection, session))
+        return await self._read(lambda connection: sent_texts.of_session(connection, session))
 
     async def add_iteration(
         self, iteration: Iteration, blocks: Sequence[Block], new_texts: Mapping[str, str] | None = None
@@ -408,7 +408,7 @@ class ContextTables(Table):
         stored = stored_blocks(blocks, chain[max(chain)][1] if chain else ())
 
         def work(connection: sqlite3.Connection) -> tuple[int, Chain]:
-            texts.put(connection, iteration.session, kept)
+            sent_texts.put(connection, iteration.session, kept)
             return add_iteration(connection, iteration, stored, chain)
 
         number, chain = await self._write(work)
@@ -449,7 +449,7 @@ class ContextTables(Table):
         return await self._read(lambda connection: blocks_of(connection, iteration_id))
 
 
-async def _packed(of: Mapping[str, str]) -> list[texts.KeptText]:
+async def _packed(of: Mapping[str, str]) -> list[sent_texts.KeptText]:
     if sum(map(len, of.values())) < _IN_THREAD:
-        return texts.prepared(of)
-    return await asyncio.to_thread(texts.prepared, dict(of))
+        return sent_texts.prepared(of)
+    return await asyncio.to_thread(sent_texts.prepared, dict(of))

@@ -17,9 +17,9 @@ from typing import Any, TypeVar, cast
 import msgspec
 
 from gshtui.store.database import Database, Notice, Work
-from gshtui.store.errors import StoreError, from_sqlite, is_busy, spoils_all
 from gshtui.store.journal_queue import JournalEntry, JournalQueue, insert
 from gshtui.store.migrations import VERSION
+from gshtui.store.store_errors import StoreError, from_sqlite, is_busy, spoils_all
 from gshtui.system.tasks import keep_on
 
 T = TypeVar("T")

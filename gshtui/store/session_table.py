@@ -15,8 +15,8 @@ import msgspec
 
 from gshtui.store import journal_queue
 from gshtui.store.encoding import clean_text
-from gshtui.store.errors import SessionHeld, StoreError, missing
-from gshtui.store.holds import hold_of
+from gshtui.store.hold_table import hold_of
+from gshtui.store.store_errors import SessionHeld, StoreError, missing
 from gshtui.store.table import Table
 from gshtui.system.ids import new_id
 
@@ -130,17 +130,20 @@ def delete_session(connection: sqlite3.Connection, session: str) -> None:
     Raises:
         StoreError: there is none (`unknown`), or it is open for writing somewhere (`held`).
     """
-    from gshtui.store import outputs, texts  # late: most that ask for conversations remove none
+    from gshtui.store import (
+        output_table,
+        sent_texts,  # late: most that ask for conversations remove none
+    )
 
     if holder := hold_of(connection, session):
         raise SessionHeld(holder.place, holder.pid, holder.since)
-    texts.drop_of(connection, session)
+    sent_texts.drop_of(connection, session)
     if not connection.execute("DELETE FROM sessions WHERE id = ?", (session,)).rowcount:
         raise missing(session)
     connection.execute("DELETE FROM journal WHERE session = ?", (session,))
     connection.execute("DELETE FROM holds WHERE session = ?", (session,))
-    outputs.drop_unused(connection)
-    texts.drop_unused(connection)
+    output_table.drop_unused(connection)
+    sent_texts.drop_unused(connection)
 
 
 def _forget_removed_words(connection: sqlite3.Connection) -> None:
