@@ -63,7 +63,7 @@ async def times(service: RecordedContexts) -> tuple[list[float], list[float]]:
 
 async def painted(app: Window) -> InspectorPane:
     """The inspector, once its sections are on the screen."""
-    while (pane := app.contexts.of("main")) is None or not pane.view.entries:
+    while (pane := app.context.inspectors.of("main")) is None or not pane.view.entries:
         await asyncio.sleep(0)
     await drawn(pane)
     return pane

@@ -84,7 +84,7 @@ async def test_what_was_sent_is_what_is_shown(folder: Path, monkeypatch: pytest.
         async with app.run_test(size=SIZE) as pilot:
             await asked(app, pilot)
             await pressed(pilot, "f7", "[", "r")
-            pane = app.contexts.of("main")
+            pane = app.context.inspectors.of("main")
             assert pane is not None and pane.state.request is not None and pane.state.request.exact
             assert json.loads(pane.state.request.text) == server.requests[-1].body
             await pressed(pilot, "r", ".", "o")
@@ -118,5 +118,5 @@ async def test_a_cut_is_undone_after_a_restart(folder: Path, monkeypatch: pytest
             await again.bridge.shown()
             assert len(undone) == 1
             await pressed(pilot, "f7", "o")
-            pane = again.contexts.of("main")
+            pane = again.context.inspectors.of("main")
             assert pane is not None and "the only line" in lines(pane)

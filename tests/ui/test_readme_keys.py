@@ -391,7 +391,7 @@ async def lists(here: Recorded) -> None:
 @told("window", "| `f7` | the inspector: exactly what is sent to the model |")
 async def inspected(here: Recorded) -> None:
     await here.press("f7")
-    pane = here.app.contexts.of("main")
+    pane = here.app.context.inspectors.of("main")
     assert pane is not None and here.app.focused is pane.view
 
 
@@ -586,10 +586,10 @@ async def the_log(here: Recorded) -> None:
 async def opened(here: Recorded) -> InspectorPane:
     """The inspector of main, as it opens."""
     await here.press("f7")
-    pane = here.app.contexts.of("main")
+    pane = here.app.context.inspectors.of("main")
     assert pane is not None
     await here.press("x", "f7", "home")
-    pane = here.app.contexts.of("main")
+    pane = here.app.context.inspectors.of("main")
     assert pane is not None and here.app.focused is pane.view and pane.state.mode == "blocks"
     return pane
 
@@ -838,7 +838,7 @@ async def choose_claude(here: Recorded) -> None:
 )
 async def of_any_agent(here: Recorded) -> None:
     await here.press("f7")
-    assert here.app.contexts.of("main") is not None
+    assert here.app.context.inspectors.of("main") is not None
     await here.press("x", "alt+2", "v")
     assert [pane.state.agent for pane in here.app.query(InspectorPane)] == ["0002"]
     await here.press("x")

@@ -140,7 +140,7 @@ async def test_undo_by_key_and_the_request_of_a_mark() -> None:
         await pressed(pilot, "home", "u")
         assert len(service.done) == 1, "nothing was cut there"
         await pressed(pilot, "i")
-        pane = app.contexts.of("main")
+        pane = app.context.inspectors.of("main")
         assert pane is not None and pane.state.at == "it1"
         await pressed(pilot, "alt+5", "right", "d")
         assert pane.state.at == "it2" and pane.state.mode == "difference"

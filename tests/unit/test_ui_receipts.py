@@ -7,10 +7,10 @@ from msgspec.structs import replace
 
 from gshtui.bus.events.context_events import ContextCut, CutFailed, SummaryAnswered, SummaryProposed
 from gshtui.context.views import WhatIf
+from gshtui.ui.context.context_actions import what_if_text
 from gshtui.ui.context.receipt_screen import missing_texts, receipt_entries, receipt_title, receipt_words
 from gshtui.ui.context.summaries import SummariesState, overdue, reduce
 from gshtui.ui.context.tune_dialog import Tuning, parse_tuning
-from gshtui.ui.window.context_actions import what_if_text
 from tests.kit.recorded import NOW, S
 from tests.kit.recorded_contexts import COMPACTED, PRUNED
 

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import re
 
-from gshtui.bus.messages import Message, Text
 from gshtui.bus.shell_data import ShellRecord
+from gshtui.context.pin_mark import TAG
 from gshtui.text.sanitise import one_line, plain
 from gshtui.ui.shell import shell_format as words
 
 MOST_LINES = 400
 MOST = 24_000
 """Characters of output that go along; of more, the beginning and the end."""
-TAG = "shell-command"
-_PINNED = f'<{TAG} pinned="yes" '
 _MARK = re.compile(rf"<(/?{TAG})", re.IGNORECASE)
 
 
@@ -44,17 +42,6 @@ def reference(record: ShellRecord, output: str, *, pinned: bool = False) -> str:
         lines.append(f"(expanded: {_inside(record.expanded)})")
     lines.append(_inside(bounded(output.rstrip("\n"))) if output else "(its output was not kept)")
     return "\n".join((*lines, f"</{TAG}>"))
-
-
-def pinned_blocks(message: Message) -> list[str]:
-    """The ids of a person's words that hold a pinned reference, as the context knows them."""
-    if message.role != "user":
-        return []
-    return [
-        f"{message.id}/{number}"
-        for number, block in enumerate(message.blocks)
-        if isinstance(block, Text) and _PINNED in block.text
-    ]
 
 
 def bounded(text: str, lines: int = MOST_LINES, characters: int = MOST) -> str:

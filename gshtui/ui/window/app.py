@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual import events, on
 from textual.screen import Screen
+from textual.widget import Widget
 
 from gshtui.settings import git_info
 from gshtui.system.faults import Fault
-from gshtui.ui.context.inspector_tabs import InspectorTabs
+from gshtui.ui.context.context_feature import PALETTE_ACTIONS, ContextFeature
 from gshtui.ui.kit import themes
 from gshtui.ui.kit.bridge import Bridge, EventConsumer, NotReady
 from gshtui.ui.kit.hub_port import MakeHub, OpenRequest
@@ -26,24 +27,28 @@ from gshtui.ui.kit.pane_layout import CHAT
 from gshtui.ui.kit.stylesheets import style_paths
 from gshtui.ui.kit.tabs import Deck
 from gshtui.ui.kit.textual.driver import WorkbenchDriver, free_alt_digits, release_input
-from gshtui.ui.kit.widget_messages import CommandLine, Intent, OpenTerminal
+from gshtui.ui.kit.widget_messages import CommandLine, ForContext, Intent, OpenTerminal
 from gshtui.ui.terminal.terminal_tabs import TerminalTabs
 from gshtui.ui.terminal.terminals import TerminalError, TerminalRegistry
 from gshtui.ui.window import lazy_imports
 from gshtui.ui.window.app_actions import ACTIONS
-from gshtui.ui.window.context_app import ContextApp, ContextWatch
+from gshtui.ui.window.fleet_app import FleetApp
 from gshtui.ui.window.main_area import MainArea, SessionOffer
 from gshtui.ui.window.notifications import Attention, Notices
 from gshtui.ui.window.ui_state import UiStateStore
 from gshtui.ui.window.workbench_screen import WorkbenchScreen
 
 if TYPE_CHECKING:
+    from gshtui.bus.context_data import Iteration
+    from gshtui.ui.context.inspector_pane import InspectorPane
+    from gshtui.ui.context.summaries import SummariesPane
+    from gshtui.ui.kit.dialogs import PickerChoice
     from gshtui.ui.prompt.prompt_input import PromptInput
     from gshtui.ui.terminal.terminal_pane import TerminalPane
     from gshtui.ui.window.first_frame import FirstFrame
 
 
-class Workbench(ContextApp):
+class Workbench(FleetApp):
     """One window on one folder."""
 
     TITLE = "gsh-tui"
@@ -65,8 +70,8 @@ class Workbench(ContextApp):
         layout = self.upkeep.memory.layout
         self.bench = WorkbenchScreen(layout, project, branch, self.front, self.make_centre(), self.clock)
         self.terminals = TerminalTabs(self.bench.deck, TerminalRegistry(self.bridge.running, opening.cwd), self.clock)
-        self.contexts = InspectorTabs(self.bench.deck, self.context_service, self.clock)
-        self._watchers: tuple[EventConsumer, ...] = (Notices(self), Attention(self), ContextWatch(self))
+        self.context = ContextFeature(self, self.bench.deck)
+        self._watchers: tuple[EventConsumer, ...] = (Notices(self), Attention(self), self.context)
 
     def make_centre(self) -> MainArea:
         """The widgets of the centre; a test's window has others."""
@@ -159,10 +164,60 @@ class Workbench(ContextApp):
     async def on_terminal_pane_closed(self, message: TerminalPane.Closed) -> None:
         await self.terminals.close(message.agent)
 
+    # Contexts
+
+    @on(ForContext)
+    def _for_context(self, message: ForContext) -> None:
+        self.context.handle_request(message)
+
+    async def on_inspector_pane_closed(self, message: InspectorPane.Closed) -> None:
+        await self.context.close_inspector(message.agent)
+
+    def on_summaries_pane_answered(self, message: SummariesPane.Answered) -> None:
+        self.context.handle_answer(message)
+
+    def action_inspect(self) -> None:
+        self.context.inspect(self.front)
+
+    def action_context(self, action: str) -> None:
+        """An action of the context pane, for the agent in front."""
+        self.context.actions.perform(action, self.front, "")
+
+    def palette_actions(self) -> Iterator[tuple[str, str]]:
+        yield from super().palette_actions()
+        yield from PALETTE_ACTIONS
+
+    # What features need of the window
+
+    @property
+    def input_line(self) -> Widget:
+        return self.bench.input
+
+    def agent_names(self) -> Mapping[str, str]:
+        return {agent.id: agent.name for agent in self.bench.header.state.agents.agents.values()}
+
+    def show_restored(self, agent: str, iterations: Sequence[Iteration]) -> None:
+        from gshtui.ui.agents.agents_pane import AgentsPane
+
+        self.bench.query_one(AgentsPane).restore(agent, iterations)
+        self.bench.header.restore(iterations)
+
+    async def mount_above_input(self, panel: Widget) -> None:
+        await self.bench.middle.mount(panel, before=self.bench.centre.below[0])
+
+    async def model_choices(self) -> list[PickerChoice]:
+        from gshtui.ui.window.pickers import listed_models, model_choice
+
+        return [model_choice(model) for model in listed_models(await self.data_of("model list"))]
+
+    # The tabs
+
     @on(Deck.Turned)
     def _turned(self, message: Deck.Turned) -> None:
         if not (
-            self.terminals.focus(message.tab) or self.focus_changes(message.tab) or self.contexts.focus(message.tab)
+            self.terminals.focus(message.tab)
+            or self.focus_changes(message.tab)
+            or self.context.inspectors.focus(message.tab)
         ):
             self.bench.input.focus()
 

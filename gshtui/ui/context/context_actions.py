@@ -1,7 +1,7 @@
 """What the window does to an agent's context: its commands, receipts, waiting summaries, what-if, comparisons.
 
-Owns the dialogs that give a command its values; refuses to decide anything itself. Made by the app when the first of
-them is wanted.
+Owns the dialogs that give a command its values; refuses to decide anything itself. Made when the first of them is
+wanted.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from gshtui.ui.kit.bridge import NotReady
 from gshtui.ui.kit.dialogs import Picker, PickerChoice
 
 if TYPE_CHECKING:
+    from gshtui.ui.context.context_feature import ContextFeature, ContextHost
     from gshtui.ui.context.context_port import ContextPort
-    from gshtui.ui.window.context_app import ContextApp
 
 _LISTED = 30
 
@@ -42,8 +42,9 @@ _CUTS: dict[str, Callable[..., Returns[Receipt]]] = {
 class ContextActions:
     """The actions of `ForContext`, by name."""
 
-    def __init__(self, app: ContextApp) -> None:
+    def __init__(self, app: ContextHost, feature: ContextFeature) -> None:
         self._app = app
+        self._feature = feature
         self._do: dict[str, Callable[[str, str], Coroutine[Any, Any, None]]] = {
             "receipt": self._receipt, "tune": self._tune, "what_if": self._what_if, "compare": self._compare,
             "diff": self._diff,
@@ -68,7 +69,7 @@ class ContextActions:
         self._app.run_worker(guarded(), exit_on_error=False, group="context")
 
     async def _service(self) -> ContextPort:
-        return await self._app.context_service()
+        return await self._feature.service()
 
     async def _text(self, hash: str) -> str:
         return await (await self._service()).text(hash)
@@ -154,16 +155,13 @@ class ContextActions:
                 )
                 self._app.perform(found)
 
-        screen = TuneScreen(self._app.name_of(agent), trigger=view.trigger, window=view.window)
+        screen = TuneScreen(self._feature.name_of(agent), trigger=view.trigger, window=view.window)
         self._app.push_screen(screen, decided)
 
     async def _what_if(self, agent: str, _about: str) -> None:
-        from gshtui.ui.window.pickers import listed_models, model_choice
-
-        choices = [model_choice(model) for model in listed_models(await self._app.data_of("model list"))]
         picker = Picker(
-            f"What would {self._app.name_of(agent)} send with …",
-            choices,
+            f"What would {self._feature.name_of(agent)} send with …",
+            await self._app.model_choices(),
             empty="No model is known.",
             hint="enter says it; nothing changes · escape closes",
         )
@@ -174,7 +172,9 @@ class ContextActions:
 
         provider, _, model = chosen.partition("/")
         found = await (await self._service()).what_if(agent, model=model, provider=provider)
-        self._app.push_screen(TextScreen(f"{self._app.name_of(agent)} with {model or provider}", what_if_text(found)))
+        self._app.push_screen(
+            TextScreen(f"{self._feature.name_of(agent)} with {model or provider}", what_if_text(found))
+        )
 
     async def _diff(self, agent: str, at: str) -> None:
         """Show what a request has that the one before had not."""
@@ -183,9 +183,8 @@ class ContextActions:
         if before < 0:
             self._app.notify("There is no earlier request to compare with.", markup=False)
             return
-        self._app.show_centre()
-        await self._app.contexts.open(agent, self._app.name_of(agent), at=at)
-        await self._app.compare(agent, agent, ids[before])
+        await self._feature.open_inspector(agent, at)
+        await self._feature.compare(agent, agent, ids[before])
 
     async def _compare(self, agent: str, at: str) -> None:
         """Choose what an inspector's request is compared with: a request of the same agent, or another agent."""
@@ -199,9 +198,9 @@ class ContextActions:
         ]
         if at:
             choices.insert(0, PickerChoice(f"{agent}\n", "the next request", "what would be sent now"))
-        for other in self._app.bench.header.state.agents.agents.values():
-            if other.id != agent:
-                choices.append(PickerChoice(f"{other.id}\n", f"{other.name} ({other.id})", "its next request"))
+        for other, name in self._app.agent_names().items():
+            if other != agent:
+                choices.append(PickerChoice(f"{other}\n", f"{name} ({other})", "its next request"))
         picker = Picker(
             "Compare with", choices, empty="There is nothing else yet.", hint="enter compares · escape closes"
         )
@@ -209,7 +208,7 @@ class ContextActions:
         def chosen(answer: str | None) -> None:
             if answer is not None:
                 other, _, iteration = answer.partition("\n")
-                self._run(self._app.compare(agent, other, iteration))
+                self._run(self._feature.compare(agent, other, iteration))
 
         self._app.push_screen(picker, chosen)
 

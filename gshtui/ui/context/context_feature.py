@@ -1,0 +1,208 @@
+"""The window's part for agents' contexts: inspectors in tabs, actions on a context, and what the panes show of it.
+
+`ContextFeature` answers the panes' requests, fills the panes from the record when a conversation is resumed, updates
+the forecast, and pins what a person sent to be pinned. A service that fails costs the figures and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
+
+from textual.widget import Widget
+
+from gshtui.bus.context_data import Iteration
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent_events import MessageAppended, TurnFinished
+from gshtui.bus.events.context_events import ContextCut, CutFailed, CutUndone, SummaryAnswered, SummaryProposed
+from gshtui.bus.events.session_events import SessionOpened
+from gshtui.ui.context.inspector_tabs import InspectorTabs
+from gshtui.ui.kit.bridge import NotReady
+from gshtui.ui.kit.tabs import Deck
+from gshtui.ui.kit.widget_messages import ForContext
+from gshtui.ui.kit.workbench_port import WorkbenchPort
+
+if TYPE_CHECKING:
+    from gshtui.ui.context.context_actions import ContextActions
+    from gshtui.ui.context.context_port import ContextPort
+    from gshtui.ui.context.summaries import SummariesPane
+    from gshtui.ui.kit.dialogs import PickerChoice
+
+PALETTE_ACTIONS = tuple(
+    (f"context.{name}", f"app.context('{name}')") for name in ("compact", "prune", "clear", "tune", "what_if")
+)
+"""Rows of the key table that the palette offers too, with their actions."""
+_DOCTOR = "`gsh-tui doctor` says what is missing."
+
+
+class ContextHost(WorkbenchPort, Protocol):
+    """The window, with what this feature needs beside what all need."""
+
+    def agent_names(self) -> Mapping[str, str]:
+        """Every agent that the window knows: id → name."""
+        ...
+
+    def show_restored(self, agent: str, iterations: Sequence[Iteration]) -> None:
+        """Show what an agent's earlier requests came to in the header and in the list of agents."""
+        ...
+
+    async def mount_above_input(self, panel: Widget) -> None:
+        """Put a panel between the conversation and the input."""
+        ...
+
+    async def model_choices(self) -> list[PickerChoice]:
+        """The models that can be chosen, to pick one of them."""
+        ...
+
+
+class ContextFeature:
+    """See the module. The app hands on what concerns contexts; the bridge feeds it like a pane."""
+
+    CONSUMES: ClassVar[tuple[type[Event], ...]] = (
+        ContextCut,
+        CutFailed,
+        CutUndone,
+        MessageAppended,
+        SessionOpened,
+        SummaryAnswered,
+        SummaryProposed,
+        TurnFinished,
+    )
+
+    def __init__(self, app: ContextHost, deck: Deck) -> None:
+        self._app = app
+        self._acts: ContextActions | None = None
+        self.inspectors = InspectorTabs(deck, self.service, app.clock)
+
+    async def service(self) -> ContextPort:
+        """The hub's context service.
+
+        Raises:
+            NotReady: there is no hub.
+            ContextError: the hub has no such service, since its record did not start.
+        """
+        service = (await self._app.bridge.running()).contexts
+        if service is None:
+            from gshtui.context.views import ContextError
+
+            raise ContextError("record", "What is sent cannot be looked at: the record did not start.", _DOCTOR)
+        return cast("ContextPort", service)
+
+    @property
+    def actions(self) -> ContextActions:
+        """What can be done, made when it is first wanted."""
+        if self._acts is None:
+            from gshtui.ui.context.context_actions import ContextActions
+
+            self._acts = ContextActions(self._app, self)
+        return self._acts
+
+    # What widgets and keys ask for
+
+    def handle_request(self, message: ForContext) -> None:
+        """Show something of a context, or do something to it."""
+        if message.action == "inspect":
+            self.inspect(message.agent, at=message.about, section=message.section)
+        else:
+            self.actions.perform(message.action, message.agent, message.about)
+
+    def inspect(self, agent: str, *, at: str = "", section: str = "") -> None:
+        """Show what an agent's model is sent, in a tab."""
+        self._app.run_worker(self.open_inspector(agent, at, section), exit_on_error=False, group="inspectors")
+
+    async def open_inspector(self, agent: str, at: str = "", section: str = "") -> None:
+        """Bring an agent's inspector to the front, at this request and with this section."""
+        self._app.show_centre()
+        await self.inspectors.open(agent, self.name_of(agent), at=at, section=section)
+
+    async def close_inspector(self, agent: str) -> None:
+        """Take an agent's inspector away, and go back to the input."""
+        await self.inspectors.close(agent)
+        self._app.input_line.focus()
+
+    async def compare(self, agent: str, other: str, iteration: str) -> None:
+        """Compare what an agent's inspector shows with a request of another agent, or of its own."""
+        pane = self.inspectors.of(agent) or await self.inspectors.open(agent, self.name_of(agent))
+        pane.compare(other, iteration)
+
+    def name_of(self, agent: str) -> str:
+        """What people call an agent: its name, and its id where that is another word."""
+        name = self._app.agent_names().get(agent, agent)
+        return agent if name == agent else f"{name} ({agent})"
+
+    def handle_answer(self, message: SummariesPane.Answered) -> None:
+        """What a person says to a summary that waits."""
+        if message.how == "read":
+            self.actions.read_proposed(message.proposed)
+        elif message.how == "edit":
+            self.actions.edit_proposed(message.proposed)
+        else:
+            self.actions.answer(message.proposed, message.how == "accept")
+
+    # What happens
+
+    def consume(self, events: Sequence[Event]) -> None:
+        """Take the events of one frame."""
+        front = self._app.front
+        for event in events:
+            if isinstance(event, SessionOpened) and event.agent == front and event.messages:
+                self._work(self._restore(event.session), "restore")
+            elif isinstance(event, MessageAppended) and event.message.role == "user":
+                self._app.run_worker(self._pin(event), exit_on_error=False, group="pins")
+        if any(isinstance(event, TurnFinished | ContextCut | CutUndone) and event.agent == front for event in events):
+            self._work(self._foretell(), "forecast")
+        if any(isinstance(event, SummaryProposed) for event in events):
+            self._app.run_worker(self._show_summaries(events), exit_on_error=False, group="summaries")
+
+    def _work(self, work: Coroutine[Any, Any, None], group: str) -> None:
+        self._app.run_worker(work, exit_on_error=False, exclusive=True, group=group)
+
+    async def _restore(self, session: str) -> None:
+        from gshtui.context.views import ContextError
+        from gshtui.ui.context.context_pane import ContextPane
+        from gshtui.ui.context.timeline_pane import TimelinePane
+
+        bench, front = self._app.bench, self._app.front
+        try:
+            service = await self.service()
+            iterations = await service.iterations(front)
+            receipts = await service.receipts(front)
+        except (NotReady, ContextError):
+            return
+        mine = [one for one in iterations if one.session == session]
+        bench.query_one(TimelinePane).restore(mine, receipts, session)
+        bench.query_one(ContextPane).restore(mine, session)
+        self._app.show_restored(front, mine)
+        await self._foretell()
+
+    async def _pin(self, event: MessageAppended) -> None:
+        """What came from the shell log to be kept, now that it is in the conversation."""
+        from gshtui.context.pin_mark import pinned_blocks
+        from gshtui.context.views import ContextError
+
+        try:
+            for block in pinned_blocks(event.message):
+                await (await self.service()).pin(event.agent, block, True)
+        except (NotReady, ContextError) as error:
+            if isinstance(error, ContextError) and error.kind == "invalid":
+                return  # it is pinned already: another window shows this conversation too
+            self._app.notify(f"Couldn't pin it: {error}", severity="error", markup=False, timeout=8)
+
+    async def _foretell(self) -> None:
+        from gshtui.context.views import ContextError
+        from gshtui.ui.context.timeline_pane import TimelinePane
+
+        try:
+            found = await (await self.service()).forecast(self._app.front)
+        except (NotReady, ContextError):
+            return
+        self._app.bench.query_one(TimelinePane).foretell(found.turns, found.per_turn, found.trigger)
+
+    async def _show_summaries(self, events: Sequence[Event]) -> None:
+        """The panel is made when the first summary waits; from then on it is fed by the bridge."""
+        from gshtui.ui.context.summaries import SummariesPane
+
+        if not self._app.bench.query(SummariesPane):
+            pane = SummariesPane(self._app.input_line, self._app.clock)
+            await self._app.mount_above_input(pane)
+            pane.consume([event for event in events if isinstance(event, SummariesPane.CONSUMES)])

@@ -1,0 +1,82 @@
+"""The window as its features need it: a feature holds this port, and never the app's class.
+
+Owns the protocol alone. `gshtui.ui.window.app.Workbench` is it; a feature that needs more extends it where it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+
+from textual.screen import Screen
+from textual.widget import Widget
+
+from gshtui.bus.event import Event
+from gshtui.ui.kit.bridge import Bridge
+
+if TYPE_CHECKING:
+    from gshtui.commands.declaration import Returns
+
+T = TypeVar("T")
+
+
+class WorkbenchPort(Protocol):
+    """One window on one folder."""
+
+    bridge: Bridge
+
+    @property
+    def front(self) -> str:
+        """The agent in front."""
+        ...
+
+    @property
+    def bench(self) -> Screen[Any]:
+        """The main screen; dialogs lie above it."""
+        ...
+
+    @property
+    def input_line(self) -> Widget:
+        """What takes the focus where nothing else does."""
+        ...
+
+    def clock(self) -> float:
+        """Seconds since the epoch."""
+        ...
+
+    def publish(self, event: Event) -> None:
+        """Publish an intent; say so where there is no hub to take it."""
+        ...
+
+    def perform(self, parameters: Returns[Any]) -> None:
+        """Run a command by its parameters: ask what it asks, and show its outcome."""
+        ...
+
+    def show_centre(self) -> None:
+        """End the zoom of a side pane, so that a tab can be seen."""
+        ...
+
+    # What Textual's app does
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: Literal["information", "warning", "error"] = "information",
+        timeout: float | None = None,
+        markup: bool = True,
+    ) -> None: ...
+
+    def run_worker(
+        self,
+        work: Coroutine[Any, Any, None],
+        *,
+        group: str = "default",
+        exit_on_error: bool = True,
+        exclusive: bool = False,
+    ) -> object: ...
+
+    def push_screen(self, screen: Screen[T], callback: Callable[[T | None], None] | None = None) -> object: ...
+
+    def call_after_refresh(self, callback: Callable[[], Any]) -> bool: ...
