@@ -62,10 +62,12 @@ def synonyms(words: Mapping[str, str]) -> BeforeValidator:
 
 P = TypeVar("P", bound=BaseModel)
 R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
 A = TypeVar("A", bound=Parameters)
+Row = TypeVar("Row")
 
 
-class Returns(Generic[R]):
+class Returns(Generic[R_co]):
     """Mixed into the parameters that code calls a command with, `hub.call(KillAgent(agent="12"))`. Gives `R`."""
 
     COMMAND: ClassVar[str]
@@ -236,6 +238,16 @@ Complete = Callable[[Invocation, str, str], Awaitable[list[str]]]
 
 
 @dataclass(frozen=True, slots=True)
+class Where(Generic[Row, A]):
+    """A pane of the window in which an action fits: in the menu of a row, and on a key while the row is chosen."""
+
+    key: str
+    """Its row of the key table, which has keys, label and help: `agents.kill`."""
+    of: Callable[[Row], A | None]
+    """The parameters for a row of the pane; `None`: it means nothing for that row."""
+
+
+@dataclass(frozen=True, slots=True)
 class Action(Generic[A, R]):
     """One thing that a command does, with parameters and a result of its own. Code calls it by its parameters' type.
 
@@ -252,6 +264,8 @@ class Action(Generic[A, R]):
     shows: Callable[[Invocation, R], Awaitable[View | None]] | None = None
     access: Access = Access.SHARED
     effect: Effect = Effect.READ
+    where: tuple[Where[Any, A], ...] = ()
+    """The panes that offer it, each with its key."""
 
     async def handle(self, invocation: Invocation, parameters: A) -> Outcome:
         """Run and render. Raises as `run` does."""

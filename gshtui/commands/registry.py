@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gshtui.commands.declaration import Access, Action, AnyAction, Caller, Command, R, Returns, UsageError
+from gshtui.commands.declaration import Access, Action, AnyAction, Caller, Command, R, Returns, UsageError, Where
 
 AnyCommand = Command[Any]
 
@@ -34,6 +34,8 @@ class Registry:
         self._names: dict[str, str | _Offer] = {}
         self._actions: dict[type[Any], AnyAction] = {}
         """By the type of their parameters."""
+        self._where: dict[str, Where[Any, Any]] = {}
+        """Where an action fits, by its key."""
         for command in commands:
             self.register(command)
 
@@ -62,8 +64,7 @@ class Registry:
         self._places[names[0]] = offer
 
     def __iter__(self) -> Iterator[AnyCommand]:
-        for offer in [place for place in self._places.values() if isinstance(place, _Offer)]:
-            self._make(offer)
+        self._make_all()
         return iter([place for place in self._places.values() if not isinstance(place, _Offer)])
 
     def __contains__(self, name: object) -> bool:
@@ -84,7 +85,12 @@ class Registry:
                 name = action.result.__name__
                 raise ValueError(f"{called.__name__} must be Returns[{name}] with COMMAND = {command.name!r}")
             self._actions[called] = action
+            self._where.update({place.key: place for place in action.where})
         self._commands[command.name] = command
+
+    def _make_all(self) -> None:
+        for offer in [place for place in self._places.values() if isinstance(place, _Offer)]:
+            self._make(offer)
 
     def _make(self, offer: _Offer) -> None:
         """Put the commands of an offer in its place. Raises `ValueError` when they are not the ones it named."""
@@ -120,6 +126,21 @@ class Registry:
         """What these parameters call. Raises `UsageError` where the command is not there."""
         self.get(parameters.COMMAND)
         return self._actions[type(parameters)]
+
+    def for_row(self, key: str, row: object) -> Returns[object] | None:
+        """What a key of a pane does with one of its rows; `None`: nothing, or no command has this key.
+
+        Args:
+            key: its id in the key table: `agents.kill`.
+            row: of the kind that the pane has.
+        """
+        self._make_all()
+        place = self._where.get(key)
+        return None if place is None else place.of(row)
+
+    def keys(self) -> set[str]:
+        """Ids of the keys that actions are declared for."""
+        return {place.key for command in self for action in command.actions for place in action.where}
 
     def _doing(self, action: str) -> list[str]:
         """The commands that know this word as what to do: `session export` for `export`."""

@@ -6,7 +6,7 @@ Plain parameters and results, one pair for each word of `agent`; the handlers ar
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 from gshtui.bus.agent_data import AgentRow
 from gshtui.commands.declaration import Parameters, Returns
@@ -19,6 +19,26 @@ class _ForAgent(Parameters):
     COMMAND: ClassVar[str] = "agent"
     agent: str
     """Number or name."""
+
+
+class ListedAgent(Protocol):
+    """An agent as a row of a window's list."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def status(self) -> str: ...
+    @property
+    def terminal(self) -> bool:
+        """It has a terminal of its own."""
+        ...
+
+    @property
+    def ended(self) -> bool: ...
+    @property
+    def killed_until(self) -> float:
+        """Until then its kill can be undone, seconds since the epoch; 0: it is not killed."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

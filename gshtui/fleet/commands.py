@@ -30,6 +30,7 @@ from gshtui.commands.declaration import (
     Question,
     Unconfirmed,
     UsageError,
+    Where,
     synonyms,
 )
 from gshtui.commands.registry import AnyCommand
@@ -172,10 +173,43 @@ def _action(
     shows: Callable[[Invocation, R], Awaitable[AttachView]] | None = None,
     access: Access = Access.HUMAN_ONLY,
     effect: Effect = Effect.EXECUTE,
+    where: Where[calls.ListedAgent, A] | None = None,
 ) -> Action[A, R]:
     """`effect`: what an agent does with it; words to a program can make it run anything."""
     asks = None if asks is None else _fleet_errors(asks)
-    return Action(parameters, result, _fleet_errors(run), render, asks, shows, access, effect)
+    places = () if where is None else (where,)
+    return Action(parameters, result, _fleet_errors(run), render, asks, shows, access, effect, places)
+
+
+def _on(
+    key: str, parameters: Callable[..., A], fits: Callable[[calls.ListedAgent], bool]
+) -> Where[calls.ListedAgent, A]:
+    """A key of the list of agents, for the rows in a terminal that it fits."""
+    return Where(key, lambda row: parameters(agent=row.id) if row.terminal and fits(row) else None)
+
+
+def _any(_: calls.ListedAgent) -> bool:
+    return True
+
+
+def _runs(row: calls.ListedAgent) -> bool:
+    return not (row.killed_until or row.ended)
+
+
+def _is_killed(row: calls.ListedAgent) -> bool:
+    return bool(row.killed_until)
+
+
+def _is_not_killed(row: calls.ListedAgent) -> bool:
+    return not row.killed_until
+
+
+def _is_lost(row: calls.ListedAgent) -> bool:
+    return row.status == "lost" and not row.killed_until
+
+
+def _has_ended(row: calls.ListedAgent) -> bool:
+    return row.ended and not row.killed_until
 
 
 class _Family:
@@ -191,7 +225,8 @@ class _Family:
             for action in (
                 _action(calls.ListAgents, calls.AgentList, self._ls, self._render_list, access=shared, effect=read),
                 _action(
-                    calls.ShowAgent, calls.AgentReport, self._show, self._render_report, access=shared, effect=read
+                    calls.ShowAgent, calls.AgentReport, self._show, self._render_report, access=shared, effect=read,
+                    where=_on("agents.report", calls.ShowAgent, _any),
                 ),
                 _action(calls.AttachAgent, calls.Attachment, self._attach, _render_attachment, shows=_terminal),
                 _action(calls.SendToAgent, calls.SentMessage, self._send, _render_sent, access=shared),
@@ -200,14 +235,29 @@ class _Family:
                 ),
                 _action(
                     calls.InterruptAgent, row, self._interrupt, _said("is asked to stop.", short=True), access=shared,
-                    effect=Effect.WRITE,
+                    effect=Effect.WRITE, where=_on("agents.interrupt", calls.InterruptAgent, _runs),
                 ),
-                _action(calls.RestartAgent, row, self._restart, self._render_restarted, asks=self._ask_restart),
+                _action(
+                    calls.RestartAgent, row, self._restart, self._render_restarted, asks=self._ask_restart,
+                    where=_on("agents.restart", calls.RestartAgent, _is_not_killed),
+                ),
                 _action(calls.RenameAgent, row, self._rename, _render_renamed),
-                _action(calls.KillAgent, row, self._kill, self._render_killed, asks=self._ask_kill),
-                _action(calls.UndoKill, row, self._undo, _said("goes on.")),
-                _action(calls.RecoverAgents, calls.RecoveredAgents, self._recover, self._render_recovered),
-                _action(calls.RemoveAgent, row, self._remove, _said(off, short=True)),
+                _action(
+                    calls.KillAgent, row, self._kill, self._render_killed, asks=self._ask_kill,
+                    where=_on("agents.kill", calls.KillAgent, _runs),
+                ),
+                _action(
+                    calls.UndoKill, row, self._undo, _said("goes on."),
+                    where=_on("agents.undo", calls.UndoKill, _is_killed),
+                ),
+                _action(
+                    calls.RecoverAgents, calls.RecoveredAgents, self._recover, self._render_recovered,
+                    where=_on("agents.recover", calls.RecoverAgents, _is_lost),
+                ),
+                _action(
+                    calls.RemoveAgent, row, self._remove, _said(off, short=True),
+                    where=_on("agents.remove", calls.RemoveAgent, _has_ended),
+                ),
                 _action(calls.FindUnsaved, calls.UnsavedWork, self._unsaved, _render_unsaved),
                 _action(calls.MarkAgentRead, row, self._seen, _render_seen),
             )

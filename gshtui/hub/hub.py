@@ -173,6 +173,10 @@ class Hub:
         """The list that a line opens in a window; empty: none."""
         return execution.opened_list(self.registry, line)
 
+    def for_row(self, key: str, row: object) -> Returns[object] | None:
+        """What a key of a pane calls for one of its rows; `None`: nothing."""
+        return self.registry.for_row(key, row)
+
     def invocation(self, caller: Caller, output: Callable[[str], None] | None = None) -> Invocation:
         """The surroundings of a command that runs here now."""
         agent = self.roster.get(self.options.agent) if self.roster else None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 
+from gshtui.ui.context.context_feature import ContextFeature
 from gshtui.ui.context.inspector_pane import InspectorPane
 from tests.bench.figures import Report, median
 from tests.bench.place import Place
@@ -63,7 +64,7 @@ async def times(service: RecordedContexts) -> tuple[list[float], list[float]]:
 
 async def painted(app: Window) -> InspectorPane:
     """The inspector, once its sections are on the screen."""
-    while (pane := app.context.inspectors.of("main")) is None or not pane.view.entries:
+    while (pane := app.part(ContextFeature).inspectors.of("main")) is None or not pane.view.entries:
         await asyncio.sleep(0)
     await drawn(pane)
     return pane

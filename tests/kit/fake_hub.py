@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -18,6 +19,7 @@ from gshtui.commands import execution
 from gshtui.commands.declaration import Caller, CommandError, Invocation, Question, Returns, View
 from gshtui.commands.registry import Registry
 from gshtui.context.commands import context_commands
+from gshtui.fleet import commands as fleet_commands
 from gshtui.ui.kit.hub_port import OpenRequest
 
 
@@ -35,6 +37,12 @@ class Answer:
 
 OPENS = {"model": "models", "session": "sessions", "resume": "sessions", "spawn": "spawn", "context": "inspect"}
 """What bare names open, as the commands declare it."""
+
+
+@cache
+def declared_keys() -> Registry:
+    """Commands of agents, for the keys that they declare; none of them can be run."""
+    return Registry(fleet_commands.commands(cast("Any", None)))
 
 
 class FakeRegistry(list[Any]):
@@ -130,6 +138,9 @@ class FakeHub:
         if words and words[0] in self._commands:
             return execution.bound(self._commands, line)
         return self.values.get(line)
+
+    def for_row(self, key: str, row: object) -> Returns[object] | None:
+        return declared_keys().for_row(key, row)
 
     def opens(self, line: str) -> str:
         return OPENS.get(line.removeprefix("/").strip(), "")

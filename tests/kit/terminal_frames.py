@@ -13,7 +13,9 @@ from typing import Any
 from gshtui.bus.agent_data import AgentRow
 from gshtui.tmux.frames import Frame
 from gshtui.tmux.panes import PaneInfo
+from gshtui.ui.terminal.terminal_feature import TerminalFeature
 from gshtui.ui.terminal.terminals import Terminal, TerminalRegistry, TerminalWatch
+from gshtui.ui.window.app import Workbench
 from tests.kit.window import NOW, Window
 
 WORKING = (
@@ -186,10 +188,15 @@ def agent(id: str = "0001", name: str = "helper", **more: Any) -> AgentRow:
     return AgentRow(id=id, name=name, **(usual | more))
 
 
+def terminal_feature(app: Workbench) -> TerminalFeature:
+    """What the window has for terminals."""
+    return app.part(TerminalFeature)
+
+
 class ReelWindow(Window):
     """The workbench with terminals from reels."""
 
     def __init__(self, *, past: tuple[str, ...] = (), **options: Any) -> None:
         super().__init__(**options)
         self.reel = Reel(past)
-        self.terminals.terminals = ReelTerminals({"0001": self.reel}, {"0001": agent()})
+        terminal_feature(self).terminals = ReelTerminals({"0001": self.reel}, {"0001": agent()})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 from textual.pilot import Pilot
 from textual.widgets import OptionList
 
@@ -11,7 +12,9 @@ from gshtui.bus.events.agent_events import InterruptRequested, TurnStarted
 from gshtui.commands.declaration import Question, Unconfirmed
 from gshtui.fleet import agent_calls as calls
 from gshtui.fleet.commands import kill_question
+from gshtui.ui.agents.agents_feature import AgentsFeature
 from gshtui.ui.agents.agents_pane import AgentsPane
+from gshtui.ui.agents.agents_state import AgentView
 from gshtui.ui.kit.dialogs import ConfirmScreen, InputScreen, Picker
 from gshtui.ui.kit.widget_messages import OpenTerminal
 from tests.kit import recorded
@@ -54,6 +57,24 @@ async def begun(app: Window, pilot: Pilot[int], *events: Any) -> AgentsPane:
     return pane
 
 
+async def test_what_can_be_done_depends_on_how_it_is() -> None:
+    app = Window()
+    async with app.run_test(size=(80, 24)) as pilot:
+        pane = await begun(app, pilot, *MANY)
+        agents = pane.state.agents
+
+        def actions(agent: AgentView) -> list[str]:
+            return [key.removeprefix("agents.") for key in AgentsFeature(app).rows.fitting(agent)]
+
+        assert actions(msgspec.structs.replace(agents["main"], status="idle")) == ["open", "message", "context"]
+        assert {"kill", "attach", "message", "changes"} <= set(actions(agents["0002"]))
+        assert "changes" not in actions(agents["0001"])
+        assert {"undo"} == set(actions(agents["0007"])) - {"open", "report", "rename", "attach", "copy", "context"}
+        lost = set(actions(agents["0005"]))
+        assert {"recover", "remove"} <= lost and not lost & {"attach", "kill", "message"}
+        assert "restart" in actions(agents["0004"]) and "kill" not in actions(agents["0004"])
+
+
 def ran(app: Window) -> list[Any]:
     """The commands about agents that were run."""
     assert app.hub is not None
@@ -92,7 +113,7 @@ async def test_opening_and_attaching() -> None:
         pane.action_choose(99)
         pane.action_choose(-1)
         assert pane.chosen is not None and pane.chosen.id == "0005"
-        pane.action_want("open")  # it has no terminal any more
+        pane.action_want("agents.open")  # it has no terminal any more
         await settled(pilot)
         assert ran(app) == [calls.ShowAgent(agent="0005")]
 
@@ -219,7 +240,7 @@ async def test_the_menu_lists_what_can_be_done() -> None:
         await settled(pilot)
         assert isinstance(app.screen, Picker)
         listed = app.screen.query_one(OptionList)
-        assert [option.id for option in listed.options] == [
+        assert [(option.id or "").removeprefix("agents.") for option in listed.options] == [
             "open", "attach", "report", "message", "context", "interrupt", "changes", "rename", "copy", "restart",
             "kill",
         ]  # fmt: skip

@@ -10,6 +10,7 @@ from gshtui.commands.declaration import CommandError
 from gshtui.ui.agents.spawn_dialog import SpawnScreen
 from gshtui.ui.changes.diff_pane import DiffPane, WorktreesScreen
 from gshtui.ui.kit.dialogs import ConfirmScreen
+from gshtui.ui.kit.widget_messages import OpenChanges
 from tests.kit import recorded
 from tests.kit.fake_hub import Answer
 from tests.kit.keyboard import Keyboard
@@ -26,7 +27,7 @@ async def test_keys_go_from_change_to_change_and_file_to_file() -> None:
     app = Window(answers={LINE: Answer(DIFF)})
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
-        app.open_changes(PATH)
+        app.post_message(OpenChanges(PATH))
         await settled(pilot)
         pane = app.bench.deck.query_one(DiffPane)
         view = pane.view
@@ -59,7 +60,7 @@ async def test_the_list_of_files_comes_by_key_where_there_is_no_room() -> None:
     app = Window(answers={LINE: Answer(DIFF)})
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
-        app.open_changes(PATH)
+        app.post_message(OpenChanges(PATH))
         await settled(pilot)
         pane = app.bench.deck.query_one(DiffPane)
         listed = pane.query_one(OptionList)
@@ -97,7 +98,7 @@ async def test_a_merge_is_confirmed_and_the_tab_looks_again() -> None:
     app = Window(answers={LINE: Answer(DIFF)})
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
-        app.open_changes(PATH)
+        app.post_message(OpenChanges(PATH))
         await settled(pilot)
         await pilot.press("M")
         await settled(pilot)
@@ -115,7 +116,7 @@ async def test_what_git_says_instead_of_changes_is_shown() -> None:
     app = Window(answers=answers)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
-        app.open_changes(PATH)
+        app.post_message(OpenChanges(PATH))
         await settled(pilot)
         shot = app.export_screenshot().replace("&#160;", " ")
         assert "The changes cannot be shown. There is no worktree" in shot

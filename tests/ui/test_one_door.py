@@ -32,9 +32,12 @@ from gshtui.commands.schema import tool_schema
 from gshtui.hub.hub import Hub
 from gshtui.hub.options import HubOptions
 from gshtui.settings.loader import load
+from gshtui.ui.agents.agents_feature import AgentsFeature
 from gshtui.ui.kit.dialogs import ConfirmScreen
+from gshtui.ui.kit.key_table import KEYS
 from gshtui.ui.kit.widget_messages import OpenTerminal
-from gshtui.ui.window.app_actions import ActionsApp
+from gshtui.ui.shell.shell_feature import ShellFeature
+from gshtui.ui.window.features import FEATURES
 from gshtui.ui.window.palette import CommandProvider
 from tests.kit.fake_hub import OPENS
 from tests.kit.keyboard import Keyboard
@@ -202,7 +205,12 @@ async def test_what_bare_names_open_is_declared_and_there(tmp_path: Path) -> Non
     await hub.start()
     try:
         declared = {name: command.opens for command in hub.registry for name in (command.name,) if command.opens}
+        keys = hub.registry.keys()
     finally:
         await hub.stop()
     assert declared == OPENS
-    assert all(hasattr(ActionsApp, f"action_{name}") or name in ("spawn", "inspect") for name in declared.values())
+    opened = {name for feature in FEATURES for name in feature.OPENS}
+    assert set(declared.values()) <= opened
+    app = Window()
+    own = {key for kind in (AgentsFeature, ShellFeature) for key in app.part(kind).rows.own}
+    assert keys | own == {key for key, row in KEYS.items() if row.row}

@@ -40,11 +40,13 @@ from gshtui.fleet.commands import kill_question
 from gshtui.ui.agents.agents_pane import AgentsPane
 from gshtui.ui.agents.spawn_dialog import SpawnScreen
 from gshtui.ui.changes.diff_pane import DiffPane, WorktreesScreen
+from gshtui.ui.context.context_feature import ContextFeature
 from gshtui.ui.context.inspector_pane import InspectorPane
 from gshtui.ui.context.receipt_screen import ReceiptScreen
 from gshtui.ui.context.summaries import SummaryScreen
 from gshtui.ui.context.timeline_pane import TimelinePane
 from gshtui.ui.context.tune_dialog import TuneScreen
+from gshtui.ui.conversation.pickers import ModelsScreen, SessionsScreen
 from gshtui.ui.kit.dialogs import ConfirmScreen, InputScreen, Picker
 from gshtui.ui.kit.folding_area import FoldingArea
 from gshtui.ui.kit.hub_port import OpenRequest
@@ -57,7 +59,6 @@ from gshtui.ui.terminal.terminal_view import TerminalView
 from gshtui.ui.window.app import Workbench
 from gshtui.ui.window.help import HelpScreen
 from gshtui.ui.window.main_area import PromptArea
-from gshtui.ui.window.pickers import ModelsScreen, SessionsScreen
 from tests.kit import recorded, recorded_shell
 from tests.kit.command import command
 from tests.kit.configuration import made_project
@@ -73,7 +74,7 @@ from tests.kit.recorded_fleet import CLAUDE, DIFF, FEW, PERSONAS, PROFILES, SEAR
 from tests.kit.recorded_shell import EARLIER, FakeRecord
 from tests.kit.shell_keys import agents_there, program_that_echoes, programs
 from tests.kit.shells import Shell
-from tests.kit.terminal_frames import Reel, ReelTerminals, ReelWindow
+from tests.kit.terminal_frames import Reel, ReelTerminals, ReelWindow, terminal_feature
 from tests.kit.terminal_window import until
 from tests.kit.tmux import end_server, short_folder
 from tests.kit.window import NOW, Window
@@ -221,7 +222,9 @@ def timeline() -> contextlib.AbstractAsyncContextManager[Recorded]:
 def sidebar() -> contextlib.AbstractAsyncContextManager[Recorded]:
     questions = {KillAgent(agent="0002"): kill_question(CLAUDE, UNSAVED)}
     app = ReelWindow(answers=ANSWERS, questions=questions, service=RecordedContexts())
-    app.terminals.terminals = ReelTerminals({"0002": app.reel, "0001": Reel()}, {"0002": CLAUDE, "0001": SEARCH})
+    terminal_feature(app).terminals = ReelTerminals(
+        {"0002": app.reel, "0001": Reel()}, {"0002": CLAUDE, "0001": SEARCH}
+    )
     return recorded_window(app, *FEW)
 
 
@@ -391,7 +394,7 @@ async def lists(here: Recorded) -> None:
 @told("window", "| `f7` | the inspector: exactly what is sent to the model |")
 async def inspected(here: Recorded) -> None:
     await here.press("f7")
-    pane = here.app.context.inspectors.of("main")
+    pane = here.app.part(ContextFeature).inspectors.of("main")
     assert pane is not None and here.app.focused is pane.view
 
 
@@ -586,10 +589,10 @@ async def the_log(here: Recorded) -> None:
 async def opened(here: Recorded) -> InspectorPane:
     """The inspector of main, as it opens."""
     await here.press("f7")
-    pane = here.app.context.inspectors.of("main")
+    pane = here.app.part(ContextFeature).inspectors.of("main")
     assert pane is not None
     await here.press("x", "f7", "home")
-    pane = here.app.context.inspectors.of("main")
+    pane = here.app.part(ContextFeature).inspectors.of("main")
     assert pane is not None and here.app.focused is pane.view and pane.state.mode == "blocks"
     return pane
 
@@ -838,7 +841,7 @@ async def choose_claude(here: Recorded) -> None:
 )
 async def of_any_agent(here: Recorded) -> None:
     await here.press("f7")
-    assert here.app.context.inspectors.of("main") is not None
+    assert here.app.part(ContextFeature).inspectors.of("main") is not None
     await here.press("x", "alt+2", "v")
     assert [pane.state.agent for pane in here.app.query(InspectorPane)] == ["0002"]
     await here.press("x")

@@ -15,7 +15,7 @@ from gshtui.bus.events.fleet_events import AgentChanged, AgentKilled
 from gshtui.ui.kit.widget_messages import OpenTerminal
 from gshtui.ui.terminal.terminal_pane import TerminalPane
 from gshtui.ui.terminal.terminal_view import TerminalView
-from tests.kit.terminal_frames import SHELL, Reel, ReelWindow, agent
+from tests.kit.terminal_frames import SHELL, Reel, ReelWindow, agent, terminal_feature
 from tests.kit.terminal_window import until
 from tests.kit.window import Window
 
@@ -311,7 +311,7 @@ async def test_the_title_says_who_what_and_how_it_is_known() -> None:
 async def test_an_agent_that_is_started_anew_is_followed() -> None:
     async with opened() as (pilot, app, view):
         before, app.reel = app.reel, Reel()
-        app.terminals.terminals.reels["0001"] = app.reel  # type: ignore[attr-defined]
+        terminal_feature(app).terminals.reels["0001"] = app.reel  # type: ignore[attr-defined]
         await feed(pilot, app, AgentChanged(agent="0001", row=agent(pane="%9")))
         await until(pilot, lambda: app.reel.sizes)
         app.reel.show(("anew",))

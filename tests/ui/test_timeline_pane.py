@@ -9,6 +9,7 @@ from gshtui.bus.events.agent_events import ContextAssembled
 from gshtui.bus.events.context_events import ContextCut, SummaryAnswered, SummaryProposed
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.ui.agents.agents_pane import AgentsPane
+from gshtui.ui.context.context_feature import ContextFeature
 from gshtui.ui.context.context_pane import ContextPane
 from gshtui.ui.context.receipt_screen import ReceiptScreen
 from gshtui.ui.context.summaries import SummariesPane, SummaryScreen
@@ -140,7 +141,7 @@ async def test_undo_by_key_and_the_request_of_a_mark() -> None:
         await pressed(pilot, "home", "u")
         assert len(service.done) == 1, "nothing was cut there"
         await pressed(pilot, "i")
-        pane = app.context.inspectors.of("main")
+        pane = app.part(ContextFeature).inspectors.of("main")
         assert pane is not None and pane.state.at == "it1"
         await pressed(pilot, "alt+5", "right", "d")
         assert pane.state.at == "it2" and pane.state.mode == "difference"

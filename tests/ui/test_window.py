@@ -22,11 +22,11 @@ from gshtui.bus.events.hub_events import Noticed, PartFailed, QuitRequested
 from gshtui.bus.events.session_events import SessionChangeRequested, SessionOpened, SessionTitled
 from gshtui.bus.events.shell_events import InputCommandStarted
 from gshtui.commands.declaration import CommandError, UsageError
+from gshtui.ui.conversation.pickers import ModelsScreen, SessionsScreen
 from gshtui.ui.kit.pane_layout import CHAT
 from gshtui.ui.kit.transcript.text_screen import TextScreen
 from gshtui.ui.window.help import HelpScreen
 from gshtui.ui.window.main_area import SessionOffer
-from gshtui.ui.window.pickers import ModelsScreen, SessionsScreen
 from tests.kit.fake_hub import Answer, FakeHub
 from tests.kit.window import NOW, Window
 

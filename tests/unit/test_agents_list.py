@@ -19,7 +19,6 @@ from gshtui.bus.events.fleet_events import (
 from gshtui.bus.events.hub_events import HubStarted
 from gshtui.bus.messages import Usage
 from gshtui.ui.agents.agents_list import ENDED_SHOWN, draw_agents, list_agents
-from gshtui.ui.agents.agents_pane import agent_actions
 from gshtui.ui.agents.agents_state import AgentsState, AgentView, reduce
 from tests.kit import recorded
 from tests.kit.recorded_fleet import CLAUDE, DONE, HOME, LOST, MANY, SEARCH, SHELL, TESTS, changed, row
@@ -129,17 +128,6 @@ def test_what_is_said_of_one_agent() -> None:
 def test_a_killed_one_says_how_long_it_can_come_back() -> None:
     state = after(*changed(SHELL), AgentKilled(agent="0007", until=NOW + 42))
     assert "  killed · u undoes it · 42 s" in words(draw_agents(list_agents(state), 40, NOW)[0])
-
-
-def test_what_can_be_done_depends_on_how_it_is() -> None:
-    agents = after(AgentAdded(agent="main", name="main"), *MANY).agents
-    assert agent_actions(msgspec.structs.replace(agents["main"], status="idle")) == ["open", "message", "context"]
-    assert {"kill", "attach", "message", "changes"} <= set(agent_actions(agents["0002"]))
-    assert "changes" not in agent_actions(agents["0001"])
-    assert {"undo"} == set(agent_actions(agents["0007"])) - {"open", "report", "rename", "attach", "copy", "context"}
-    lost = set(agent_actions(agents["0005"]))
-    assert {"recover", "remove"} <= lost and not lost & {"attach", "kill", "message"}
-    assert "restart" in agent_actions(agents["0004"]) and "kill" not in agent_actions(agents["0004"])
 
 
 def test_an_ended_local_agent_is_no_such_thing() -> None:

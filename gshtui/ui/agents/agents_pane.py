@@ -1,6 +1,6 @@
-"""The agents pane: who is there, what each one does and since when, and which actions apply to it.
+"""The agents pane: who is there, what each one does and since when, and its cursor.
 
-Owns the cursor, the keys and the menu; `agents_state` owns the state, `agents_list` the drawing, the app the actions.
+Owns the cursor and the keys; `agents_state` owns the state, `agents_list` the drawing, `agents_feature` the actions.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from typing import ClassVar
 
 from textual import events
 from textual.binding import BindingType
-from textual.message import Message
 from textual.timer import Timer
 
 from gshtui.bus.context_data import Iteration
@@ -20,37 +19,9 @@ from gshtui.ui.agents.agents_list import AgentListing, draw_agents, list_agents
 from gshtui.ui.agents.agents_state import CONSUMED, AgentsState, AgentView, reduce, restored
 from gshtui.ui.kit import figures
 from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.row_actions import row_bindings
 from gshtui.ui.kit.side_pane import Pane
-
-AGENT_ACTIONS: tuple[str, ...] = (
-    "open", "attach", "report", "message", "context", "interrupt", "changes", "rename", "copy", "restart", "recover",
-    "kill", "undo", "remove",
-)  # fmt: skip
-"""In the order of the menu; each is the row `agents.<action>` of the key table."""
-
-
-def agent_actions(agent: AgentView) -> list[str]:
-    """The actions that mean something for the agent as it is."""
-    fits = _fitting(agent)
-    return [action for action in AGENT_ACTIONS if action in fits]
-
-
-def _fitting(agent: AgentView) -> set[str]:
-    if not agent.terminal:
-        return {"open", "message", "context", *(("interrupt",) if agent.busy else ())}
-    fits = {"open", "report", "rename", "context"}
-    if agent.worktree:
-        fits.add("changes")
-    if agent.pane:
-        fits |= {"attach", "copy"}
-    if agent.killed_until:
-        return fits | {"undo"}
-    if agent.status == "lost":
-        return fits | {"recover", "restart", "remove"}
-    if agent.ended:
-        return fits | {"restart", "remove"}
-    return fits | {"message", "interrupt", "restart", "kill"}
-
+from gshtui.ui.kit.widget_messages import FeatureMessage
 
 EMPTY = (
     "No agent yet.\n\nThe agent of this window appears here as soon as it has started, with what it is doing, "
@@ -69,17 +40,17 @@ class AgentsPane(Pane):
     BINDINGS: ClassVar[list[BindingType]] = [
         bind("agents.up", "choose(-1)"),
         bind("agents.down", "choose(1)"),
-        bind("agents.menu", "menu"),
+        bind("agents.menu", "want('agents.menu')"),
         bind("agents.all", "everything"),
-        *(bind(f"agents.{action}", f"want('{action}')") for action in AGENT_ACTIONS),
+        *row_bindings("agents"),
     ]
 
-    class Wanted(Message):
-        """Something shall be done with an agent: one of `AGENT_ACTIONS`, or `menu`."""
+    class Wanted(FeatureMessage):
+        """Something shall be done with an agent: what this row of the key table says."""
 
-        def __init__(self, action: str, agent: AgentView) -> None:
+        def __init__(self, key: str, agent: AgentView) -> None:
             super().__init__()
-            self.action = action
+            self.key = key
             self.agent = agent
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
@@ -189,20 +160,10 @@ class AgentsPane(Pane):
             elif rows[-1] >= top + self.rows:
                 self.scroll_to(y=rows[-1] - self.rows + 1, animate=False)
 
-    def action_want(self, action: str) -> None:
-        """Have something done with the agent under the cursor, where that means something."""
-        agent = self.chosen
-        if agent is None:
-            return
-        if action in agent_actions(agent):
-            self.post_message(self.Wanted(action, agent))
-        else:
-            words = f"Can't {action} {agent.name} while it is {agent.status}. Press space for the available actions."
-            self.notify(words, markup=False, timeout=4)
-
-    def action_menu(self) -> None:
+    def action_want(self, key: str) -> None:
+        """Have something done with the agent under the cursor."""
         if self.chosen is not None:
-            self.post_message(self.Wanted("menu", self.chosen))
+            self.post_message(self.Wanted(key, self.chosen))
 
     def action_everything(self) -> None:
         """List also the agents of other folders and all that have ended, or no longer."""
@@ -221,6 +182,6 @@ class AgentsPane(Pane):
             return
         self._choose(agent)
         if event.button == 3:
-            self.action_menu()
+            self.action_want("agents.menu")
         elif event.chain == 2:
-            self.action_want("open")
+            self.action_want("agents.open")

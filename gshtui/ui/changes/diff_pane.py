@@ -11,9 +11,8 @@ from typing import Any, ClassVar, cast
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Horizontal, Vertical
+from textual.containers import Horizontal
 from textual.content import Content
-from textual.message import Message
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -22,6 +21,7 @@ from gshtui.ui.changes.diff_document import ChangedFile, DiffDocument, parse_dif
 from gshtui.ui.changes.diff_view import ChangesView
 from gshtui.ui.kit.dialogs import Picker, PickerChoice
 from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.tabs import TabPane
 from gshtui.ui.kit.textual.typed_app import app_of
 
 
@@ -61,8 +61,13 @@ FetchDiff = Callable[[], Awaitable[Any]]
 """Gives the data of `git_worktree action=diff`. Raises an exception whose text is for people."""
 
 
-class DiffPane(Vertical):
-    """See the module. `worktree`: the folder it is about."""
+class DiffPane(TabPane):
+    """See the module.
+
+    Args:
+        worktree: the folder it is about.
+        bring: has the work brought home: `patch` or `merge`.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         bind("diff.files", "files"),
@@ -74,26 +79,12 @@ class DiffPane(Vertical):
         bind("diff.close", "close"),
     ]
 
-    class Closed(Message):
-        """The tab shall go."""
-
-        def __init__(self, pane: DiffPane) -> None:
-            super().__init__()
-            self.pane = pane
-
-    class Bring(Message):
-        """The work shall be brought home: `patch` or `merge`."""
-
-        def __init__(self, pane: DiffPane, how: str) -> None:
-            super().__init__()
-            self.pane = pane
-            self.how = how
-
-    def __init__(self, worktree: str, fetch: FetchDiff) -> None:
+    def __init__(self, worktree: str, fetch: FetchDiff, bring: Callable[[DiffPane, str], None]) -> None:
         super().__init__(classes="diff-pane")
         self.worktree = worktree
-        self.view = ChangesView()
+        self.view = self.front = ChangesView()
         self._fetch = fetch
+        self._bring = bring
         self._title = Static("", markup=False, classes="diff-title")
         self._says = Static("Looking …", markup=False, classes="diff-says")
         self._list = OptionList(markup=False, compact=True, classes="diff-files")
@@ -206,10 +197,7 @@ class DiffPane(Vertical):
 
     def action_bring(self, how: str) -> None:
         if self.document.files:
-            self.post_message(self.Bring(self, how))
-
-    def action_close(self) -> None:
-        self.post_message(self.Closed(self))
+            self._bring(self, how)
 
 
 def _entry(file: ChangedFile) -> Content:

@@ -17,21 +17,16 @@ from gshtui.bus.events.agent_events import MessageAppended, TurnFinished
 from gshtui.bus.events.context_events import ContextCut, CutFailed, CutUndone, SummaryAnswered, SummaryProposed
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.ui.context.inspector_tabs import InspectorTabs
-from gshtui.ui.kit.bridge import NotReady
-from gshtui.ui.kit.tabs import Deck
+from gshtui.ui.kit.bridge import EventConsumer, NotReady
+from gshtui.ui.kit.feature import Feature, Route
 from gshtui.ui.kit.widget_messages import ForContext
 from gshtui.ui.kit.workbench_port import WorkbenchPort
 
 if TYPE_CHECKING:
     from gshtui.ui.context.context_actions import ContextActions
     from gshtui.ui.context.context_port import ContextPort
-    from gshtui.ui.context.summaries import SummariesPane
     from gshtui.ui.kit.dialogs import PickerChoice
 
-PALETTE_ACTIONS = tuple(
-    (f"context.{name}", f"app.context('{name}')") for name in ("compact", "prune", "clear", "tune", "what_if")
-)
-"""Rows of the key table that the palette offers too, with their actions."""
 _DOCTOR = "`gsh-tui doctor` says what is missing."
 
 
@@ -55,8 +50,12 @@ class ContextHost(WorkbenchPort, Protocol):
         ...
 
 
-class ContextFeature:
-    """See the module. The app hands on what concerns contexts; the bridge feeds it like a pane."""
+class ContextFeature(Feature):
+    """See the module. The bridge feeds it like a pane."""
+
+    KEYS = ("context.inspect",)
+    OPENS = {"inspect": "context.inspect"}
+    PALETTE = ("context.compact", "context.prune", "context.clear", "context.tune", "context.what_if")
 
     CONSUMES: ClassVar[tuple[type[Event], ...]] = (
         ContextCut,
@@ -69,10 +68,23 @@ class ContextFeature:
         TurnFinished,
     )
 
-    def __init__(self, app: ContextHost, deck: Deck) -> None:
-        self._app = app
+    def __init__(self, window: ContextHost) -> None:
+        super().__init__(window)
+        self._app = window
         self._acts: ContextActions | None = None
-        self.inspectors = InspectorTabs(deck, self.service, app.clock)
+        self.inspectors = InspectorTabs(window.deck, self.service, window.clock)
+
+    def routes(self) -> Sequence[Route[Any]]:
+        return (Route(ForContext, self.handle_request),)
+
+    def watchers(self) -> Sequence[EventConsumer]:
+        return (self,)
+
+    def press(self, key: str) -> None:
+        if key == "context.inspect":
+            self.inspect(self._app.front)
+        else:
+            self.actions.perform(key.partition(".")[2], self._app.front, "")
 
     async def service(self) -> ContextPort:
         """The hub's context service.
@@ -115,11 +127,6 @@ class ContextFeature:
         self._app.show_centre()
         await self.inspectors.open(agent, self.name_of(agent), at=at, section=section)
 
-    async def close_inspector(self, agent: str) -> None:
-        """Take an agent's inspector away, and go back to the input."""
-        await self.inspectors.close(agent)
-        self._app.input_line.focus()
-
     async def compare(self, agent: str, other: str, iteration: str) -> None:
         """Compare what an agent's inspector shows with a request of another agent, or of its own."""
         pane = self.inspectors.of(agent) or await self.inspectors.open(agent, self.name_of(agent))
@@ -130,14 +137,14 @@ class ContextFeature:
         name = self._app.agent_names().get(agent, agent)
         return agent if name == agent else f"{name} ({agent})"
 
-    def handle_answer(self, message: SummariesPane.Answered) -> None:
+    def handle_answer(self, proposed: SummaryProposed, how: str) -> None:
         """What a person says to a summary that waits."""
-        if message.how == "read":
-            self.actions.read_proposed(message.proposed)
-        elif message.how == "edit":
-            self.actions.edit_proposed(message.proposed)
+        if how == "read":
+            self.actions.read_proposed(proposed)
+        elif how == "edit":
+            self.actions.edit_proposed(proposed)
         else:
-            self.actions.answer(message.proposed, message.how == "accept")
+            self.actions.answer(proposed, how == "accept")
 
     # What happens
 
@@ -200,9 +207,10 @@ class ContextFeature:
 
     async def _show_summaries(self, events: Sequence[Event]) -> None:
         """The panel is made when the first summary waits; from then on it is fed by the bridge."""
+
         from gshtui.ui.context.summaries import SummariesPane
 
         if not self._app.bench.query(SummariesPane):
-            pane = SummariesPane(self._app.input_line, self._app.clock)
+            pane = SummariesPane(self._app.input_line, self._app.clock, self.handle_answer)
             await self._app.mount_above_input(pane)
             pane.consume([event for event in events if isinstance(event, SummariesPane.CONSUMES)])

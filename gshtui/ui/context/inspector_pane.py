@@ -13,8 +13,6 @@ from msgspec.structs import replace
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Vertical
-from textual.message import Message
 from textual.widgets import Static
 
 from gshtui.bus.context_data import Block
@@ -29,11 +27,12 @@ from gshtui.ui.context.outline import EntryWords, OutlineEntry
 from gshtui.ui.context.outline_view import OutlineView
 from gshtui.ui.kit.key_table import bind
 from gshtui.ui.kit.search_line import SearchLine
+from gshtui.ui.kit.tabs import TabPane
 from gshtui.ui.kit.textual.typed_app import app_of
 from gshtui.ui.kit.widget_messages import ForContext
 
 
-class InspectorPane(Vertical):
+class InspectorPane(TabPane):
     """See the module.
 
     Args:
@@ -68,19 +67,12 @@ class InspectorPane(Vertical):
         bind("inspector.close", "close"),
     ]
 
-    class Closed(Message):
-        """The tab shall go."""
-
-        def __init__(self, agent: str) -> None:
-            super().__init__()
-            self.agent = agent
-
     def __init__(
         self, agent: str, name: str, source: ContextSource, clock: Callable[[], float], at: str = "", section: str = ""
     ) -> None:
         super().__init__(classes="inspector-pane")
         opened = frozenset({f"s:{section}"}) if section else frozenset[str]()
-        self.view = OutlineView(self._words)
+        self.view = self.front = OutlineView(self._words)
         self.loader = InspectorLoader(self, source, InspectorState(agent, at=at, opened=opened), self._show)
         self.search = InspectorSearch(self, self.loader, self.view)
         self._beginnings = BlockBeginnings(self, source, self.view.refresh)
@@ -264,9 +256,6 @@ class InspectorPane(Vertical):
 
     def action_reload(self) -> None:
         self.loader.read()
-
-    def action_close(self) -> None:
-        self.post_message(self.Closed(self.state.agent))
 
     # Copying
 

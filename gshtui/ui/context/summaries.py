@@ -16,7 +16,6 @@ from textual.app import ComposeResult, RenderResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Button, Static, TextArea
@@ -88,6 +87,7 @@ class SummariesPane(Widget, can_focus=True):
     Args:
         home: who has the focus when there is nowhere to go back to.
         clock: seconds since the epoch.
+        answered: takes a summary and what the person says to it: `accept`, `edit`, `reject`, or `read` for more of it.
     """
 
     CONSUMES: ClassVar[tuple[type[Event], ...]] = CONSUMED
@@ -99,19 +99,14 @@ class SummariesPane(Widget, can_focus=True):
         bind("summary.back", "back"),
     ]
 
-    class Answered(Message):
-        """`accept`, `edit`, `reject`, or `read` for more of it."""
-
-        def __init__(self, proposed: SummaryProposed, how: str) -> None:
-            super().__init__()
-            self.proposed = proposed
-            self.how = how
-
-    def __init__(self, home: Widget, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, home: Widget, clock: Callable[[], float], answered: Callable[[SummaryProposed, str], None]
+    ) -> None:
         super().__init__(id="summaries")
         self.state = SummariesState()
         self._home = home
         self._clock = clock
+        self._answered = answered
         self._keys = AnswerKeys()
         self._bound = BoundKeys()
         self._coming = False
@@ -216,7 +211,7 @@ class SummariesPane(Widget, can_focus=True):
     def _answer(self, summary: str, how: str) -> None:
         shown = self.state.shown
         if shown is not None and shown.receipt.id == summary:
-            self.post_message(self.Answered(shown, how))
+            self._answered(shown, how)
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         self._down = event.time
@@ -232,7 +227,7 @@ class SummariesPane(Widget, can_focus=True):
         if shown is None:
             return
         if how == "read":
-            self.post_message(self.Answered(shown, how))
+            self._answered(shown, how)
             return
         choice: Choice = next(choice for choice, name in _ANSWERS.values() if name == how)
         if isinstance(self._keys.click(choice, shown.receipt.id, self._down), Chosen):

@@ -164,6 +164,10 @@ class Bridge:
         """The list that a line opens here; empty: none. Raises `NotReady`."""
         return (await self._running()).opens(line)
 
+    def for_row(self, key: str, row: object) -> Returns[object] | None:
+        """What a key of a pane calls for one of its rows; `None`: nothing, or there is no hub yet."""
+        return self.hub.for_row(key, row) if self.hub is not None else None
+
     async def messages(self, session: str, before: int | None = None, limit: int = 200) -> Sequence[Stored]:
         """The newest `limit` messages of a conversation that are older than `before`, in order. Raises `NotReady`."""
         return await (await self._running()).messages(session, before=before, limit=limit)

@@ -19,6 +19,8 @@ class Key(msgspec.Struct, frozen=True):
     group: str
     show: bool = False
     priority: bool = False
+    row: bool = False
+    """It acts on a row of the pane, and is in the menu of the row."""
 
 
 ANYWHERE, PANES, IN_PANE, LISTS, TURN = "Anywhere", "Panes", "In a side pane", "Lists and viewers", "Conversation"
@@ -78,21 +80,23 @@ KEYS: dict[str, Key] = {
     "pane.taller": Key("plus", "Taller", "Make this pane taller", IN_PANE),
     "agents.up": Key("up,k", "Up", "Previous agent", AGENTS),
     "agents.down": Key("down,j", "Down", "Next agent", AGENTS),
-    "agents.open": Key("enter", "Open", "Open its terminal in a tab", AGENTS, show=True),
+    "agents.open": Key("enter", "Open", "Open its terminal in a tab", AGENTS, show=True, row=True),
     "agents.menu": Key("space,full_stop", "Menu", "Show the available actions", AGENTS, show=True),
-    "agents.attach": Key("a", "Full screen", "Show its terminal full screen", AGENTS),
-    "agents.report": Key("r", "Report", "Show its report", AGENTS),
-    "agents.message": Key("m", "Message", "Send it a message", AGENTS, show=True),
-    "agents.context": Key("v", "Context", "Show exactly what is sent to its model", AGENTS),
-    "agents.interrupt": Key("i", "Interrupt", "Interrupt what it is doing; the agent stays", AGENTS),
-    "agents.changes": Key("d", "Changes", "Show the changes in its worktree", AGENTS),
-    "agents.rename": Key("n", "Rename", "Rename it", AGENTS),
-    "agents.copy": Key("c,y", "Copy command", "Copy the command to attach to it", AGENTS),
-    "agents.restart": Key("R", "Restart", "Stop its process and start it again", AGENTS),
-    "agents.recover": Key("b", "Bring back", "Recover a lost agent with its conversation", AGENTS),
-    "agents.kill": Key("delete,K", "Kill", "Kill it, after showing what is unsaved", AGENTS, show=True),
-    "agents.undo": Key("u", "Undo kill", "Undo the kill, for a short while", AGENTS),
-    "agents.remove": Key("D", "Remove", "Remove an ended agent from the list; its conversation is kept", AGENTS),
+    "agents.attach": Key("a", "Full screen", "Show its terminal full screen", AGENTS, row=True),
+    "agents.report": Key("r", "Report", "Show its report", AGENTS, row=True),
+    "agents.message": Key("m", "Message", "Send it a message", AGENTS, show=True, row=True),
+    "agents.context": Key("v", "Context", "Show exactly what is sent to its model", AGENTS, row=True),
+    "agents.interrupt": Key("i", "Interrupt", "Interrupt what it is doing; the agent stays", AGENTS, row=True),
+    "agents.changes": Key("d", "Changes", "Show the changes in its worktree", AGENTS, row=True),
+    "agents.rename": Key("n", "Rename", "Rename it", AGENTS, row=True),
+    "agents.copy": Key("c,y", "Copy command", "Copy the command to attach to it", AGENTS, row=True),
+    "agents.restart": Key("R", "Restart", "Stop its process and start it again", AGENTS, row=True),
+    "agents.recover": Key("b", "Bring back", "Recover a lost agent with its conversation", AGENTS, row=True),
+    "agents.kill": Key("delete,K", "Kill", "Kill it, after showing what is unsaved", AGENTS, show=True, row=True),
+    "agents.undo": Key("u", "Undo kill", "Undo the kill, for a short while", AGENTS, row=True),
+    "agents.remove": Key(
+        "D", "Remove", "Remove an ended agent from the list; its conversation is kept", AGENTS, row=True
+    ),
     "agents.all": Key("e", "All", "Also list agents of other folders and all that have ended", AGENTS),
     "shell.up": Key("up,k", "Up", "Previous row", SHELL),
     "shell.down": Key("down,j", "Down", "Next row", SHELL),
@@ -106,13 +110,13 @@ KEYS: dict[str, Key] = {
     "shell.terminal": Key("t", "Terminal", "Show only commands from this terminal, or all again", SHELL),
     "shell.back": Key("escape", "All", "Clear the filters", SHELL),
     "shell.menu": Key("space,full_stop", "Menu", "Show the available actions", SHELL),
-    "shell.open": Key("enter", "Open", "Show its output and its details", SHELL, show=True),
-    "shell.copy": Key("y", "Copy", "Copy the command", SHELL, show=True),
-    "shell.copy_output": Key("Y", "Copy output", "Copy its output", SHELL),
-    "shell.again": Key("r", "Again", "Copy it to the input line, to run it again", SHELL, show=True),
-    "shell.ask": Key("a", "Ask", "Add it with its output to the prompt, to ask about it", SHELL, show=True),
-    "shell.pin": Key("p", "Pin", "Pin it with its output in the agent's context", SHELL),
-    "shell.note": Key("n", "Note", "Add a note to the log", SHELL),
+    "shell.open": Key("enter", "Open", "Show its output and its details", SHELL, show=True, row=True),
+    "shell.copy": Key("y", "Copy", "Copy the command", SHELL, show=True, row=True),
+    "shell.copy_output": Key("Y", "Copy output", "Copy its output", SHELL, row=True),
+    "shell.again": Key("r", "Again", "Copy it to the input line, to run it again", SHELL, show=True, row=True),
+    "shell.ask": Key("a", "Ask", "Add it with its output to the prompt, to ask about it", SHELL, show=True, row=True),
+    "shell.pin": Key("p", "Pin", "Pin it with its output in the agent's context", SHELL, row=True),
+    "shell.note": Key("n", "Note", "Add a note to the log", SHELL, row=True),
     "diff.up": Key("up,k", "Up", "Up one line", DIFF),
     "diff.down": Key("down,j", "Down", "Down one line", DIFF),
     "diff.page_up": Key("pageup,ctrl+u", "Page up", "Up one screen", DIFF),

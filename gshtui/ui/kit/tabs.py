@@ -1,10 +1,14 @@
 """The tabs of the centre: one line of names, and below it the one that is in front.
 
-Owns which tab is in front; refuses to know what a tab shows. The chat is the first and stays. Called by the
-workbench's screen and by commands that open something to look at.
+Owns which tabs there are and which is in front; refuses to know what a tab shows. The chat is the first and stays.
+Features open theirs by way of `PaneTabs`.
 """
 
 from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Generic, TypeVar
 
 from textual import events
 from textual.app import ComposeResult, RenderResult
@@ -60,6 +64,22 @@ class TabBar(Widget):
                 self.post_message(self.Chosen(tab))
 
 
+class TabPane(Vertical):
+    """What a tab other than the first shows. `front` is the part that takes the focus."""
+
+    front: Widget
+
+    class Closed(Message):
+        """The tab shall go."""
+
+        def __init__(self, pane: TabPane) -> None:
+            super().__init__()
+            self.pane = pane
+
+    def action_close(self) -> None:
+        self.post_message(self.Closed(self))
+
+
 class Deck(Vertical):
     """Tabs with their contents."""
 
@@ -69,6 +89,8 @@ class Deck(Vertical):
         self.bar.titles[first] = title
         self.bar.front = first
         self._first = first
+        self.panes: dict[str, TabPane] = {}
+        """What the tabs show that can be closed."""
         self.body = ContentSwitcher(initial=first)
 
     def compose(self) -> ComposeResult:
@@ -106,10 +128,19 @@ class Deck(Vertical):
     async def open(self, tab: str, title: str, widget: Widget) -> None:
         """Add a tab with this widget and bring it to the front; one that is open already is brought to the front."""
         if tab not in self.bar.titles:
+            if isinstance(widget, TabPane):
+                self.panes[tab] = widget
             await self.body.add_content(Vertical(widget, id=tab))
             self.bar.titles[tab] = title
         self.show(tab)
         self.bar.refresh()
+
+    def focus_front(self) -> bool:
+        """Go to what the tab in front shows; False: it is the first one."""
+        pane = self.panes.get(self.front)
+        if pane is not None:
+            pane.front.focus()
+        return pane is not None
 
     async def close(self, tab: str) -> None:
         """Take a tab away. The first one stays."""
@@ -118,9 +149,55 @@ class Deck(Vertical):
         if self.front == tab:
             self.show(self._first)
         del self.bar.titles[tab]
+        self.panes.pop(tab, None)
         await self.query_one(f"#{tab}").remove()
         self.bar.refresh()
 
     def on_tab_bar_chosen(self, message: TabBar.Chosen) -> None:
         message.stop()
         self.show(message.tab)
+
+    async def on_tab_pane_closed(self, message: TabPane.Closed) -> None:
+        message.stop()
+        for tab in [tab for tab, pane in self.panes.items() if pane is message.pane]:
+            await self.close(tab)
+
+
+P = TypeVar("P", bound=TabPane)
+
+
+class PaneTabs(Generic[P]):
+    """The tabs of one kind: one for each thing that is shown, such as an agent.
+
+    Args:
+        kind: what their ids begin with.
+    """
+
+    def __init__(self, deck: Deck, kind: str) -> None:
+        self._deck = deck
+        self._kind = kind
+        self._panes: dict[str, P] = {}
+
+    def of(self, name: str) -> P | None:
+        """What shows this; `None`: it has no tab."""
+        tab = self._tab(name)
+        pane = self._panes.get(tab)
+        return pane if pane is not None and self._deck.panes.get(tab) is pane else None
+
+    async def open(self, name: str, title: str, make: Callable[[], P]) -> P:
+        """Bring the tab of this to the front, made if there is none."""
+        pane = self.of(name)
+        if pane is None:
+            pane = self._panes[self._tab(name)] = make()
+            await self._deck.open(self._tab(name), title, pane)
+        self._deck.show(self._tab(name))
+        self._deck.focus_front()
+        return pane
+
+    async def close(self, name: str) -> None:
+        """Take the tab away, if there is one."""
+        await self._deck.close(self._tab(name))
+
+    def _tab(self, name: str) -> str:
+        """The tab's id, which is a widget's id too."""
+        return f"{self._kind}-{re.sub(r'[^a-zA-Z0-9_-]', lambda match: f'_{ord(match.group()):x}', name)}"

@@ -26,7 +26,11 @@ class CommandLine(Message):
         self.line = line
 
 
-class Note(Message):
+class FeatureMessage(Message):
+    """Base of what a widget asks of a feature of the window: the window hands it to the feature that handles it."""
+
+
+class Note(FeatureMessage):
     """Keep this remark in the shell log.
 
     Args:
@@ -39,7 +43,7 @@ class Note(Message):
         self.cwd = cwd
 
 
-class OpenTerminal(Message):
+class OpenTerminal(FeatureMessage):
     """Show the terminal of an agent in a tab, and go there.
 
     Args:
@@ -55,7 +59,7 @@ class OpenTerminal(Message):
         self.attach = attach
 
 
-class ForContext(Message):
+class ForContext(FeatureMessage):
     """Something shall be shown of an agent's context, or done to it.
 
     Args:
@@ -71,3 +75,11 @@ class ForContext(Message):
         self.agent = agent
         self.about = about
         self.section = section
+
+
+class OpenChanges(FeatureMessage):
+    """Show what the worktree in this folder holds against its base, in a tab."""
+
+    def __init__(self, worktree: str) -> None:
+        super().__init__()
+        self.worktree = worktree

@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
+from textual.message import Message
 from textual.screen import Screen
 from textual.widget import Widget
 
 from gshtui.bus.event import Event
 from gshtui.ui.kit.bridge import Bridge
+from gshtui.ui.kit.tabs import Deck
 
 if TYPE_CHECKING:
     from gshtui.commands.declaration import Returns
@@ -40,6 +42,16 @@ class WorkbenchPort(Protocol):
         """What takes the focus where nothing else does."""
         ...
 
+    @property
+    def deck(self) -> Deck:
+        """The tabs of the centre."""
+        ...
+
+    @property
+    def session(self) -> str:
+        """The conversation in front; empty: not known yet."""
+        ...
+
     def clock(self) -> float:
         """Seconds since the epoch."""
         ...
@@ -48,8 +60,28 @@ class WorkbenchPort(Protocol):
         """Publish an intent; say so where there is no hub to take it."""
         ...
 
-    def perform(self, parameters: Returns[Any]) -> None:
+    def perform(self, parameters: Returns[object]) -> None:
         """Run a command by its parameters: ask what it asks, and show its outcome."""
+        ...
+
+    def run_command(self, line: str) -> None:
+        """The same with a line of the command language."""
+        ...
+
+    async def performed(self, line: str) -> None:
+        """Run a line, and return when it is done or its question is on the screen."""
+        ...
+
+    async def data_of(self, line: str) -> Any:
+        """The data of a command that lists something; `None` where it cannot be had."""
+        ...
+
+    def write(self, text: str) -> None:
+        """Put words into the input line, to be finished there."""
+        ...
+
+    def show_chat(self) -> None:
+        """Go to the conversation in front."""
         ...
 
     def show_centre(self) -> None:
@@ -67,6 +99,12 @@ class WorkbenchPort(Protocol):
         timeout: float | None = None,
         markup: bool = True,
     ) -> None: ...
+
+    async def run_action(self, action: str) -> bool: ...
+
+    def post_message(self, message: Message) -> bool: ...
+
+    def copy_to_clipboard(self, text: str) -> None: ...
 
     def run_worker(
         self,

@@ -1,6 +1,7 @@
 """The shell log: every command of your shells and of the agents, how each ended, with notes and changes between them.
 
-Owns keys, menu and filter. Which rows are known is `ShellFeed`'s, which are on the screen `ShellLogView`'s.
+Owns keys and filter. Which rows are known is `ShellFeed`'s, which are on the screen `ShellLogView`'s, what is done with
+one `ShellFeature`'s.
 """
 
 from __future__ import annotations
@@ -20,24 +21,15 @@ from gshtui.bus.event import Event
 from gshtui.bus.shell_data import ShellRecord
 from gshtui.bus.shell_rows import Filter, Row, Span
 from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.row_actions import row_bindings
 from gshtui.ui.kit.side_pane import Pane
+from gshtui.ui.kit.widget_messages import FeatureMessage
 from gshtui.ui.shell.shell_feed import ShellFeed
 from gshtui.ui.shell.shell_format import terminal
 from gshtui.ui.shell.shell_state import CONSUMED, LogState
 
 if TYPE_CHECKING:
     from gshtui.ui.shell.shell_view import ShellLogBody, ShellLogView
-
-ROW_ACTIONS: tuple[str, ...] = ("open", "copy", "copy_output", "again", "ask", "pin", "note")
-"""In the order of the menu; each is the row `shell.<action>` of the key table."""
-
-
-def row_actions(row: Row | None) -> list[str]:
-    """The actions that mean something for the row."""
-    if not isinstance(row, ShellRecord):
-        return ["note"] if row is None else ["open", "copy", "note"]
-    return [action for action in ROW_ACTIONS if action != "copy_output" or row.output]
-
 
 EMPTY = (
     "No shell command yet.\n\nEverything you run in any terminal appears here as you run it, once your shell is "
@@ -105,11 +97,11 @@ class ShellPane(Pane):
         bind("shell.folder", "folder"),
         bind("shell.terminal", "terminal"),
         bind("shell.back", "unfilter"),
-        bind("shell.menu", "want('menu')"),
-        *(bind(f"shell.{action}", f"want('{action}')") for action in ROW_ACTIONS),
+        bind("shell.menu", "want('shell.menu')"),
+        *row_bindings("shell"),
     ]
 
-    class Needs(Message):
+    class Needs(FeatureMessage):
         """Rows are wanted of the record: `pane.take` or `pane.failed` is the answer.
 
         `start` below 0: the newest rows, from a multiple of `limit` on, and at least `limit` of them if there are.
@@ -122,12 +114,12 @@ class ShellPane(Pane):
             self.start = start
             self.limit = limit
 
-    class Wanted(Message):
-        """Something shall be done with a row: one of `ROW_ACTIONS`, or `menu`."""
+    class Wanted(FeatureMessage):
+        """Something shall be done with a row: what this row of the key table says."""
 
-        def __init__(self, action: str, row: Row | None) -> None:
+        def __init__(self, key: str, row: Row | None) -> None:
             super().__init__()
-            self.action = action
+            self.key = key
             self.row = row
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
@@ -319,20 +311,14 @@ class ShellPane(Pane):
         if self.inside is not None:
             self.inside.view.edge(last)
 
-    def action_want(self, action: str) -> None:
-        """Have something done with the row under the cursor, where that means something."""
-        row = self.chosen
-        if action == "menu" or action in row_actions(row):
-            self.post_message(self.Wanted(action, row))
-        elif row is not None:
-            self.notify(
-                "That doesn't work on this line. Press space for the available actions.", markup=False, timeout=4
-            )
+    def action_want(self, key: str) -> None:
+        """Have something done with the row under the cursor."""
+        self.post_message(self.Wanted(key, self.chosen))
 
     def on_shell_log_view_picked(self, message: Message) -> None:
         """Twice: open; with the right button: the menu."""
         message.stop()
         if getattr(message, "button", 1) == 3:
-            self.action_want("menu")
+            self.action_want("shell.menu")
         elif getattr(message, "times", 1) == 2:
-            self.action_want("open")
+            self.action_want("shell.open")

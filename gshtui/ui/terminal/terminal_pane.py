@@ -14,9 +14,7 @@ import msgspec
 from msgspec.structs import replace
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Vertical
 from textual.content import Content
-from textual.message import Message
 from textual.widgets import Static
 
 from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow
@@ -29,6 +27,7 @@ from gshtui.ui.kit import figures
 from gshtui.ui.kit.key_bar import key_name
 from gshtui.ui.kit.key_table import bind
 from gshtui.ui.kit.search_line import SearchLine
+from gshtui.ui.kit.tabs import TabPane
 from gshtui.ui.kit.textual.typed_app import app_of
 from gshtui.ui.kit.themes import STATUS_SIGNS
 from gshtui.ui.terminal.terminal_connection import TerminalChanged
@@ -194,8 +193,8 @@ _LOW = 10
 """Rows of a tab that has no room for a line below the terminal."""
 
 
-class TerminalPane(Vertical):
-    """See the module."""
+class TerminalPane(TabPane):
+    """See the module. Closed, it leaves the agent running."""
 
     CONSUMES: ClassVar[tuple[type[Event], ...]] = CONSUMED
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -205,13 +204,6 @@ class TerminalPane(Vertical):
         bind("terminal.close", "close"),
     ]
 
-    class Closed(Message):
-        """The tab shall go; the agent goes on."""
-
-        def __init__(self, agent: str) -> None:
-            super().__init__()
-            self.agent = agent
-
     def __init__(self, terminals: TerminalRegistry, row: AgentRow, clock: Callable[[], float]) -> None:
         super().__init__(classes="terminal-pane")
         self.state = initial_state(row)
@@ -219,7 +211,7 @@ class TerminalPane(Vertical):
         self._terminal: Terminal = terminals.of(row)
         self._command = terminals.command(row)
         self._clock = clock
-        self.view = TerminalView(self._terminal)
+        self.view = self.front = TerminalView(self._terminal)
         self._title = Static("", markup=False, classes="terminal-title")
         self._status = Static("", markup=False, classes="terminal-status")
         self._lines: tuple[Content, ...] = ()
@@ -324,9 +316,6 @@ class TerminalPane(Vertical):
     def action_command(self) -> None:
         app_of(self).copy_to_clipboard(self._command)
         self.notify(f"Copied: {self._command}", timeout=4, markup=False)
-
-    def action_close(self) -> None:
-        self.post_message(self.Closed(self.state.row.id))
 
     def action_search(self) -> None:
         self.view.reader.hold()  # also so that the program does not get another size for the search line

@@ -1,4 +1,4 @@
-"""The workbench's window: it wires screen, bridge and what people do, and nothing else.
+"""The workbench's window: it holds the features and hands them keys and messages, starts and ends the hub.
 
 Refuses to hold state of a conversation or to draw. `run` is called by the command line, with the first frame that is on
 the terminal already.
@@ -8,31 +8,35 @@ from __future__ import annotations
 
 import gc
 import os
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from textual import events, on
 from textual.screen import Screen
 from textual.widget import Widget
+from textual.widgets import TextArea
 
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent_events import InterruptRequested
+from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.settings import git_info
 from gshtui.system.faults import Fault
-from gshtui.ui.context.context_feature import PALETTE_ACTIONS, ContextFeature
 from gshtui.ui.kit import themes
 from gshtui.ui.kit.bridge import Bridge, EventConsumer, NotReady
+from gshtui.ui.kit.feature import Feature
 from gshtui.ui.kit.hub_port import MakeHub, OpenRequest
 from gshtui.ui.kit.key_table import bind
 from gshtui.ui.kit.pane_layout import CHAT
 from gshtui.ui.kit.stylesheets import style_paths
 from gshtui.ui.kit.tabs import Deck
+from gshtui.ui.kit.textual.app_base import AppBase
 from gshtui.ui.kit.textual.driver import WorkbenchDriver, free_alt_digits, release_input
-from gshtui.ui.kit.widget_messages import CommandLine, ForContext, Intent, OpenTerminal
-from gshtui.ui.terminal.terminal_tabs import TerminalTabs
-from gshtui.ui.terminal.terminals import TerminalError, TerminalRegistry
+from gshtui.ui.kit.textual.typed_app import takes_every_key
+from gshtui.ui.kit.widget_messages import CommandLine, FeatureMessage, Intent
 from gshtui.ui.window import lazy_imports
-from gshtui.ui.window.app_actions import ACTIONS
-from gshtui.ui.window.fleet_app import FleetApp
+from gshtui.ui.window.features import FEATURES, action_of, own_keys
 from gshtui.ui.window.main_area import MainArea, SessionOffer
 from gshtui.ui.window.notifications import Attention, Notices
 from gshtui.ui.window.ui_state import UiStateStore
@@ -40,21 +44,22 @@ from gshtui.ui.window.workbench_screen import WorkbenchScreen
 
 if TYPE_CHECKING:
     from gshtui.bus.context_data import Iteration
-    from gshtui.ui.context.inspector_pane import InspectorPane
-    from gshtui.ui.context.summaries import SummariesPane
+    from gshtui.commands.declaration import Returns
     from gshtui.ui.kit.dialogs import PickerChoice
     from gshtui.ui.prompt.prompt_input import PromptInput
-    from gshtui.ui.terminal.terminal_pane import TerminalPane
+    from gshtui.ui.window.command_runner import CommandRunner
     from gshtui.ui.window.first_frame import FirstFrame
 
+F = TypeVar("F", bound=Feature)
 
-class Workbench(FleetApp):
-    """One window on one folder."""
+
+class Workbench(AppBase):
+    """One window on one folder. It is the `WorkbenchPort` of its features."""
 
     TITLE = "gsh-tui"
     CSS_PATH = cast("Any", style_paths())
     COMMANDS: ClassVar[set[Any]] = set(lazy_imports.PALETTE)
-    BINDINGS = [bind(id, action) for id, action in ACTIONS.items()]
+    BINDINGS = [bind(key, action_of(key)) for key in own_keys()]
 
     def __init__(
         self, opening: OpenRequest, make_hub: MakeHub = lazy_imports.make_hub, *, branch: str | None = None
@@ -62,16 +67,18 @@ class Workbench(FleetApp):
         super().__init__(driver_class=None if "TEXTUAL_DRIVER" in os.environ else WorkbenchDriver)
         for theme in themes.OURS:
             self.register_theme(theme)
-        self.bridge = Bridge(opening, make_hub, self._consumers)
+        self.bridge: Bridge = Bridge(opening, make_hub, self._consumers)
         self.upkeep = UiStateStore(self, str(opening.cwd))
         self.begin_with_theme(self.upkeep.theme)
         branch = git_info.branch(opening.cwd) if branch is None else branch
         project = git_info.project_name(opening.cwd)
         layout = self.upkeep.memory.layout
         self.bench = WorkbenchScreen(layout, project, branch, self.front, self.make_centre(), self.clock)
-        self.terminals = TerminalTabs(self.bench.deck, TerminalRegistry(self.bridge.running, opening.cwd), self.clock)
-        self.context = ContextFeature(self, self.bench.deck)
-        self._watchers: tuple[EventConsumer, ...] = (Notices(self), Attention(self), self.context)
+        self.parts = [make(self) for make in FEATURES]
+        """The features."""
+        watchers = (watcher for part in self.parts for watcher in part.watchers())
+        self._watchers: tuple[EventConsumer, ...] = (Notices(self), Attention(self), *watchers)
+        self._runner: CommandRunner | None = None
 
     def make_centre(self) -> MainArea:
         """The widgets of the centre; a test's window has others."""
@@ -81,6 +88,10 @@ class Workbench(FleetApp):
 
     def get_default_screen(self) -> Screen[Any]:
         return self.bench
+
+    def part(self, kind: type[F]) -> F:
+        """The feature of this kind."""
+        return next(part for part in self.parts if isinstance(part, kind))
 
     def _consumers(self) -> Iterator[EventConsumer]:
         """Whoever wants events now: what concerns the window as a whole, then the widgets of all screens."""
@@ -121,7 +132,7 @@ class Workbench(FleetApp):
 
     async def offer_last(self) -> None:
         """Offer the last conversation of this folder, if there is one."""
-        from gshtui.ui.window.pickers import listed_sessions, session_choice
+        from gshtui.ui.conversation.pickers import listed_sessions, session_choice
 
         found = [one for one in listed_sessions(await self.data_of("session ls")) if one.get("messages")]
         if found:
@@ -131,15 +142,62 @@ class Workbench(FleetApp):
     async def on_unmount(self) -> None:
         """However the window ends, the hub ends in order."""
         try:
-            await self.terminals.end()
+            await self._end_parts()
         finally:
             await self.bridge.stop()
+
+    async def action_quit(self) -> None:
+        """Leave: the hub stops in order, what was accepted is on disk."""
+        self.run_worker(self._leave(), exit_on_error=False, group="leave", exclusive=True)
+
+    async def _leave(self) -> None:
+        self.bench.header.stopping()
+        self.upkeep.keep_layout()
+        self.upkeep.keep_frame()
+        await self._end_parts()
+        await self.bridge.stop()
+        self.exit(0)
+
+    async def _end_parts(self) -> None:
+        for part in self.parts:
+            await part.end()
 
     def say_fault(self, fault: Fault, hint: str = "") -> None:
         super().say_fault(fault, hint)
         self.bridge.note_fault(fault, hint)
 
-    # What widgets say
+    # Keys and messages
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if self.screen_stack and takes_every_key(self.screen.focused):
+            return False
+        return super().check_action(action, parameters)
+
+    def action_press(self, key: str) -> None:
+        """Have the feature of this key do what it does."""
+        for part in self.parts:
+            if key in (*part.KEYS, *part.PALETTE):
+                part.press(key)
+
+    def action_keys(self) -> None:
+        from gshtui.ui.window.help import HelpScreen, help_screen
+
+        if not isinstance(self.screen, HelpScreen):
+            self.push_screen(help_screen(self.screen))
+
+    def action_sleep(self) -> None:
+        from gshtui.ui.kit.terminal_handoff import has_job_control, sleep_until_continued
+
+        if has_job_control():
+            sleep_until_continued(self)
+        else:
+            self.notify("Can't suspend: there is no parent shell to resume from.", markup=False)
+
+    @on(FeatureMessage)
+    def _for_part(self, message: FeatureMessage) -> None:
+        for part in self.parts:
+            for route in part.routes():
+                route.take(message)
 
     @on(Intent)
     def _intent(self, message: Intent) -> None:
@@ -149,76 +207,9 @@ class Workbench(FleetApp):
     def _command(self, message: CommandLine) -> None:
         self.run_command(message.line)
 
-    @on(OpenTerminal)
-    def _open_terminal(self, message: OpenTerminal) -> None:
-        self.run_worker(self._show_terminal(message.agent, message.attach), exit_on_error=False, group="terminals")
-
-    async def _show_terminal(self, agent: str, attach: bool) -> None:
-        from gshtui.tmux.tmux_errors import TmuxError
-
-        try:
-            await self.terminals.open(agent, attach=attach)
-        except (NotReady, TerminalError, TmuxError) as error:
-            self.notify(str(error), severity="error", markup=False)
-
-    async def on_terminal_pane_closed(self, message: TerminalPane.Closed) -> None:
-        await self.terminals.close(message.agent)
-
-    # Contexts
-
-    @on(ForContext)
-    def _for_context(self, message: ForContext) -> None:
-        self.context.handle_request(message)
-
-    async def on_inspector_pane_closed(self, message: InspectorPane.Closed) -> None:
-        await self.context.close_inspector(message.agent)
-
-    def on_summaries_pane_answered(self, message: SummariesPane.Answered) -> None:
-        self.context.handle_answer(message)
-
-    def action_inspect(self) -> None:
-        self.context.inspect(self.front)
-
-    def action_context(self, action: str) -> None:
-        """An action of the context pane, for the agent in front."""
-        self.context.actions.perform(action, self.front, "")
-
-    def palette_actions(self) -> Iterator[tuple[str, str]]:
-        yield from super().palette_actions()
-        yield from PALETTE_ACTIONS
-
-    # What features need of the window
-
-    @property
-    def input_line(self) -> Widget:
-        return self.bench.input
-
-    def agent_names(self) -> Mapping[str, str]:
-        return {agent.id: agent.name for agent in self.bench.header.state.agents.agents.values()}
-
-    def show_restored(self, agent: str, iterations: Sequence[Iteration]) -> None:
-        from gshtui.ui.agents.agents_pane import AgentsPane
-
-        self.bench.query_one(AgentsPane).restore(agent, iterations)
-        self.bench.header.restore(iterations)
-
-    async def mount_above_input(self, panel: Widget) -> None:
-        await self.bench.middle.mount(panel, before=self.bench.centre.below[0])
-
-    async def model_choices(self) -> list[PickerChoice]:
-        from gshtui.ui.window.pickers import listed_models, model_choice
-
-        return [model_choice(model) for model in listed_models(await self.data_of("model list"))]
-
-    # The tabs
-
     @on(Deck.Turned)
-    def _turned(self, message: Deck.Turned) -> None:
-        if not (
-            self.terminals.focus(message.tab)
-            or self.focus_changes(message.tab)
-            or self.context.inspectors.focus(message.tab)
-        ):
+    def _turned(self) -> None:
+        if not self.bench.deck.focus_front():
             self.bench.input.focus()
 
     def on_conversation_pane_command_began(self) -> None:
@@ -245,17 +236,137 @@ class Workbench(FleetApp):
 
     @on(SessionOffer.Taken)
     def _taken(self, message: SessionOffer.Taken) -> None:
-        self.choose_session(message.session)
+        self.publish(SessionChangeRequested(agent=self.front, session=message.session))
 
     @on(SessionOffer.Listed)
     def _listed(self) -> None:
-        self.action_sessions()
+        self.action_press("app.sessions")
 
     @on(events.AppFocus)
     def _looks_again(self) -> None:
         for watcher in self._watchers:
             if isinstance(watcher, Attention):
                 watcher.seen()
+
+    # What features need of the window
+
+    def clock(self) -> float:
+        """Seconds since the epoch."""
+        return time.time()
+
+    @property
+    def front(self) -> str:
+        """The agent in front."""
+        return self.bridge.opening.agent or "main"
+
+    @property
+    def session(self) -> str:
+        """The conversation in front; empty: not known yet."""
+        agent = self.bench.header.state.agent
+        return agent.session if agent is not None else ""
+
+    @property
+    def deck(self) -> Deck:
+        """The tabs of the centre."""
+        return self.bench.deck
+
+    @property
+    def input_line(self) -> Widget:
+        return self.bench.input
+
+    def publish(self, event: Event) -> None:
+        """Publish an intent; say so where there is no hub to take it."""
+        if not self.bridge.publish(event):
+            text = f"This could not be done: the hub is not running. {self.bridge.failed}"
+            self.notify(text, severity="error", markup=False)
+
+    @property
+    def runner(self) -> CommandRunner:
+        """Runs commands; made when the first is run."""
+        if self._runner is None:
+            from gshtui.ui.window.command_runner import CommandRunner
+
+            self._runner = CommandRunner(self)
+        return self._runner
+
+    def run_command(self, line: str) -> None:
+        """Run a line of the command language in a worker: ask what it asks, and show its outcome."""
+        self.run_worker(self.runner.run_line(line), exit_on_error=False, group="commands")
+
+    async def performed(self, line: str) -> None:
+        """Run a line, and return when it is done or its question is on the screen."""
+        await self.runner.run_line(line)
+
+    def perform(self, parameters: Returns[object]) -> None:
+        """Run a command by its parameters in a worker: ask what it asks, and show its outcome."""
+        self.run_worker(self.runner.run_value(parameters), exit_on_error=False, group="commands")
+
+    async def data_of(self, line: str) -> Any:
+        """The data of a command that lists something; `None` where it cannot be had."""
+        from gshtui.commands.declaration import CommandError
+
+        try:
+            return (await self.bridge.run(line)).data
+        except (NotReady, CommandError):
+            return None
+
+    def interrupt(self) -> bool:
+        """Stop the turn in progress, or without one the newest command of the input line; whether there was any."""
+        agent = self.bench.header.state.agent
+        if agent is not None and agent.turn:
+            self.publish(InterruptRequested(agent=self.front))
+            return True
+        return self.bridge.stop_command()
+
+    def write(self, text: str) -> None:
+        """Put words into the input, to be finished there."""
+        area = self.bench.input
+        area.focus()
+        if isinstance(area, TextArea):
+            area.insert(text)
+
+    def show_chat(self) -> None:
+        """Go to the conversation in front."""
+        self.bench.action_pane(CHAT)
+
+    def show_centre(self) -> None:
+        """End the zoom of a side pane, so that a tab can be seen."""
+        self.bench.set_layout(self.bench.layout_now.with_zoom(""))
+
+    def selected_text(self) -> str:
+        return self.screen.get_selected_text() or ""
+
+    def clear_selection(self) -> None:
+        self.screen.clear_selection()
+
+    def offered_session(self) -> str:
+        return self.bench.query_one(SessionOffer).session
+
+    def themes(self) -> list[str]:
+        return sorted(self.available_themes, key=lambda name: (not name.startswith("gsh-"), name))
+
+    def choose_theme(self, name: str) -> None:
+        """Change the theme, and remember it."""
+        if name:
+            self.theme = name
+            self.upkeep.theme_chosen(name)
+
+    def agent_names(self) -> Mapping[str, str]:
+        return {agent.id: agent.name for agent in self.bench.header.state.agents.agents.values()}
+
+    def show_restored(self, agent: str, iterations: Sequence[Iteration]) -> None:
+        from gshtui.ui.agents.agents_pane import AgentsPane
+
+        self.bench.query_one(AgentsPane).restore(agent, iterations)
+        self.bench.header.restore(iterations)
+
+    async def mount_above_input(self, panel: Widget) -> None:
+        await self.bench.middle.mount(panel, before=self.bench.centre.below[0])
+
+    async def model_choices(self) -> list[PickerChoice]:
+        from gshtui.ui.conversation.pickers import listed_models, model_choice
+
+        return [model_choice(model) for model in listed_models(await self.data_of("model list"))]
 
 
 def run(

@@ -15,16 +15,15 @@ from gshtui.system.tasks import report_unexpected
 from gshtui.ui.kit.bridge import NotReady
 from gshtui.ui.kit.dialogs import ConfirmScreen
 from gshtui.ui.kit.widget_messages import OpenTerminal
+from gshtui.ui.window.features import action_of, opening_key
 
 if TYPE_CHECKING:
     from gshtui.bus.context_data import Receipt
     from gshtui.ui.kit.hub_port import Result
-    from gshtui.ui.window.app_actions import ActionsApp
+    from gshtui.ui.kit.workbench_port import WorkbenchPort
 
 SHORT = 160
 """Characters of an outcome that are shown for a moment; longer ones open the viewer."""
-OWN_WORDS = {"theme": "theme", "keys": "keys", "diff": "changes"}
-"""Lines that are the window's own: no command of the hub has their names."""
 _BOLD = re.compile(r"\*\*(.+?)\*\*")
 """What outcomes are set in, which a few words for a moment are shown without."""
 
@@ -32,7 +31,7 @@ _BOLD = re.compile(r"\*\*(.+?)\*\*")
 class CommandRunner:
     """Runs lines and values as the person. Raises nothing that a command raises on purpose."""
 
-    def __init__(self, app: ActionsApp) -> None:
+    def __init__(self, app: WorkbenchPort) -> None:
         self._app = app
         self._preparing: list[Returns[Any]] = []
         """What a question is being made for: a second press of its key asks nothing twice."""
@@ -40,9 +39,9 @@ class CommandRunner:
     async def run_line(self, line: str) -> None:
         """Run a line, once the person agrees where it asks, and show its outcome."""
         try:
-            opened = OWN_WORDS.get(line.strip().removeprefix("/")) or await self._app.bridge.opens(line)
-            if opened:
-                await self._app.run_action(f"app.{opened}")
+            key = opening_key(line, await self._app.bridge.opens(line))
+            if key:
+                await self._app.run_action(f"app.{action_of(key)}")
                 return
             value = await self._app.bridge.bound(line)
             outcome = await self._app.bridge.run(line) if value is None else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 from textual.app import App
 
@@ -22,9 +22,10 @@ from gshtui.bus.events.session_events import SessionOpened, SessionTitled
 from gshtui.system.faults import Fault
 from gshtui.ui.kit.textual.driver import write_sequence
 from gshtui.ui.kit.textual.isolation import in_words
+from gshtui.ui.kit.workbench_port import WorkbenchPort
 
 if TYPE_CHECKING:
-    from gshtui.ui.window.app_actions import ActionsApp
+    from gshtui.ui.window.workbench_screen import WorkbenchScreen
 
 PUSH_TITLE, POP_TITLE = "\x1b[22;2t", "\x1b[23;2t"
 
@@ -145,6 +146,14 @@ def desktop_notification(text: str) -> str:
     return f"\x1b]9;gsh-tui: {text}\x07"
 
 
+class NoticeHost(WorkbenchPort, Protocol):
+    """The window, with what notices need of it."""
+
+    @property
+    def bench(self) -> WorkbenchScreen: ...
+    async def action_quit(self) -> None: ...
+
+
 class Notices:
     """The window's own subscriber."""
 
@@ -158,7 +167,7 @@ class Notices:
         SubscriberFailed,
     )
 
-    def __init__(self, app: ActionsApp) -> None:
+    def __init__(self, app: NoticeHost) -> None:
         self._app = app
 
     def consume(self, events: Sequence[Event]) -> None:

@@ -5,32 +5,44 @@ Owns nothing but the search; what is found runs through the same doors as keys a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
 from gshtui.text.sanitise import one_line
+from gshtui.ui.conversation.conversation_feature import ConversationFeature
 from gshtui.ui.kit.bridge import NotReady
 from gshtui.ui.kit.key_table import KEYS
 from gshtui.ui.kit.widget_messages import OpenTerminal
+from gshtui.ui.kit.workbench_port import WorkbenchPort
+from gshtui.ui.window.features import FEATURES, PALETTE, action_of
+from gshtui.ui.window.workbench_screen import WorkbenchScreen
 
 if TYPE_CHECKING:
     from gshtui.bus.agent_data import AgentRow
-    from gshtui.ui.window.app import Workbench
 
 PaletteEntry = tuple[str, str, Callable[[], Any]]
 """Name, help, what to do."""
+
+
+class PaletteHost(WorkbenchPort, Protocol):
+    """The window, with what the palette needs of it."""
+
+    @property
+    def available_themes(self) -> Mapping[str, object]: ...
+    def choose_theme(self, name: str) -> None: ...
+    def part(self, kind: type[ConversationFeature]) -> ConversationFeature: ...
 
 
 class WorkbenchProvider(Provider):
     """Entries from a list that is made when the palette opens."""
 
     @property
-    def workbench(self) -> Workbench:
-        return cast("Workbench", self.app)
+    def workbench(self) -> PaletteHost:
+        return cast("PaletteHost", self.app)
 
     def entries(self) -> Iterator[PaletteEntry]:
         """What can be found here."""
@@ -60,9 +72,21 @@ class ActionProvider(WorkbenchProvider):
     """What the keys do, with the keys, so that they are learnt."""
 
     def entries(self) -> Iterator[PaletteEntry]:
-        for id, action in self.workbench.palette_actions():
+        for id, action in palette_actions():
             key = KEYS[id]
             yield key.help, f"{key.group} · {key.keys.split(',')[0]}", partial(self.workbench.run_action, action)
+
+
+def palette_actions() -> Iterator[tuple[str, str]]:
+    """Rows of the key table that can be done from the palette, with their actions."""
+    for id in PALETTE:
+        yield id, f"app.{action_of(id)}"
+    for binding in WorkbenchScreen.BINDINGS:
+        if not isinstance(binding, tuple) and binding.id and binding.id.startswith(("panes.", "tabs.")):
+            yield binding.id, f"screen.{binding.action}"
+    for feature in FEATURES:
+        for id in feature.PALETTE:
+            yield id, f"app.{action_of(id)}"
 
 
 class CommandProvider(WorkbenchProvider):
@@ -94,11 +118,11 @@ class ListProvider(WorkbenchProvider):
         self._found: list[PaletteEntry] = []
 
     async def startup(self) -> None:
-        from gshtui.ui.window import pickers
+        from gshtui.ui.conversation import pickers
 
         for model in pickers.listed_models(await self.workbench.data_of("model list")):
             choice = pickers.model_choice(model)
-            run = partial(self.workbench.choose_model, choice.id)
+            run = partial(self.workbench.part(ConversationFeature).choose_model, choice.id)
             self._found.append((f"Model: {choice.name}", choice.detail, run))
         for row in await self._agents():
             if row.pane and row.status != "lost":
@@ -106,7 +130,7 @@ class ListProvider(WorkbenchProvider):
                 self._found.append((f"Open terminal of {name}", detail, partial(self._terminal, row.id)))
         for session in pickers.listed_sessions(await self.workbench.data_of("session ls")):
             choice = pickers.session_choice(session, self.workbench.clock())
-            run = partial(self.workbench.choose_session, choice.id)
+            run = partial(self.workbench.part(ConversationFeature).choose_session, choice.id)
             self._found.append((f"Continue: {choice.name}", choice.detail, run))
 
     async def _agents(self) -> list[AgentRow]:

@@ -1,7 +1,7 @@
 """Textual's app where it does what a tool must not: style sheets read twice at the start, tracebacks on the screen, an
 end for every fault in drawing, a terminal that is taken to show still what it lost when its size went to and fro.
 
-Owns these corrections; refuses anything of the workbench. `ActionsApp` is built on it.
+Owns these corrections; refuses anything of the workbench. `Workbench` is built on it.
 """
 
 from __future__ import annotations

@@ -1,0 +1,153 @@
+"""What the window does about agents: the keys and the menu of the list of agents, and the dialog for a new one.
+
+Refuses to hold what an agent does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+from collections.abc import Sequence
+from typing import Any
+
+from gshtui.bus.events.agent_events import InterruptRequested
+from gshtui.ui.agents.agents_pane import AgentsPane
+from gshtui.ui.agents.agents_state import AgentView
+from gshtui.ui.kit.bridge import NotReady
+from gshtui.ui.kit.feature import Feature, Route
+from gshtui.ui.kit.row_actions import RowAction, RowActions
+from gshtui.ui.kit.widget_messages import ForContext, OpenChanges, OpenTerminal
+from gshtui.ui.kit.workbench_port import WorkbenchPort
+
+
+class AgentsFeature(Feature):
+    """The agents beside the one in front, and that one."""
+
+    KEYS = ("agents.spawn",)
+    OPENS = {"spawn": "agents.spawn"}
+
+    def __init__(self, window: WorkbenchPort) -> None:
+        super().__init__(window)
+        self.rows = RowActions(
+            window,
+            "agents",
+            (
+                RowAction("agents.open", self._open),
+                RowAction("agents.attach", self._attach, _has_pane),
+                RowAction("agents.message", self._message, lambda agent: not agent.terminal or _runs(agent)),
+                RowAction("agents.context", self._show_context),
+                RowAction("agents.interrupt", self._interrupt, lambda agent: agent.busy and not agent.terminal),
+                RowAction("agents.changes", self._show_changes, lambda agent: agent.terminal and bool(agent.worktree)),
+                RowAction("agents.rename", self._rename, lambda agent: agent.terminal),
+                RowAction("agents.copy", self._copy, _has_pane),
+            ),
+        )
+
+    def routes(self) -> Sequence[Route[Any]]:
+        return (Route(AgentsPane.Wanted, self._perform),)
+
+    def press(self, key: str) -> None:
+        self.window.run_worker(self._ask_for_new(), exit_on_error=False, group="pick", exclusive=True)
+
+    def _perform(self, message: AgentsPane.Wanted) -> None:
+        key, agent = message.key, message.agent
+        if key == "agents.menu":
+            self.rows.show_menu(f"{agent.name} ({agent.id})", agent)
+        elif not self.rows.perform(key, agent):
+            word = key.partition(".")[2]
+            words = f"Can't {word} {agent.name} while it is {agent.status}. Press space for the available actions."
+            self.window.notify(words, markup=False, timeout=4)
+
+    # Looking
+
+    def _open(self, agent: AgentView) -> None:
+        if not agent.terminal:
+            self.window.show_chat()
+        elif not agent.pane:
+            self.rows.perform("agents.report", agent)
+        else:
+            self.window.show_centre()
+            self.window.post_message(OpenTerminal(agent.id))
+            self._mark_seen(agent)
+
+    def _attach(self, agent: AgentView) -> None:
+        self.window.post_message(OpenTerminal(agent.id, attach=True))
+        self._mark_seen(agent)
+
+    def _mark_seen(self, agent: AgentView) -> None:
+        """Showing an agent is what makes it read."""
+        if agent.unread:
+            self.window.run_worker(self._mark_read(agent), exit_on_error=False, group="default")
+
+    async def _mark_read(self, agent: AgentView) -> None:
+        from gshtui.commands.declaration import CommandError
+        from gshtui.fleet.agent_calls import MarkAgentRead
+
+        with contextlib.suppress(NotReady, CommandError):
+            await self.window.bridge.call(MarkAgentRead(agent=agent.id))
+
+    def _show_context(self, agent: AgentView) -> None:
+        self.window.post_message(ForContext("inspect", agent.id))
+
+    def _show_changes(self, agent: AgentView) -> None:
+        self.window.post_message(OpenChanges(agent.worktree))
+
+    def _copy(self, agent: AgentView) -> None:
+        self.window.run_worker(self._copied(agent), exit_on_error=False, group="commands")
+
+    async def _copied(self, agent: AgentView) -> None:
+        from gshtui.commands.declaration import CommandError
+        from gshtui.fleet.agent_calls import AttachAgent
+
+        try:
+            found = await self.window.bridge.call(AttachAgent(agent=agent.id))
+        except (NotReady, CommandError):
+            self.window.notify(f"{agent.name} has no terminal now.", severity="warning", markup=False)
+            return
+        line = shlex.join(found.argv)
+        self.window.copy_to_clipboard(line)
+        self.window.notify(f"Copied: {line}", markup=False, timeout=4)
+
+    # Doing
+
+    def _interrupt(self, agent: AgentView) -> None:
+        self.window.publish(InterruptRequested(agent=agent.id))
+
+    def _message(self, agent: AgentView) -> None:
+        if not agent.terminal:
+            self.window.show_chat()
+            return
+        from gshtui.fleet.agent_calls import SendToAgent
+        from gshtui.ui.kit.dialogs import InputScreen
+
+        def send(words: str | None) -> None:
+            if words:
+                self.window.perform(SendToAgent(agent=agent.id, text=words))
+
+        waits = "it is told once it is idle" if agent.busy else ""
+        self.window.push_screen(InputScreen(f"Message to {agent.name} ({agent.id})", hint=waits, lines=True), send)
+
+    def _rename(self, agent: AgentView) -> None:
+        from gshtui.fleet.agent_calls import RenameAgent
+        from gshtui.ui.kit.dialogs import InputScreen
+
+        def rename(name: str | None) -> None:
+            if name and name != agent.name:
+                self.window.perform(RenameAgent(agent=agent.id, name=name))
+
+        self.window.push_screen(InputScreen(f"Another name for {agent.name} ({agent.id})", text=agent.name), rename)
+
+    async def _ask_for_new(self) -> None:
+        from gshtui.ui.agents.spawn_dialog import SpawnScreen, spawn_options
+
+        found = [await self.window.data_of(line) for line in ("personas", "profiles ls", "model list")]
+        screen = SpawnScreen(spawn_options(*found))
+        self.window.push_screen(screen, lambda line: self.window.run_command(line) if line else None)
+
+
+def _has_pane(agent: AgentView) -> bool:
+    return agent.terminal and bool(agent.pane)
+
+
+def _runs(agent: AgentView) -> bool:
+    return not (agent.killed_until or agent.ended)

@@ -1,0 +1,42 @@
+"""What the window does about the conversation in front: another model, another conversation."""
+
+from __future__ import annotations
+
+from gshtui.bus.events.agent_events import ModelChangeRequested
+from gshtui.bus.events.session_events import SessionChangeRequested
+from gshtui.ui.kit.feature import Feature
+
+
+class ConversationFeature(Feature):
+    """The model and the conversation of the agent in front."""
+
+    KEYS = ("app.models", "app.sessions")
+    OPENS = {"models": "app.models", "sessions": "app.sessions"}
+
+    def press(self, key: str) -> None:
+        work = self._pick_model() if key == "app.models" else self._pick_session()
+        self.window.run_worker(work, exit_on_error=False, group="pick", exclusive=True)
+
+    async def _pick_model(self) -> None:
+        from gshtui.ui.conversation.pickers import ModelsScreen, listed_models
+
+        found = listed_models(await self.window.data_of("model list"))
+        self.window.push_screen(ModelsScreen(found), lambda chosen: self.choose_model(chosen or ""))
+
+    def choose_model(self, chosen: str) -> None:
+        """Use `provider/model` from the next request on."""
+        if chosen:
+            provider, _, model = chosen.partition("/")
+            self.window.publish(ModelChangeRequested(agent=self.window.front, provider=provider, model=model))
+
+    async def _pick_session(self) -> None:
+        from gshtui.ui.conversation.pickers import SessionsScreen, listed_sessions
+
+        found = listed_sessions(await self.window.data_of("session ls"))
+        picker = SessionsScreen(found, current=self.window.session, now=self.window.clock())
+        self.window.push_screen(picker, lambda chosen: self.choose_session(chosen or ""))
+
+    def choose_session(self, chosen: str) -> None:
+        """Go on with a conversation (`new` begins one); the one so far is kept."""
+        if chosen:
+            self.window.publish(SessionChangeRequested(agent=self.window.front, session=chosen))

@@ -1,0 +1,176 @@
+"""What the window does with a row of the shell log: show, copy, run again, ask about, pin it; a note.
+
+Owns the way from a row to the clipboard, the input line or a viewer, and fetches the rows that the pane needs; refuses
+to hold rows.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+from typing import Any, TypeGuard
+
+from gshtui.bus.shell_data import ShellRecord
+from gshtui.bus.shell_rows import Row
+from gshtui.system.tasks import report_unexpected
+from gshtui.ui.kit.bridge import NotReady
+from gshtui.ui.kit.feature import Feature, Route
+from gshtui.ui.kit.fitted_text import fit
+from gshtui.ui.kit.folding_area import FoldingArea
+from gshtui.ui.kit.row_actions import RowAction, RowActions
+from gshtui.ui.kit.widget_messages import Note
+from gshtui.ui.kit.workbench_port import WorkbenchPort
+from gshtui.ui.shell.shell_format import ended
+from gshtui.ui.shell.shell_pane import ShellPane
+from gshtui.ui.shell.shell_reference import reference
+
+PINNED = "Keep this in mind from now on:\n"
+
+
+class ShellFeature(Feature):
+    """The shell log."""
+
+    def __init__(self, window: WorkbenchPort) -> None:
+        super().__init__(window)
+        self.rows = RowActions[Row | None](
+            window,
+            "shell",
+            (
+                RowAction("shell.open", self._open, _is_row),
+                RowAction("shell.copy", self._copy, _is_row),
+                RowAction("shell.copy_output", self._copy_output, lambda row: _is_command(row) and bool(row.output)),
+                RowAction("shell.again", self._again, _is_command),
+                RowAction("shell.ask", self._refer, _is_command),
+                RowAction("shell.pin", self._pin, _is_command),
+                RowAction("shell.note", self._ask_for_note),
+            ),
+        )
+
+    def routes(self) -> Sequence[Route[Any]]:
+        return (
+            Route(ShellPane.Wanted, self._perform),
+            Route(
+                ShellPane.Needs,
+                lambda message: self.window.run_worker(self._fetch(message), exit_on_error=False, group="shell rows"),
+            ),
+            Route(
+                Note, lambda message: self.window.run_worker(self._keep(message), exit_on_error=False, group="notes")
+            ),
+        )
+
+    def _perform(self, message: ShellPane.Wanted) -> None:
+        key, row = message.key, message.row
+        if key == "shell.menu":
+            title = fit(row.command, 60) if isinstance(row, ShellRecord) else "Shell log"
+            self.rows.show_menu(title, row)
+        elif not self.rows.perform(key, row) and row is not None:
+            words = "That doesn't work on this line. Press space for the available actions."
+            self.window.notify(words, markup=False, timeout=4)
+
+    async def _fetch(self, message: ShellPane.Needs) -> None:
+        pane = message.pane
+        try:
+            span = await self.window.bridge.shell_rows(message.filter, message.start, message.limit)
+        except NotReady as error:
+            pane.failed(str(error))
+        except Exception as error:  # whatever the record says: the log goes on with what comes
+            report_unexpected("the shell log", error)
+            pane.failed(str(error) or type(error).__name__)
+        else:
+            pane.take(message.filter, span)
+
+    # Looking
+
+    def _open(self, row: Row | None) -> None:
+        from gshtui.ui.shell.shell_record import RecordScreen
+
+        if isinstance(row, ShellRecord):
+            self._with_output(row, lambda output: self.window.push_screen(RecordScreen(row, output)))
+        elif row is not None:
+            self.window.push_screen(RecordScreen(row, ""))
+
+    def _copy(self, row: Row | None) -> None:
+        if row is not None:
+            self._copied(row.command if isinstance(row, ShellRecord) else row.text)
+
+    def _copy_output(self, row: Row | None) -> None:
+        if isinstance(row, ShellRecord):
+            self._with_output(row, self._copied)
+
+    def _copied(self, text: str) -> None:
+        self.window.copy_to_clipboard(text)
+        self.window.notify("Copied.", markup=False, timeout=2)
+
+    def _with_output(self, record: ShellRecord, then: Callable[[str], object]) -> None:
+        self.window.run_worker(self._fetched(record, then), exit_on_error=False, group="shell")
+
+    async def _fetched(self, record: ShellRecord, then: Callable[[str], object]) -> None:
+        from gshtui.store.store_errors import StoreError
+
+        try:
+            output = await self.window.bridge.output(record.output) if record.output else ""
+        except (NotReady, StoreError) as error:
+            self.window.notify(f"Can't read its output: {error}", severity="error", markup=False)
+            output = ""
+        then(output)
+
+    # Into the prompt
+
+    def _again(self, row: Row | None) -> None:
+        if isinstance(row, ShellRecord):
+            elsewhere = row.cwd and row.cwd != str(self.window.bridge.opening.cwd)
+            folder = f"cd {shlex.quote(row.cwd)} && " if elsewhere else ""
+            self._write(f"!{folder}{row.command}")
+
+    def _write(self, text: str) -> None:
+        self.window.show_centre()
+        self.window.write(text)
+
+    def _refer(self, row: Row | None, *, pinned: bool = False) -> None:
+        if isinstance(row, ShellRecord):
+            self._with_output(row, lambda output: self._put(row, output, pinned=pinned))
+
+    def _pin(self, row: Row | None) -> None:
+        self._refer(row, pinned=True)
+
+    def _put(self, record: ShellRecord, output: str, *, pinned: bool) -> None:
+        area = self.window.input_line
+        if not isinstance(area, FoldingArea):
+            return
+        self._write(PINNED if pinned else "")
+        area.insert_folded(reference(record, output, pinned=pinned))
+        area.insert_typed(" ")
+        says = f"Its output goes along ({ended(record)})." if output else f"It has no output here ({ended(record)})."
+        then = "Sent with this prompt, it is pinned: no cut touches it." if pinned else "Write what you want to know."
+        self.window.notify(f"{says} {then}", markup=False, timeout=4)
+
+    # Notes
+
+    def _ask_for_note(self, row: Row | None) -> None:
+        from gshtui.ui.kit.dialogs import InputScreen
+
+        cwd = row.cwd if isinstance(row, ShellRecord) else ""
+
+        def keep(words: str | None) -> None:
+            if words:
+                self.window.post_message(Note(words, cwd))
+
+        self.window.push_screen(InputScreen("A note for the shell log", hint="agents can read it too"), keep)
+
+    async def _keep(self, note: Note) -> None:
+        from gshtui.store.store_errors import StoreError
+
+        try:
+            await self.window.bridge.note(note.text, note.cwd)
+        except (NotReady, StoreError) as error:
+            self.window.notify(f"Couldn't save the note: {error}", severity="error", markup=False)
+        else:
+            self.window.notify("Noted in the shell log.", markup=False, timeout=2)
+
+
+def _is_row(row: Row | None) -> bool:
+    return row is not None
+
+
+def _is_command(row: Row | None) -> TypeGuard[ShellRecord]:
+    return isinstance(row, ShellRecord)

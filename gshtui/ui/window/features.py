@@ -1,0 +1,54 @@
+"""The list of the window's features, and the keys that it answers wherever the focus is."""
+
+from __future__ import annotations
+
+from gshtui.ui.agents.agents_feature import AgentsFeature
+from gshtui.ui.changes.changes_feature import ChangesFeature
+from gshtui.ui.context.context_feature import ContextFeature
+from gshtui.ui.conversation.conversation_feature import ConversationFeature
+from gshtui.ui.kit.feature import Feature
+from gshtui.ui.shell.shell_feature import ShellFeature
+from gshtui.ui.terminal.terminal_feature import TerminalFeature
+from gshtui.ui.window.window_feature import WindowFeature
+
+FEATURES: tuple[type[Feature], ...] = (
+    WindowFeature,
+    ConversationFeature,
+    AgentsFeature,
+    ChangesFeature,
+    ContextFeature,
+    TerminalFeature,
+    ShellFeature,
+)
+ACTIONS = {"app.palette": "command_palette", "app.help": "keys", "app.quit": "quit", "app.suspend": "sleep"}
+"""Keys of the window itself → its actions."""
+WORDS = {"keys": "app.help"}
+"""Lines that are the window's own: no command of the hub has their names."""
+PALETTE = (
+    "app.help", "app.quit", "app.suspend", "app.models", "app.sessions", "app.theme", "agents.spawn", "diff.open",
+    "context.inspect", "terminal.shared", "session.continue",
+)  # fmt: skip
+"""The keys that are in the palette, in its order."""
+
+
+def own_keys() -> list[str]:
+    """The keys that work wherever the focus is."""
+    return [*ACTIONS, *(key for feature in FEATURES for key in feature.KEYS)]
+
+
+def action_of(key: str) -> str:
+    """The app's action of one of these keys, or of one that a feature offers in the palette."""
+    return ACTIONS.get(key, f"press('{key}')")
+
+
+def opening_key(line: str, opened: str) -> str:
+    """The key that does the same as a line; empty: the line is a command of the hub.
+
+    Args:
+        opened: what the command opens by its bare name (`Command.opens`).
+    """
+    word = line.strip().removeprefix("/")
+    for words in (WORDS, *(feature.WORDS for feature in FEATURES)):
+        if word in words:
+            return words[word]
+    return next((feature.OPENS[opened] for feature in FEATURES if opened in feature.OPENS), "")

@@ -1,0 +1,83 @@
+"""What the keys of the window itself do: copy or interrupt, another theme, the last conversation of this folder."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from textual.widget import Widget
+from textual.widgets import TextArea
+
+from gshtui.bus.events.session_events import SessionChangeRequested
+from gshtui.ui.kit.feature import Feature
+from gshtui.ui.kit.workbench_port import WorkbenchPort
+
+
+class WindowHost(WorkbenchPort, Protocol):
+    """The window, with what this feature needs beside what all need."""
+
+    theme: str
+
+    @property
+    def focused(self) -> Widget | None: ...
+    def selected_text(self) -> str:
+        """What is selected on the screen in front."""
+        ...
+
+    def clear_selection(self) -> None: ...
+    def interrupt(self) -> bool:
+        """Stop what goes on; whether there was anything."""
+        ...
+
+    def themes(self) -> list[str]:
+        """All themes, ours first."""
+        ...
+
+    def choose_theme(self, name: str) -> None:
+        """Change the theme, and remember it."""
+        ...
+
+    def offered_session(self) -> str:
+        """The conversation that is offered to be continued; empty: none is."""
+        ...
+
+
+class WindowFeature(Feature):
+    """See the module."""
+
+    KEYS = ("app.copy", "app.theme", "session.continue")
+    WORDS = {"theme": "app.theme"}
+
+    def __init__(self, window: WindowHost) -> None:
+        super().__init__(window)
+        self._host = window
+
+    def press(self, key: str) -> None:
+        {"app.copy": self._copy_or_interrupt, "app.theme": self._pick_theme}.get(key, self._continue_last)()
+
+    def _copy_or_interrupt(self) -> None:
+        """Copy what is selected; with nothing selected, interrupt what goes on; when nothing does, say how to leave."""
+        host = self._host
+        selected = host.selected_text()
+        if not selected and isinstance(host.focused, TextArea):
+            selected = host.focused.selected_text
+        if selected:
+            host.copy_to_clipboard(selected)
+            host.clear_selection()
+            host.notify("Copied.", markup=False, timeout=2)
+        elif not host.interrupt():
+            host.notify("ctrl+q quits. The conversation is kept.", markup=False, timeout=4)
+
+    def _pick_theme(self) -> None:
+        from gshtui.ui.kit.dialogs import Picker, PickerChoice
+
+        choices = [PickerChoice(name, name, current=name == self._host.theme) for name in self._host.themes()]
+        picker = Picker("Themes", choices, empty="", hint="enter takes it · escape closes")
+        self._host.push_screen(picker, lambda chosen: self._host.choose_theme(chosen or ""))
+
+    def _continue_last(self) -> None:
+        session = self._host.offered_session()
+        if session:
+            self._host.publish(SessionChangeRequested(agent=self._host.front, session=session))
+        else:
+            words = "There is no earlier conversation to continue here. f3 lists all conversations."
+            self._host.notify(words, markup=False, timeout=4)
