@@ -43,17 +43,21 @@ class ListedAgent(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class AgentList:
-    """Every agent: those of this hub without a terminal, and the rows of the others, families together."""
+    """Every agent: those of this hub, those of other windows, then those in terminals, families together."""
 
-    local: list[AgentState]
-    rows: list[AgentRow]
+    agents: list[AgentState]
+
+    @property
+    def rows(self) -> list[AgentRow]:
+        """Those in terminals."""
+        return [agent.row for agent in self.agents if not agent.is_local]
 
 
 @dataclass(frozen=True, slots=True)
 class AgentReport:
     """An agent and its report; without one, what its terminal shows."""
 
-    row: AgentRow
+    agent: AgentState
     report: str
 
 
@@ -110,6 +114,8 @@ class ListAgents(Parameters, Returns[AgentList]):
     WORD: ClassVar[str] = "ls"
     everywhere: bool = False
     """Those of every folder."""
+    windows: bool = True
+    """Also those that live in other windows, which are read from their conversations."""
 
 
 class ShowAgent(_ForAgent, Returns[AgentReport]):

@@ -1,236 +1,131 @@
-"""What is known of each agent, from events alone: one reducer for an agent's row, one for the states of a hub.
-Pure but for `AgentStates`, which subscribes to the bus. Reads no record and no terminal.
+"""Every agent that is heard of: its row, and what only its events say. Kept from the bus, or read from the journals
+of conversations that other windows hold open.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
-from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow
+from gshtui.bus.agent_data import AgentRow
+from gshtui.bus.agent_reducer import ROW_EVENTS, apply_event, local_row
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent_events import (
-    AgentAdded,
-    AgentStatusChanged,
-    ContextAssembled,
-    ModelChanged,
-    TurnFinished,
-    UsageReported,
-)
-from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
-from gshtui.bus.events.context_events import ContextCut, CutUndone
-from gshtui.bus.events.session_events import SessionClosed, SessionOpened, SessionTitled
+from gshtui.bus.events.agent_events import ModelChanged, UsageReported
+from gshtui.bus.events.session_events import SessionOpened, SessionTitled
 from gshtui.bus.messages import Usage
 
 if TYPE_CHECKING:
     from gshtui.providers.model_command import ModelInUse
+    from gshtui.store.session_table import SessionInfo
+    from gshtui.store.store import Store
+
+_PAGE = 2_000
+"""Events that are read at once."""
+_LOOKED_AT = 10_000
+"""Conversations that are looked through for those that are open."""
 
 
 class AgentState(msgspec.Struct, frozen=True):
-    """One agent's line. Times in seconds since the epoch, sizes in tokens, cost in US dollars (`None`: unknown)."""
+    """An agent's row with the details of its model and conversation that no row keeps."""
 
-    agent: str
-    kind: str = "native"
-    runtime: str = "local"
-    parent: str = ""
-    cwd: str = ""
-    status: str = "starting"
-    status_source: str = "event"
-    status_since: float = 0.0
-    doing: str = ""
-    provider: str = ""
-    model: str = ""
+    row: AgentRow
     label: str = ""
-    window: int = 0
-    context: int = 0
-    usage: Usage = Usage()
-    cost: float | None = 0.0
-    requests: int = 0
-    session: str = ""
+    """The model's name for people; empty: its id."""
     title: str = ""
+    """Of its conversation."""
+    usage: Usage = Usage()
+    """Tokens of this conversation by kind; `row.tokens` is their sum."""
+    requests: int = 0
     writable: bool = True
+    """Its conversation is open for writing here."""
+    held_by: str = ""
+    """The window that it lives in, when that is another one."""
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it lives in a window or a command, without a terminal of its own."""
+        return self.row.runtime == "local"
 
 
-def apply_event(entry: AgentState, event: Event) -> AgentState:
-    """The entry after one event about its agent."""
+def state_after(state: AgentState, event: Event) -> AgentState:
+    """The state after one event about its agent."""
+    row = apply_event(state.row, event)
     match event:
-        case AgentAdded():
-            return msgspec.structs.replace(
-                entry, kind=event.kind, runtime=event.runtime, parent=event.parent, cwd=event.cwd
-            )
-        case AgentStatusChanged():
-            since = entry.status_since if event.status == entry.status else event.at
-            return msgspec.structs.replace(
-                entry, status=event.status, status_source=event.source, status_since=since, doing=event.doing
-            )
         case ModelChanged():
-            return msgspec.structs.replace(
-                entry, provider=event.provider, model=event.model, label=event.label, window=event.window
-            )
-        case ContextAssembled():
-            return msgspec.structs.replace(entry, context=event.tokens, window=event.window or entry.window)
-        case ContextCut():
-            return msgspec.structs.replace(entry, context=event.receipt.tokens_after)
-        case CutUndone():
-            return msgspec.structs.replace(entry, context=event.tokens or entry.context)
+            return replace(state, row=row, label=event.label)
         case UsageReported():
-            cost = None if entry.cost is None or event.cost is None else entry.cost + event.cost
-            return msgspec.structs.replace(
-                entry,
-                usage=entry.usage + event.usage,
-                context=event.usage.context or entry.context,
-                cost=cost,
-                requests=entry.requests + 1,
-            )
+            return replace(state, row=row, usage=state.usage + event.usage, requests=state.requests + 1)
         case SessionOpened():
-            return msgspec.structs.replace(
-                entry, session=event.session, title=event.title, writable=event.writable, context=0
-            )
-        case SessionClosed():
-            return msgspec.structs.replace(entry, session="", title="")
+            if event.session != state.row.session:
+                state = replace(state, usage=Usage(), requests=0)
+            return replace(state, row=row, title=event.title, writable=event.writable)
         case _:
-            return entry
+            return replace(state, row=row)
 
 
 class AgentStates:
-    """Every agent's entry, kept by the bus."""
+    """The agents of one hub, kept from its bus."""
 
     def __init__(self, bus: Bus) -> None:
-        self._entries: dict[str, AgentState] = {}
-        self._subscription = bus.subscribe(
-            self._take,
-            AgentAdded,
-            AgentStatusChanged,
-            ModelChanged,
-            ContextAssembled,
-            ContextCut,
-            CutUndone,
-            UsageReported,
-            SessionOpened,
-            SessionClosed,
-            SessionTitled,
-            name="ledger",
-        )
+        self._states: dict[str, AgentState] = {}
+        self._subscription = bus.subscribe(self._apply, *ROW_EVENTS, SessionTitled, name="agent states")
 
-    def entries(self) -> list[AgentState]:
-        """All agents, in the order in which they appeared."""
-        return list(self._entries.values())
+    def all(self) -> list[AgentState]:
+        """Every agent, in the order in which they appeared."""
+        return list(self._states.values())
+
+    def local(self) -> list[AgentState]:
+        """Those of this hub; what the roster says of agents in terminals is more."""
+        return [state for state in self._states.values() if state.is_local]
 
     def get(self, agent: str) -> AgentState | None:
-        """One agent's entry."""
-        return self._entries.get(agent)
+        """One agent's state."""
+        return self._states.get(agent)
 
     def in_use(self, agent: str) -> ModelInUse | None:
         """What an agent thinks with, as the `model` command tells it; `None` while that is not known."""
-        entry = self._entries.get(agent)
-        if entry is None or not entry.model:
+        state = self._states.get(agent)
+        if state is None or not state.row.model:
             return None
         from gshtui.providers.model_command import ModelInUse  # a short call asks for no model
 
-        return ModelInUse(entry.provider, entry.model, entry.label, entry.window)
+        return ModelInUse(state.row.provider, state.row.model, state.label, state.row.window)
 
     async def close(self) -> None:
         """Stop listening."""
         self._subscription.unsubscribe()
 
-    def _take(self, batch: Sequence[Event]) -> None:
+    def _apply(self, batch: Sequence[Event]) -> None:
         for event in batch:
             if isinstance(event, SessionTitled):
-                for name, entry in self._entries.items():
-                    if entry.session == event.session:
-                        self._entries[name] = msgspec.structs.replace(entry, title=event.title)
+                for agent, state in self._states.items():
+                    if state.row.session == event.session:
+                        self._states[agent] = replace(state, title=event.title)
                 continue
             agent: str = getattr(event, "agent", "")
-            known = self._entries.get(agent) or AgentState(agent, status_since=event.at)
-            self._entries[agent] = apply_event(known, event)
+            known = self._states.get(agent) or AgentState(local_row(agent, event.at))
+            self._states[agent] = state_after(known, event)
 
 
-def state_json(entry: AgentState) -> dict[str, object]:
-    """An entry as the scripting interface gives it."""
-    return {
-        "id": entry.agent,
-        "name": entry.agent,
-        "kind": entry.kind,
-        "runtime": entry.runtime,
-        "status": entry.status,
-        "status_source": entry.status_source,
-        "status_age_s": round(max(0.0, time.time() - entry.status_since), 1),
-        "doing": entry.doing,
-        "session_name": "",
-        "pane": "",
-        "parent": entry.parent,
-        "cwd": entry.cwd,
-        "provider": entry.provider,
-        "model": entry.model,
-        "session": entry.session,
-        "window": entry.window,
-        "context": entry.context,
-        "tokens": entry.usage.context,
-        "cost": entry.cost,
-    }
+async def window_agents(store: Store, cwd: str | None) -> list[AgentState]:
+    """Every agent whose conversation is held by a living window or command, as the journals have it.
+
+    `cwd`: of this folder alone; `None`: of all. Raises `StoreError`.
+    """
+    infos = await store.sessions.find_all(cwd=cwd, limit=_LOOKED_AT, empty=True)
+    return [await _from_journal(store, info) for info in infos if info.held_by]
 
 
-ROW_EVENTS = (
-    AgentStatusChanged,
-    ContextAssembled,
-    ContextCut,
-    CutUndone,
-    ModelChanged,
-    TurnFinished,
-    UsageReported,
-    ApprovalRequested,
-    ApprovalSettled,
-    SessionOpened,
-)
-"""The events that say something about a row."""
-REPORT_LENGTH = 100_000
-"""Characters of a report that the roster keeps; the whole is in the conversation."""
-
-
-def row_changes(row: AgentRow, event: Event) -> dict[str, Any]:
-    """The fields of the row that are different after this event."""
-    match event:
-        case AgentStatusChanged():
-            return _status(row, event)
-        case ModelChanged():
-            return {"provider": event.provider, "model": event.model, "window": event.window}
-        case ContextAssembled():
-            return {"context": event.tokens, "window": event.window or row.window}
-        case ContextCut():
-            return {"context": event.receipt.tokens_after}
-        case CutUndone():
-            return {"context": event.tokens or row.context}
-        case UsageReported():
-            # One request of unknown price makes the sum unknown, and it stays so.
-            unknown = event.cost is None or (row.cost is None and row.tokens > 0)
-            cost = None if unknown else (row.cost or 0.0) + (event.cost or 0.0)
-            used = event.usage
-            return {"tokens": row.tokens + used.context, "context": used.context or row.context, "cost": cost}
-        case TurnFinished():
-            report = (event.text or event.error)[:REPORT_LENGTH]
-            return {"report": report, "session": event.session or row.session} if report else {}
-        case ApprovalRequested():
-            return {"needs_you": True}
-        case ApprovalSettled():
-            return {"needs_you": False}
-        case SessionOpened():
-            return {"session": event.session}
-        case _:
-            return {}
-
-
-def _status(row: AgentRow, event: AgentStatusChanged) -> dict[str, Any]:
-    if row.ended or row.killed:
-        return {}
-    said: dict[str, Any] = {"status_source": event.source, "doing": event.doing}
-    if event.status != row.status:
-        said |= {"status": event.status, "status_at": event.at}
-    if event.status in ENDED_STATUSES and event.status != "lost":
-        return said  # what ends a row is that its process does
-    if event.status == "waiting" or row.status == "waiting" or row.kind == "cli":
-        said["needs_you"] = event.status == "waiting"
-    return said
+async def _from_journal(store: Store, info: SessionInfo) -> AgentState:
+    row = replace(local_row(info.agent, info.created), cwd=info.cwd, session=info.id)
+    state = AgentState(row, title=info.title)
+    after = 0
+    while page := await store.journal.read(info.id, after=after, limit=_PAGE):
+        for after, event in page:  # noqa: B007  # the last one is where the next page begins
+            state = state_after(state, event)
+    row = replace(state.row, status_source="journal", session=info.id)
+    return replace(state, row=row, title=info.title, held_by=info.held_by)

@@ -1,17 +1,21 @@
-"""Agents in words: the row of the scripting interface, the table, the details, and how to attach.
+"""Agents in words: as plain data for scripts, as a table, in details, in one line.
 
-Pure. Whatever a program chose (a title, a report) is sanitised where it is shown. Called by the fleet's commands.
+Pure. Whatever a program chose (a title, a report) is sanitised where it is shown.
 """
 
 from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from gshtui.bus.agent_data import AgentRow
-from gshtui.text import markdown_table
+from gshtui.fleet.agent_states import AgentState
+from gshtui.text import markdown_table, units
 from gshtui.text.sanitise import one_line
+
+AttachWords = Callable[[AgentRow], Sequence[str]]
+"""The command that shows an agent's terminal; empty where there is none."""
 
 
 def row_json(row: AgentRow, attach: Sequence[str] = ()) -> dict[str, object]:
@@ -53,6 +57,12 @@ def row_json(row: AgentRow, attach: Sequence[str] = ()) -> dict[str, object]:
     }
 
 
+def state_json(state: AgentState, attach: Sequence[str] = ()) -> dict[str, object]:
+    """An agent as the scripting interface gives it; of one in a window also the conversation's title and its window."""
+    data = row_json(state.row, attach)
+    return data | {"title": state.title, "held_by": state.held_by} if state.is_local else data
+
+
 def status_age(row: AgentRow) -> float:
     """Seconds since the status was first seen."""
     return round(max(0.0, time.time() - row.status_at), 1) if row.status_at else 0.0
@@ -64,36 +74,60 @@ def status_words(row: AgentRow) -> str:
     return f"{row.status}{doing} ({row.status_source}, {status_age(row):.0f} s)"
 
 
-def table_row(row: AgentRow) -> str:
-    """One row of the table for people."""
-    cost = "unknown" if row.cost is None and row.tokens else f"${row.cost or 0.0:.4f}"
-    kind = row.profile or row.persona or row.kind
-    mark = "needs you · " if row.needs_you else ""
-    return f"| {row.id} | {row.name} | {kind} | {mark}{status_words(row)} | {row.model} | {row.context:,} | {cost} |"
+def cost_words(row: AgentRow) -> str:
+    """What it has cost so far."""
+    return units.cost(row.cost if row.tokens or row.cost else 0.0)
 
 
-TABLE_HEAD = "| id | name | kind | status | model | context | cost |\n| --- | --- | --- | --- | --- | ---: | ---: |"
+def agents_table(agents: Sequence[AgentState], attach: AttachWords) -> str:
+    """The agents, a row each; the last column says where each can be seen."""
+    head = ("id", "name", "kind", "status", "model", "context", "cost", "where")
+    return markdown_table.table(head, (_table_row(state, attach(state.row)) for state in agents), right=(5, 6))
 
 
-def row_details(row: AgentRow, attach: Sequence[str]) -> str:
+def _table_row(state: AgentState, attach: Sequence[str]) -> tuple[str, ...]:
+    row = state.row
+    kind = row.profile or row.persona or ("local" if state.is_local else row.kind)
+    status = f"needs you · {status_words(row)}" if row.needs_you else status_words(row)
+    where = f"`{shlex.join(attach)}`" if attach else one_line(state.held_by, 80)
+    return (row.id, row.name, kind, status, state.label or row.model, f"{row.context:,}", cost_words(row), where)
+
+
+def agent_details(state: AgentState, attach: Sequence[str] = ()) -> str:
     """Everything about one agent, as a table for people."""
-    rows = [
-        (
-            "agent",
-            f"{row.name} ({row.id}), {row.kind}{f', {row.profile or row.persona}' * bool(row.profile or row.persona)}",
-        ),
+    row, usage = state.row, state.usage
+    made_of = row.profile or row.persona
+    share = f" ({row.context / row.window:.0%} of {row.window:,})" if row.window else ""
+    model = f"{state.label or row.model} via {row.provider}" if row.provider else row.model
+    used = f"{row.tokens:,} tokens in all"
+    if state.requests:
+        cached = f"{usage.cache_read:,} cache read · {usage.cache_write:,} cache write"
+        used = f"{usage.input:,} in · {usage.output:,} out · {cached}"
+    conversation = f"{row.session or row.external_id} {one_line(state.title, 80)}".strip()
+    facts = [
+        ("agent", f"{row.name} ({row.id}), {row.kind}, {row.runtime}{f', {made_of}' if made_of else ''}"),
         ("status", status_words(row)),
         ("program", one_line(shlex.join(row.argv), 120)),
         ("folder", row.cwd),
         ("worktree", row.worktree),
         ("parent", row.parent),
-        ("model", " ".join(filter(None, (row.provider, row.model)))),
-        ("used", f"{row.tokens:,} tokens, {row.context:,} in context"),
-        ("conversation", row.session or row.external_id),
+        ("model", model or "none yet"),
+        ("context", f"{row.context:,} tokens{share}"),
+        ("used", used),
+        ("requests", str(state.requests) if state.requests else ""),
+        ("cost", cost_words(row)),
+        ("conversation", conversation + ("" if state.writable else " (reading only)")),
+        ("open in", one_line(state.held_by, 80)),
         ("process", f"{row.pid} in pane {row.pane} of {row.tmux_session}" if row.pane else ""),
         ("attach", f"`{shlex.join(attach)}`" if attach else ""),
     ]
-    return markdown_table.facts((name, value) for name, value in rows if value)
+    return markdown_table.facts((name, value) for name, value in facts if value)
+
+
+def menu_line(row: AgentRow) -> str:
+    """One line for a menu: number, name, status and what it does."""
+    doing = f" · {one_line(row.doing, 40)}" if row.doing else ""
+    return f"{row.id}  {one_line(row.name)}  {row.status}{doing}"
 
 
 def family_order(rows: Sequence[AgentRow]) -> list[AgentRow]:
@@ -104,10 +138,10 @@ def family_order(rows: Sequence[AgentRow]) -> list[AgentRow]:
         below.setdefault(row.parent if row.parent in ids else "", []).append(row)
     ordered: list[AgentRow] = []
 
-    def take(parent: str) -> None:
+    def add_children(parent: str) -> None:
         for row in sorted(below.get(parent, []), key=lambda row: not row.needs_you):
             ordered.append(row)
-            take(row.id)
+            add_children(row.id)
 
-    take("")
+    add_children("")
     return ordered

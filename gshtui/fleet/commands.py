@@ -37,13 +37,12 @@ from gshtui.commands.registry import AnyCommand
 from gshtui.fleet import agent_calls as calls
 from gshtui.fleet import agent_tables
 from gshtui.fleet.agent_states import AgentState
-from gshtui.fleet.agent_states import state_json as plain_entry
 from gshtui.fleet.fleet import Fleet
-from gshtui.fleet.fleet_context import is_over
+from gshtui.fleet.fleet_context import from_store_error, is_over
 from gshtui.fleet.ports import FleetError
 from gshtui.fleet.spawn_command import command_error as _told
 from gshtui.fleet.spawn_command import spawn_command
-from gshtui.text import units
+from gshtui.store.store_errors import StoreError
 from gshtui.text.sanitise import one_line, visible
 
 ACTIONS = (
@@ -54,6 +53,8 @@ SYNONYMS = {"list": "ls", "rm": "remove", "delete": "remove"}
 RESTS = ("idle", "waiting", "done", "failed", "lost")
 """The statuses that `wait` waits for when none is named."""
 LocalAgents = Callable[[], list[AgentState]]
+WindowAgents = Callable[[str | None], Awaitable[list[AgentState]]]
+"""The agents of windows in this folder, or in all of them for `None`. Raises `StoreError`."""
 A = TypeVar("A", bound=Parameters)
 R = TypeVar("R")
 
@@ -75,9 +76,13 @@ class AgentParameters(Parameters):
     yes: bool = Field(False, description="kill: also when something is unsaved.")
 
 
-def commands(fleet: Fleet, local: LocalAgents = list) -> list[AnyCommand]:
-    """The family. `local`: the agents of this hub that live in no terminal."""
-    family = _Family(fleet, local)
+async def _no_windows(_cwd: str | None) -> list[AgentState]:
+    return []
+
+
+def commands(fleet: Fleet, local: LocalAgents = list, windows: WindowAgents = _no_windows) -> list[AnyCommand]:
+    """The family. `local`: the agents of this hub that live in no terminal; `windows`: those of other windows."""
+    family = _Family(fleet, local, windows)
     return [
         spawn_command(fleet),
         Command(
@@ -215,9 +220,10 @@ def _has_ended(row: calls.ListedAgent) -> bool:
 class _Family:
     """The handlers and the renderings."""
 
-    def __init__(self, fleet: Fleet, local: LocalAgents) -> None:
+    def __init__(self, fleet: Fleet, local: LocalAgents, windows: WindowAgents) -> None:
         self._fleet = fleet
         self._local = local
+        self._windows = windows
         read, shared, row = Effect.READ, Access.SHARED, AgentRow
         off = "is off the roster; its conversation is kept."
         self.actions: dict[str, AnyAction] = {
@@ -301,34 +307,55 @@ class _Family:
 
     # Looking
 
-    async def _ls(self, _invocation: Invocation, parameters: calls.ListAgents) -> calls.AgentList:
+    async def _ls(self, invocation: Invocation, parameters: calls.ListAgents) -> calls.AgentList:
         await self._fleet.refresh()
         rows = agent_tables.family_order(self._fleet.rows(everywhere=parameters.everywhere))
-        known = {row.id for row in rows}
-        here = [entry for entry in self._local() if entry.runtime == "local" and entry.agent not in known]
-        return calls.AgentList(here, rows)
+        agents = self._local()
+        if parameters.windows:
+            agents = await self._in_windows(None if parameters.everywhere else str(invocation.cwd))
+        return calls.AgentList([*agents, *map(AgentState, rows)])
+
+    async def _in_windows(self, cwd: str | None) -> list[AgentState]:
+        """The agents without a terminal, each once: a native one in a terminal holds a conversation, too."""
+        local = self._local()
+        known = {key for row in self._fleet.rows() for key in (row.id, row.session)}
+        known |= {agent.row.session for agent in local}
+        try:
+            windows = await self._windows(cwd)
+        except StoreError as error:
+            raise from_store_error(error) from error
+        return [*local, *(one for one in windows if one.row.id not in known and one.row.session not in known)]
 
     def _render_list(self, _invocation: Invocation, found: calls.AgentList) -> Outcome:
-        data = [*map(plain_entry, found.local), *map(self._plain, found.rows)]
+        data = [agent_tables.state_json(agent, self._fleet.attach_words(agent.row)) for agent in found.agents]
         if not data:
             return Outcome([], "No agents are here. `spawn` starts one.")
-        table = [
-            agent_tables.TABLE_HEAD,
-            *map(_local_line, found.local),
-            *map(agent_tables.table_row, found.rows),
-        ]
-        return Outcome(data, "\n".join(table))
+        return Outcome(data, agent_tables.agents_table(found.agents, self._fleet.attach_words))
 
     async def _show(self, _invocation: Invocation, parameters: calls.ShowAgent) -> calls.AgentReport:
-        row = await self._fleet.find(parameters.agent)
+        try:
+            row = await self._fleet.find(parameters.agent)
+        except FleetError:
+            if (agent := await self._find_in_windows(parameters.agent)) is None:
+                raise
+            return calls.AgentReport(agent, agent.row.report)
         report = await self._fleet.show(row.id)
         self._fleet.seen(row.id)
-        return calls.AgentReport(row, report)
+        return calls.AgentReport(AgentState(row), report)
+
+    async def _find_in_windows(self, wanted: str) -> AgentState | None:
+        """The one agent of a window with this name, or whose conversation's id begins like this."""
+        found = [
+            agent
+            for agent in await self._in_windows(None)
+            if wanted and (agent.row.name == wanted or agent.row.session.startswith(wanted))
+        ]
+        return found[0] if len(found) == 1 else None
 
     def _render_report(self, _invocation: Invocation, found: calls.AgentReport) -> Outcome:
-        details = agent_tables.row_details(found.row, self._attach_words(found.row))
-        text = f"{details}\n\n{found.report or '(no report yet)'}"
-        return Outcome(self._plain(found.row) | {"report": found.report}, text)
+        attach = self._fleet.attach_words(found.agent.row)
+        text = f"{agent_tables.agent_details(found.agent, attach)}\n\n{found.report or '(no report yet)'}"
+        return Outcome(agent_tables.state_json(found.agent, attach) | {"report": found.report}, text)
 
     async def _attach(self, _invocation: Invocation, parameters: calls.AttachAgent) -> calls.Attachment:
         row = await self._fleet.find(parameters.agent)
@@ -433,10 +460,7 @@ class _Family:
         return row
 
     def _plain(self, row: AgentRow) -> dict[str, Any]:
-        return agent_tables.row_json(row, self._attach_words(row))
-
-    def _attach_words(self, row: AgentRow) -> list[str]:
-        return self._fleet.attach_command(row) if row.pane and row.status != "lost" else []
+        return agent_tables.row_json(row, self._fleet.attach_words(row))
 
 
 async def _terminal(_invocation: Invocation, found: calls.Attachment) -> AttachView:
@@ -486,12 +510,3 @@ def _said(words: str, *, short: bool = False) -> Callable[[Invocation, AgentRow]
         return Outcome(data, f"{row.name} ({row.id}) {words}")
 
     return render
-
-
-def _local_line(entry: AgentState) -> str:
-    cost = units.cost(entry.cost)
-    doing = f" · {one_line(entry.doing, 60)}" if entry.doing else ""
-    age = plain_entry(entry)["status_age_s"]
-    status = f"{entry.status}{doing} ({entry.status_source}, {age:g} s)"
-    model = entry.label or entry.model
-    return f"| {entry.agent} | {entry.agent} | local | {status} | {model} | {entry.context:,} | {cost} |"

@@ -199,6 +199,10 @@ class Fleet:
         """What a person runs to see the agent full-screen."""
         return self.terminals.of(row.socket).attach_command(row.tmux_session)
 
+    def attach_words(self, row: AgentRow) -> list[str]:
+        """The same, empty for an agent that has no terminal now."""
+        return self.attach_command(row) if row.pane and row.status != "lost" else []
+
     async def wait(self, id: str, statuses: Collection[str], timeout: float) -> AgentRow:
         """The agent once its status is one of these, or it has ended.
 

@@ -10,12 +10,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
+from gshtui.bus.agent_reducer import ROW_EVENTS, apply_event, differences
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import PromptSubmitted, TurnFinished
 from gshtui.bus.events.fleet_events import AgentEnded, AgentSpawnRequested
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.events.session_events import SessionOpened
-from gshtui.fleet import agent_states
 from gshtui.fleet.fleet_context import FleetContext, is_over
 from gshtui.fleet.ports import FleetError
 from gshtui.store.store_errors import StoreError
@@ -163,9 +163,7 @@ class FleetHandlers:
         self._reports = reports
         self._spawn = spawn
         self._wishes: set[asyncio.Task[None]] = set()
-        self._subscription = ground.bus.subscribe(
-            self._listen, AgentSpawnRequested, *agent_states.ROW_EVENTS, name="fleet"
-        )
+        self._subscription = ground.bus.subscribe(self._listen, AgentSpawnRequested, *ROW_EVENTS, name="fleet")
 
     async def stop(self) -> None:
         """Hear no more, and give up what is still being started."""
@@ -190,7 +188,7 @@ class FleetHandlers:
             await self._spawn(event.request, spawn=event.spawn)
 
     async def _heard(self, row: AgentRow, event: Event) -> None:
-        fields = agent_states.row_changes(row, event)
+        fields = differences(row, apply_event(row, event))
         if isinstance(event, TurnFinished):
             fields["unread"] = row.unread + 1
         self._ground.rows.change_soon(row.id, fields)

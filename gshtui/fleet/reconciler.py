@@ -13,9 +13,10 @@ from typing import Any
 import msgspec
 
 from gshtui.bus.agent_data import AgentRow
+from gshtui.bus.agent_reducer import apply_event
 from gshtui.bus.events.agent_events import AgentStatusChanged
 from gshtui.bus.events.hub_events import Noticed
-from gshtui.fleet import agent_states, terminals
+from gshtui.fleet import terminals
 from gshtui.fleet.agent_programs import Programs
 from gshtui.fleet.fleet_context import FleetContext, is_over
 from gshtui.store.store_errors import StoreError
@@ -46,7 +47,7 @@ class JournalReader:
             for place, event in page:
                 after = place
                 if getattr(event, "agent", "") == row.id:
-                    told = msgspec.structs.replace(told, **agent_states.row_changes(told, event))
+                    told = apply_event(told, event)
         self._read[row.id] = (after, told)
         now = self._ground.rows.get(row.id)
         if now is not None and after:

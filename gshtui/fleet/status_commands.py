@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from msgspec.structs import replace
 from pydantic import Field
 
 from gshtui.bus.agent_data import AgentRow
@@ -23,8 +24,8 @@ from gshtui.commands.declaration import (
 )
 from gshtui.commands.registry import AnyCommand
 from gshtui.fleet import agent_tables
-from gshtui.fleet.agent_states import AgentState, AgentStates, state_json
-from gshtui.text import markdown_table, units
+from gshtui.fleet.agent_states import AgentState, AgentStates
+from gshtui.text import markdown_table
 
 
 class NoParameters(Parameters):
@@ -51,36 +52,49 @@ async def _no_facts(_agent: str) -> dict[str, Any] | None:
     return None
 
 
-def commands(
-    bus: Bus, ledger: AgentStates, rows: Callable[[], list[AgentRow]] = list, facts: Facts = _no_facts
-) -> list[AnyCommand]:
-    """The family, about the agents of this ledger.
+def _no_terminal(_row: AgentRow) -> list[str]:
+    return []
 
-    `rows`: those of this folder that live in terminals; `facts`: what `info` says of an agent's context.
+
+def commands(
+    bus: Bus,
+    states: AgentStates,
+    rows: Callable[[], list[AgentRow]] = list,
+    facts: Facts = _no_facts,
+    attach: agent_tables.AttachWords = _no_terminal,
+) -> list[AnyCommand]:
+    """The family, about these agents.
+
+    Args:
+        rows: those of this folder that live in terminals.
+        facts: what `info` says of an agent's context.
+        attach: how to see an agent's terminal.
     """
 
-    def entry_of(invocation: Invocation, name: str) -> AgentState:
-        wanted = name or invocation.agent
-        named = next((row.id for row in rows() if wanted in (row.name, row.id.lstrip("0"))), wanted)
-        if (entry := ledger.get(named)) is None:
-            known = ", ".join(_names(local(), rows())) or "none"
-            raise CommandError(f"There is no agent {wanted!r}.", hint=f"There are: {known}.")
-        return entry
+    def known() -> list[AgentState]:
+        """Those that live here, and those in terminals, by their rows."""
+        return [*states.local(), *map(AgentState, agent_tables.family_order(rows()))]
 
-    def local() -> list[AgentState]:
-        """The agents that live in this window: what the roster says of the others is more."""
-        return [entry for entry in ledger.entries() if entry.runtime == "local"]
+    def state_of(invocation: Invocation, name: str) -> AgentState:
+        wanted = name or invocation.agent
+        row = next((row for row in rows() if wanted in (row.id, row.name, row.id.lstrip("0"))), None)
+        state = states.get(wanted if row is None else row.id)
+        if row is not None:
+            return AgentState(row) if state is None else replace(state, row=row)
+        if state is None:
+            there = ", ".join(one.row.name for one in known()) or "none"
+            raise CommandError(f"There is no agent {wanted!r}.", hint=f"There are: {there}.")
+        return state
 
     async def agents(_invocation: Invocation, _parameters: NoParameters) -> Outcome:
-        found = agent_tables.family_order(rows())
-        data = [*(state_json(entry) for entry in local()), *(agent_tables.row_json(row) for row in found)]
-        return Outcome(data, _table(local(), found))
+        found = known()
+        data = [agent_tables.state_json(state, attach(state.row)) for state in found]
+        return Outcome(data, agent_tables.agents_table(found, attach) if found else "No agents are here.")
 
     async def who(_invocation: Invocation, _parameters: NoParameters) -> Outcome:
-        here = [row for row in rows() if not row.ended]
-        lines = ["- **you**", *(f"- **{e.agent}** — {_state(e)}" for e in local())]
-        lines += [f"- **{row.name}** ({row.id}) — {agent_tables.status_words(row)}" for row in here]
-        return Outcome(["person", *_names(local(), here)], "\n".join(lines))
+        here = [state.row for state in known() if not state.row.ended]
+        lines = ["- **you**", *(f"- {_named(row)} — {agent_tables.status_words(row)}" for row in here)]
+        return Outcome(["person", *(row.name for row in here)], "\n".join(lines))
 
     async def status(invocation: Invocation, parameters: StatusParameters) -> Outcome:
         if parameters.set:
@@ -91,41 +105,45 @@ def commands(
             )
             bus.publish(event)
             return Outcome({"doing": parameters.set[:120]}, "Noted.")
-        entry = entry_of(invocation, parameters.agent)
-        return Outcome(state_json(entry), f"**{entry.agent}** — {_state(entry)}")
+        state = state_of(invocation, parameters.agent)
+        words = f"{_named(state.row)} — {agent_tables.status_words(state.row)}"
+        return Outcome(agent_tables.state_json(state, attach(state.row)), words)
 
     async def info(invocation: Invocation, parameters: AgentNameParameters) -> Outcome:
         try:
-            entry = entry_of(invocation, parameters.agent)
+            state = state_of(invocation, parameters.agent)
         except CommandError:
-            known = await facts(parameters.agent or invocation.agent)
-            if known is None:
+            context = await facts(parameters.agent or invocation.agent)
+            if context is None:
                 raise
-            return Outcome({"context": known}, _facts_table(known))
+            return Outcome({"context": context}, _facts_table(context))
         try:
-            known = await facts(entry.agent)
+            context = await facts(state.row.id)
         except CommandError:
-            known = None  # it has said nothing yet
-        if known is None:
-            return Outcome(state_json(entry), _details(entry))
-        return Outcome(state_json(entry) | {"context": known}, f"{_details(entry)}\n\n{_facts_table(known)}")
+            context = None  # it has said nothing yet
+        words = attach(state.row)
+        data, details = agent_tables.state_json(state, words), agent_tables.agent_details(state, words)
+        if context is None:
+            return Outcome(data, details)
+        return Outcome(data | {"context": context}, f"{details}\n\n{_facts_table(context)}")
 
     async def clear(invocation: Invocation, parameters: AgentNameParameters) -> Outcome:
-        entry = entry_of(invocation, parameters.agent)
-        bus.publish(SessionChangeRequested(agent=entry.agent, session="new"))
-        return Outcome({"agent": entry.agent}, "A new conversation; the one so far is kept (`/session ls`).")
+        agent = state_of(invocation, parameters.agent).row.id
+        bus.publish(SessionChangeRequested(agent=agent, session="new"))
+        return Outcome({"agent": agent}, "A new conversation; the one so far is kept (`/session ls`).")
 
     async def interrupt(invocation: Invocation, parameters: AgentNameParameters) -> Outcome:
-        entry = entry_of(invocation, parameters.agent)
-        bus.publish(InterruptRequested(agent=entry.agent))
-        return Outcome({"agent": entry.agent}, f"{entry.agent} is asked to stop.")
+        agent = state_of(invocation, parameters.agent).row.id
+        bus.publish(InterruptRequested(agent=agent))
+        return Outcome({"agent": agent}, f"{agent} is asked to stop.")
 
     async def leave(_invocation: Invocation, _parameters: NoParameters) -> Outcome:
         bus.publish(QuitRequested())
         return Outcome(None, "")
 
     async def names(_invocation: Invocation, parameter: str, prefix: str) -> list[str]:
-        return [name for name in _names(local(), rows()) if name.startswith(prefix)] if parameter == "agent" else []
+        given = [state.row.name for state in known()]
+        return [name for name in given if name.startswith(prefix)] if parameter == "agent" else []
 
     at = ("agent",)
     return [
@@ -192,39 +210,5 @@ def _facts_table(known: dict[str, Any]) -> str:
     return markdown_table.facts(rows(known))
 
 
-def _state(entry: AgentState) -> str:
-    age = state_json(entry)["status_age_s"]
-    doing = f" · {entry.doing}" if entry.doing else ""
-    return f"{entry.status}{doing} ({entry.status_source}, {age:g} s)"
-
-
-def _names(entries: list[AgentState], rows: list[AgentRow]) -> list[str]:
-    return [*(entry.agent for entry in entries), *(row.name for row in rows)]
-
-
-def _table(entries: list[AgentState], found: list[AgentRow]) -> str:
-    if not entries and not found:
-        return "No agents are here."
-    rows = [(e.agent, _state(e), e.label or e.model, f"{e.context:,}", units.cost(e.cost)) for e in entries]
-    for row in found:
-        name, status = f"{row.name} ({row.id})", agent_tables.status_words(row)
-        rows.append((name, status, row.model or row.profile, f"{row.context:,}", units.cost(row.cost)))
-    return markdown_table.table(("agent", "status", "model", "context", "cost"), rows, right=(3, 4))
-
-
-def _details(entry: AgentState) -> str:
-    share = f" ({entry.context / entry.window:.0%} of {entry.window:,})" if entry.window else ""
-    usage = entry.usage
-    cached = f"{usage.cache_read:,} cache read · {usage.cache_write:,} cache write"
-    rows = [
-        ("agent", f"{entry.agent} ({entry.kind}, {entry.runtime})"),
-        ("status", _state(entry)),
-        ("model", f"{entry.label or entry.model} via {entry.provider}" if entry.provider else "none yet"),
-        ("context", f"{entry.context:,} tokens{share}"),
-        ("used", f"{usage.input:,} in · {usage.output:,} out · {cached}"),
-        ("requests", str(entry.requests)),
-        ("cost", units.cost(entry.cost)),
-        ("conversation", f"{entry.session} {entry.title}".strip() + ("" if entry.writable else " (reading only)")),
-        ("folder", entry.cwd),
-    ]  # fmt: skip
-    return markdown_table.facts(rows)
+def _named(row: AgentRow) -> str:
+    return f"**{row.name}**" if row.name == row.id else f"**{row.name}** ({row.id})"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,37 +16,6 @@ if TYPE_CHECKING:
     from gshtui.commands.declaration import Outcome
     from gshtui.headless.progress import Progress
     from gshtui.hub.hub import Hub
-    from gshtui.store.session_table import SessionInfo
-    from gshtui.store.store import Store
-
-_PAGE = 2_000
-"""Events that are read at once."""
-_LOOKED_AT = 10_000
-"""Conversations that are looked through for those that are open."""
-
-
-async def window_agents(store: Store, cwd: str | None) -> list[dict[str, Any]]:
-    """Every agent whose conversation is held by a living window, as the scripting interface gives it.
-
-    Raises:
-        StoreError: the record cannot be read.
-    """
-    infos = await store.sessions.find_all(cwd=cwd, limit=_LOOKED_AT, empty=True)
-    return [await _agent(store, info) for info in infos if info.held_by]
-
-
-async def _agent(store: Store, info: SessionInfo) -> dict[str, Any]:
-    from gshtui.fleet.agent_states import AgentState, apply_event, state_json
-
-    entry = AgentState(info.agent, cwd=info.cwd, session=info.id, title=info.title, status_since=info.created)
-    after = 0
-    while page := await store.journal.read(info.id, after=after, limit=_PAGE):
-        for after, event in page:  # noqa: B007  # the last one is where the next page begins
-            entry = apply_event(entry, event)
-    told = state_json(entry)
-    told |= {"status_source": "journal", "status_age_s": round(max(0.0, time.time() - entry.status_since), 1)}
-    return told | {"session": info.id, "title": info.title, "held_by": info.held_by}
-
 
 _WAITING = {
     "send": "Waiting for the agent to take the message",
@@ -82,34 +50,33 @@ def spawn(words: Sequence[str], *, as_json: bool) -> int:
 
 def ls(*, everywhere: bool, as_json: bool) -> int:
     """List the agents; gives the exit code."""
+    line = f"agent ls all={'true' if everywhere else 'false'}"
 
-    async def work(hub: Hub, progress: Progress) -> int:
-        found = await _all(hub, everywhere)
-        progress.clear()
-        return _write(found, _table(found), as_json)
+    def write(outcome: Outcome) -> None:
+        from gshtui.text.markdown_table import padded
 
-    return run_command(lambda stop: _with_fleet(stop, work))
+        streams.result(padded(outcome.text).replace("`", ""))
+
+    return run_line(
+        LineOptions(
+            line, json=as_json, parts=FLEET_PARTS, waiting="Looking at the agents", write=None if as_json else write
+        )
+    )
 
 
 def show(id: str, *, as_json: bool) -> int:
-    """Print an agent's report, or what is known of one that lives in a window; gives the exit code."""
-    from gshtui.commands.declaration import CommandError
+    """Print an agent's report; gives the exit code."""
     from gshtui.commands.language import quote
 
-    async def work(hub: Hub, progress: Progress) -> int:
-        try:
-            outcome = await hub.run(f"agent show {quote(id)}")
-        except CommandError as error:
-            progress.clear()
-            local = [a for a in await _local(hub, None) if a["name"] == id or str(a["session"]).startswith(id)]
-            if len(local) != 1:
-                streams.complain(error.message, error.hint)
-                return exits.ERROR
-            return _write(local[0], _facts(local[0]), as_json)
-        progress.clear()
-        return _write(outcome.data, outcome.data["report"] or "(no report yet)", as_json)
+    def write(outcome: Outcome) -> None:
+        streams.result(outcome.data["report"] or "(no report yet)")
 
-    return run_command(lambda stop: _with_fleet(stop, work))
+    line = f"agent show {quote(id)}"
+    return run_line(
+        LineOptions(
+            line, json=as_json, parts=FLEET_PARTS, waiting="Looking at the agent", write=None if as_json else write
+        )
+    )
 
 
 def attach(id: str, *, as_json: bool) -> int:
@@ -197,57 +164,15 @@ async def _with_fleet(stop: Stop, work: Callable[[Hub, Progress], Awaitable[int]
     return await until_stopped(look(), stop)
 
 
-async def _all(hub: Hub, everywhere: bool) -> list[dict[str, Any]]:
-    """Agents of windows, then those in terminals. Each once: a native one holds a conversation too."""
-    outcome = await hub.run(f"agent ls all={'true' if everywhere else 'false'}")
-    in_terminals: list[dict[str, Any]] = outcome.data
-    assert hub.fleet is not None
-    known = {row.id for row in hub.fleet.rows()} | {row.session for row in hub.fleet.rows()}
-    local = await _local(hub, None if everywhere else str(hub.options.cwd))
-    return [*(a for a in local if a["name"] not in known and a["session"] not in known), *in_terminals]
-
-
-async def _local(hub: Hub, cwd: str | None) -> list[dict[str, Any]]:
-
-    assert hub.store is not None
-    return await window_agents(hub.store, cwd)
-
-
-def _facts(agent: dict[str, Any]) -> str:
-    return "\n".join(f"{name:14} {value}" for name, value in agent.items())
-
-
-def _table(found: list[dict[str, Any]]) -> str:
-    if not found:
-        return "No agent is here. `agent ls --all` looks in every folder; `agent spawn` starts one."
-    rows = [("id", "name", "status", "source", "age", "model", "where")]
-    rows += [
-        (
-            a["id"],
-            a["name"],
-            f"{a['status']}{' · ' + a['doing'][:40] if a['doing'] else ''}",
-            a["status_source"],
-            f"{a['status_age_s']:.0f} s",
-            a["model"] or "-",
-            a.get("attach") or a.get("held_by") or "-",
-        )
-        for a in found
-    ]
-    widths = [max(len(str(row[column])) for row in rows) for column in range(len(rows[0]))]
-    return "\n".join(
-        "  ".join(f"{cell!s:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    )
-
-
-_BUSY = ("starting", "thinking", "tool", "waiting")
-
-
 def print_menu(*, busy: bool, as_json: bool) -> int:
     """Print those that can be attached, or with `busy` those that can be interrupted; gives the exit code."""
     return run_command(lambda stop: until_stopped(_menu(busy, as_json), stop))
 
 
 async def _menu(busy: bool, as_json: bool) -> int:
+    from gshtui.bus.agent_data import AT_WORK, ENDED_STATUSES
+    from gshtui.fleet.agent_calls import ListAgents
+    from gshtui.fleet.agent_tables import menu_line
     from gshtui.hub.options import HubOptions
 
     options = HubOptions(cwd=working_folder(), loaded=load_settings(), parts=FLEET_PARTS, where="gsh-tui shell")
@@ -255,17 +180,12 @@ async def _menu(busy: bool, as_json: bool) -> int:
         await hub.start()
         if hub.failed:
             return exits.ERROR
-        outcome: Outcome = await hub.run("agent ls all=false")
-        found: list[dict[str, Any]] = outcome.data
-    rows = [a for a in found if a["status"] not in ("done", "failed", "lost") and (not busy or a["status"] in _BUSY)]
+        found = (await hub.call(ListAgents(windows=False))).rows
+    rows = [
+        row for row in found if row.status not in ENDED_STATUSES and (not busy or row.status in ("starting", *AT_WORK))
+    ]
     if as_json:
-        streams.result_json([{"id": a["id"], "shown": _menu_line(a)} for a in rows])
+        streams.result_json([{"id": row.id, "shown": menu_line(row)} for row in rows])
         return exits.DONE
-    streams.result("\n".join(f"{a['id']}\t{_menu_line(a)}" for a in rows))
+    streams.result("\n".join(f"{row.id}\t{menu_line(row)}" for row in rows))
     return exits.DONE
-
-
-def _menu_line(agent: dict[str, Any]) -> str:
-    doing = f" · {agent['doing'][:40]}" if agent["doing"] else ""
-    words = f"{agent['id']}  {agent['name']}  {agent['status']}{doing}"
-    return " ".join(words.split())

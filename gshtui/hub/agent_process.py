@@ -81,7 +81,7 @@ class AgentProcess:
         self._letterbox: MailInbox | None = None
         self.bus = bus
         self.registry = Registry()
-        self.ledger = AgentStates(bus)
+        self.agent_states = AgentStates(bus)
         self.budget = SpendingBudget(spec.request.budget_usd, spec.agent)
         self.agent: Agent | None = None
         self.resumed = False
@@ -146,7 +146,7 @@ class AgentProcess:
         yield self.bus.drained
         if self._observing is not None:
             yield self._observing.close
-        yield self.ledger.close
+        yield self.agent_states.close
         if self._store is not None:
             yield self._store.close
 
@@ -194,14 +194,14 @@ class AgentProcess:
         settings = self._loaded.settings
         for command in (
             *tool_commands.commands(ToolConfig.of(settings)),
-            *status_commands.commands(self.bus, self.ledger),
+            *status_commands.commands(self.bus, self.agent_states),
             *help_commands.commands(self.registry),
             *model_commands.commands(
                 self._minds.catalog,
                 self._change_model,
                 settings=settings,
                 environ=os.environ,
-                in_use=self.ledger.in_use,
+                in_use=self.agent_states.in_use,
             ),
             *commands.spawn_commands(
                 self.bus, commands.SpawnAuthority(self.spec.depth, lambda: self.budget.left), ask=False

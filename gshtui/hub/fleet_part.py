@@ -159,9 +159,10 @@ async def start_fleet(hub: Hub) -> None:
         return terminal_targets(hub.settings, terminals, store.agents.find_all, programs=programs)
 
     def agents() -> list[AnyCommand]:
+        from gshtui.fleet.agent_states import window_agents
         from gshtui.fleet.commands import commands
 
-        return commands(fleet, hub.ledger.entries)
+        return commands(fleet, hub.agent_states.local, functools.partial(window_agents, store))
 
     def letters() -> list[AnyCommand]:
         from gshtui.fleet.mail.commands import commands

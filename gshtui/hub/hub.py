@@ -76,7 +76,7 @@ class Hub:
         self.parts = PartLifecycle(self.bus)
         self.project = options.loaded.project
         self.store: Store | None = None
-        self.ledger = AgentStates(self.bus)
+        self.agent_states = AgentStates(self.bus)
         self.branch = BranchWatch(self.bus, options.cwd)
         self.journal: Journal | None = None
         self.gate: Gate | None = None
@@ -127,7 +127,7 @@ class Hub:
         await self.parts.stop()
         self.bus.publish(HubStopped())
         store = [self.store.close] if self.store is not None else []
-        await end_all("the end of the hub", self.ledger.close, self.bus.close, *store)
+        await end_all("the end of the hub", self.agent_states.close, self.bus.close, *store)
         self._faults.remove()
 
     @property
@@ -279,7 +279,7 @@ class Hub:
                 self._change_model,
                 settings=self.settings,
                 environ=os.environ,
-                in_use=self.ledger.in_use,
+                in_use=self.agent_states.in_use,
             )
 
         self.registry.offer(("model",), models)
@@ -297,7 +297,7 @@ class Hub:
         return agent.session if agent is not None else ""
 
     def _agent_names(self) -> list[str]:
-        return [entry.agent for entry in self.ledger.entries()]
+        return [state.row.id for state in self.agent_states.all()]
 
     def _offer_commands(self) -> None:
         """The commands that need no part of the hub; the parts offer their own when they start."""
@@ -313,9 +313,10 @@ class Hub:
 
             return commands(
                 self.bus,
-                self.ledger,
+                self.agent_states,
                 lambda: self.fleet.rows(everywhere=False) if self.fleet is not None else [],
                 self._context_facts,
+                lambda row: self.fleet.attach_words(row) if self.fleet is not None else [],
             )
 
         def natives() -> list[AnyCommand]:

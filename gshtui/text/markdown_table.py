@@ -15,3 +15,27 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[
 def facts(rows: Iterable[tuple[str, str]]) -> str:
     """Two columns without names: what, and its value."""
     return table(("", ""), rows)
+
+
+def padded(text: str) -> str:
+    """The text with its tables in columns of equal width, for a face that shows Markdown as it is written."""
+    lines: list[str] = []
+    block: list[list[str]] = []
+    for line in [*text.split("\n"), ""]:
+        if line.startswith("| ") and line.endswith("|"):
+            block.append([cell.strip() for cell in line[1:-1].split("|")])
+            continue
+        lines += _columns(block)
+        block = []
+        lines.append(line)
+    return "\n".join(lines[:-1])
+
+
+def _columns(block: list[list[str]]) -> list[str]:
+    from rich.cells import cell_len, set_cell_size  # only where a table is shown
+
+    rows = [row for row in block if not all(cell.strip("-:") == "" and cell for cell in row)]
+    many = max((len(row) for row in rows), default=0)
+    widths = [max(cell_len(row[at]) if at < len(row) else 0 for row in rows) for at in range(many)]
+    cells = [[set_cell_size(cell, width) for cell, width in zip(row, widths, strict=False)] for row in rows]
+    return ["  ".join(row).rstrip() for row in cells]

@@ -128,6 +128,14 @@ async def test_a_script_and_a_window_see_the_same_agents(window: Hub, project: P
     mine = await window.fleet.spawn(SpawnRequest(cli=("cat",), name="mine"), by_person=True)
     listed = (await asyncio.to_thread(gsh, "agent", "ls", "--json", cwd=project)).json
     assert {agent["name"] for agent in listed} == {"main", "echo", "mine"}
+    assert set(listed[0]) > KEYS | {"title", "held_by"}
+    here = (await window.run("agent ls")).data
+    assert [(agent["id"], set(agent)) for agent in here] == [(agent["id"], set(agent)) for agent in listed]
+    shown = (await asyncio.to_thread(gsh, "agent", "show", "main", "--json", cwd=project)).json
+    assert (shown["runtime"], shown["held_by"], shown["report"]) == ("local", listed[0]["held_by"], "")
+    table = (await asyncio.to_thread(gsh, "agent", "ls", cwd=project)).out
+    assert table.splitlines()[0].split() == ["id", "name", "kind", "status", "model", "context", "cost", "where"]
+    assert "tmux -L gsh attach -t =gsh-agent-0001" in table
     assert (await window.run("agents")).data[-1]["id"] == mine.id
     assert (await window.run("who")).data == ["person", "main", "echo", "mine"]
     await asyncio.to_thread(gsh, "agent", "kill", mine.id, "--yes", cwd=project)

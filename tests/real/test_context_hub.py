@@ -241,14 +241,14 @@ async def test_what_is_told_of_the_size_is_true_at_once(opened: Open) -> None:
         assert sum(section.tokens for section in cut.sections) == receipt.tokens_after
         view = await here.contexts.view("main")
         assert view.tokens == receipt.tokens_after
-        (entry,) = here.hub.ledger.entries()
-        assert entry.context == receipt.tokens_after
+        (entry,) = here.hub.agent_states.all()
+        assert entry.row.context == receipt.tokens_after
         await here.contexts.undo("main", receipt.id)
         await here.hub.bus.drained()
         (undone,) = here.recorder.of(CutUndone)
         assert undone.tokens == sum(section.tokens for section in undone.sections) == receipt.tokens_before
         assert (await here.contexts.view("main")).tokens == receipt.tokens_before
-        assert here.hub.ledger.entries()[0].context == receipt.tokens_before
+        assert here.hub.agent_states.all()[0].row.context == receipt.tokens_before
 
 
 async def test_pins_edits_and_refusals(opened: Open) -> None:

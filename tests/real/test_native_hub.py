@@ -11,7 +11,14 @@ from typing import Any
 import pytest
 
 from gshtui.bus.agent_data import AgentRow
-from gshtui.bus.events.agent_events import AgentAdded, MessageAppended, PromptSubmitted, TurnFinished, TurnStarted
+from gshtui.bus.events.agent_events import (
+    AgentAdded,
+    AgentStatusChanged,
+    MessageAppended,
+    PromptSubmitted,
+    TurnFinished,
+    TurnStarted,
+)
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested
 from gshtui.bus.events.fleet_events import AgentEnded, AgentSpawned, AgentSpawnFailed, AgentSpawnRequested
 from gshtui.bus.events.hub_events import PartStarted
@@ -49,9 +56,10 @@ async def test_what_an_agent_says_is_in_the_journal_once(tmp_path: Path) -> None
         events = [event for _, event in await hub.store.journal.read(turn.session)]
         assert len([event for event in events if isinstance(event, TurnFinished)]) == 1
         assert len([event for event in events if isinstance(event, TurnStarted)]) == 1
-        entry = hub.ledger.get(AGENT)
-        assert entry is not None
-        assert (entry.runtime, entry.status) == ("tmux", "done")
+        state = hub.agent_states.get(AGENT)
+        assert state is not None
+        assert state.row.runtime == "tmux"
+        assert heard.of(AgentStatusChanged, agent=AGENT)[-1].status == "done"
 
 
 async def test_a_prompt_that_comes_before_its_agent_waits_for_it(tmp_path: Path) -> None:

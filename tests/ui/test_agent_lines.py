@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gshtui.commands.declaration import AttachView
 from gshtui.fleet import agent_calls as calls
+from gshtui.fleet.agent_states import AgentState
 from gshtui.ui.window.palette import ListProvider
 from tests.kit.fake_hub import Answer
 from tests.kit.recorded_fleet import row
@@ -32,7 +33,7 @@ async def test_a_line_that_attaches_does_so_in_this_window() -> None:
 
 
 async def test_the_palette_opens_the_terminal_of_every_agent_that_has_one() -> None:
-    app = Listening(results={calls.ListAgents(): calls.AgentList([], AGENTS)})
+    app = Listening(results={calls.ListAgents(windows=False): calls.AgentList([*map(AgentState, AGENTS)])})
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
         listed = ListProvider(app.screen)

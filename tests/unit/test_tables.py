@@ -24,3 +24,11 @@ def test_a_width_is_what_tmux_counts() -> None:
     assert cells.head(f"a{family}b", 3) == f"a{family}"
     assert cells.rows(f"a{family}日b", 3) == [f"a{family}", "日b"]
     assert (cells.rows("", 3), cells.rows("日本", 1)) == ([""], ["日", "本"])
+
+
+def test_a_face_without_markdown_shows_columns() -> None:
+    text = (
+        f"Agents:\n{markdown_table.table(('id', 'name'), [('1', 'löng-名'), ('0012', '')], right=(1,))}\nThat is all."
+    )
+    assert markdown_table.padded(text) == "Agents:\nid    name\n1     löng-名\n0012\nThat is all."
+    assert markdown_table.padded("no table | here") == "no table | here"

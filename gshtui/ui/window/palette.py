@@ -138,7 +138,7 @@ class ListProvider(WorkbenchProvider):
         from gshtui.fleet.agent_calls import ListAgents
 
         try:
-            return (await self.workbench.bridge.call(ListAgents())).rows
+            return (await self.workbench.bridge.call(ListAgents(windows=False))).rows
         except (NotReady, CommandError):
             return []
 

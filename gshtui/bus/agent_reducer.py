@@ -1,0 +1,120 @@
+"""What an event makes of an agent's row: the one reducer that the record, the hub, the headless commands and the window
+share. Pure; keeps no state and reads no clock.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from gshtui.bus.agent_data import ENDED_STATUSES, AgentKind, AgentRow, Runtime
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent_events import (
+    AgentAdded,
+    AgentStatusChanged,
+    ContextAssembled,
+    ModelChanged,
+    ProviderRetried,
+    TurnFinished,
+    UsageReported,
+)
+from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
+from gshtui.bus.events.context_events import ContextCut, CutUndone
+from gshtui.bus.events.session_events import SessionOpened
+
+ROW_EVENTS: tuple[type[Event], ...] = (
+    AgentAdded,
+    AgentStatusChanged,
+    ApprovalRequested,
+    ApprovalSettled,
+    ContextAssembled,
+    ContextCut,
+    CutUndone,
+    ModelChanged,
+    ProviderRetried,
+    SessionOpened,
+    TurnFinished,
+    UsageReported,
+)
+"""The events that change a row."""
+REPORT_LENGTH = 100_000
+"""Characters of a report that a row keeps; the whole is in the conversation."""
+
+
+def local_row(agent: str, at: float) -> AgentRow:
+    """The row of an agent that lives in a window or a command, not in a terminal. `at`: when it was first heard of."""
+    return AgentRow(id=agent, name=agent, runtime="local", status_source="event", status_at=at, cost=0.0)
+
+
+def apply_event(row: AgentRow, event: Event) -> AgentRow:
+    """The row after an event about its agent; the same object when the event says nothing about it."""
+    match event:
+        case AgentAdded():
+            kind: AgentKind = "cli" if event.kind == "cli" else "native"
+            runtime: Runtime = "tmux" if event.runtime == "tmux" else "local"
+            return replace(row, name=event.name, kind=kind, runtime=runtime, parent=event.parent, cwd=event.cwd)
+        case AgentStatusChanged():
+            return _with_status(row, event)
+        case ModelChanged():
+            return replace(row, provider=event.provider, model=event.model, window=event.window or row.window)
+        case ContextAssembled():
+            return replace(row, context=event.tokens, window=event.window or row.window)
+        case ContextCut():
+            return replace(row, context=event.receipt.tokens_after)
+        case CutUndone():
+            return replace(row, context=event.tokens or row.context)
+        case UsageReported():
+            return _with_usage(row, event)
+        case ProviderRetried():
+            return replace(row, doing=f"retry {event.attempt} in {event.wait:.0f} s: {event.why}")
+        case TurnFinished() if report := (event.text or event.error)[:REPORT_LENGTH]:
+            return replace(row, report=report, session=event.session or row.session)
+        case ApprovalRequested():
+            return replace(row, needs_you=True)
+        case ApprovalSettled():
+            return replace(row, needs_you=False)
+        case SessionOpened() if event.session != row.session:
+            return _in_conversation(row, event.session)
+        case _:
+            return row
+
+
+def differences(before: AgentRow, after: AgentRow) -> dict[str, Any]:
+    """The fields of `after` that differ, with their values."""
+    if before is after:
+        return {}
+    new = {name: getattr(after, name) for name in AgentRow.__struct_fields__}
+    return {name: value for name, value in new.items() if value != getattr(before, name)}
+
+
+def _with_status(row: AgentRow, event: AgentStatusChanged) -> AgentRow:
+    if row.ended or row.killed:
+        return row
+    said = replace(row, status_source=event.source, doing=event.doing)
+    if event.status != row.status or not row.status_at:
+        said = replace(said, status=event.status, status_at=event.at)
+    if row.runtime == "tmux" and event.status in ENDED_STATUSES and event.status != "lost":
+        # What ends an agent in a terminal is that its process does, and the look at its terminal says so.
+        return replace(said, status=row.status, status_at=row.status_at)
+    if event.status == "waiting" or row.status == "waiting" or row.kind == "cli":
+        return replace(said, needs_you=event.status == "waiting")
+    return said
+
+
+def _with_usage(row: AgentRow, event: UsageReported) -> AgentRow:
+    # One request of unknown price makes the sum unknown, and it stays so.
+    unknown = event.cost is None or (row.cost is None and row.tokens > 0)
+    return replace(
+        row,
+        tokens=row.tokens + event.usage.context,
+        context=event.usage.context or row.context,
+        cost=None if unknown else (row.cost or 0.0) + (event.cost or 0.0),
+    )
+
+
+def _in_conversation(row: AgentRow, session: str) -> AgentRow:
+    """In another conversation than before the figures count from zero."""
+    if not row.session:
+        return replace(row, session=session)
+    return replace(row, session=session, context=0, tokens=0, cost=0.0, report="")
