@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
+from gshtui.text import cells
+
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[int] = ()) -> str:
     """A row a line, without padding. `right`: the columns that are set to the right."""
@@ -32,10 +34,10 @@ def padded(text: str) -> str:
 
 
 def _columns(block: list[list[str]]) -> list[str]:
-    from rich.cells import cell_len, set_cell_size  # only where a table is shown
-
-    rows = [row for row in block if not all(cell.strip("-:") == "" and cell for cell in row)]
+    rows = [row for row in block if not all(cell and not cell.strip("-:") for cell in row)]
     many = max((len(row) for row in rows), default=0)
-    widths = [max(cell_len(row[at]) if at < len(row) else 0 for row in rows) for at in range(many)]
-    cells = [[set_cell_size(cell, width) for cell, width in zip(row, widths, strict=False)] for row in rows]
-    return ["  ".join(row).rstrip() for row in cells]
+    widths = [max(cells.width(row[at]) if at < len(row) else 0 for row in rows) for at in range(many)]
+    filled = [
+        [cell + " " * (width - cells.width(cell)) for cell, width in zip(row, widths, strict=False)] for row in rows
+    ]
+    return ["  ".join(row).rstrip() for row in filled]
