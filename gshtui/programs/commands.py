@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
 import msgspec
 from pydantic import Field
 
 from gshtui.commands.declaration import (
     Access,
+    Action,
     Command,
     CommandError,
     Effect,
     Invocation,
     Outcome,
     Parameters,
+    Returns,
     UsageError,
 )
 from gshtui.commands.registry import AnyCommand
@@ -34,6 +37,47 @@ _STATES = {
     "outdated": "hooks installed by another version",
     "unreadable": "hooks cannot be read",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class ListedProfile:
+    """A program that can be an agent."""
+
+    profile: Profile
+    hooks: hooks.State
+    file: str
+    """Where the profile was read from."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileList:
+    """The profiles by name, and what is wrong with files that should be some, a sentence each."""
+
+    profiles: list[ListedProfile]
+    problems: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownProfile:
+    """A profile, and where it was read from: a file, or `nowhere`."""
+
+    profile: Profile
+    origin: str
+
+
+class ListProfiles(Parameters, Returns[ProfileList]):
+    """Every profile."""
+
+    COMMAND: ClassVar[str] = "profiles"
+    WORD: ClassVar[str] = "ls"
+
+
+class ShowProfile(Parameters, Returns[ShownProfile]):
+    """One profile, whole."""
+
+    COMMAND: ClassVar[str] = "profiles"
+    WORD: ClassVar[str] = "show"
+    name: str = ""
 
 
 class ProfilesParameters(Parameters):
@@ -56,11 +100,27 @@ class HooksParameters(Parameters):
 def commands(read: Callable[[], LoadedProfiles] = load) -> list[AnyCommand]:
     """The family. `read` gives the profiles; it is called in every run, so that a changed file counts at once."""
 
-    async def profiles(_: Invocation, parameters: ProfilesParameters) -> Outcome:
+    async def listed(_: Invocation, _parameters: ListProfiles) -> ProfileList:
         loaded = await asyncio.to_thread(read)
+        states = await asyncio.to_thread(_states, loaded)
+        found = [
+            ListedProfile(profile, states[profile.name], str(loaded.origins.get(profile.name, "")))
+            for profile in sorted(loaded.profiles.values(), key=lambda each: each.name)
+        ]
+        return ProfileList(found, list(loaded.problems))
+
+    async def show(_: Invocation, parameters: ShowProfile) -> ShownProfile:
+        loaded = await asyncio.to_thread(read)
+        profile = _named(loaded, parameters.name, "profiles show")
+        return ShownProfile(profile, str(loaded.origins.get(profile.name, "nowhere")))
+
+    lists = Action(ListProfiles, ProfileList, listed, _render_list)
+    shows = Action(ShowProfile, ShownProfile, show, _render_profile)
+
+    async def profiles(invocation: Invocation, parameters: ProfilesParameters) -> Outcome:
         if parameters.action == "show":
-            return _shown(_named(loaded, parameters.name, "profiles show"), loaded)
-        return _listed(loaded, await asyncio.to_thread(_states, loaded))
+            return await shows.handle(invocation, ShowProfile(name=parameters.name))
+        return await lists.handle(invocation, ListProfiles())
 
     async def run(invocation: Invocation, parameters: HooksParameters) -> Outcome:
         if invocation.caller.is_agent:
@@ -85,6 +145,8 @@ def commands(read: Callable[[], LoadedProfiles] = load) -> list[AnyCommand]:
             handler=profiles,
             positions=("action", "name"),
             family="agents",
+            actions=(lists, shows),
+            bind=_bound,
         ),
         Command(
             name="hooks",
@@ -116,26 +178,31 @@ def _named(loaded: LoadedProfiles, name: str, line: str) -> Profile:
         raise UsageError(str(error)) from error
 
 
-def _listed(loaded: LoadedProfiles, states: dict[str, hooks.State]) -> Outcome:
+def _bound(given: ProfilesParameters) -> ListProfiles | ShowProfile:
+    return ShowProfile(name=given.name) if given.action == "show" else ListProfiles()
+
+
+def _render_list(_invocation: Invocation, found: ProfileList) -> Outcome:
     data: list[dict[str, Any]] = [
         {
-            "name": profile.name,
-            "title": profile.title,
-            "programs": list(profile.programs),
-            "resumes": bool(profile.conversation.resume),
-            "hooks": states[profile.name],
-            "seen": list(profile.seen),
-            "file": str(loaded.origins.get(profile.name, "")),
+            "name": one.profile.name,
+            "title": one.profile.title,
+            "programs": list(one.profile.programs),
+            "resumes": bool(one.profile.conversation.resume),
+            "hooks": one.hooks,
+            "seen": list(one.profile.seen),
+            "file": one.file,
         }
-        for profile in sorted(loaded.profiles.values(), key=lambda each: each.name)
+        for one in found.profiles
     ]
-    lines = [f"{row['name']:10} {row['title']:22} {_STATES[row['hooks']]}" for row in data]
-    return Outcome({"profiles": data, "problems": list(loaded.problems)}, "\n".join([*lines, *loaded.problems]))
+    lines = [f"{one.profile.name:10} {one.profile.title:22} {_STATES[one.hooks]}" for one in found.profiles]
+    return Outcome({"profiles": data, "problems": found.problems}, "\n".join([*lines, *found.problems]))
 
 
-def _shown(profile: Profile, loaded: LoadedProfiles) -> Outcome:
+def _render_profile(_invocation: Invocation, shown: ShownProfile) -> Outcome:
+    profile = shown.profile
     data = msgspec.to_builtins(profile)
-    lines = [f"{profile.title} ({profile.name}), from {loaded.origins.get(profile.name, 'nowhere')}"]
+    lines = [f"{profile.title} ({profile.name}), from {shown.origin}"]
     lines.append(f"programs: {', '.join(profile.programs) or 'none'}")
     lines.append(f"seen: {', '.join(profile.seen) or 'never recorded'}")
     lines.append(f"resumed by: {' '.join(profile.conversation.resume) or 'nothing'}")

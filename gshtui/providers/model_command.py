@@ -1,25 +1,28 @@
 """The `model` command: which model is in use, which there are, and another one from now on.
 
-Owns the lists and their wording. Refuses a name that cannot be used, before anything changes. A switch is an intent,
-published through the callable that the hub hands in. Given the catalog; the rest is optional, and says less without.
+Owns what code calls (`ListModels`, `ShowModel`, `ChangeModel`), the lists and their wording. Refuses a name that cannot
+be used, before anything changes. A switch is an intent, published through the callable that the hub hands in. Given the
+catalog; the rest is optional, and says less without.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
 from gshtui.commands.declaration import (
     Access,
+    Action,
     Command,
     CommandError,
     Effect,
     Invocation,
     Outcome,
     Parameters,
+    Returns,
     UsageError,
 )
 from gshtui.commands.registry import AnyCommand
@@ -42,6 +45,86 @@ class ModelInUse:
     model: str
     label: str = ""
     window: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ListedModel:
+    """A model that can be chosen."""
+
+    provider: str
+    model: str
+    label: str
+    origin: Literal["catalog", "installed", "offline"] = "catalog"
+    """How it is known: by the catalog, from a server of models that runs here, or as what runs without a model."""
+    aliases: tuple[str, ...] = ()
+    window: int = 0
+    """Tokens; 0: not known."""
+    max_output: int = 0
+    price_input: float | None = None
+    """US dollars per million tokens; `None`: not known."""
+    price_output: float | None = None
+    usable: bool | None = None
+    """Whether its provider can be used now; `None`: that was not asked."""
+    in_use: bool = False
+
+    def plain(self) -> dict[str, Any]:
+        """As data for scripts."""
+        data: dict[str, Any] = {"model": self.model, "provider": self.provider, "label": self.label}
+        if self.origin != "offline":
+            data["aliases"] = list(self.aliases)
+        if self.origin == "catalog":
+            data |= {"window": self.window, "max_output": self.max_output}
+        if self.origin != "offline":
+            data |= {"price_input": self.price_input, "price_output": self.price_output}
+        return data | {"usable": self.usable, "in_use": self.in_use}
+
+
+@dataclass(frozen=True, slots=True)
+class ModelList:
+    """The models, and what is wrong with the catalog, a sentence each."""
+
+    models: list[ListedModel]
+    problems: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownModel:
+    """The model in use, and what the catalog says of it. Both `None`: none is in use yet."""
+
+    present: ModelInUse | None = None
+    entry: Model | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChange:
+    """What answers from now on."""
+
+    provider: str
+    model: str
+    label: str
+
+
+class ListModels(Parameters, Returns[ModelList]):
+    """The models that can be chosen."""
+
+    COMMAND: ClassVar[str] = "model"
+    WORD: ClassVar[str] = LIST
+    provider: str = ""
+    """Only those of this one; empty: all."""
+
+
+class ShowModel(Parameters, Returns[ShownModel]):
+    """The model in use."""
+
+    COMMAND: ClassVar[str] = "model"
+
+
+class ChangeModel(Parameters, Returns[ModelChange]):
+    """Another model, from the next answer on."""
+
+    COMMAND: ClassVar[str] = "model"
+    name: str = ""
+    provider: str = ""
 
 
 class ModelParameters(Parameters):
@@ -72,23 +155,41 @@ def commands(
     async def available() -> list[Usable] | None:
         return await usable(settings, environ) if settings is not None and environ is not None else None
 
-    async def run(invocation: Invocation, parameters: ModelParameters) -> Outcome:
+    async def show(invocation: Invocation, _parameters: ShowModel) -> ShownModel:
         present = in_use(invocation.agent)
-        if parameters.name == LIST:
-            return _listed(catalog, await available(), present, parameters.provider)
-        if not parameters.name and not parameters.provider:
-            return _shown(catalog, present)
+        return ShownModel() if present is None else ShownModel(present, catalog.find(present.model))
+
+    async def listed(invocation: Invocation, parameters: ListModels) -> ModelList:
+        return _listed(catalog, await available(), in_use(invocation.agent), parameters.provider)
+
+    async def change(_invocation: Invocation, parameters: ChangeModel) -> ModelChange:
         if settings is None or environ is None:
-            return _switched(switch, parameters.provider, parameters.name, parameters.name or parameters.provider)
-        try:
-            choice = await choose_model(
-                settings, environ, provider=parameters.provider, model=parameters.name, catalog=catalog
-            )
-        except ProviderError as error:
-            kind = UsageError if error.kind in ("unknown_model", "missing") else CommandError
-            raise kind(f"{error.message}.", hint=error.hint, data={"kind": error.kind}) from error
-        await choice.provider.close()
-        return _switched(switch, choice.provider.name, choice.model, choice.label)
+            done = ModelChange(parameters.provider, parameters.name, parameters.name or parameters.provider)
+        else:
+            try:
+                choice = await choose_model(
+                    settings, environ, provider=parameters.provider, model=parameters.name, catalog=catalog
+                )
+            except ProviderError as error:
+                kind = UsageError if error.kind in ("unknown_model", "missing") else CommandError
+                raise kind(f"{error.message}.", hint=error.hint, data={"kind": error.kind}) from error
+            await choice.provider.close()
+            done = ModelChange(choice.provider.name, choice.model, choice.label)
+        switch(done.provider, done.model)
+        return done
+
+    lists = Action(ListModels, ModelList, listed, _render_list)
+    shows = Action(ShowModel, ShownModel, show, _render_shown)
+    changes = Action(ChangeModel, ModelChange, change, _render_change, effect=Effect.WRITE)
+
+    async def run(invocation: Invocation, parameters: ModelParameters) -> Outcome:
+        match _bound(parameters):
+            case ListModels() as given:
+                return await lists.handle(invocation, given)
+            case ShowModel() as given:
+                return await shows.handle(invocation, given)
+            case given:
+                return await changes.handle(invocation, given)
 
     async def complete(_invocation: Invocation, parameter: str, prefix: str) -> list[str]:
         return _completions(catalog, await available(), parameter, prefix)
@@ -105,21 +206,31 @@ def commands(
             description="`model` shows the one in use, `model list` all of them, `model NAME` changes it.",
             family="agents",
             complete=complete,
+            actions=(lists, shows, changes),
+            bind=_bound,
             opens="models",
         )
     ]
 
 
-def _switched(switch: Switch, provider: str, model: str, label: str) -> Outcome:
-    switch(provider, model)
-    data = {"provider": provider, "model": model, "label": label}
-    return Outcome(data=data, text=f"From the next answer on: {label}.")
+def _bound(given: ModelParameters) -> ListModels | ShowModel | ChangeModel:
+    """A line's parameters as those of what it calls."""
+    if given.name == LIST:
+        return ListModels(provider=given.provider)
+    if given.name or given.provider:
+        return ChangeModel(name=given.name, provider=given.provider)
+    return ShowModel()
 
 
-def _shown(catalog: Catalog, present: ModelInUse | None) -> Outcome:
+def _render_change(_invocation: Invocation, done: ModelChange) -> Outcome:
+    data = {"provider": done.provider, "model": done.model, "label": done.label}
+    return Outcome(data=data, text=f"From the next answer on: {done.label}.")
+
+
+def _render_shown(_invocation: Invocation, shown: ShownModel) -> Outcome:
+    present, entry = shown.present, shown.entry
     if present is None:
         return Outcome(data=None, text="No model is in use yet. `model list` shows what there is.")
-    entry = catalog.find(present.model)
     data = {
         "provider": present.provider,
         "model": present.model,
@@ -146,62 +257,61 @@ def _price(model: Model) -> str:
     )
 
 
-def _listed(catalog: Catalog, able: list[Usable] | None, present: ModelInUse | None, provider: str) -> Outcome:
-    rows: list[dict[str, Any]] = []
+def _listed(catalog: Catalog, able: list[Usable] | None, present: ModelInUse | None, provider: str) -> ModelList:
+    models: list[ListedModel] = []
     for model in catalog.models:
         if catalog.gone(model):
             continue
         if model.provider != "ollama":
-            rows.append(_row(model, _can(able, model.provider), present))
+            models.append(_known(model, _can(able, model.provider), present))
     for one in able or []:
-        rows += [_installed(catalog, one, name, present) for name in one.models]
-    rows.append({"model": OFFLINE, "provider": OFFLINE, "label": "no model", "usable": True, "in_use": False})
-    rows = [row for row in rows if provider in ("", row["provider"])]
-    if not rows:
+        models += [_installed(catalog, one, name, present) for name in one.models]
+    models.append(ListedModel(OFFLINE, OFFLINE, "no model", "offline", usable=True))
+    models = [model for model in models if provider in ("", model.provider)]
+    if not models:
         names = ", ".join(sorted({model.provider for model in catalog.models}))
         raise UsageError(f"There is no provider “{provider}”.", hint=f"There are: {names}.")
-    problems = list(catalog.problems)
-    return Outcome(data={"models": rows, "problems": problems}, text=_table(rows, problems))
+    return ModelList(models, list(catalog.problems))
 
 
 def _can(able: list[Usable] | None, provider: str) -> bool | None:
     return None if able is None else any(one.api == provider for one in able)
 
 
-def _row(model: Model, can: bool | None, present: ModelInUse | None) -> dict[str, Any]:
-    return {
-        "model": model.name,
-        "provider": model.provider,
-        "label": model.label,
-        "aliases": list(model.aliases),
-        "window": model.window,
-        "max_output": model.max_output,
-        "price_input": model.price_input,
-        "price_output": model.price_output,
-        "usable": can,
-        "in_use": present is not None and present.model == model.name,
-    }
+def _known(model: Model, can: bool | None, present: ModelInUse | None) -> ListedModel:
+    return ListedModel(
+        model.provider,
+        model.name,
+        model.label,
+        aliases=tuple(model.aliases),
+        window=model.window,
+        max_output=model.max_output,
+        price_input=model.price_input,
+        price_output=model.price_output,
+        usable=can,
+        in_use=present is not None and present.model == model.name,
+    )
 
 
-def _installed(catalog: Catalog, one: Usable, name: str, present: ModelInUse | None) -> dict[str, Any]:
+def _installed(catalog: Catalog, one: Usable, name: str, present: ModelInUse | None) -> ListedModel:
     entry = catalog.find(name, "ollama")
     mine = present is not None and (present.provider, present.model) == (one.name, name)
     label = entry.label if entry is not None else name
-    free = {"price_input": 0.0, "price_output": 0.0}
-    return {"model": name, "provider": one.name, "label": label, "aliases": [], **free, "usable": True, "in_use": mine}
+    return ListedModel(one.name, name, label, "installed", price_input=0.0, price_output=0.0, usable=True, in_use=mine)
 
 
-def _table(rows: list[dict[str, Any]], problems: list[str]) -> str:
+def _render_list(_invocation: Invocation, found: ModelList) -> Outcome:
     lines: list[tuple[str, ...]] = []
-    for row in rows:
-        window = f"{row['window']:,}" if row.get("window") else ""
-        known = row.get("price_input") is not None and row.get("price_output") is not None
-        price = f"{row['price_input']:g} / {row['price_output']:g}" if known else ""
-        state = "in use" if row["in_use"] else "" if row["usable"] else "no key" if row["usable"] is False else ""
-        also = f" ({', '.join(row['aliases'])})" if row.get("aliases") else ""
-        lines.append((f"{row['model']}{also}", row["provider"], window, price, state))
+    for model in found.models:
+        window = f"{model.window:,}" if model.window else ""
+        known = model.price_input is not None and model.price_output is not None
+        price = f"{model.price_input:g} / {model.price_output:g}" if known else ""
+        state = "in use" if model.in_use else "no key" if model.usable is False else ""
+        also = f" ({', '.join(model.aliases)})" if model.aliases else ""
+        lines.append((f"{model.model}{also}", model.provider, window, price, state))
     models = markdown_table.table(("model", "provider", "window", "$ per million in / out", ""), lines, right=(2, 3))
-    return "\n".join([models, *(["", *problems] if problems else [])])
+    text = "\n".join([models, *(["", *found.problems] if found.problems else [])])
+    return Outcome(data={"models": [model.plain() for model in found.models], "problems": found.problems}, text=text)
 
 
 def _completions(catalog: Catalog, able: list[Usable] | None, parameter: str, prefix: str) -> list[str]:

@@ -51,7 +51,7 @@ class FakeRegistry(list[Any]):
 
 @dataclass
 class FakeHub:
-    """See the module. `answers`: line → what it comes to, or what it raises. A value is looked up in the mappings."""
+    """See the module. `answers`: line, or the words of a value → what it comes to, or what it raises."""
 
     opening: OpenRequest
     answers: dict[str, Answer | Exception] = field(default_factory=dict)
@@ -120,7 +120,9 @@ class FakeHub:
         self.ran.append(parameters)
         if self._knows(parameters):
             return await execution.call(self._commands, parameters, self._invocation())
-        result = self.results.get(parameters, CommandError("There is no answer."))
+        result = self.results.get(parameters, self.answers.get(parameters.words(), CommandError("There is no answer.")))
+        if isinstance(result, Answer):
+            return result.data
         if isinstance(result, Exception):
             raise result
         return result

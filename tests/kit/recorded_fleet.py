@@ -9,9 +9,12 @@ from typing import Any
 
 import msgspec
 
+from gshtui.agents.personas import Persona, Personas
 from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.event import Event
 from gshtui.bus.events.fleet_events import AgentChanged, AgentKilled, MessageQueued
+from gshtui.programs.commands import ListedProfile, ProfileList
+from gshtui.programs.profile import Profile
 from tests.kit.recorded import NOW
 
 HOME = "/src/aurora"
@@ -92,17 +95,18 @@ DIFF: dict[str, Any] = {
     ],
 }  # fmt: skip
 """Data of `git_worktree action=diff`."""
-PERSONAS = {
-    "personas": [
-        {"name": "explore", "summary": "Looks around and answers a question; changes nothing", "read_only": True},
-        {"name": "test", "summary": "Runs tests and checks, and says what fails and why; changes no file"},
-        {"name": "build", "summary": "Makes a change with all that belongs to it, and sees it work"},
-    ]
-}
-PROFILES: dict[str, Any] = {
-    "profiles": [
-        {"name": "claude", "title": "Claude Code", "programs": ["claude"]},
-        {"name": "codex", "title": "Codex", "programs": ["codex"]},
-        {"name": "repl", "title": "Any program", "programs": []},
-    ]
-}
+PERSONAS = Personas(
+    {
+        "explore": Persona("explore", "Looks around and answers a question; changes nothing", read_only=True),
+        "test": Persona("test", "Runs tests and checks, and says what fails and why; changes no file"),
+        "build": Persona("build", "Makes a change with all that belongs to it, and sees it work"),
+    }
+)
+PROFILES = ProfileList(
+    [
+        ListedProfile(Profile(name="claude", title="Claude Code", programs=("claude",)), "absent", ""),
+        ListedProfile(Profile(name="codex", title="Codex", programs=("codex",)), "absent", ""),
+        ListedProfile(Profile(name="repl", title="Any program"), "impossible", ""),
+    ],
+    [],
+)

@@ -18,6 +18,7 @@ from gshtui.bus.events.agent_events import PromptQueued, TextDelta, TurnStarted
 from gshtui.bus.events.context_events import SummaryProposed, TasksChanged
 from gshtui.fleet.agent_calls import KillAgent
 from gshtui.fleet.commands import kill_question
+from gshtui.providers.model_command import ListedModel, ModelList
 from gshtui.ui.kit.transcript.transcript import Transcript
 from gshtui.ui.kit.widget_messages import OpenTerminal
 from gshtui.ui.prompt.prompt_completion import CompletionItem, CompletionPopup
@@ -31,10 +32,13 @@ from tests.kit.terminal_screen import rested, watched
 from tests.kit.terminal_window import until
 from tests.kit.window import NOW, Window
 
-MODELS = [
-    {"provider": "anthropic", "model": "claude-sonnet-4-5", "label": "Sonnet", "window": 200_000, "usable": True},
-    {"provider": "offline", "model": "offline", "label": "offline (no model)", "usable": True},
-]
+MODELS = ModelList(
+    [
+        ListedModel("anthropic", "claude-sonnet-4-5", "Sonnet", window=200_000, usable=True),
+        ListedModel("offline", "offline", "offline (no model)", "offline", usable=True),
+    ],
+    [],
+)
 SESSIONS = [
     {"id": "s2", "title": "Make the parser take empty lines", "messages": 14, "updated": NOW - 7_200},
     {"id": "s1", "title": "Why is the build slow?", "messages": 31, "updated": NOW - 200_000, "held_by": "pts/4"},

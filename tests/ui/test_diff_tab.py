@@ -7,6 +7,7 @@ from typing import Any
 from textual.widgets import OptionList, Select
 
 from gshtui.commands.declaration import CommandError
+from gshtui.providers.model_command import ListModels
 from gshtui.ui.agents.spawn_dialog import SpawnScreen
 from gshtui.ui.changes.diff_pane import DiffPane, WorktreesScreen
 from gshtui.ui.kit.dialogs import ConfirmScreen
@@ -155,4 +156,4 @@ async def test_a_new_agent_from_the_dialog() -> None:
         await settled(pilot)
         await pilot.press("escape")
         await settled(pilot)
-        assert app.hub.ran[-1] == "model list"
+        assert app.hub.ran[-1] == ListModels()

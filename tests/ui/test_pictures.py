@@ -12,6 +12,7 @@ from textual.pilot import Pilot
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub_events import PartFailed
+from gshtui.providers.model_command import ListedModel, ModelList
 from gshtui.ui.kit.transcript.transcript import Transcript
 from gshtui.ui.shell.shell_pane import ShellPane
 from tests.kit import recorded, recorded_shell
@@ -37,26 +38,14 @@ SESSIONS = [
     },
     {"id": "s1", "title": "Why is the build slow?", "messages": 31, "updated": NOW - 200_000, "held_by": "pts/4"},
 ]
-MODELS = [
-    {
-        "provider": "anthropic",
-        "model": "claude-sonnet-4-5",
-        "label": "Claude Sonnet 4.5",
-        "window": 200_000,
-        "in_use": True,
-        "usable": True,
-    },
-    {
-        "provider": "openai",
-        "model": "gpt-5",
-        "label": "GPT-5",
-        "window": 400_000,
-        "price_input": 1.25,
-        "price_output": 10,
-        "usable": False,
-    },
-    {"provider": "offline", "model": "offline", "label": "offline (no model)", "usable": True},
-]
+MODELS = ModelList(
+    [
+        ListedModel("anthropic", "claude-sonnet-4-5", "Claude Sonnet 4.5", window=200_000, in_use=True, usable=True),
+        ListedModel("openai", "gpt-5", "GPT-5", window=400_000, price_input=1.25, price_output=10, usable=False),
+        ListedModel("offline", "offline", "offline (no model)", "offline", usable=True),
+    ],
+    [],
+)
 ANSWERS = {"session ls": Answer([]), "model list": Answer(MODELS)}
 
 

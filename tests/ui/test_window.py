@@ -22,6 +22,7 @@ from gshtui.bus.events.hub_events import Noticed, PartFailed, QuitRequested
 from gshtui.bus.events.session_events import SessionChangeRequested, SessionOpened, SessionTitled
 from gshtui.bus.events.shell_events import InputCommandStarted
 from gshtui.commands.declaration import CommandError, UsageError
+from gshtui.providers.model_command import ListedModel, ModelList
 from gshtui.ui.conversation.pickers import ModelsScreen, SessionsScreen
 from gshtui.ui.kit.pane_layout import CHAT
 from gshtui.ui.kit.transcript.text_screen import TextScreen
@@ -36,10 +37,13 @@ SESSIONS = [
     {"id": "s2", "title": f"Second {NASTY}", "messages": 4, "updated": NOW - 7_200, "model": "m"},
     {"id": "s1", "title": "First", "messages": 9, "updated": NOW - 90_000, "held_by": "the window on /dev/pts/9"},
 ]
-MODELS = [
-    {"provider": "anthropic", "model": "large", "window": 200_000, "price_input": 3.0, "price_output": 15.0},
-    {"provider": "offline", "model": "offline", "in_use": True},
-]
+MODELS = ModelList(
+    [
+        ListedModel("anthropic", "large", "", window=200_000, price_input=3.0, price_output=15.0),
+        ListedModel("offline", "offline", "", "offline", in_use=True),
+    ],
+    [],
+)
 STARTED = (
     AgentAdded(agent="main", name="main"),
     TurnStarted(agent="main", session="s", turn="t", prompt="p"),

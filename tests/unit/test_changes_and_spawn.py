@@ -8,6 +8,7 @@ import pytest
 
 from gshtui.commands.language import parse
 from gshtui.commands.registry import Registry
+from gshtui.providers.model_command import ListedModel, ModelList
 from gshtui.ui.agents.spawn_dialog import ANY, SpawnForm, form_problem, spawn_line, spawn_options
 from gshtui.ui.changes.diff_document import MOST_ROWS, parse_diff
 from gshtui.ui.changes.diff_pane import listed_worktrees
@@ -63,11 +64,12 @@ def test_worktrees_whose_folder_is_gone_are_not_offered() -> None:
 
 
 def test_the_offers_come_from_the_commands_data() -> None:
-    found = spawn_options(PERSONAS, PROFILES, [{"provider": "p", "model": "m"}, {"provider": "q", "usable": False}])
+    models = ModelList([ListedModel("p", "m", "M"), ListedModel("q", "n", "N", usable=False)], [])
+    found = spawn_options(PERSONAS, PROFILES, models)
     assert [kind for kind, _ in found.kinds] == ["native", "claude", "codex", "command"]
     assert [persona for persona, _ in found.personas] == ["explore", "test", "build"]
     assert (found.models, found.programs["codex"]) == (("p/m",), "codex")
-    assert spawn_options(None, {"profiles": 3}, "x").kinds == spawn_options(None, None, None).kinds
+    assert spawn_options(None, None, None).kinds == (("native", "one of ours"), ("command", "any program"))
 
 
 def test_the_line_says_what_was_filled_in() -> None:

@@ -7,16 +7,18 @@ import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 
 from pydantic import Field
 
-from gshtui.agents.personas import load_personas
+from gshtui.agents.personas import Personas, load_personas
 from gshtui.bus.agent_data import SpawnRequest
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import InterruptRequested
 from gshtui.bus.events.fleet_events import AgentEnded, AgentSpawned, AgentSpawnFailed, AgentSpawnRequested
 from gshtui.commands.declaration import (
     Access,
+    Action,
     Assessment,
     Command,
     CommandError,
@@ -24,6 +26,7 @@ from gshtui.commands.declaration import (
     Invocation,
     Outcome,
     Parameters,
+    Returns,
 )
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.schema import PLAIN
@@ -197,8 +200,10 @@ def _outcome(ended: AgentEnded, name: str) -> Outcome:
     return Outcome(data, f"{name} ({ended.agent}) ended as {ended.status}. It left:\n\n{report}", is_error=True)
 
 
-class PersonasParameters(Parameters):
-    """Takes nothing."""
+class ListPersonas(Parameters, Returns[Personas]):
+    """The personas that an agent can be started with."""
+
+    COMMAND: ClassVar[str] = "personas"
 
 
 def commands(bus: Bus) -> list[AnyCommand]:
@@ -209,23 +214,32 @@ def commands(bus: Bus) -> list[AnyCommand]:
 def personas_command() -> AnyCommand:
     """`personas`: those that an agent can be started with, and what is wrong with files that should be some."""
 
-    async def run(invocation: Invocation, _parameters: PersonasParameters) -> Outcome:
-        personas = await asyncio.to_thread(load_personas, Path(invocation.cwd))
-        lines = [f"- **{p.name}** — {one_line(p.summary) or '(no summary)'}{_limits(p.tools, p.read_only)}"
-                 for p in personas.found.values()]  # fmt: skip
-        data = {
-            "personas": [
-                {"name": p.name, "summary": p.summary, "tools": list(p.tools), "read_only": p.read_only,
-                 "model": p.model, "source": p.source or "built in"}
-                for p in personas.found.values()
-            ],
-            "problems": personas.problems,
-        }  # fmt: skip
-        return Outcome(data, "\n".join([*lines, *(f"\n{one_line(problem, 500)}" for problem in personas.problems)]))
+    async def run(invocation: Invocation, _parameters: ListPersonas) -> Personas:
+        return await asyncio.to_thread(load_personas, Path(invocation.cwd))
 
+    action = Action(ListPersonas, Personas, run, _render_personas)
     return Command(
-        "personas", "List the personas that an agent can be started with", PersonasParameters, run, family="agents"
+        "personas",
+        "List the personas that an agent can be started with",
+        ListPersonas,
+        action.handle,
+        family="agents",
+        actions=(action,),
     )
+
+
+def _render_personas(_invocation: Invocation, personas: Personas) -> Outcome:
+    lines = [f"- **{p.name}** — {one_line(p.summary) or '(no summary)'}{_limits(p.tools, p.read_only)}"
+             for p in personas.found.values()]  # fmt: skip
+    data = {
+        "personas": [
+            {"name": p.name, "summary": p.summary, "tools": list(p.tools), "read_only": p.read_only,
+             "model": p.model, "source": p.source or "built in"}
+            for p in personas.found.values()
+        ],
+        "problems": personas.problems,
+    }  # fmt: skip
+    return Outcome(data, "\n".join([*lines, *(f"\n{one_line(problem, 500)}" for problem in personas.problems)]))
 
 
 def _limits(tools: tuple[str, ...], read_only: bool) -> str:

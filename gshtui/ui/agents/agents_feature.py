@@ -138,10 +138,15 @@ class AgentsFeature(Feature):
         self.window.push_screen(InputScreen(f"Another name for {agent.name} ({agent.id})", text=agent.name), rename)
 
     async def _ask_for_new(self) -> None:
+        from gshtui.fleet.native.commands import ListPersonas
+        from gshtui.programs.commands import ListProfiles
+        from gshtui.providers.model_command import ListModels
         from gshtui.ui.agents.spawn_dialog import SpawnScreen, spawn_options
 
-        found = [await self.window.data_of(line) for line in ("personas", "profiles ls", "model list")]
-        screen = SpawnScreen(spawn_options(*found))
+        personas = await self.window.result_of(ListPersonas())
+        profiles = await self.window.result_of(ListProfiles())
+        models = await self.window.result_of(ListModels())
+        screen = SpawnScreen(spawn_options(personas, profiles, models))
         self.window.push_screen(screen, lambda line: self.window.run_command(line) if line else None)
 
 

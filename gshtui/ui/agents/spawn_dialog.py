@@ -5,7 +5,7 @@ Owns the choices, the checks, and the `spawn` line that it is dismissed with; re
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 from textual import on
@@ -18,6 +18,11 @@ from textual.widget import Widget
 from textual.widgets import Button, Input, Select, Static, TextArea
 
 from gshtui.ui.kit.key_table import bind
+
+if TYPE_CHECKING:
+    from gshtui.agents.personas import Personas
+    from gshtui.programs.commands import ProfileList
+    from gshtui.providers.model_command import ModelList
 
 NATIVE, ANY = "native", "command"
 """Kinds: one of ours, and any command line; a profile's name is the third."""
@@ -46,40 +51,28 @@ class SpawnForm(msgspec.Struct, frozen=True):
     background: bool = False
 
 
-def spawn_options(personas: Any, profiles: Any, models: Any) -> SpawnOptions:
-    """The choices in the data of `personas`, `profiles ls` and `model list`, whatever else there is."""
-    kinds: list[tuple[str, str]] = [(NATIVE, "one of ours")]
-    programs: dict[str, str] = {}
-    for profile in _rows(profiles, "profiles"):
-        name, commands = str(profile.get("name", "")), cast("list[Any]", profile.get("programs") or [])
-        if commands:
-            programs[name] = str(commands[0])
-            kinds.append((name, str(profile.get("title") or name)))
-    kinds.append((ANY, "any program"))
-    named = [
-        (str(one.get("name", "")), f"{one.get('name', '')} · {one.get('summary', '')}")
-        for one in _rows(personas, "personas")
-    ]
-    known = [
-        f"{one.get('provider', '')}/{one.get('model') or one.get('name') or ''}"
-        for one in _rows(models, "models")
-        if one.get("usable") is not False
-    ]
-    return SpawnOptions(tuple(kinds), tuple(_clean(pair) for pair in named), tuple(known), programs)
-
-
-def _clean(pair: tuple[str, str]) -> tuple[str, str]:
+def spawn_options(personas: Personas | None, profiles: ProfileList | None, models: ModelList | None) -> SpawnOptions:
+    """The choices; `None`: these could not be had."""
     from gshtui.text.sanitise import one_line
 
-    return pair[0], one_line(pair[1], 100)
-
-
-def _rows(data: Any, key: str) -> list[dict[str, Any]]:
-    if isinstance(data, dict):
-        data = cast("dict[str, Any]", data).get(key, [])
-    if not isinstance(data, list):
-        return []
-    return [cast("dict[str, Any]", one) for one in cast("list[Any]", data) if isinstance(one, dict)]
+    programs = [one.profile for one in profiles.profiles if one.profile.programs] if profiles is not None else []
+    return SpawnOptions(
+        kinds=(
+            (NATIVE, "one of ours"),
+            *((profile.name, profile.title or profile.name) for profile in programs),
+            (ANY, "any program"),
+        ),
+        personas=tuple(
+            (one.name, one_line(f"{one.name} · {one.summary}", 100))
+            for one in (personas.found.values() if personas is not None else ())
+        ),
+        models=tuple(
+            f"{one.provider}/{one.model}"
+            for one in (models.models if models is not None else ())
+            if one.usable is not False
+        ),
+        programs={profile.name: profile.programs[0] for profile in programs},
+    )
 
 
 def form_problem(wish: SpawnForm) -> tuple[str, str]:

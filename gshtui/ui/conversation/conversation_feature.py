@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gshtui.bus.events.agent_events import ModelChangeRequested
 from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.ui.kit.feature import Feature
+
+if TYPE_CHECKING:
+    from gshtui.providers.model_command import ListedModel
 
 
 class ConversationFeature(Feature):
@@ -17,11 +22,17 @@ class ConversationFeature(Feature):
         work = self._pick_model() if key == "app.models" else self._pick_session()
         self.window.run_worker(work, exit_on_error=False, group="pick", exclusive=True)
 
-    async def _pick_model(self) -> None:
-        from gshtui.ui.conversation.pickers import ModelsScreen, listed_models
+    async def models(self) -> list[ListedModel]:
+        """The models that can be chosen; none where they cannot be had."""
+        from gshtui.providers.model_command import ListModels
 
-        found = listed_models(await self.window.data_of("model list"))
-        self.window.push_screen(ModelsScreen(found), lambda chosen: self.choose_model(chosen or ""))
+        found = await self.window.result_of(ListModels())
+        return found.models if found is not None else []
+
+    async def _pick_model(self) -> None:
+        from gshtui.ui.conversation.pickers import ModelsScreen
+
+        self.window.push_screen(ModelsScreen(await self.models()), lambda chosen: self.choose_model(chosen or ""))
 
     def choose_model(self, chosen: str) -> None:
         """Use `provider/model` from the next request on."""

@@ -1,63 +1,51 @@
 """The pickers of models and of conversations to continue.
 
-Owns how a model and a conversation are described; reads the data of `model list` and `session ls`.
+Owns how a model and a conversation are described; reads the data of `session ls`.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from gshtui.ui.kit import figures
 from gshtui.ui.kit.dialogs import Picker, PickerChoice
 
+if TYPE_CHECKING:
+    from gshtui.providers.model_command import ListedModel
+
 
 class ModelsScreen(Picker):
-    """Choose a model; the answer is `provider/model`, or `provider` alone where it has no models."""
+    """Choose a model; the answer is `provider/model`."""
 
-    def __init__(self, models: Sequence[dict[str, Any]]) -> None:
+    def __init__(self, models: Sequence[ListedModel]) -> None:
         super().__init__(
             "Models",
             # Those that can be used now come first; else in the catalog's order.
-            [model_choice(model) for model in sorted(models, key=lambda one: one.get("usable") is False)],
+            [model_choice(model) for model in sorted(models, key=lambda one: one.usable is False)],
             empty="No model is known. Set a key (`gsh-tui doctor` lists them) or start Ollama.",
             hint="enter uses it from the next request on · escape closes",
         )
 
 
-def model_choice(model: dict[str, Any]) -> PickerChoice:
-    """One model of `model list` as an entry."""
+def model_choice(model: ListedModel) -> PickerChoice:
+    """A model as an entry."""
     from gshtui.text.sanitise import one_line
 
-    provider, name = str(model.get("provider", "")), str(model.get("model") or model.get("name") or "")
-    window = model.get("window")
-    price_in, price_out = model.get("price_input"), model.get("price_output")
+    price_in, price_out = model.price_input, model.price_output
     parts = [
-        provider,
-        f"{figures.tokens(int(window))} window" if window else "",
+        model.provider,
+        f"{figures.tokens(model.window)} window" if model.window else "",
         f"${price_in:g} in, ${price_out:g} out per million" if price_in is not None and price_out is not None else "",
-        "in use" if _in_use(model) else "no key" if model.get("usable") is False else "",
+        "in use" if model.in_use else "no key" if model.usable is False else "",
     ]
     return PickerChoice(
-        f"{provider}/{name}" if provider else name,
-        one_line(str(model.get("label") or name or provider), 60),
+        f"{model.provider}/{model.model}",
+        one_line(model.label or model.model, 60),
         one_line(" · ".join(part for part in parts if part), 100),
-        current=_in_use(model),
+        current=model.in_use,
     )
-
-
-def _in_use(model: dict[str, Any]) -> bool:
-    return bool(model.get("in_use"))
-
-
-def listed_models(data: Any) -> list[dict[str, Any]]:
-    """The models in the data of `model list`, whatever else there is."""
-    if isinstance(data, dict):
-        data = cast("dict[str, Any]", data).get("models", [])
-    if not isinstance(data, list):
-        return []
-    return [cast("dict[str, Any]", one) for one in cast("list[Any]", data) if isinstance(one, dict)]
 
 
 NEW = "new"

@@ -19,6 +19,7 @@ from gshtui.ui.kit.tabs import Deck
 if TYPE_CHECKING:
     from gshtui.commands.declaration import Returns
 
+R = TypeVar("R")
 T = TypeVar("T")
 
 
@@ -70,6 +71,10 @@ class WorkbenchPort(Protocol):
 
     async def performed(self, line: str) -> None:
         """Run a line, and return when it is done or its question is on the screen."""
+        ...
+
+    async def result_of(self, parameters: Returns[R]) -> R | None:
+        """The result of a command that lists something; `None` where it cannot be had."""
         ...
 
     async def data_of(self, line: str) -> Any:

@@ -23,6 +23,7 @@ from gshtui.bus.events.agent_events import InterruptRequested
 from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.settings import git_info
 from gshtui.system.faults import Fault
+from gshtui.ui.conversation.conversation_feature import ConversationFeature
 from gshtui.ui.kit import themes
 from gshtui.ui.kit.bridge import Bridge, EventConsumer, NotReady
 from gshtui.ui.kit.feature import Feature
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from gshtui.ui.window.first_frame import FirstFrame
 
 F = TypeVar("F", bound=Feature)
+R = TypeVar("R")
 
 
 class Workbench(AppBase):
@@ -301,6 +303,15 @@ class Workbench(AppBase):
         """Run a command by its parameters in a worker: ask what it asks, and show its outcome."""
         self.run_worker(self.runner.run_value(parameters), exit_on_error=False, group="commands")
 
+    async def result_of(self, parameters: Returns[R]) -> R | None:
+        """The result of a command that lists something; `None` where it cannot be had."""
+        from gshtui.commands.declaration import CommandError
+
+        try:
+            return await self.bridge.call(parameters)
+        except (NotReady, CommandError):
+            return None
+
     async def data_of(self, line: str) -> Any:
         """The data of a command that lists something; `None` where it cannot be had."""
         from gshtui.commands.declaration import CommandError
@@ -364,9 +375,9 @@ class Workbench(AppBase):
         await self.bench.middle.mount(panel, before=self.bench.centre.below[0])
 
     async def model_choices(self) -> list[PickerChoice]:
-        from gshtui.ui.conversation.pickers import listed_models, model_choice
+        from gshtui.ui.conversation.pickers import model_choice
 
-        return [model_choice(model) for model in listed_models(await self.data_of("model list"))]
+        return [model_choice(model) for model in await self.part(ConversationFeature).models()]
 
 
 def run(

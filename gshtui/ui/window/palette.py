@@ -120,7 +120,7 @@ class ListProvider(WorkbenchProvider):
     async def startup(self) -> None:
         from gshtui.ui.conversation import pickers
 
-        for model in pickers.listed_models(await self.workbench.data_of("model list")):
+        for model in await self.workbench.part(ConversationFeature).models():
             choice = pickers.model_choice(model)
             run = partial(self.workbench.part(ConversationFeature).choose_model, choice.id)
             self._found.append((f"Model: {choice.name}", choice.detail, run))
