@@ -11,9 +11,9 @@ from typing import Any
 
 import click
 
-from gshtui.cli.agent import agent
 from gshtui.cli.config import config
-from gshtui.cli.options import MODEL, PROVIDER, SESSION, AliasGroup, agent_option, json_option, yes_option
+from gshtui.cli.declared import DeclaredGroup, group
+from gshtui.cli.options import MODEL, PROVIDER, SESSION, SessionGroup, agent_option, json_option, yes_option
 from gshtui.cli.prompt import prompt
 from gshtui.cli.session import session
 
@@ -32,7 +32,8 @@ Commands:
 
 Quotes belong to the shell: write `gsh "what's this?"`, or press ctrl+g, which sends any line as it is.
 """
-_GROUPS = {"agents": agent, "sessions": session, "config": config}
+_AGENT = group("agent")
+_GROUPS: dict[str, click.Group] = {"agents": _AGENT, "sessions": session, "config": config}
 _FIRST = {"agents": "ls", "sessions": "ls", "config": "show"}
 
 
@@ -42,11 +43,13 @@ def command_of(words: list[str]) -> list[str] | None:
         return None
     first, rest = words[0], words[1:]
     if first in _GROUPS:
-        group = _GROUPS[first]
+        family = _GROUPS[first]
         if not rest or rest[0].startswith("-"):
-            return [group.name or first, _FIRST[first], *rest]
-        known = group.knows(rest[0]) if isinstance(group, AliasGroup) else rest[0] in group.commands
-        return [group.name or first, *rest] if known else None
+            return [family.name or first, _FIRST[first], *rest]
+        known = (
+            family.knows(rest[0]) if isinstance(family, DeclaredGroup | SessionGroup) else rest[0] in family.commands
+        )
+        return [family.name or first, *rest] if known else None
     if first in ("show", "attach"):
         return ["agent", first, *rest] if len(rest) == 1 or (rest and rest[1:] == ["--json"]) else None
     if first == "logs":
@@ -118,5 +121,6 @@ def gsh(context: click.Context, words: tuple[str, ...], verbatim: bool, **option
 for _name, _group in _GROUPS.items():
     gsh.add_command(_group, _name)
 gsh.add_command(prompt, "prompt")
-gsh.add_command(agent.commands["show"])
-gsh.add_command(agent.commands["attach"])
+for _word in ("show", "attach"):
+    if (_command := _AGENT.command_named(_word)) is not None:
+        gsh.add_command(_command)

@@ -11,11 +11,10 @@ import sys
 
 from gshtui.cli.opening import Opening, read_opening
 
-COMMANDS = {
+BY_HAND = {
     "gsh": "at_prompt",
     "prompt": "prompt",
     "run": "run",
-    "agent": "agent",
     "context": "context",
     "timeline": "context",
     "compact": "context",
@@ -31,11 +30,23 @@ COMMANDS = {
     "guard": "run",
     "help": "root",
 }
-"""The first words that are commands, each with the module of this folder that declares it."""
+"""The commands that are the command line's own, each with the module of this folder that has it."""
 NO_TERMINAL = """\
 gsh-tui opens a full-screen window and needs a terminal for it; here a standard stream is none.
 Without one, `gsh-tui prompt "…"` does one turn and `gsh-tui run '…'` one command; `gsh-tui --help` lists the rest.
 """
+
+
+def command_words() -> frozenset[str]:
+    """The first words that are commands."""
+    from gshtui.cli.declared_forms import COMMANDS
+
+    return frozenset(BY_HAND) | {form.name.partition(" ")[0] for form in COMMANDS}
+
+
+def is_command(word: str) -> bool:
+    """Whether this first word is a command."""
+    return word in command_words()
 
 
 def program() -> None:
@@ -75,7 +86,7 @@ def main(argv: list[str] | None = None) -> int:
 
             if quick(arguments):
                 return 0
-        opening = None if completing else read_opening(arguments, COMMANDS)
+        opening = None if completing else read_opening(arguments, is_command)
         return _window(opening) if opening is not None else _command(arguments)
     except SystemExit as left:
         return left.code if isinstance(left.code, int) else int(left.code is not None)

@@ -7,6 +7,10 @@ from __future__ import annotations
 
 import os
 
+TYPE_CHECKING = False  # `typing` takes longer to import than this
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 _VALUES = {"--resume": "session", "--agent": "agent", "--provider": "provider", "--model": "model"}
 _SESSIONS = {"--continue": "latest", "-c": "latest", "--new": "new"}
 
@@ -24,7 +28,7 @@ class Opening:
         self.model = model
 
 
-def read_opening(argv: list[str], commands: dict[str, str]) -> Opening | None:
+def read_opening(argv: list[str], is_command: Callable[[str], bool]) -> Opening | None:
     """The window that these arguments ask for; `None` when they ask for something else or are not understood.
 
     A word that is the name of a command is that command, also where a folder is called so (`./run` is the folder).
@@ -47,7 +51,7 @@ def read_opening(argv: list[str], commands: dict[str, str]) -> Opening | None:
             if not value or getattr(opening, field):
                 return None
             setattr(opening, field, value)
-        elif word.startswith("-") or word in commands or opening.cwd or not _is_folder(word):
+        elif word.startswith("-") or opening.cwd or is_command(word) or not _is_folder(word):
             return None
         else:
             opening.cwd = os.path.abspath(word)  # noqa: PTH100

@@ -77,12 +77,23 @@ PERSONA = Name("persona", _personas)
 PROFILE = Name("profile", _profiles)
 MODEL = Name("model", _models)
 PROVIDER = Name("provider", _providers)
+KINDS: dict[str, click.ParamType[Any]] = {
+    "agent": AGENT,
+    "session": SESSION,
+    "persona": PERSONA,
+    "profile": PROFILE,
+    "model": MODEL,
+    "provider": PROVIDER,
+    "folder": click.Path(file_okay=False),
+    "file": click.Path(dir_okay=False),
+}
+"""What a text of a declared command may name."""
 
 
-class AliasGroup(click.Group):
-    """A click group with synonyms."""
+class SessionGroup(click.Group):
+    """`session`, with other words for some of its commands."""
 
-    synonyms: dict[str, str] = {}
+    synonyms = {"list": "ls", "remove": "rm", "delete": "rm"}
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         return super().get_command(ctx, self.synonyms.get(cmd_name, cmd_name))
@@ -90,18 +101,6 @@ class AliasGroup(click.Group):
     def knows(self, word: str) -> bool:
         """Whether this is a command of the group, by whichever word."""
         return self.synonyms.get(word, word) in self.commands
-
-
-class AgentGroup(AliasGroup):
-    """`agent`."""
-
-    synonyms = {"list": "ls", "rm": "remove", "delete": "remove"}
-
-
-class SessionGroup(AliasGroup):
-    """`session`."""
-
-    synonyms = {"list": "ls", "remove": "rm", "delete": "rm"}
 
 
 F = TypeVar("F", bound=Callable[..., Any])

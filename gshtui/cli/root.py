@@ -13,7 +13,8 @@ from typing import Any
 import click
 
 from gshtui import __version__
-from gshtui.cli.entry import COMMANDS
+from gshtui.cli import declared
+from gshtui.cli.entry import BY_HAND, command_words
 from gshtui.cli.options import AGENT, MODEL, PROVIDER, SESSION, json_option
 from gshtui.settings.paths import FolderError
 
@@ -30,12 +31,12 @@ class Root(click.Group):
     """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(COMMANDS)
+        return sorted(command_words())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self.commands and cmd_name in COMMANDS:
-            self.add_command(getattr(importlib.import_module(f"gshtui.cli.{COMMANDS[cmd_name]}"), cmd_name))
-        return super().get_command(ctx, cmd_name)
+        if cmd_name in BY_HAND and cmd_name not in self.commands:
+            self.add_command(getattr(importlib.import_module(f"gshtui.cli.{BY_HAND[cmd_name]}"), cmd_name))
+        return super().get_command(ctx, cmd_name) or declared.named(cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -47,7 +48,7 @@ class Root(click.Group):
                 raise
             import difflib  # a mistake alone needs it
 
-            near = difflib.get_close_matches(args[0], [name for name in COMMANDS if name != "help"], n=2)
+            near = difflib.get_close_matches(args[0], [name for name in command_words() if name != "help"], n=2)
             hint = f" Did you mean {' or '.join(near)}?" if near else ""
             said = f"There is no command {args[0]!r}, and no such folder.{hint}"
             raise click.UsageError(said, ctx) from error

@@ -223,7 +223,7 @@ def resume(as_json: bool) -> int:
 @json_option
 def menu(busy: bool, as_json: bool) -> int:
     """Print the agents for the prompt's menu, a line each: ID, TAB, what is shown."""
-    from gshtui.headless.agents import print_menu as do
+    from gshtui.headless.agent_menu import print_menu as do
 
     return do(busy=busy, as_json=as_json)
 

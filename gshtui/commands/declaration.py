@@ -1,7 +1,7 @@
 """How a command is declared, once: name, summary, typed parameters and result, access, effect, question, rendering.
 
 From this one declaration come the command language, slash completion, the palette, the model's tool schema,
-`gsh-tui run`, calls from code, the questions of a window and the reference. People get the rendering, agents and
+`gsh-tui NAME …`, calls from code, the questions before it acts and the reference. People get the rendering, agents and
 scripts the data, code the typed result.
 """
 
@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, GetCoreSchemaHandler
+from pydantic.fields import FieldInfo
 from pydantic_core.core_schema import CoreSchema, str_schema
 
 from gshtui.bus.context_data import Receipt
 from gshtui.bus.event import Event
+from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
 from gshtui.system.expected_error import ExpectedError
 from gshtui.text.truncation import Gap
 
@@ -45,6 +47,13 @@ class Parameters(BaseModel):
     """Base of every command's parameters: unknown names are refused, text is taken for numbers and booleans."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+    SHELL: ClassVar[ShellForm | ShellGroup | None] = None
+    """Its form as `gsh-tui NAME …`; `None`: it has none, and `gsh-tui run` runs it."""
+
+
+def option_of(field: FieldInfo) -> ShellOption:
+    """How a field is given in the shell."""
+    return next((one for one in field.metadata if isinstance(one, ShellOption)), ShellOption())
 
 
 class Word(str):
@@ -208,6 +217,8 @@ class Outcome:
     shown: bool = False
     view: View | None = None
     """How a window shows it; `None`: its text."""
+    plain: str = ""
+    """What its form in the shell prints, where that is another text."""
 
 
 @dataclass(frozen=True, slots=True)

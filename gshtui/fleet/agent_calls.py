@@ -6,19 +6,38 @@ Plain parameters and results, one pair for each word of `agent`; the handlers ar
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import Annotated, ClassVar, Protocol
+
+from pydantic import Field
 
 from gshtui.bus.agent_data import AgentRow
 from gshtui.commands.declaration import Parameters, Returns
+from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
 from gshtui.fleet.agent_states import AgentState
+
+FLEET_PARTS = frozenset({"store", "fleet"})
+"""The parts of the hub that these need."""
+AGENT_SYNONYMS = {"list": "ls", "rm": "remove", "delete": "remove"}
+AGENT_GROUP = ShellGroup(
+    "Agents: list, start, show, attach, send, wait, kill …",
+    """\
+Agents: list, start, show, attach, send, wait, interrupt, restart, rename, kill, recover.
+
+Agents outlive the window. All of this works while a window is open and without one. An ID may be written without its \
+leading zeros; a name does, too.""",
+    tuple(AGENT_SYNONYMS.items()),
+)
+
+
+def _shell(*places: str, waiting: str = "Working") -> ShellForm:
+    return ShellForm(("agent", *places), parts=FLEET_PARTS, waiting=waiting)
 
 
 class _ForAgent(Parameters):
     """Parameters that name one agent."""
 
     COMMAND: ClassVar[str] = "agent"
-    agent: str
-    """Number or name."""
+    agent: Annotated[str, ShellOption("id", kind="agent")] = Field(description="Number or name.")
 
 
 class ListedAgent(Protocol):
@@ -108,66 +127,81 @@ class RecoveredAgents:
 
 
 class ListAgents(Parameters, Returns[AgentList]):
-    """The agents of this folder."""
+    """List this folder's agents with status, its source and its age."""
 
     COMMAND: ClassVar[str] = "agent"
     WORD: ClassVar[str] = "ls"
-    everywhere: bool = False
-    """Those of every folder."""
-    windows: bool = True
+    SHELL = ShellForm(parts=FLEET_PARTS, waiting="Looking at the agents")
+    everywhere: Annotated[bool, ShellOption("--all")] = Field(default=False, description="Of every folder.")
+    windows: Annotated[bool, ShellOption(absent=True)] = True
     """Also those that live in other windows, which are read from their conversations."""
 
 
 class ShowAgent(_ForAgent, Returns[AgentReport]):
-    """The agent's report."""
+    """Print an agent's report; while it has none, what its terminal shows.
+
+    An agent of a window is found by its name or by its conversation's ID.
+    """
 
     WORD: ClassVar[str] = "show"
+    SHELL = _shell(waiting="Looking at the agent")
 
 
 class AttachAgent(_ForAgent, Returns[Attachment]):
-    """The way into the agent's terminal."""
+    """Show an agent full-screen in this terminal; detach with tmux's keys (ctrl+b d).
+
+    With --json it is only said what to run.
+    """
 
     WORD: ClassVar[str] = "attach"
+    SHELL = _shell()
 
 
 class SendToAgent(_ForAgent, Returns[SentMessage]):
-    """Words for an agent, told when it rests."""
+    """Give an agent a message. TEXT - is standard input."""
 
     WORD: ClassVar[str] = "send"
+    SHELL = _shell("text", waiting="Waiting for the agent to take the message")
 
-    text: str = ""
-    now: bool = False
-    """Also while it is busy."""
+    text: Annotated[str, ShellOption(required=True, words=-1, piped=True)] = Field(
+        default="", description="The words to send."
+    )
+    now: bool = Field(default=False, description="Also while it is busy; otherwise it gets the words when it rests.")
 
 
 class WaitForAgent(_ForAgent, Returns[AwaitedStatus]):
-    """Wait until an agent has one of these statuses; empty: until it rests or ends."""
+    """Wait until an agent rests or has ended. Ends with 124 when the time is up."""
 
     WORD: ClassVar[str] = "wait"
+    SHELL = _shell(waiting="Waiting for the agent")
 
-    statuses: tuple[str, ...] = ()
-    timeout: float = 600.0
-    """Seconds at most."""
+    statuses: Annotated[tuple[str, ...], ShellOption("--status", metavar="S")] = Field(
+        default=(), description="Wait for this status, or several with commas."
+    )
+    timeout: float = Field(default=600.0, description="Seconds at most.", ge=0, le=1e6)
 
 
 class InterruptAgent(_ForAgent, Returns[AgentRow]):
-    """Ask an agent to stop what it does."""
+    """Stop what an agent is doing; it stays."""
 
     WORD: ClassVar[str] = "interrupt"
+    SHELL = _shell()
 
 
 class RestartAgent(_ForAgent, Returns[AgentRow]):
-    """End what runs of an agent and start it again."""
+    """End an agent's program and start it again, with its conversation where the program can."""
 
     WORD: ClassVar[str] = "restart"
+    SHELL = _shell(waiting="Restarting the agent")
 
 
 class RenameAgent(_ForAgent, Returns[AgentRow]):
-    """Another name for an agent."""
+    """Give an agent another name."""
 
     WORD: ClassVar[str] = "rename"
+    SHELL = _shell("name")
 
-    name: str = ""
+    name: Annotated[str, ShellOption(required=True)] = ""
 
 
 class FindUnsaved(_ForAgent, Returns[UnsavedWork]):
@@ -177,14 +211,17 @@ class FindUnsaved(_ForAgent, Returns[UnsavedWork]):
 
 
 class KillAgent(_ForAgent, Returns[AgentRow]):
-    """Kill an agent; for a while it can be undone."""
+    """End an agent for good. In a terminal it asks first and says what is unsaved.
+
+    Without a terminal to ask in, an agent that has something to lose is not ended: exit code 4. In a window a kill can
+    be undone for a while.
+    """
 
     WORD: ClassVar[str] = "kill"
+    SHELL = ShellForm(("agent",), parts=FLEET_PARTS, yes="Do not ask, also when something is unsaved.")
 
-    now: bool = False
-    """For good, at once."""
-    yes: bool = False
-    """Also when something is unsaved."""
+    now: Annotated[bool, ShellOption(fixed=True)] = Field(default=False, description="For good, at once.")
+    yes: bool = Field(default=False, description="Also when something is unsaved.")
 
 
 class UndoKill(_ForAgent, Returns[AgentRow]):
@@ -194,18 +231,21 @@ class UndoKill(_ForAgent, Returns[AgentRow]):
 
 
 class RecoverAgents(_ForAgent, Returns[RecoveredAgents]):
-    """Bring a lost agent back, or `all` of them."""
+    """Bring a lost agent back with its conversation; `all` brings back every one of this folder, one at a time."""
 
     WORD: ClassVar[str] = "recover"
+    SHELL = _shell(waiting="Recovering")
 
 
 class MarkAgentRead(_ForAgent, Returns[AgentRow]):
-    """Mark what an agent reported as read."""
+    """Mark an agent's report as read."""
 
     WORD: ClassVar[str] = "seen"
+    SHELL = _shell()
 
 
 class RemoveAgent(_ForAgent, Returns[AgentRow]):
-    """Take an agent that has ended off the roster."""
+    """Take an agent that has ended off the list; its conversation is kept."""
 
     WORD: ClassVar[str] = "remove"
+    SHELL = _shell()

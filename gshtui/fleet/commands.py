@@ -43,13 +43,13 @@ from gshtui.fleet.ports import FleetError
 from gshtui.fleet.spawn_command import command_error as _told
 from gshtui.fleet.spawn_command import spawn_command
 from gshtui.store.store_errors import StoreError
+from gshtui.text.markdown_table import padded
 from gshtui.text.sanitise import one_line, visible
 
 ACTIONS = (
     "ls", "show", "attach", "send", "wait", "interrupt", "restart", "rename", "kill", "undo", "recover", "remove",
     "unsaved", "seen",
 )  # fmt: skip
-SYNONYMS = {"list": "ls", "rm": "remove", "delete": "remove"}
 RESTS = ("idle", "waiting", "done", "failed", "lost")
 """The statuses that `wait` waits for when none is named."""
 LocalAgents = Callable[[], list[AgentState]]
@@ -62,7 +62,8 @@ R = TypeVar("R")
 class AgentParameters(Parameters):
     """Parameters of `agent`."""
 
-    action: Annotated[str, synonyms(SYNONYMS)] = Field(
+    SHELL = calls.AGENT_GROUP
+    action: Annotated[str, synonyms(calls.AGENT_SYNONYMS)] = Field(
         "ls",
         description="ls, show, attach, send, wait, interrupt, restart, rename, kill, undo, recover, remove, unsaved, "
         "seen (marks it as read).",
@@ -330,7 +331,8 @@ class _Family:
         data = [agent_tables.state_json(agent, self._fleet.attach_words(agent.row)) for agent in found.agents]
         if not data:
             return Outcome([], "No agents are here. `spawn` starts one.")
-        return Outcome(data, agent_tables.agents_table(found.agents, self._fleet.attach_words))
+        table = agent_tables.agents_table(found.agents, self._fleet.attach_words)
+        return Outcome(data, table, plain=padded(table).replace("`", ""))
 
     async def _show(self, _invocation: Invocation, parameters: calls.ShowAgent) -> calls.AgentReport:
         try:
@@ -354,8 +356,9 @@ class _Family:
 
     def _render_report(self, _invocation: Invocation, found: calls.AgentReport) -> Outcome:
         attach = self._fleet.attach_words(found.agent.row)
-        text = f"{agent_tables.agent_details(found.agent, attach)}\n\n{found.report or '(no report yet)'}"
-        return Outcome(agent_tables.state_json(found.agent, attach) | {"report": found.report}, text)
+        report = found.report or "(no report yet)"
+        text = f"{agent_tables.agent_details(found.agent, attach)}\n\n{report}"
+        return Outcome(agent_tables.state_json(found.agent, attach) | {"report": found.report}, text, plain=report)
 
     async def _attach(self, _invocation: Invocation, parameters: calls.AttachAgent) -> calls.Attachment:
         row = await self._fleet.find(parameters.agent)
@@ -425,7 +428,10 @@ class _Family:
         except FleetError as error:
             losses = [f"What is unsaved cannot be told: {_told(error)}"]
         asked = kill_question(row, losses)
-        return replace(asked, agreed=asked.agreed.model_copy(update={"now": parameters.now}))
+        if not parameters.now:
+            return asked
+        agreed = asked.agreed.model_copy(update={"now": True})
+        return replace(asked, agreed=agreed, title=f"End {row.name} ({row.id}) for good?", text="", yes="End", note="")
 
     async def _kill(self, _invocation: Invocation, parameters: calls.KillAgent) -> AgentRow:
         row = await self._fleet.find(parameters.agent)

@@ -7,11 +7,13 @@ here, registered with the fleet's other commands.
 from __future__ import annotations
 
 import shlex
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from gshtui.bus.agent_data import SpawnRequest
+from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.commands.declaration import (
+    Action,
     Assessment,
     Command,
     CommandError,
@@ -19,64 +21,107 @@ from gshtui.commands.declaration import (
     Invocation,
     Outcome,
     Parameters,
+    Returns,
     UsageError,
 )
 from gshtui.commands.registry import AnyCommand
+from gshtui.commands.shell_form import ShellForm, ShellOption
 from gshtui.fleet import agent_tables
 from gshtui.fleet.fleet import Fleet
 from gshtui.fleet.ports import FleetError
 
 
-class SpawnParameters(Parameters):
-    """Parameters of `spawn`."""
+class SpawnAgent(Parameters, Returns[AgentRow]):
+    """Start an agent in a terminal of its own and print its ID.
 
-    prompt: str = Field("", description="What it is to do; empty: it waits for words.")
-    name: str = Field("", description="A word to know it by; made unique.")
-    persona: str = Field("", description="explore (reads only), test, build, or one of yours.")
-    model: str = Field("", description="Model; empty: the default.")
-    provider: str = Field("", description="Provider, where the model alone does not say it.")
-    tools: list[str] = Field(default=[], description="The only tools that it may use; empty: those of its persona.")
-    max_iterations: int = Field(0, description="Model requests a turn; 0: the setting's.", ge=0, le=10_000)
-    budget_usd: float = Field(0.0, description="US dollars that it may spend; 0: no limit.", ge=0, le=1e6)
-    background: bool = Field(False, description="Its report comes into the conversation in front.")
-    worktree: str = Field("", description="Branch to make a git worktree for, where it works.")
-    cli: str = Field("", description="Command line of any program (claude, codex, bash …) instead of one of ours.")
-    profile: str = Field("", description="Profile of that program; empty: by its name.")
-    cwd: str = Field("", description="Folder to start in; empty: this one.")
+    PROMPT is what it is to do; - is standard input. Without PROMPT it waits for words.
+    """
+
+    COMMAND: ClassVar[str] = "spawn"
+    SHELL = ShellForm(
+        ("prompt",),
+        "agent spawn",
+        "Start an agent and print its ID.",
+        parts=frozenset({"store", "fleet"}),
+        waiting="Starting the agent",
+        prints_agents=True,
+    )
+    prompt: Annotated[str, ShellOption(words=-1, piped=True)] = Field(
+        default="", description="What it is to do; empty: it waits for words."
+    )
+    name: Annotated[str, ShellOption(metavar="N")] = Field(default="", description="A word to know it by; made unique.")
+    persona: Annotated[str, ShellOption(metavar="P", kind="persona")] = Field(
+        default="", description="explore (reads only), test, build, or one of yours."
+    )
+    model: Annotated[str, ShellOption(metavar="M", kind="model", help="Model; default: the configuration's.")] = Field(
+        default="", description="Model; empty: the default."
+    )
+    provider: Annotated[str, ShellOption(metavar="P", kind="provider")] = Field(
+        default="", description="Provider, where the model alone does not say it."
+    )
+    tools: Annotated[
+        list[str], ShellOption("--tool", metavar="T", help="The only tools that it may use; may be repeated.")
+    ] = Field(default=[], description="The only tools that it may use; empty: those of its persona.")
+    max_iterations: Annotated[int, ShellOption(help="Model requests a turn.")] = Field(
+        default=0, description="Model requests a turn; 0: the setting's.", ge=0, le=10_000
+    )
+    budget_usd: Annotated[float, ShellOption("--budget", metavar="USD", help="US dollars that it may spend.")] = Field(
+        default=0.0, description="US dollars that it may spend; 0: no limit.", ge=0, le=1e6
+    )
+    background: Annotated[
+        bool, ShellOption(help="It ends when its task is done; `agent show ID` prints the report.")
+    ] = Field(default=False, description="Its report comes into the conversation in front.")
+    worktree: Annotated[
+        str, ShellOption(metavar="BRANCH", help="Make a git worktree of this branch, and work there.")
+    ] = Field(default="", description="Branch to make a git worktree for, where it works.")
+    cli: Annotated[
+        str,
+        ShellOption(metavar="COMMAND", kind="profile", help="Anyone's program instead of one of ours: claude, bash …"),
+    ] = Field(default="", description="Command line of any program (claude, codex, bash …) instead of one of ours.")
+    profile: Annotated[
+        str, ShellOption(metavar="P", kind="profile", help="Profile of that program; default: by its name.")
+    ] = Field(default="", description="Profile of that program; empty: by its name.")
+    cwd: Annotated[str, ShellOption(metavar="FOLDER", kind="folder", help="Folder to start in; default: this one.")] = (
+        Field(default="", description="Folder to start in; empty: this one.")
+    )
 
 
 def spawn_command(fleet: Fleet) -> AnyCommand:
     """The command, on this fleet."""
 
-    async def spawn(invocation: Invocation, parameters: SpawnParameters) -> Outcome:
+    async def spawn(invocation: Invocation, parameters: SpawnAgent) -> AgentRow:
         request = _request(invocation, parameters)
         try:
-            row = await fleet.spawn(request, by_person=not invocation.caller.is_agent)
+            return await fleet.spawn(request, by_person=not invocation.caller.is_agent)
         except FleetError as error:
             raise command_error(error) from error
+
+    def render(_invocation: Invocation, row: AgentRow) -> Outcome:
         attach = fleet.attach_command(row)
         text = f"**{row.name}** ({row.id}) runs in `{row.tmux_session}`; `{shlex.join(attach)}` shows it."
         return Outcome(agent_tables.row_json(row, attach), text)
 
-    async def assess(invocation: Invocation, parameters: SpawnParameters) -> Assessment:
+    async def assess(invocation: Invocation, parameters: SpawnAgent) -> Assessment:
         from gshtui.fleet.native.commands import spawn_assessment
 
         return spawn_assessment(_request(invocation, parameters))
 
+    action = Action(SpawnAgent, AgentRow, spawn, render, effect=Effect.EXECUTE)
     return Command(
         "spawn",
         "Start an agent in a terminal of its own: one of ours, or any program",
-        SpawnParameters,
-        spawn,
+        SpawnAgent,
+        action.handle,
         effect=Effect.EXECUTE,
         positions=("prompt",),
         family="agents",
         assess=assess,
         opens="spawn",
+        actions=(action,),
     )
 
 
-def _request(invocation: Invocation, parameters: SpawnParameters) -> SpawnRequest:
+def _request(invocation: Invocation, parameters: SpawnAgent) -> SpawnRequest:
     try:
         cli = tuple(shlex.split(parameters.cli))
     except ValueError as error:

@@ -10,17 +10,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gshtui.headless import exits, streams
-from gshtui.headless.command_hub import load_settings, running_hub, working_folder
+from gshtui.headless.command_hub import Denied, HubNeeds, on_hub, working_folder
+from gshtui.headless.outcomes import outcome_code, write_outcome
 from gshtui.headless.runner import run_command, until_stopped
 
 if TYPE_CHECKING:
     from gshtui.bus.events.fleet_events import AgentSpawned
     from gshtui.commands.declaration import Outcome
+    from gshtui.headless.progress import Progress
     from gshtui.hub.hub import Hub
 
 STORE_ONLY = frozenset({"store"})
 MOST_PARTS = frozenset({"store", "guard", "providers", "fleet"})
-FLEET_PARTS = frozenset({"store", "fleet"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,54 +49,19 @@ def run_line(options: LineOptions) -> int:
 
 
 async def _run(options: LineOptions) -> int:
-    import asyncio
+    async def work(hub: Hub, _progress: Progress) -> Outcome:
+        return await _as_agent(hub, options) if options.agent else await hub.run(options.line)
 
-    from gshtui.commands.declaration import CommandError, UsageError
-    from gshtui.headless.progress import watching
-    from gshtui.hub.options import HubOptions
-
-    loaded = await asyncio.to_thread(load_settings, options.flags)
-    hub_options = HubOptions(
-        cwd=working_folder(),
-        loaded=loaded,
+    needs = HubNeeds(
+        options.parts,
+        flags=options.flags,
         approvals="policy" if options.yes else "refuse",
-        parts=options.parts,
-        visiting=True,
-        where="gsh-tui run",
+        timeout=options.timeout,
+        waiting=options.waiting,
+        started=options.started,
     )
-    async with running_hub(hub_options) as hub, watching(hub, options.waiting, started=options.started) as progress:
-        await hub.start()
-        if not _has_what_it_needs(hub):
-            return exits.ERROR
-        try:
-            async with asyncio.timeout(options.timeout or None):
-                outcome = await (_as_agent if options.agent else _as_person)(hub, options)
-            progress.clear()
-        except TimeoutError:
-            progress.clear()
-            streams.complain("the time is up; the command was stopped.")
-            return exits.TIMED_OUT
-        except Denied as denied:
-            progress.clear()
-            streams.complain(str(denied))
-            return exits.DENIED
-        except UsageError as error:
-            progress.clear()
-            streams.complain(str(error))
-            return exits.USAGE
-        except CommandError as error:
-            progress.clear()
-            streams.complain(str(error))
-            return exits.ERROR
-    return _write(outcome, options)
-
-
-class Denied(Exception):
-    """The guard did not let the line pass; the text says why."""
-
-
-async def _as_person(hub: Hub, options: LineOptions) -> Outcome:
-    return await hub.run(options.line)
+    outcome = await on_hub(needs, work)
+    return outcome if isinstance(outcome, int) else _write(outcome, options)
 
 
 async def _as_agent(hub: Hub, options: LineOptions) -> Outcome:
@@ -127,26 +93,11 @@ async def _as_agent(hub: Hub, options: LineOptions) -> Outcome:
     return await run_parsed(parsed.command, parsed.parameters, invocation)
 
 
-def _has_what_it_needs(hub: Hub) -> bool:
-    """Whether every part that was asked for is there; says what is not."""
-    for failed in hub.failed.values():
-        streams.complain(f"{failed.part}: {failed.why}", failed.hint)
-    return not hub.failed
-
-
 def _write(outcome: Outcome, options: LineOptions) -> int:
-    from gshtui.text.truncation import shorten
-    from gshtui.text.verbatim import bare
-
     if options.write is not None:
         options.write(outcome)
-    elif options.json:
-        streams.result_json(outcome.data if outcome.data is not None or not outcome.text else outcome.text)
-    else:
-        streams.result(bare(shorten(outcome.full, 0, notes=outcome.notes) if outcome.cut else outcome.text))
-    if outcome.timed_out:
-        return exits.TIMED_OUT
-    return exits.ERROR if outcome.is_error else exits.DONE
+        return outcome_code(outcome)
+    return write_outcome(outcome, as_json=options.json)
 
 
 CONTEXT_PARTS = frozenset({"store", "providers"})

@@ -74,25 +74,25 @@ def test_the_offers_come_from_the_commands_data() -> None:
 
 def test_the_line_says_what_was_filled_in() -> None:
     """Read back by the language itself: quotes, newlines and backslashes arrive as they were typed."""
-    from gshtui.fleet.spawn_command import SpawnParameters, spawn_command
+    from gshtui.fleet.spawn_command import SpawnAgent, spawn_command
 
     registry = Registry()
     registry.register(spawn_command(None))  # pyright: ignore[reportArgumentType]  # only its declaration is used
     prompt = 'Don\'t "stop"\nbefore C:\\x is = done'
     line = spawn_line(SpawnForm(prompt, persona="test", model="p/m/large", worktree="feat/x", background=True), {})
     read = parse(registry, line).parameters
-    assert isinstance(read, SpawnParameters)
+    assert isinstance(read, SpawnAgent)
     assert (read.prompt, read.persona, read.provider, read.model) == (prompt, "test", "p", "m/large")
     assert (read.worktree, read.background, read.cli) == ("feat/x", True, "")
     program = parse(
         registry, spawn_line(SpawnForm("go", kind="claude", persona="test", model="m"), {"claude": "claude"})
     )
-    assert isinstance(program.parameters, SpawnParameters)
+    assert isinstance(program.parameters, SpawnAgent)
     assert (program.parameters.cli, program.parameters.profile) == ("claude", "claude")
     assert (program.parameters.persona, program.parameters.model) == ("", "")
     assert "provider" not in spawn_line(SpawnForm(model="large"), {})
     own = parse(registry, spawn_line(SpawnForm(kind=ANY, command="aider --no-git 'a b'", name="x"), {})).parameters
-    assert isinstance(own, SpawnParameters)
+    assert isinstance(own, SpawnAgent)
     assert (own.cli, own.name, own.prompt) == ("aider --no-git 'a b'", "x", "")
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.cli.entry import COMMANDS
+from gshtui.cli.entry import command_words, is_command
 from gshtui.cli.opening import read_opening
 
 
@@ -23,7 +23,7 @@ from gshtui.cli.opening import read_opening
     ],
 )
 def test_the_window(arguments: list[str], opened: tuple[str, ...]) -> None:
-    found = read_opening(arguments, COMMANDS)
+    found = read_opening(arguments, is_command)
     assert found is not None
     assert (found.cwd, found.session, found.agent, found.provider, found.model) == opened
 
@@ -48,19 +48,19 @@ def test_the_window(arguments: list[str], opened: tuple[str, ...]) -> None:
     ],
 )
 def test_not_the_window(arguments: list[str]) -> None:
-    assert read_opening(arguments, COMMANDS) is None
+    assert read_opening(arguments, is_command) is None
 
 
 def test_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "run").mkdir()
     (tmp_path / "file").write_text("", encoding="utf-8")
-    opening = read_opening(["./run", "-c"], COMMANDS)
+    opening = read_opening(["./run", "-c"], is_command)
     assert opening is not None
     assert (opening.cwd, opening.session) == (str(tmp_path / "run"), "latest")
-    assert read_opening(["run"], COMMANDS) is None, "the command wins over the folder"
-    assert read_opening(["file"], COMMANDS) is None
-    assert read_opening([".", "."], COMMANDS) is None
+    assert read_opening(["run"], is_command) is None, "the command wins over the folder"
+    assert read_opening(["file"], is_command) is None
+    assert read_opening([".", "."], is_command) is None
 
 
 def test_every_command_is_loaded_from_the_module_that_the_list_names() -> None:
@@ -69,5 +69,5 @@ def test_every_command_is_loaded_from_the_module_that_the_list_names() -> None:
     from gshtui.cli.root import root
 
     with click.Context(root) as context:
-        found = {name: root.get_command(context, name) for name in COMMANDS}
-    assert {name: command.name for name, command in found.items() if command} == {name: name for name in COMMANDS}
+        found = {name: root.get_command(context, name) for name in command_words()}
+    assert {name: command.name for name, command in found.items() if command} == {name: name for name in found}

@@ -1,0 +1,172 @@
+"""Makes the forms of commands in the shell from their declarations: docstrings, fields, types, bounds and positions.
+
+Loads the declarations, so the command line itself reads what `python -m tests.kit.shell_forms` has written of it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+import typing
+from collections.abc import Iterable
+
+import annotated_types
+from pydantic.fields import FieldInfo
+
+from gshtui.cli.command_form import CommandForm, FormValue, GroupForm
+from gshtui.commands.declaration import AnyAction, Parameters, option_of
+from gshtui.commands.registry import AnyCommand
+from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
+
+_NUMBERS: dict[object, str] = {bool: "flag", int: "int", float: "float"}
+
+
+def forms(commands: Iterable[AnyCommand]) -> tuple[list[GroupForm], list[CommandForm]]:
+    """The groups and the commands that these declare, by name.
+
+    Raises:
+        ValueError: a place names no field.
+    """
+    groups: list[GroupForm] = []
+    made: list[CommandForm] = []
+    for command in commands:
+        shell = command.parameters.SHELL
+        if isinstance(shell, ShellGroup):
+            groups.append(GroupForm(command.name, summary=shell.summary, help=shell.help, synonyms=shell.synonyms))
+        for action in command.actions:
+            if isinstance(action.parameters.SHELL, ShellForm):
+                made.append(command_form(action))
+    return sorted(groups, key=lambda form: form.name), sorted(made, key=lambda form: form.name)
+
+
+def command_form(action: AnyAction) -> CommandForm:
+    """The form of one action whose parameters declare one."""
+    parameters: type[Parameters] = action.parameters
+    shell = parameters.SHELL
+    assert isinstance(shell, ShellForm)
+    fields = parameters.model_fields
+    if unknown := set(shell.places) - set(fields):
+        raise ValueError(f"{parameters.__name__}: places {sorted(unknown)} are no fields")
+    values = [_value(name, fields[name], option_of(fields[name]), place=True) for name in shell.places]
+    for name, field in fields.items():
+        option = option_of(field)
+        if name not in shell.places and name != "yes" and not (option.absent or option.fixed):
+            values.append(_value(name, field, option))
+    named = " ".join(filter(None, (action.parameters.COMMAND, action.parameters.WORD)))
+    return CommandForm(
+        shell.name or named,
+        parameters.__module__,
+        parameters.__qualname__,
+        *values,
+        help=_help(parameters, shell),
+        summary=shell.summary,
+        yes=shell.yes if action.asks is not None else "",
+        takes_settings=shell.takes_settings,
+    )
+
+
+def _help(parameters: type[Parameters], shell: ShellForm) -> str:
+    said = shell.help or inspect.cleandoc(parameters.__doc__ or "")
+    if not shell.examples:
+        return said
+    return "\n".join([said, "", "\b", "Examples:", *(f"  {line}" for line in shell.examples)])
+
+
+def _value(name: str, field: FieldInfo, option: ShellOption, *, place: bool = False) -> FormValue:
+    kind, choices, each = _type(field.annotation)
+    low, high = _bounds(field)
+    shown = None if place or field.is_required() or kind == "flag" else field.default
+    return FormValue(
+        name,
+        option.name or (name if place else f"--{name.replace('_', '-')}"),
+        "choice" if option.choices else option.kind or kind,
+        help="" if place else option.help or field.description or "",
+        metavar=option.metavar,
+        choices=option.choices or choices,
+        synonyms=option.synonyms,
+        low=low,
+        high=high,
+        default=option.default or (shown if isinstance(shown, str | int | float) and shown else None),
+        many=option.words if option.words != 1 else 0,
+        each=each,
+        required=place and (field.is_required() or option.required),
+        piped=option.piped,
+    )
+
+
+def _type(annotation: object) -> tuple[str, tuple[str, ...], bool]:
+    """Kind, choices, and whether it takes several values."""
+    origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is typing.Annotated:
+        return _type(inner[0])
+    if origin in (typing.Union, types.UnionType):
+        return _type(next(one for one in inner if one is not type(None)))
+    if origin is typing.Literal:
+        return "choice", tuple(str(one) for one in inner if one), False
+    if origin in (list, tuple):
+        kind, choices, _ = _type(inner[0])
+        return kind, choices, True
+    return _NUMBERS.get(annotation, "text"), (), False
+
+
+def _bounds(field: FieldInfo) -> tuple[tuple[float, bool] | None, tuple[float, bool] | None]:
+    low: tuple[float, bool] | None = None
+    high: tuple[float, bool] | None = None
+    for one in field.metadata:
+        match one:
+            case annotated_types.Ge(ge=int() | float() as at):
+                low = at, False
+            case annotated_types.Gt(gt=int() | float() as at):
+                low = at, True
+            case annotated_types.Le(le=int() | float() as at):
+                high = at, False
+            case annotated_types.Lt(lt=int() | float() as at):
+                high = at, True
+            case _:
+                pass
+    return low, high
+
+
+_HEAD = '''\
+"""Written by `python -m tests.kit.shell_forms` from the declarations of the commands: their forms in the shell.
+
+A test compares it with the declarations.
+"""
+
+from __future__ import annotations
+
+from gshtui.cli.command_form import CommandForm, FormValue, GroupForm
+
+# fmt: off
+# ruff: noqa: E501
+'''
+
+
+def source(groups: Iterable[GroupForm], commands: Iterable[CommandForm]) -> str:
+    """The module `declared_forms` with these."""
+    lines = [_HEAD, "GROUPS = ("]
+    for group in groups:
+        said = _keywords((("summary", group.summary), ("help", group.help), ("synonyms", group.synonyms)))
+        lines.append(f"    GroupForm({group.name!r}, {said}),")
+    lines += [")", "COMMANDS = ("]
+    for form in commands:
+        lines.append(f"    CommandForm({form.name!r}, {form.module!r}, {form.parameters!r},")
+        lines += [f"        {_value_source(value)}," for value in form.values]
+        settings = ("takes_settings", form.takes_settings)
+        more = (("help", form.help), ("summary", form.summary), ("yes", form.yes), settings)
+        lines.append(f"        {_keywords(more)}),")
+    return "\n".join([*lines, ")", ""])
+
+
+def _value_source(value: FormValue) -> str:
+    more = (
+        ("help", value.help), ("metavar", value.metavar), ("choices", value.choices), ("synonyms", value.synonyms),
+        ("low", value.low), ("high", value.high), ("default", value.default), ("many", value.many),
+        ("each", value.each), ("required", value.required), ("piped", value.piped),
+    )  # fmt: skip
+    places = [repr(value.field), repr(value.name), *([repr(value.kind)] if value.kind != "text" else [])]
+    return f"FormValue({', '.join([*places, *filter(None, [_keywords(more)])])})"
+
+
+def _keywords(given: Iterable[tuple[str, object]]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in given if value or (name == "default" and value is not None))

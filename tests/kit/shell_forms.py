@@ -1,0 +1,31 @@
+"""The forms of all declared commands in the shell, and what writes them: `python -m tests.kit.shell_forms`."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from pathlib import Path
+
+from gshtui.cli import form_projection
+from gshtui.hub.hub import Hub
+from gshtui.hub.options import HubOptions
+from gshtui.settings.loader import load
+
+WRITTEN = Path(form_projection.__file__).with_name("declared_forms.py")
+PARTS = frozenset({"store", "guard", "providers", "fleet"})
+"""With these, every command is there."""
+
+
+async def declared(folder: Path) -> str:
+    """The module with the forms, as the commands of a hub in this folder declare them."""
+    hub = Hub(HubOptions(cwd=folder, loaded=load(folder), parts=PARTS, visiting=True))
+    await hub.start()
+    try:
+        return form_projection.source(*form_projection.forms(hub.registry))
+    finally:
+        await hub.stop()
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as name:
+        WRITTEN.write_text(asyncio.run(declared(Path(name))), encoding="utf-8")
