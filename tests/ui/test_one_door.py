@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import sys
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+import click
 import pytest
 from pydantic import Field
 from textual.pilot import Pilot
 
+from gshtui.cli import declared
+from gshtui.cli.command_form import CommandForm
+from gshtui.cli.form_projection import command_form
 from gshtui.commands import execution
 from gshtui.commands.completion import complete
 from gshtui.commands.declaration import (
@@ -29,6 +36,9 @@ from gshtui.commands.declaration import (
 )
 from gshtui.commands.registry import Registry
 from gshtui.commands.schema import tool_schema
+from gshtui.commands.shell_form import ShellForm
+from gshtui.headless.declared_command import CommandCall, run_on
+from gshtui.headless.outcomes import write_outcome
 from gshtui.hub.hub import Hub
 from gshtui.hub.options import HubOptions
 from gshtui.settings.loader import load
@@ -41,6 +51,7 @@ from gshtui.ui.window.features import FEATURES
 from gshtui.ui.window.palette import CommandProvider
 from tests.kit.fake_hub import OPENS
 from tests.kit.keyboard import Keyboard
+from tests.kit.pty_child import PtyChild
 from tests.kit.window import Window
 from tests.ui.test_agents_pane import settled
 
@@ -59,6 +70,7 @@ class Water(Parameters, Returns[Watered]):
     """Parameters of `water`."""
 
     COMMAND: ClassVar[str] = "water"
+    SHELL = ShellForm(("plant",), parts=frozenset())
     plant: str = Field(default="fern", description="Which one.")
     litres: float = Field(default=1.0, description="How much.")
     yes: bool = Field(default=False, description="Also when it is wet.")
@@ -125,6 +137,81 @@ def test_parameters_that_give_something_else_are_refused() -> None:
     action = Action(Water, str, garden.run, garden.render)  # pyright: ignore[reportArgumentType]
     with pytest.raises(ValueError, match="Water must be Returns"):
         Registry([Command("water", "Give a plant water", Water, action.handle, actions=(action,))])
+
+
+def shell_form(garden: Garden) -> CommandForm:
+    return command_form(garden.command().actions[0])
+
+
+def test_the_shell_has_it_with_its_help() -> None:
+    with click.Context(declared.command(shell_form(Garden())), info_name="water") as context:
+        said = context.command.get_help(context)
+    assert "Usage: water [OPTIONS] [PLANT]" in said and "Parameters of `water`." in said
+    assert "--litres FLOAT" in said and "How much." in said and "[default: 1.0]" in said
+    assert "-y, --yes" in said and "--json" in said
+
+
+def test_the_shell_makes_its_value_of_the_words() -> None:
+    taken: list[dict[str, Any]] = []
+
+    def run(form: CommandForm, given: dict[str, Any]) -> int:
+        taken.append(declared.values(form, given) | {"json": given["as_json"], "yes": given["yes"]})
+        return 0
+
+    made = declared.command(shell_form(Garden()), run)
+    assert made.main(["moss", "--litres", "2", "--json"], standalone_mode=False) == 0
+    assert taken == [{"plant": "moss", "litres": 2.0, "json": True, "yes": False}]
+    with pytest.raises(click.BadParameter):
+        made.main(["moss", "--litres", "much"], standalone_mode=False)
+
+
+@pytest.fixture
+async def shed(tmp_path: Path) -> AsyncIterator[tuple[Hub, Garden]]:
+    """A hub of a command of the shell, and the garden."""
+    garden = Garden()
+    hub = Hub(HubOptions(cwd=tmp_path, loaded=load(tmp_path), parts=frozenset(), visiting=True))
+    hub.registry.register(garden.command())
+    await hub.start()
+    yield hub, garden
+    await hub.stop()
+
+
+async def test_the_shell_does_nothing_that_costs_something_where_nobody_can_be_asked(shed: tuple[Hub, Garden]) -> None:
+    hub, garden = shed
+    with pytest.raises(Unconfirmed, match="It is wet already"):
+        await run_on(hub, CommandCall(Water, {"plant": "moss"}), lambda: None)
+    assert garden.watered == []
+    ran = await run_on(hub, CommandCall(Water, {"plant": "moss"}, yes=True, json=True), lambda: None)
+    assert not isinstance(ran, int)
+    assert ran.outcome.data == {"plant": "moss"} and ran.outcome.text == "moss got 1 l."
+
+
+async def in_the_shell(call: CommandCall, folder: Path) -> int:
+    """`gsh-tui water` on a hub that has it; gives the exit code."""
+    garden = Garden()
+    hub = Hub(HubOptions(cwd=folder, loaded=load(folder), parts=frozenset(), visiting=True))
+    hub.registry.register(garden.command())
+    await hub.start()
+    try:
+        ran = await run_on(hub, call, lambda: None)
+    finally:
+        await hub.stop()
+    return ran if isinstance(ran, int) else write_outcome(ran.outcome, as_json=call.json)
+
+
+@pytest.mark.parametrize(("answer", "code"), [(b"y\n", 0), (b"n\n", 4)])
+def test_the_shell_asks_its_question_at_a_terminal(tmp_path: Path, answer: bytes, code: int) -> None:
+    child = PtyChild([sys.executable, "-m", "tests.ui.test_one_door", "moss", "--json"], tmp_path)
+    try:
+        child.go()
+        child.read_until(lambda: b"[y/N]" in child.output)
+        child.write(answer)
+        assert child.wait() == code
+    finally:
+        child.close()
+    shown = child.output.decode()
+    assert "Its saucer is full. It stands in the sun. Water moss? [y/N]" in shown
+    assert ('{"plant": "moss"}' in shown) == (code == 0)
 
 
 class Gardener(Window):
@@ -214,3 +301,13 @@ async def test_what_bare_names_open_is_declared_and_there(tmp_path: Path) -> Non
     app = Window()
     own = {key for kind in (AgentsFeature, ShellFeature) for key in app.part(kind).rows.own}
     assert keys | own == {key for key, row in KEYS.items() if row.row}
+
+
+if __name__ == "__main__":
+
+    def at_a_terminal(form: CommandForm, given: dict[str, Any]) -> int:
+        return asyncio.run(
+            in_the_shell(CommandCall(Water, declared.values(form, given), json=given["as_json"]), Path.cwd())
+        )
+
+    raise SystemExit(declared.command(shell_form(Garden()), at_a_terminal).main(standalone_mode=False))
