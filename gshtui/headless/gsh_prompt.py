@@ -6,14 +6,16 @@ import contextlib
 import hashlib
 import os
 import re
+import shlex
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gshtui.headless import exits, streams
-from gshtui.headless.command_hub import load_settings, running_hub, working_folder
-from gshtui.headless.command_lines import FLEET_PARTS, STORE_ONLY, LineOptions, run_line
+from gshtui.headless.command_hub import HubNeeds, load_settings, on_hub, running_hub, working_folder
+from gshtui.headless.command_lines import STORE_ONLY
+from gshtui.headless.declared_command import CommandCall, run_call
 from gshtui.headless.prompt import PromptOptions, prompt
 from gshtui.headless.runner import run_command, until_stopped
 from gshtui.settings import paths
@@ -21,7 +23,9 @@ from gshtui.shell import plugin_files as options
 from gshtui.system import private_files
 
 if TYPE_CHECKING:
-    from gshtui.commands.declaration import Outcome
+    from gshtui.bus.agent_data import AgentRow
+    from gshtui.headless.progress import Progress
+    from gshtui.hub.hub import Hub
 
 _KEPT = 7 * 86_400.0
 """Seconds that a conversation may be gone on with."""
@@ -137,23 +141,30 @@ def _still_ours(session: str) -> str:
 
 
 def _in_background(options: AskOptions) -> int:
-    from gshtui.commands.language import quote
-
-    def write(outcome: Outcome) -> None:
-        if options.json:
-            streams.result_json(outcome.data)
-            return
-        data = outcome.data
-        name = data.get("session_name") or data["id"]
-        streams.result(f"[gsh] Started agent {name} (background).")
-        if data.get("attach"):
-            streams.result(f"[gsh] Watch it: {data['attach']}, or ctrl+x ctrl+a")
-        streams.result(f"[gsh] Its report, once it is done: gsh show {str(data['id']).lstrip('0') or data['id']}")
-
     if not options.text.strip():
         streams.complain("there is nothing to do. Give the words: gsh --background explore how login works")
         return exits.USAGE
-    words = ["spawn", "background=true", f"prompt={quote(options.text)}"]
-    for name, value in (("model", options.model), ("provider", options.provider)):
-        words += [f"{name}={quote(value)}"] if value else []
-    return run_line(LineOptions(" ".join(words), parts=FLEET_PARTS, write=write))
+    from gshtui.fleet.agent_calls import FLEET_PARTS, AttachAgent
+    from gshtui.fleet.spawn_command import SpawnAgent
+
+    if options.json:
+        given = {"prompt": options.text, "model": options.model, "provider": options.provider, "background": True}
+        return run_call(CommandCall(SpawnAgent, given, json=True))
+    value = SpawnAgent(prompt=options.text, model=options.model, provider=options.provider, background=True)
+
+    async def start(hub: Hub, _progress: Progress) -> tuple[AgentRow, list[str]]:
+        row = await hub.call(value)
+        return row, (await hub.call(AttachAgent(agent=row.id))).argv if row.pane else []
+
+    async def work() -> int:
+        started = await on_hub(HubNeeds(FLEET_PARTS), start)
+        if isinstance(started, int):
+            return started
+        row, attach = started
+        streams.result(f"[gsh] Started agent {row.tmux_session or row.id} (background).")
+        if attach:
+            streams.result(f"[gsh] Watch it: {shlex.join(attach)}, or ctrl+x ctrl+a")
+        streams.result(f"[gsh] Its report, once it is done: gsh show {row.id.lstrip('0') or row.id}")
+        return exits.DONE
+
+    return run_command(lambda stop: until_stopped(work(), stop))
