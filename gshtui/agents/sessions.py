@@ -99,7 +99,7 @@ class OpenSessions:
         put_aside = self._open.get(agent, "") if fresh and agent in self._holds else ""
         if self._store is not None and self._open.get(agent) != info.id:
             try:
-                hold = await self._store.holds.take(info.id, self._where)
+                hold = await self._store.holds.acquire(info.id, self._where)
             except SessionHeld as held:
                 held_by = f"{held.where} (process {held.pid})"
             else:

@@ -49,7 +49,7 @@ class Bus:
             shown: the person hears of it by another event, such as the end of a turn.
         """
         fault = self.faults.record(part, error, doing)
-        if fault.news:
+        if fault.message:
             self.publish(
                 FaultReported(
                     part=part, doing=doing, why=fault.why, file=fault.file, count=fault.count, hint=hint, shown=shown

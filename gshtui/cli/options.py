@@ -64,7 +64,7 @@ def _models() -> Named:
     from gshtui.providers.catalog import Catalog
 
     catalog = Catalog.load()
-    return [(model.name, model.provider) for model in catalog.models if not catalog.gone(model)]
+    return [(model.name, model.provider) for model in catalog.models if not catalog.is_retired(model)]
 
 
 def _providers() -> Named:

@@ -55,11 +55,11 @@ class UnavailableProvider:
         raise ProviderError("missing", f"The provider {self.name!r} cannot be used here.", hint="Is its key set?")
         yield  # an async generator, as the port has it
 
-    async def count(self, request: Request) -> int:
+    async def count_tokens(self, request: Request) -> int:
         """Nothing is counted."""
         return 0
 
-    async def models(self) -> list[str]:
+    async def list_models(self) -> list[str]:
         """None."""
         return []
 

@@ -78,9 +78,9 @@ class Programs:
             raise FleetError("invalid", f"The profile {profile.name} names no program.", hint="Give it with `cli`.")
         argv = (await asyncio.to_thread(find_program, argv[0], Path(row.cwd)), *argv[1:])
         if again:
-            made = await launch.again(profile, argv, row.external_id, agent=row.id, data=data, environ=environ)
+            made = await launch.next_launch(profile, argv, row.external_id, agent=row.id, data=data, environ=environ)
         else:
-            made = await launch.first(profile, argv, agent=row.id, data=data, environ=environ)
+            made = await launch.first_launch(profile, argv, agent=row.id, data=data, environ=environ)
         prompt = "" if again else request.prompt
         return AgentStart(made.argv, made.environment(environ), prompt, made.blank, made.external_id, profile.name)
 
@@ -90,7 +90,7 @@ class Programs:
 
         session = await self.session(server, row)
         try:
-            seen = await session.look()
+            seen = await session.read_screen()
         except SessionError:
             return {}
         status, doing, source = seen.reading.status, seen.reading.doing, "screen"

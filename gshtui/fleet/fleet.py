@@ -133,7 +133,7 @@ class Fleet:
             return  # whatever it is asked to do begins with a look
         self._reconciler.on_look = self._follower.keep
         try:
-            await ground.store.agents.forget(KEPT_DAYS)
+            await ground.store.agents.delete_old(KEPT_DAYS)
             lost = await self._reconciler.look()
         except StoreError as error:
             raise from_store_error(error) from error

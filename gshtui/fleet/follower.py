@@ -143,7 +143,7 @@ class AgentFollower:
             now = ""
             if status.known.status == "idle" and status.known.sure:
                 try:
-                    now = await session.so_far()
+                    now = await session.text_so_far()
                 except SessionError:
                     return
             if now.strip() and now == before:
@@ -159,7 +159,7 @@ class AgentFollower:
                 if self._statuses.get(key) is not status:
                     return
                 await asyncio.sleep(wait)
-                rested = rested + 1 if await session.rests() else 0
+                rested = rested + 1 if await session.is_still() else 0
                 wait = _SOON if rested else min(wait * 2, _LOOK_EVERY)
             said = await session.answer()
         except SessionError:

@@ -74,7 +74,7 @@ def choice_of(key: str, offered: Iterable[Offer]) -> Choice | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class KeyChosen:
     """The person's word on the question of this id. `choice` is never `reason`: that is `deny` with its words."""
 
     question: str
@@ -104,7 +104,7 @@ class Passed:
     to: Literal["panel", "reason", "input"]
 
 
-Outcome = Chosen | ReasonBegun | Swallowed | Passed
+Outcome = KeyChosen | ReasonBegun | Swallowed | Passed
 
 TOO_SOON = "that came too soon, press it again"
 CHANGED = "the question has changed, nothing was answered"
@@ -120,7 +120,7 @@ class AnswerKeys:
         self._waits = False
         self._readable = math.inf
         """From when on a run of typing may be about the question on the screen."""
-        self._looked = -math.inf
+        self._seen_at = -math.inf
         self._last = -math.inf
         self._began = -math.inf
         self._run: Literal["fresh", "words", "spoilt"] = "fresh"
@@ -145,7 +145,7 @@ class AnswerKeys:
     @property
     def readable(self) -> float:
         """From when on the question on the screen can be answered; infinite while there is none."""
-        return max(self._readable, self._looked + READ)
+        return max(self._readable, self._seen_at + READ)
 
     @property
     def counts_from(self) -> float:
@@ -154,25 +154,25 @@ class AnswerKeys:
 
     # What is on the screen
 
-    def expect(self) -> None:
+    def expect_question(self) -> None:
         """Another question comes to the front, and is not on the screen yet."""
         self._question, self._waits, self._readable = "", True, math.inf
 
-    def show(self, question: str, choices: Collection[str], at: float) -> None:
+    def show_question(self, question: str, choices: Collection[str], at: float) -> None:
         """This question has been drawn, with these answers. Drawn again it is no other one."""
         self._waits, self._choices = True, choices
         if question != self._question:
             self._question, self._readable = question, at + READ
 
-    def clear(self) -> None:
+    def clear_question(self) -> None:
         """No question waits any more."""
         self._question, self._waits, self._readable = "", False, math.inf
 
-    def look(self, at: float) -> None:
+    def question_seen(self, at: float) -> None:
         """The question can be seen, or answered, only since now: a dialog went, or the focus came by itself."""
-        self._looked = max(self._looked, at)
+        self._seen_at = max(self._seen_at, at)
 
-    def come(self, at: float) -> None:
+    def person_arrived(self, at: float) -> None:
         """The person's own key went to the question: it begins a run of typing."""
         self._began = self._last = self._opened = at
         self._run = "fresh"
@@ -187,7 +187,7 @@ class AnswerKeys:
             at: when it was pressed.
             printable: it would be a letter where words are written.
         """
-        self._note(at)
+        self._record_key(at)
         if self._reason is not None:
             return Passed("reason")
         if not self._waits:
@@ -213,19 +213,19 @@ class AnswerKeys:
             return Swallowed(NOT_OFFERED)
         return self._answer(meaning)
 
-    def begin(self, at: float) -> str:
+    def begin_line(self, at: float) -> str:
         """A key begins a line where answers and other words are written alike: the question that the line may be about.
 
         Empty: none, since the key belongs to typing that began before, or the question is not read yet.
         """
-        begins = self._note(at)
+        begins = self._record_key(at)
         return self._question if begins and at >= self.readable else ""
 
-    def follow(self, at: float) -> None:
+    def continue_line(self, at: float) -> None:
         """Another key of such a line."""
-        self._note(at)
+        self._record_key(at)
 
-    def line(self, choice: Choice, question: str) -> Outcome:
+    def submit_line(self, choice: Choice, question: str) -> Outcome:
         """Such a line was sent, and says this of the question that was there when it was begun."""
         counts = bool(question) and question == self._question
         if choice == "reason":
@@ -259,12 +259,12 @@ class AnswerKeys:
         self._reason = None
         self._run = "spoilt"
 
-    def _answer(self, choice: str, reason: str = "") -> Chosen:
-        chosen = Chosen(self._question, choice, reason)
+    def _answer(self, choice: str, reason: str = "") -> KeyChosen:
+        chosen = KeyChosen(self._question, choice, reason)
         self._question, self._readable, self._run, self._reason = "", math.inf, "spoilt", None
         return chosen
 
-    def _note(self, at: float) -> bool:
+    def _record_key(self, at: float) -> bool:
         """Take note of a key; whether it begins a run of typing."""
         begins = at - self._last >= PAUSE
         if begins:

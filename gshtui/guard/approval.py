@@ -241,9 +241,9 @@ class Gate:
     def _answered(self, batch: Sequence[Event]) -> None:
         for event in batch:
             if isinstance(event, ApprovalAnswered):
-                self._take(event)
+                self._handle_answer(event)
 
-    def _take(self, answer: ApprovalAnswered) -> None:
+    def _handle_answer(self, answer: ApprovalAnswered) -> None:
         """Take an answer to a question that waits here. Another gate's question, or one that is closed, has none."""
         request, answer_to_come = self._waiting.get(answer.approval, (None, None))
         if request is None or answer_to_come is None or answer_to_come.done():

@@ -35,7 +35,7 @@ def commands() -> list[AnyCommand]:
         if not parameters.command:
             raise UsageError("There is no line to check.", hint="For example: guard check 'git status'")
         judged = await asyncio.to_thread(judge, parameters.command, invocation.cwd, invocation.project)
-        return Outcome(told(judged), _said(judged))
+        return Outcome(judgement_data(judged), _said(judged))
 
     return [
         Command(
@@ -57,10 +57,10 @@ def checked(value: Any, cwd: Path, project: Path) -> dict[str, Any]:
     command = value.get("command") if isinstance(value, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
     if not isinstance(command, str):
         return {"verdict": "deny", "rule": "input", "why": 'it is no object with a "command" that is text', "parts": []}
-    return told(judge(command, cwd, project))
+    return judgement_data(judge(command, cwd, project))
 
 
-def told(judged: Judgement) -> dict[str, Any]:
+def judgement_data(judged: Judgement) -> dict[str, Any]:
     """The judgement as JSON has it."""
     parts = [
         {"command": part.text, "verdict": part.verdict, "rule": part.rule, "why": part.why} for part in judged.parts

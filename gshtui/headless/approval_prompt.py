@@ -20,7 +20,7 @@ from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequeste
 from gshtui.guard.answer_keys import (
     AnswerKeys,
     Choice,
-    Chosen,
+    KeyChosen,
     Outcome,
     ReasonBegun,
     choice_of,
@@ -70,7 +70,7 @@ class KeyReader:
         self._request = request
         self._offers = offers(request.pattern)
         self._keys = AnswerKeys()
-        self._keys.expect()
+        self._keys.expect_question()
         self._say = say
         self._reason = ""
 
@@ -81,9 +81,9 @@ class KeyReader:
 
     def show(self, at: float) -> None:
         """The question has been on the terminal long enough to be read, and its answers since now."""
-        self._keys.show(self._request.approval, choices(self._offers), at - 3_600.0)
+        self._keys.show_question(self._request.approval, choices(self._offers), at - 3_600.0)
 
-    def feed(self, piece: str, at: float) -> Chosen | None:
+    def feed(self, piece: str, at: float) -> KeyChosen | None:
         """What came in one piece; the answer, if it is one."""
         typed = piece
         while typed:
@@ -91,7 +91,7 @@ class KeyReader:
                 outcome, typed = self._reason_key(typed, at)
             else:
                 outcome, typed = self._key(typed, at, alone=len(piece) == 1)
-            if isinstance(outcome, Chosen):
+            if isinstance(outcome, KeyChosen):
                 return outcome
         return None
 
@@ -113,7 +113,7 @@ class KeyReader:
         if key in _ENTER:
             self._say("\n")
             outcome = self._keys.give_reason(one_line(self._reason, _REASON))
-            if not isinstance(outcome, Chosen):
+            if not isinstance(outcome, KeyChosen):
                 self._say(key_hints(self._request))
             return outcome, rest
         if key in _ESCAPE:
@@ -180,7 +180,7 @@ class ApprovalPrompt:
                 chosen = await asyncio.to_thread(self._answer, request, gone)
             except OSError:
                 # The terminal is gone, and with it whoever could have agreed.
-                chosen = Chosen(request.approval, "deny")
+                chosen = KeyChosen(request.approval, "deny")
             if chosen is None:
                 self._say("\n")
                 continue
@@ -188,7 +188,7 @@ class ApprovalPrompt:
             decision = cast("Decision", chosen.choice)
             self._bus.publish(ApprovalAnswered(approval=chosen.question, decision=decision, reason=chosen.reason))
 
-    def _answer(self, request: ApprovalRequested, gone: threading.Event) -> Chosen | None:
+    def _answer(self, request: ApprovalRequested, gone: threading.Event) -> KeyChosen | None:
         """Wait for an answer; `None` when the question is closed. Raises `OSError`."""
         with TerminalKeys() as terminal:
             self._wait_until_said(gone.is_set)
@@ -203,7 +203,7 @@ class ApprovalPrompt:
                 if (typed := terminal.read()) is None:
                     continue
                 if not typed:
-                    return Chosen(request.approval, "deny")
+                    return KeyChosen(request.approval, "deny")
                 if (chosen := reader.feed(typed, time.monotonic())) is not None:
                     return chosen
         return None

@@ -47,7 +47,7 @@ class RecentCommands:
             async with asyncio.timeout(_WITHIN):
                 while await asyncio.to_thread(spool.files, folder):  # noqa: ASYNC110  # shells write it, not we
                     await asyncio.sleep(_LOOK_EVERY)
-                await log.settled()
+                await log.wait_until_stored()
 
     async def contribute(self, new: bool) -> Contribution:
         """The commands that people ran since then."""

@@ -308,7 +308,7 @@ async def _keep(command: str, code: int, began: float, took: float, printed: Pri
 
 
 async def _stored(store: Store, record: ShellRecord, text: str) -> ShellRecord:
-    kept = await store.shells.keep_record(record)
+    kept = await store.shells.put_record(record)
     if not text:
         return kept
     return await store.shells.put_output(record.shell, record.number, text) or kept

@@ -201,7 +201,7 @@ async def _import(source: str, file: Path, as_json: bool) -> int:
             records, ignored = await asyncio.to_thread(_fit, hub, found.records)
             for start in range(0, len(records), BATCH):
                 await hub.store.shells.import_records(records[start : start + BATCH])
-            _, kept = await hub.store.shells.keep((), found.notes)
+            _, kept = await hub.store.shells.add_all((), found.notes)
             added = await hub.store.shells.count() - before
         except StoreError as error:
             streams.complain(str(error))

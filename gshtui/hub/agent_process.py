@@ -193,7 +193,7 @@ class AgentProcess:
         assert self._loaded is not None and self._minds is not None and self._store is not None
         settings = self._loaded.settings
         for command in (
-            *tool_commands.commands(ToolConfig.of(settings)),
+            *tool_commands.commands(ToolConfig.from_settings(settings)),
             *status_commands.commands(self.bus, self.agent_states),
             *help_commands.commands(self.registry),
             *model_commands.commands(

@@ -65,7 +65,7 @@ def _make_agent(hub: Hub) -> Agent:
     async def ran_here(_new: bool) -> Contribution:
         log = hub.shell_log
         limit = hub.settings.context.max_tool_output_bytes
-        return Contribution() if log is None else await log.runs.news_for(hub.session_of(name), limit)
+        return Contribution() if log is None else await log.runs.reports_for(hub.session_of(name), limit)
 
     engine = make_engine(
         hub.bus,

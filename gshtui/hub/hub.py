@@ -153,7 +153,7 @@ class Hub:
         if not isinstance(line, str):
             return await execution.run_value(self.registry, line, invocation)
         parsed = parse(self.registry, line)
-        if self.shell_log is not None and self.shell_log.by_hand.takes(parsed, invocation):
+        if self.shell_log is not None and self.shell_log.by_hand.has_room(parsed, invocation):
             return await self.shell_log.by_hand.run(parsed, invocation)
         return await execution.run_parsed(parsed.command, parsed.parameters, invocation)
 
@@ -306,7 +306,7 @@ class Hub:
             from gshtui.tools.commands import commands
             from gshtui.tools.workspace import ToolConfig
 
-            return commands(ToolConfig.of(self.settings))
+            return commands(ToolConfig.from_settings(self.settings))
 
         def agents() -> list[AnyCommand]:
             from gshtui.fleet.status_commands import commands

@@ -10,7 +10,7 @@ from gshtui.programs.pane_view import LOOK, PaneView, Profiles, Seen, SessionErr
 from gshtui.programs.pane_writer import PaneWriter, Sent, State
 from gshtui.programs.profile import GENERIC, Profile, takes_code
 from gshtui.programs.screen_reading import ScreenReading, conversation
-from gshtui.tmux.marker import Marker, look, since
+from gshtui.tmux.marker import Marker, capture_marker, text_since
 from gshtui.tmux.readiness import Ready, wait_ready
 from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.tmux_errors import TmuxError
@@ -120,7 +120,7 @@ class CliSession:
         last: tuple[ScreenReading, tuple[str, ...]] | None = None
         still = settled = loop.time()
         while True:
-            seen = await self._view.look()
+            seen = await self._view.read_screen()
             now = loop.time()
             if seen.dead:
                 raise SessionError("ended", f"{self._name} ended while it started.", "Its terminal shows why.")
@@ -144,9 +144,9 @@ class CliSession:
                 )
             await asyncio.sleep(LOOK)
 
-    async def look(self) -> Seen:
+    async def read_screen(self) -> Seen:
         """Its terminal now. Raises `SessionError` (terminal)."""
-        return await self._view.look()
+        return await self._view.read_screen()
 
     @property
     def takes_code(self) -> bool:
@@ -155,14 +155,14 @@ class CliSession:
 
     async def obstacle(self, *, even_busy: bool = False) -> SessionError | None:
         """What keeps a text from being typed now; `None` when nothing does. Raises `SessionError` (terminal)."""
-        return self._view.obstacle(await self._view.look(), even_busy=even_busy)
+        return self._view.obstacle(await self._view.read_screen(), even_busy=even_busy)
 
     async def send(self, text: str, *, told: Callable[[State], None] | None = None, even_busy: bool = False) -> Sent:
         """Type a text and enter it. Raises `SessionError`; see `PaneWriter.write`."""
         self._last = await self.writer.write(text, told=told, even_busy=even_busy)
         return self._last
 
-    async def so_far(self) -> str:
+    async def text_so_far(self) -> str:
         """What its screen shows to have come since the last text that was entered here, until `answer` told it.
 
         Raises:
@@ -210,7 +210,7 @@ class CliSession:
         last: tuple[str, ...] = ()
         worked = False
         while True:
-            seen = await self._view.look()
+            seen = await self._view.read_screen()
             now = loop.time()
             if seen.lines != last:
                 last, still = seen.lines, now
@@ -234,9 +234,9 @@ class CliSession:
                 return Ready("timeout", await self._since(sent))
             await asyncio.sleep(LOOK)
 
-    async def rests(self) -> bool:
+    async def is_still(self) -> bool:
         """Whether a program with a prompt shows it, and so is done with what was entered. Raises `SessionError`."""
-        seen = await self._view.look()
+        seen = await self._view.read_screen()
         return seen.dead or (seen.front.own and seen.reading.status == "idle" and not seen.unfinished)
 
     async def _since(self, sent: Sent) -> str:
@@ -244,8 +244,8 @@ class CliSession:
         if self._profile.ai:
             return added_lines(sent.before, await self._view.conversation(_PAST), sent.text)
         try:
-            now = await look(self._server, sent.marker.info)
-            came = await since(self._server, sent.marker, now)
+            now = await capture_marker(self._server, sent.marker.info)
+            came = await text_since(self._server, sent.marker, now)
         except TmuxError as error:
             raise SessionError("terminal", error.message, error.hint) from error
         return printed_output(sent.marker, now, came, sent.text)
@@ -256,14 +256,14 @@ class CliSession:
 
     async def exit(self, *, timeout: float = 10.0) -> bool:
         """Ask it to end by its own keys; whether it did. Raises `SessionError` (terminal)."""
-        if (await self._view.look()).dead:
+        if (await self._view.read_screen()).dead:
             return True
         keys = self._profile.keys
         if not keys.exit_text or not await self.writer.exit_text(keys.exit_text):
             await self.writer.press(keys.exit)
         loop = asyncio.get_running_loop()
         until = loop.time() + timeout
-        while not (await self._view.look()).dead:
+        while not (await self._view.read_screen()).dead:
             if loop.time() >= until:
                 return False
             await asyncio.sleep(LOOK)

@@ -224,7 +224,7 @@ def _change(profile: Profile, remove: bool, yes: bool) -> Outcome:
             f"nothing but in agents that gsh-tui starts.\n\n{what.diff}\nTo do it: hooks {verb} {profile.name} yes"
         )
         return Outcome(data, text, diff=what.diff)
-    backups = [str(path) for path in hooks.carry_out(what)]
+    backups = [str(path) for path in hooks.apply_plan(what)]
     data |= {"done": True, "backups": backups}
     kept = f" What was there is kept in {', '.join(backups)}." if backups else ""
     if remove:

@@ -89,7 +89,7 @@ class HookFeed:
         if self._task is None:
             await asyncio.to_thread(private_files.make_folder, self._folder)
             self._task = keep_on(self._run, "the hooks of programs")
-        reader.take(await asyncio.to_thread(reader.read))
+        reader.publish_events(await asyncio.to_thread(reader.read))
 
         def end() -> None:
             if self._readers.get(agent) is reader:
@@ -115,7 +115,7 @@ class HookFeed:
             touched = {Path(path).stem for _, path in changes}
             for agent in touched & self._readers.keys():
                 reader = self._readers[agent]
-                reader.take(await asyncio.to_thread(reader.read))
+                reader.publish_events(await asyncio.to_thread(reader.read))
 
 
 class _Reader:
@@ -153,7 +153,7 @@ class _Reader:
             os.close(file)
         return events
 
-    def take(self, events: list[HookEvent]) -> None:
+    def publish_events(self, events: list[HookEvent]) -> None:
         """Tell of them."""
         for event in events:
             self._callback(event)

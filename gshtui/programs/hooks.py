@@ -209,7 +209,7 @@ def plan(profile: Profile, *, remove: bool = False, folder: Path | None = None) 
     )
 
 
-def carry_out(what: HookPlan) -> list[Path]:
+def apply_plan(what: HookPlan) -> list[Path]:
     """Do it; gives the backups of what was there. Blocks for a moment.
 
     Raises:

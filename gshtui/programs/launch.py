@@ -77,7 +77,7 @@ def _matches(name: str, patterns: Sequence[str]) -> bool:
     return any(name.startswith(word[:-1]) if word.endswith("*") else name == word for word in patterns)
 
 
-def mint(profile: Profile) -> str:
+def new_conversation_id(profile: Profile) -> str:
     """An id for a new conversation; empty where the program makes its own."""
     return str(uuid.uuid4()) if profile.conversation.mint else ""
 
@@ -109,7 +109,7 @@ def names_conversation(profile: Profile, argv: Sequence[str]) -> bool:
     return bool(words & (own | {"--resume", "--continue", "--session-id", "-c", "-r", "resume", "--session"}))
 
 
-async def first(
+async def first_launch(
     profile: Profile,
     argv: Sequence[str],
     *,
@@ -127,12 +127,12 @@ async def first(
         folder: of the hook recipes; the user's configuration by default.
     """
     words = tuple(argv) or profile.argv
-    conversation = "" if names_conversation(profile, words) else mint(profile)
+    conversation = "" if names_conversation(profile, words) else new_conversation_id(profile)
     arguments = _filled(profile.conversation.mint, conversation) if conversation else ()
     return await _started(profile, words, arguments, conversation, agent, data, environ, folder)
 
 
-async def again(
+async def next_launch(
     profile: Profile,
     argv: Sequence[str],
     external_id: str,
@@ -149,12 +149,12 @@ async def again(
     """
     words = tuple(argv) or profile.argv
     if why := can_resume(profile, external_id):
-        new = await first(profile, words, agent=agent, data=data, environ=environ, folder=folder)
+        new = await first_launch(profile, words, agent=agent, data=data, environ=environ, folder=folder)
         return Launch(new.argv, new.env, new.unset, new.external_id, True, why, new.hooked)
     arguments: tuple[str, ...] = ()
     if not names_conversation(profile, words):
         far = await asyncio.to_thread(_begun, profile, external_id, environ)
-        external_id = mint(profile) if far == "empty" else external_id
+        external_id = new_conversation_id(profile) if far == "empty" else external_id
         template = profile.conversation.mint if far in ("absent", "empty") else profile.conversation.resume
         arguments = _filled(template, external_id)
     return await _started(profile, words, arguments, external_id, agent, data, environ, folder)

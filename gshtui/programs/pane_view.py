@@ -123,22 +123,22 @@ class PaneView:
         self.profile = profile
         self._profiles = profiles or _generic
 
-    async def look(self) -> Seen:
+    async def read_screen(self) -> Seen:
         """Its terminal now. Raises `SessionError` (terminal)."""
         try:
-            info, lines = await self.server.look(self.pane)
+            info, lines = await self.server.capture_screen(self.pane)
         except TmuxError as error:
             raise SessionError("terminal", error.message, error.hint) from error
         now = await asyncio.to_thread(front, info)
         profile = self.profile if now.own else self._profiles(now.argv or (now.program,))
         return Seen(_read(profile, info, lines, now), lines, info, now, profile)
 
-    async def until(self, good: Callable[[Seen], bool], within: float | None = None) -> Seen | None:
+    async def wait_until(self, good: Callable[[Seen], bool], within: float | None = None) -> Seen | None:
         """The first look that is good, or shows that the program has ended; `None` when none was in time."""
         loop = asyncio.get_running_loop()
         until = loop.time() + (self.profile.timing.shown if within is None else within)
         while True:
-            seen = await self.look()
+            seen = await self.read_screen()
             if seen.dead or good(seen):
                 return seen
             if loop.time() >= until:

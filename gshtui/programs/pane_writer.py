@@ -131,7 +131,7 @@ class PaneWriter:
                 are raised after something was typed.
         """
         async with self._turn():
-            seen = await self.view.look()
+            seen = await self.view.read_screen()
             behind = behind or bool(aside)
             if trouble := self.view.obstacle(seen, even_busy=even_busy, elsewhere=elsewhere, behind=behind):
                 raise trouble
@@ -168,7 +168,7 @@ class PaneWriter:
             for number, key in enumerate(keys):
                 if number:
                     await asyncio.sleep(_BETWEEN_KEYS)
-                seen = await self.view.look()
+                seen = await self.view.read_screen()
                 if number and (seen.dead or (question is not None and _another(seen, question))):
                     break
                 if seen.dead:
@@ -216,7 +216,7 @@ class PaneWriter:
         """Once a half-typed line is put aside; there may have been none."""
         if not before.draft:
             return before
-        seen = await self.view.until(lambda now: not now.draft)
+        seen = await self.view.wait_until(lambda now: not now.draft)
         if seen is None or seen.dead:
             raise SessionError(
                 "draft", f"Something is typed in {self.view.name} and not entered.", "Finish or clear it."
@@ -231,7 +231,7 @@ class PaneWriter:
             await asyncio.sleep(seen.profile.timing.enter)
         except asyncio.CancelledError:
             with contextlib.suppress(SessionError):
-                now = await asyncio.shield(self.view.look())
+                now = await asyncio.shield(self.view.read_screen())
                 if not before.draft and " ".join(words.split())[:_HEAD] in " ".join(now.draft.split()):
                     await asyncio.shield(self._clear(now))
             raise
@@ -252,7 +252,7 @@ class PaneWriter:
                 return bool(fresh) or any(part and any(part in row for row in rows) for part in (head, tail))
             return _moved(before, now)
 
-        seen = await self.view.until(shows)
+        seen = await self.view.wait_until(shows)
         name = self.view.name
         if seen is None:
             message = f"The text does not show in the input of {name}, so it was not entered."
@@ -272,15 +272,15 @@ class PaneWriter:
 
     async def _enter(self, sent: Sent, words: str) -> Sent:
         """Press Enter, once, and see that the text was taken. Raises `SessionError` (untaken, unsure)."""
-        ready = await self.view.look()
+        ready = await self.view.read_screen()
         if ready.dead:
             raise SessionError("ended", f"{self.view.name} ended while it was typed to.")
         self._still_free(ready)
         await self._tmux(self._server.send_keys(self._pane, "Enter"))
         at = time.time()
-        taken = await self.view.until(lambda now: _taken(ready, now, words))
+        taken = await self.view.wait_until(lambda now: _taken(ready, now, words))
         if taken is not None and ready.profile.ai and words.startswith("/"):
-            back = await self.view.until(lambda now: not _taken(ready, now, words), _GIVEN_BACK)
+            back = await self.view.wait_until(lambda now: not _taken(ready, now, words), _GIVEN_BACK)
             taken = taken if back is None or back.dead else None
         if taken is None:
             await self._take_out(ready, sent, words)
@@ -305,7 +305,7 @@ class PaneWriter:
         if not (entered.draft or entered.profile.input.unfinished):
             return False
         for _ in range(_CLEARS):
-            now = await self.view.look()
+            now = await self.view.read_screen()
             if now.dead or now.reading.status == "waiting" or now.front.own != entered.front.own:
                 return False
             if not now.draft and not now.unfinished:

@@ -248,7 +248,7 @@ _VALUED = frozenset(("-O", "+O", "-o", "-W", "-X", "--rcfile", "--init-file", "-
 """Options of shells and interpreters behind which a value of theirs stands."""
 
 
-def _letters(option: str) -> str:
+def _chars(option: str) -> str:
     """The letters of short options in one word, such as `ic` of `-ic`; none of anything else."""
     letters = option[1:]
     return letters if option[:1] == "-" and letters.isascii() and letters.isalpha() else ""
@@ -262,7 +262,7 @@ def script_of(arguments: Sequence[str]) -> str:
             skip = False
         elif word in _VALUED:
             skip = True
-        elif "i" in (letters := _letters(word)) and letters[-1] not in "cm":
+        elif "i" in (letters := _chars(word)) and letters[-1] not in "cm":
             return ""
         elif not word.startswith(("-", "+")) or (letters and letters[-1] in "cme"):
             return word

@@ -74,7 +74,7 @@ class KnownStatus:
         """It waits for a person."""
         return self.status == "waiting"
 
-    def words(self, now: float) -> str:
+    def label(self, now: float) -> str:
         """For the sidebar: `thinking · hook · 4 s`, `idle? · screen · 40 s`."""
         age = max(0, round(now - self.at))
         shown = f"{age} s" if age < 120 else f"{age // 60} min" if age < 7200 else f"{age // 3600} h"

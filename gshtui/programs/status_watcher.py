@@ -121,7 +121,7 @@ class CliStatus:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
 
-    def poke(self) -> None:
+    def check_now(self) -> None:
         """Something was typed: look again."""
         self._stirred.set()
 
@@ -146,10 +146,10 @@ class CliStatus:
         self._stirred.set()
 
     def _on_change(self, change: PaneChange) -> None:
-        self._take(change.info, "gone" in change.what)
+        self._handle_event(change.info, "gone" in change.what)
         self._stirred.set()
 
-    def _take(self, info: PaneInfo, gone: bool) -> None:
+    def _handle_event(self, info: PaneInfo, gone: bool) -> None:
         now = self._clock()
         ended = (info.dead or gone) and not (self._facts.dead or self._facts.gone)
         said = info.title != self._facts.title and self._speaks(info.title)
@@ -186,23 +186,23 @@ class CliStatus:
             await self._pace.wait()
             self._stirred.clear()
             self._looked = time.monotonic()
-            await self._look()
+            await self._check_screen()
             self._judge()
 
-    async def _look(self) -> None:
+    async def _check_screen(self) -> None:
         """Read the screen. Where tmux does not answer, everything stays as it was."""
         self._moving = False
         if self._facts.dead or self._facts.gone:
             return
         looked = self._clock()
         try:
-            info, lines = await self._server.look(self._row.pane)
+            info, lines = await self._server.capture_screen(self._row.pane)
         except TmuxError as error:
             if error.kind in ("no_such_pane", "gone"):
                 now = self._clock()
                 self._facts = dataclasses.replace(self._facts, gone=True, since=now)
             return
-        self._take(info, False)
+        self._handle_event(info, False)
         reading = read_screen(self._profile, lines, info.title, (info.cursor_x, info.cursor_y))
         here = await asyncio.to_thread(front, info) if not self._profile.ai else None
         facts, now = self._facts, self._clock()

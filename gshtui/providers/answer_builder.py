@@ -90,21 +90,21 @@ class AnswerBuilder:
             piece = self._pieces[key] = _Piece(kind, len(self._pieces))
         return piece
 
-    def text(self, key: Hashable, words: str) -> list[Delta]:
+    def add_text(self, key: Hashable, words: str) -> list[Delta]:
         """More of the words."""
         piece = self._piece(key, "text")
         shown = piece.joiner.feed(words)
         piece.text.append(shown)
         return [TextPart(shown)] if shown else []
 
-    def thinking(self, key: Hashable, words: str) -> list[Delta]:
+    def add_thinking(self, key: Hashable, words: str) -> list[Delta]:
         """More of the reasoning."""
         piece = self._piece(key, "thinking")
         shown = piece.joiner.feed(words)
         piece.text.append(shown)
         return [ThinkingPart(shown)] if shown else []
 
-    def call(self, key: Hashable, *, call_id: str = "", name: str = "") -> list[Delta]:
+    def add_call(self, key: Hashable, *, call_id: str = "", name: str = "") -> list[Delta]:
         """A tool call begins, or its id or name becomes known."""
         new = key not in self._pieces
         piece = self._piece(key, "call")
@@ -115,13 +115,13 @@ class AnswerBuilder:
             return [CallPart(piece.index, name=self._names.from_wire(piece.name))]
         return []
 
-    def arguments(self, key: Hashable, more: str) -> list[Delta]:
+    def add_arguments(self, key: Hashable, more: str) -> list[Delta]:
         """More of a call's JSON text."""
         piece = self._piece(key, "call")
         piece.text.append(more)
         return [CallPart(piece.index, arguments=data(more))] if more else []
 
-    def whole(self, key: Hashable, text: str) -> list[Delta]:
+    def set_call(self, key: Hashable, text: str) -> list[Delta]:
         """All of a piece at once; wins over what came in parts, and is shown when nothing had come."""
         piece = self._pieces[key]
         if "".join(piece.text) == text:
@@ -139,7 +139,7 @@ class AnswerBuilder:
             case "call":
                 return [CallPart(piece.index, arguments=data(text))]
 
-    def keep(self, key: Hashable, kind: Literal["text", "thinking", "call"], opaque: Any) -> None:
+    def set_opaque(self, key: Hashable, kind: Literal["text", "thinking", "call"], opaque: Any) -> None:
         """What the provider needs back with this piece."""
         self._piece(key, kind).opaque = {self._api: opaque}
 

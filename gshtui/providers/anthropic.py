@@ -133,7 +133,7 @@ class AnthropicReader:
         self.begun = False
         self.stop: Stop | None = None
 
-    def take(self, event: Any) -> list[Delta]:
+    def read_event(self, event: Any) -> list[Delta]:
         """The deltas of one event; events and blocks of unknown types are passed over."""
         match getattr(event, "type", None):
             case "message_start":
@@ -155,15 +155,15 @@ class AnthropicReader:
         kind = self._kinds[index] = str(getattr(block, "type", ""))
         match kind:
             case "text":
-                return self._answer.text(index, block.text or "")
+                return self._answer.add_text(index, block.text or "")
             case "thinking":
                 self._signature(index, getattr(block, "signature", "") or "")
-                return self._answer.thinking(index, block.thinking or "")
+                return self._answer.add_thinking(index, block.thinking or "")
             case "redacted_thinking":
-                self._answer.keep(index, "thinking", {"redacted": block.data})
+                self._answer.set_opaque(index, "thinking", {"redacted": block.data})
                 return []
             case "tool_use":
-                return self._answer.call(index, call_id=block.id or "", name=block.name or "")
+                return self._answer.add_call(index, call_id=block.id or "", name=block.name or "")
             case _:
                 return []
 
@@ -171,13 +171,13 @@ class AnthropicReader:
         known = self._kinds.get(index)
         match getattr(delta, "type", None):
             case "text_delta" if known == "text":
-                return self._answer.text(index, delta.text or "")
+                return self._answer.add_text(index, delta.text or "")
             case "thinking_delta" if known == "thinking":
-                return self._answer.thinking(index, delta.thinking or "")
+                return self._answer.add_thinking(index, delta.thinking or "")
             case "signature_delta" if known == "thinking":
                 self._signature(index, delta.signature or "")
             case "input_json_delta" if known == "tool_use":
-                return self._answer.arguments(index, delta.partial_json or "")
+                return self._answer.add_arguments(index, delta.partial_json or "")
             case _:
                 pass
         return []
@@ -185,7 +185,7 @@ class AnthropicReader:
     def _signature(self, index: int, more: str) -> None:
         whole = self._signatures[index] = self._signatures.get(index, "") + more
         if whole:
-            self._answer.keep(index, "thinking", {"signature": whole})
+            self._answer.set_opaque(index, "thinking", {"signature": whole})
 
     def _count(self, usage: Any) -> None:
         """Figures are totals so far: the newer ones win, where they say anything."""
@@ -242,7 +242,7 @@ class Anthropic:
     def body(self, request: Request) -> dict[str, Any]:
         return request_body(request, self._place.model(API, request.model), wire_history.tool_names(request))
 
-    async def count(self, request: Request) -> int:
+    async def count_tokens(self, request: Request) -> int:
         params = self.body(request)
         wanted = ("model", "messages", "system", "tools")
         origin = self._origin(request.model)
@@ -253,7 +253,7 @@ class Anthropic:
             raise self._failure(origin, error) from error
         return int(counted.input_tokens)
 
-    async def models(self) -> list[str]:
+    async def list_models(self) -> list[str]:
         origin = self._origin("")
         client = await self._ready(origin)
         try:
@@ -261,11 +261,11 @@ class Anthropic:
         except Exception as error:
             raise self._failure(origin, error) from error
 
-    async def warm(self) -> None:
+    async def warm_up(self) -> None:
         await self._ready(self._origin(""))
 
     async def close(self) -> None:
-        if (client := self._client.take()) is not None:
+        if (client := self._client.detach()) is not None:
             await client.close()
 
     def _made(self) -> Any:
@@ -314,7 +314,7 @@ class Anthropic:
                 sent = hash_of_response(stream.response)
                 async for event in stream:
                     events += 1
-                    for delta in reader.take(event):
+                    for delta in reader.read_event(event):
                         yield delta
         except ProviderError:
             raise

@@ -126,7 +126,7 @@ def check_key(candidate: ProviderCandidate) -> None:
         )
 
 
-def made(candidate: ProviderCandidate, catalog: Catalog, deadlines: Deadlines, backoff: Backoff) -> Provider:
+def make_provider(candidate: ProviderCandidate, catalog: Catalog, deadlines: Deadlines, backoff: Backoff) -> Provider:
     """The provider. Nothing is imported or connected yet."""
     check_key(candidate)
     place = Endpoint(
@@ -159,7 +159,7 @@ def made(candidate: ProviderCandidate, catalog: Catalog, deadlines: Deadlines, b
 class SlowWarmup(Protocol):
     """A provider whose SDK takes a second to load."""
 
-    async def warm(self) -> None:
+    async def warm_up(self) -> None:
         """Load it, and make the client."""
         ...
 
@@ -168,7 +168,7 @@ async def warm(provider: Provider) -> None:
     """Load now, in a thread, what the first request would have to wait for. Does nothing that can fail visibly."""
     if isinstance(provider, SlowWarmup):
         try:
-            await provider.warm()
+            await provider.warm_up()
         except ProviderError:
             pass  # the first request says it, to whoever asked for it
 

@@ -110,10 +110,10 @@ class Catalog:
             problems.append(f"{path}: could not be read: it is nested too deeply.")
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             problems.append(f"{path}: could not be read: {error}.")
-        return cls.of([*mine, *models], problems)
+        return cls.from_models([*mine, *models], problems)
 
     @classmethod
-    def of(cls, models: Iterable[Model], problems: Sequence[str] = ()) -> Catalog:
+    def from_models(cls, models: Iterable[Model], problems: Sequence[str] = ()) -> Catalog:
         """A catalog in which earlier entries win over later ones of the same name."""
         kept: dict[tuple[str, str], Model] = {}
         names: dict[str, Model] = {}
@@ -140,9 +140,9 @@ class Catalog:
     def current(self, name: str, provider: str) -> str:
         """The name itself or, where its provider no longer serves it, that of its successor."""
         model = self.find(name, provider)
-        return model.replaced_by if model is not None and self.gone(model) else name
+        return model.replaced_by if model is not None and self.is_retired(model) else name
 
-    def gone(self, model: Model) -> bool:
+    def is_retired(self, model: Model) -> bool:
         """Its provider no longer serves it, and there is a successor."""
         return bool(model.replaced_by) and model.retired <= _today()
 

@@ -142,7 +142,7 @@ class GeminiReader:
         self.stop: Stop | None = None
         self.usage = Usage()
 
-    def take(self, chunk: Any) -> list[Delta]:
+    def read_chunk(self, chunk: Any) -> list[Delta]:
         """The deltas of one chunk."""
         if (counted := chunk.usage_metadata) is not None:
             self.usage = usage_of(counted)
@@ -175,9 +175,9 @@ class GeminiReader:
             self._kind = kind
             self._number += 1
         key = self._number
-        out = self._answer.thinking(key, part.text) if part.thought else self._answer.text(key, part.text)
+        out = self._answer.add_thinking(key, part.text) if part.thought else self._answer.add_text(key, part.text)
         if signature:
-            self._answer.keep(key, kind, {"signature": signature})
+            self._answer.set_opaque(key, kind, {"signature": signature})
             self._kind = ""
         return out
 
@@ -186,10 +186,10 @@ class GeminiReader:
         self._number += 1
         key = self._number
         arguments = json.dumps(call.args if call.args is not None else {}, ensure_ascii=False)
-        out = self._answer.call(key, call_id=call.id or "", name=call.name or "")
-        out += self._answer.arguments(key, arguments)
+        out = self._answer.add_call(key, call_id=call.id or "", name=call.name or "")
+        out += self._answer.add_arguments(key, arguments)
         if signature:
-            self._answer.keep(key, "call", {"signature": signature})
+            self._answer.set_opaque(key, "call", {"signature": signature})
         return out
 
 
@@ -233,7 +233,7 @@ class Gemini:
         model = self._place.model(API, request.model.removeprefix("models/"))
         return request_body(request, model, wire_history.tool_names(request))
 
-    async def count(self, request: Request) -> int:
+    async def count_tokens(self, request: Request) -> int:
         origin = self._origin(request.model)
         contents = self.body(request)["contents"]
         client, _ = await self._ready(origin)
@@ -249,7 +249,7 @@ class Gemini:
         rest = Request(model=request.model, system=request.system, messages=(), tools=request.tools)
         return int(counted.total_tokens or 0) + wire_history.size(rest)
 
-    async def models(self) -> list[str]:
+    async def list_models(self) -> list[str]:
         origin = self._origin("")
         client, _ = await self._ready(origin)
         try:
@@ -259,11 +259,11 @@ class Gemini:
         chat = [m for m in found if not m.supported_actions or "generateContent" in m.supported_actions]
         return sorted(str(model.name or "").removeprefix("models/") for model in chat)
 
-    async def warm(self) -> None:
+    async def warm_up(self) -> None:
         await self._ready(self._origin(""))
 
     async def close(self) -> None:
-        if (made := self._client.take()) is not None:
+        if (made := self._client.detach()) is not None:
             client, http = made
             await client.aio.aclose()
             await http.aclose()
@@ -306,7 +306,7 @@ class Gemini:
                 async for chunk in chunks:
                     events += 1
                     sent = sent or http.sent(name)
-                    for delta in reader.take(chunk):
+                    for delta in reader.read_chunk(chunk):
                         yield delta
         except Exception as error:
             raise self._failure(origin, error) from error

@@ -260,7 +260,7 @@ def _price(model: Model) -> str:
 def _listed(catalog: Catalog, able: list[Usable] | None, present: ModelInUse | None, provider: str) -> ModelList:
     models: list[ListedModel] = []
     for model in catalog.models:
-        if catalog.gone(model):
+        if catalog.is_retired(model):
             continue
         if model.provider != "ollama":
             models.append(_known(model, _can(able, model.provider), present))
@@ -323,7 +323,7 @@ def _completions(catalog: Catalog, able: list[Usable] | None, parameter: str, pr
     apis = {one.api for one in able} if able is not None else {model.provider for model in catalog.models}
     names = [LIST]
     for model in catalog.models:
-        if model.provider in apis and model.provider != "ollama" and not catalog.gone(model):
+        if model.provider in apis and model.provider != "ollama" and not catalog.is_retired(model):
             names += [model.name, *model.aliases]
     names += [name for one in able or [] for name in one.models]
     return [name for name in [*names, OFFLINE] if name.startswith(prefix)]

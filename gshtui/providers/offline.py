@@ -154,11 +154,11 @@ class OfflineProvider:
             elif isinstance(block, ToolCall):
                 yield CallPart(index, block.name)
         size = sum(len(block.text) if isinstance(block, Text) else len(str(block)) for block in blocks)
-        usage = Usage(input=await self.count(request), output=estimate(size))
+        usage = Usage(input=await self.count_tokens(request), output=estimate(size))
         stop = "tool_use" if any(isinstance(block, ToolCall) for block in blocks) else "end"
         yield Completed(Message(id="", role="assistant", blocks=blocks), stop, usage)
 
-    async def count(self, request: Request) -> int:
+    async def count_tokens(self, request: Request) -> int:
         """The house's estimate."""
         size = sum(len(block) for block in request.system)
         size += sum(len(tool.name) + len(tool.description) + len(str(tool.schema)) for tool in request.tools)
@@ -166,7 +166,7 @@ class OfflineProvider:
             size += sum(len(b.text) if isinstance(b, Text) else len(str(b)) for b in message.blocks)
         return estimate(size, len(request.messages))
 
-    async def models(self) -> list[str]:
+    async def list_models(self) -> list[str]:
         """The one that is no model."""
         return [MODEL]
 

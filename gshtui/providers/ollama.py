@@ -107,7 +107,7 @@ class OllamaReader:
         self.stop: Stop | None = None
         self.usage = Usage()
 
-    def take(self, line: Any) -> list[Delta]:
+    def read_line(self, line: Any) -> list[Delta]:
         """The deltas of one line."""
         if not isinstance(line, dict):
             return []
@@ -130,10 +130,10 @@ class OllamaReader:
         out: list[Delta] = []
         if thought := message.get("thinking"):
             key = self._key("thinking")
-            out += self._answer.thinking(key, str(thought))
-            self._answer.keep(key, "thinking", True)
+            out += self._answer.add_thinking(key, str(thought))
+            self._answer.set_opaque(key, "thinking", True)
         if words := message.get("content"):
-            out += self._answer.text(self._key("text"), str(words))
+            out += self._answer.add_text(self._key("text"), str(words))
         for call in cast("list[Any]", message.get("tool_calls") or []):
             out += self._call(call)
         return out
@@ -153,8 +153,8 @@ class OllamaReader:
         function = cast("dict[str, Any]", asked) if isinstance(asked, dict) else {}
         arguments = function.get("arguments")
         raw = arguments if isinstance(arguments, str) else json.dumps(arguments if arguments is not None else {})
-        out = self._answer.call(key, call_id=str(fields.get("id") or ""), name=str(function.get("name") or ""))
-        return out + self._answer.arguments(key, raw)
+        out = self._answer.add_call(key, call_id=str(fields.get("id") or ""), name=str(function.get("name") or ""))
+        return out + self._answer.add_arguments(key, raw)
 
 
 def _number(fields: Mapping[str, Any], name: str) -> int:
@@ -234,10 +234,10 @@ class Ollama:
     def body(self, request: Request) -> dict[str, Any]:
         return request_body(request, self.capabilities(request.model), wire_history.tool_names(request))
 
-    async def count(self, request: Request) -> int:
+    async def count_tokens(self, request: Request) -> int:
         return wire_history.size(request)
 
-    async def models(self) -> list[str]:
+    async def list_models(self) -> list[str]:
         origin = self._origin("")
         answer = await self._json(origin, "GET", "/api/tags", None)
         found = cast("list[dict[str, Any]]", answer.get("models") or [])
@@ -251,7 +251,7 @@ class Ollama:
         return self._learned[model]
 
     async def close(self) -> None:
-        if (client := self._client.take()) is not None:
+        if (client := self._client.detach()) is not None:
             await client.aclose()
 
     def _made(self) -> Any:
@@ -301,7 +301,7 @@ class Ollama:
                     await response.aread()
                     _refuse(origin, response, response.text)
                 async for line in _lines(response):
-                    for delta in reader.take(line):
+                    for delta in reader.read_line(line):
                         yield delta
         except Exception as error:
             raise _failure(origin, error) from error

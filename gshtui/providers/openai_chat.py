@@ -118,7 +118,7 @@ class ChatReader:
         self.stop: Stop | None = None
         self.usage = Usage()
 
-    def take(self, chunk: Any) -> list[Delta]:
+    def read_chunk(self, chunk: Any) -> list[Delta]:
         """The deltas of one chunk."""
         if counted := getattr(chunk, "usage", None):
             self.usage = usage_of(counted)
@@ -136,9 +136,9 @@ class ChatReader:
         out: list[Delta] = []
         # vLLM and DeepSeek say `reasoning_content`, Ollama and OpenRouter `reasoning`.
         if thought := getattr(delta, "reasoning_content", None) or getattr(delta, "reasoning", None):
-            out += self._answer.thinking(self._key("thinking"), str(thought))
+            out += self._answer.add_thinking(self._key("thinking"), str(thought))
         if words := getattr(delta, "content", None) or getattr(delta, "refusal", None):
-            out += self._answer.text(self._key("text"), words)
+            out += self._answer.add_text(self._key("text"), words)
         calls: list[Any] = getattr(delta, "tool_calls", None) or []
         for call in calls:
             out += self._call(call)
@@ -159,10 +159,10 @@ class ChatReader:
             self._calls[place] = call.id
         key = f"call {place}"
         function = call.function
-        out = self._answer.call(key, call_id=call.id or "", name=(function.name if function else "") or "")
+        out = self._answer.add_call(key, call_id=call.id or "", name=(function.name if function else "") or "")
         if function and function.arguments:
             more = function.arguments
-            out += self._answer.arguments(key, more if isinstance(more, str) else json.dumps(more))
+            out += self._answer.add_arguments(key, more if isinstance(more, str) else json.dumps(more))
         return out
 
 
@@ -201,13 +201,13 @@ class OpenAIChat:
     def body(self, request: Request) -> dict[str, Any]:
         return request_body(request, self._model(request.model), wire_history.tool_names(request))
 
-    async def count(self, request: Request) -> int:
+    async def count_tokens(self, request: Request) -> int:
         return wire_history.size(request)
 
-    async def models(self) -> list[str]:
-        return await self._client.models()
+    async def list_models(self) -> list[str]:
+        return await self._client.list_models()
 
-    async def warm(self) -> None:
+    async def warm_up(self) -> None:
         await self._client.ready(self._client.origin(""))
 
     async def close(self) -> None:
@@ -229,7 +229,7 @@ class OpenAIChat:
                 sent = hash_of_response(stream.response)
                 async for chunk in stream:
                     events += 1
-                    for delta in reader.take(chunk):
+                    for delta in reader.read_chunk(chunk):
                         yield delta
         except Exception as error:
             raise self._client.failure(origin, error) from error

@@ -56,7 +56,7 @@ class OpenAIClient:
             http_client=WatchedClient(self.place.deadlines),
         )
 
-    async def models(self) -> list[str]:
+    async def list_models(self) -> list[str]:
         """Ids of the models that the account or server offers. Raises `ProviderError`."""
         origin = self.origin("")
         client = await self.ready(origin)
@@ -67,7 +67,7 @@ class OpenAIClient:
 
     async def close(self) -> None:
         """Close the connections."""
-        if (client := self._lazy.take()) is not None:
+        if (client := self._lazy.detach()) is not None:
             await client.close()
 
     def failure(self, origin: ErrorOrigin, error: Exception) -> ProviderError:

@@ -118,7 +118,7 @@ class ResponsesReader:
         self.stop: Stop | None = None
         self.usage = Usage()
 
-    def take(self, event: Any) -> list[Delta]:
+    def read_event(self, event: Any) -> list[Delta]:
         """The deltas of one event; events and items of unknown types are passed over."""
         kind = str(getattr(event, "type", "") or "")
         self.begun = self.begun or kind.startswith("response.")
@@ -126,16 +126,16 @@ class ResponsesReader:
             case "response.output_item.added":
                 return self._added(event.item)
             case "response.output_text.delta":
-                return self._answer.text(event.item_id, event.delta or "")
+                return self._answer.add_text(event.item_id, event.delta or "")
             case "response.refusal.delta":
                 self._refused = True
-                return self._answer.text(event.item_id, event.delta or "")
+                return self._answer.add_text(event.item_id, event.delta or "")
             case "response.reasoning_summary_text.delta":
                 return self._summary(event.item_id, event.summary_index, event.delta or "")
             case "response.reasoning_text.delta":
-                return self._answer.thinking(event.item_id, event.delta or "")
+                return self._answer.add_thinking(event.item_id, event.delta or "")
             case "response.function_call_arguments.delta":
-                return self._answer.arguments(event.item_id, event.delta or "")
+                return self._answer.add_arguments(event.item_id, event.delta or "")
             case "response.output_item.done":
                 return self._done(event.item)
             case "response.completed" | "response.incomplete" | "response.failed":
@@ -148,26 +148,26 @@ class ResponsesReader:
 
     def _added(self, item: Any) -> list[Delta]:
         if item.type == "function_call":
-            return self._answer.call(item.id, call_id=item.call_id or "", name=item.name or "")
+            return self._answer.add_call(item.id, call_id=item.call_id or "", name=item.name or "")
         return []
 
     def _summary(self, key: str, index: int, words: str) -> list[Delta]:
         before = self._summaries.setdefault(key, index)
         self._summaries[key] = index
-        return self._answer.thinking(key, f"\n\n{words}" if index != before else words)
+        return self._answer.add_thinking(key, f"\n\n{words}" if index != before else words)
 
     def _done(self, item: Any) -> list[Delta]:
         match item.type:
             case "function_call":
-                begun = self._answer.call(item.id, call_id=item.call_id or "", name=item.name or "")
-                return begun + self._answer.whole(item.id, item.arguments or "")
+                begun = self._answer.add_call(item.id, call_id=item.call_id or "", name=item.name or "")
+                return begun + self._answer.set_call(item.id, item.arguments or "")
             case "message":
-                shown = self._answer.text(item.id, "")
+                shown = self._answer.add_text(item.id, "")
                 words = "".join(getattr(c, "text", None) or getattr(c, "refusal", None) or "" for c in item.content)
                 if words:
-                    shown += self._answer.whole(item.id, words)
+                    shown += self._answer.set_call(item.id, words)
                 if phase := getattr(item, "phase", None):
-                    self._answer.keep(item.id, "text", {"phase": phase})
+                    self._answer.set_opaque(item.id, "text", {"phase": phase})
                 return shown
             case "reasoning":
                 return self._reasoned(item)
@@ -175,11 +175,11 @@ class ResponsesReader:
                 return []
 
     def _reasoned(self, item: Any) -> list[Delta]:
-        shown = self._answer.thinking(item.id, "")
+        shown = self._answer.add_thinking(item.id, "")
         if encrypted := getattr(item, "encrypted_content", None):
             parts: list[Any] = item.summary or []
             summary = [{"type": "summary_text", "text": str(part.text)} for part in parts]
-            self._answer.keep(item.id, "thinking", {"id": item.id, "encrypted": encrypted, "summary": summary})
+            self._answer.set_opaque(item.id, "thinking", {"id": item.id, "encrypted": encrypted, "summary": summary})
         return shown
 
     def _end(self, response: Any) -> None:
@@ -230,7 +230,7 @@ class OpenAIResponses:
     def body(self, request: Request) -> dict[str, Any]:
         return request_body(request, self._place.model(API, request.model), wire_history.tool_names(request))
 
-    async def count(self, request: Request) -> int:
+    async def count_tokens(self, request: Request) -> int:
         params = self.body(request)
         wanted = ("model", "input", "instructions", "tools")
         origin = self._client.origin(request.model)
@@ -241,10 +241,10 @@ class OpenAIResponses:
             raise self._client.failure(origin, error) from error
         return int(counted.input_tokens)
 
-    async def models(self) -> list[str]:
-        return await self._client.models()
+    async def list_models(self) -> list[str]:
+        return await self._client.list_models()
 
-    async def warm(self) -> None:
+    async def warm_up(self) -> None:
         await self._client.ready(self._client.origin(""))
 
     async def close(self) -> None:
@@ -266,7 +266,7 @@ class OpenAIResponses:
                 sent = hash_of_response(stream.response)
                 async for event in stream:
                     events += 1
-                    for delta in reader.take(event):
+                    for delta in reader.read_event(event):
                         yield delta
         except Exception as error:
             raise self._client.failure(origin, error) from error

@@ -191,11 +191,11 @@ class Provider(Protocol):
         """Send the request. See the module's text for the failure contract."""
         ...
 
-    async def count(self, request: Request) -> int:
+    async def count_tokens(self, request: Request) -> int:
         """Tokens of the request by the provider's own count, or the estimate where it has none."""
         ...
 
-    async def models(self) -> list[str]:
+    async def list_models(self) -> list[str]:
         """Models that this account or server offers. Raises `ProviderError`."""
         ...
 

@@ -85,7 +85,7 @@ class LazyClient:
                     self._made = await asyncio.to_thread(self._make)
         return self._made
 
-    def take(self) -> Any:
+    def detach(self) -> Any:
         """The client if there is one, given up: the caller closes it."""
         made, self._made = self._made, None
         return made

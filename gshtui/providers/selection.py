@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gshtui.providers.candidates import OTHER_NAMES, ModelSettings, ProviderCandidate, candidates, made
+from gshtui.providers.candidates import OTHER_NAMES, ModelSettings, ProviderCandidate, candidates, make_provider
 from gshtui.providers.catalog import Catalog, Model
 from gshtui.providers.ollama import Ollama
 from gshtui.providers.port import Provider, ProviderError
@@ -176,7 +176,7 @@ class _Chooser:
             if name != candidate.default_model and self._gone(candidate.default_model):
                 gone = candidate.default_model
         entry = self.catalog.find(name, candidate.api)
-        provider = made(candidate, self.catalog, self.deadlines, self.backoff)
+        provider = make_provider(candidate, self.catalog, self.deadlines, self.backoff)
         return ModelChoice(provider, name, entry.label if entry is not None and entry.label else name, why, gone)
 
     def _full_name(self, candidate: ProviderCandidate, model: str) -> str:
@@ -235,7 +235,7 @@ class _Chooser:
                 f"Ollama has no model “{model}”",
                 hint=f"Run `ollama pull {model}`; installed are {', '.join(installed[:8])}.",
             )
-        provider = made(candidate, self.catalog, self.deadlines, self.backoff)
+        provider = make_provider(candidate, self.catalog, self.deadlines, self.backoff)
         assert isinstance(provider, Ollama)
         try:
             await provider.learn(name)

@@ -87,7 +87,7 @@ class WatchedFolders:
     cut: bool = False
     """There are more folders than are watched."""
 
-    def wants(self, path: str, is_folder: bool) -> bool:
+    def affects(self, path: str, is_folder: bool) -> bool:
         """Whether a change of this path is worth telling."""
         folder, _, name = path.rpartition("/")
         rules = self.rules.get(folder)
@@ -141,7 +141,7 @@ def files_of(folders: WatchedFolders, new: set[str]) -> list[str]:
                 found += [
                     entry.path
                     for entry in scan
-                    if not entry.is_dir(follow_symlinks=False) and folders.wants(entry.path, False)
+                    if not entry.is_dir(follow_symlinks=False) and folders.affects(entry.path, False)
                 ]
         except OSError:
             continue
@@ -213,7 +213,7 @@ class FileWatch:
         """Watch. Ends by itself only where the system allows no watching at all, and says so."""
         refused = refusal(self._root, Path.home())
         if refused:
-            self._say(f"Changes of files are not shown: {refused}.", "Start gsh-tui in a project's folder.")
+            self._report_trouble(f"Changes of files are not shown: {refused}.", "Start gsh-tui in a project's folder.")
             return
         known: WatchedFolders | None = None
         while self._most >= _FEWEST:
@@ -234,14 +234,14 @@ class FileWatch:
                 continue
             except (OSError, RuntimeError) as error:
                 self._fewer(error)
-        self._say("Changes of files are not shown: the system watches no more folders.", _HINT)
+        self._report_trouble("Changes of files are not shown: the system watches no more folders.", _HINT)
 
     def _fewer(self, error: Exception) -> None:
         """The system refused: half of the folders may do."""
         self._most = min(self._most, MOST_FOLDERS) // 2
-        self._say(f"Not all folders of the project can be watched for changes ({error}).", _HINT)
+        self._report_trouble(f"Not all folders of the project can be watched for changes ({error}).", _HINT)
 
-    def _say(self, text: str, hint: str) -> None:
+    def _report_trouble(self, text: str, hint: str) -> None:
         if text not in self._said:
             self._said.add(text)
             self._notice(text, hint)
@@ -308,7 +308,7 @@ def sifted(folders: WatchedFolders, changes: Iterable[tuple[int, str]]) -> tuple
             again = again or 3 in of or not os.path.isdir(path)  # noqa: PTH112 - hot
             continue
         is_folder = os.path.isdir(path) and not os.path.islink(path)  # noqa: PTH112, PTH114
-        if not folders.wants(path, is_folder):
+        if not folders.affects(path, is_folder):
             continue
         if is_folder:
             again = True

@@ -26,7 +26,7 @@ class Numbers:
     def __init__(self) -> None:
         self._seen: Counter[tuple[str, ...]] = Counter()
 
-    def of(self, *parts: object) -> int:
+    def number_of(self, *parts: object) -> int:
         """The number; the same parts get another one each time."""
         key = tuple(map(str, parts))
         self._seen[key] += 1
@@ -58,7 +58,7 @@ def read_zsh(raw: bytes) -> Iterator[ShellRecord]:
         if command.strip():
             yield ShellRecord(
                 shell="import zsh",
-                number=numbers.of(at, command),
+                number=numbers.number_of(at, command),
                 command=command,
                 at=float(at),
                 duration=float(took) if found else None,
@@ -78,7 +78,7 @@ def read_bash(raw: bytes) -> Iterator[ShellRecord]:
         if text.strip():
             yield ShellRecord(
                 shell="import bash",
-                number=numbers.of(at, text),
+                number=numbers.number_of(at, text),
                 command=text,
                 at=float(at),
                 program="bash",
@@ -195,7 +195,7 @@ def _daemons(line: bytes, numbers: Numbers) -> ShellRecord | tuple[ShellNote, in
     exit, took = fields.get("exit_code"), fields.get("duration_ms")
     return ShellRecord(
         shell=_SHELL,
-        number=numbers.of(at, command),
+        number=numbers.number_of(at, command),
         command=command,
         cwd=str(fields.get("pwd", fields.get("cwd", ""))),
         at=at,

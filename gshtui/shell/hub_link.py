@@ -63,7 +63,7 @@ class LineOutbox:
         """Bytes that wait in the file."""
         return self._written - self._read
 
-    def put(self, event_line: bytes) -> int:
+    def append(self, event_line: bytes) -> int:
         """Take an encoded event; its number, 0 when it had to be given up."""
         line = numbered(event_line, self._next)
         if not self.spilled and self._size + len(line) <= self._in_memory:
@@ -216,7 +216,7 @@ class HubLink:
 
     def publish(self, event: Event) -> int:
         """Have an event delivered, in order, once. Never blocks. Its number, 0 when there was no room for it."""
-        number = self._outbox.put(wire.encode(event))
+        number = self._outbox.append(wire.encode(event))
         self._empty.clear()
         self._fresh.set()
         return number
@@ -320,7 +320,7 @@ class HubLink:
                 try:
                     if isinstance(line, BadLine):
                         raise line
-                    self._hear(of_line(line), hub)
+                    self._read_messages(of_line(line), hub)
                 except (BadLine, wire.WireError):
                     self.ignored += 1
                 except LinkError:
@@ -332,7 +332,7 @@ class HubLink:
                 acked = self._seen[hub]
                 await talk.write(to_line({"ack": acked}))
 
-    def _hear(self, fields: dict[str, Any], hub: str) -> None:
+    def _read_messages(self, fields: dict[str, Any], hub: str) -> None:
         if "type" not in fields:
             if "ack" in fields:
                 self._acked(number_of({"seq": fields["ack"]}))

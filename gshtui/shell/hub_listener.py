@@ -75,7 +75,7 @@ class HubConnection:
         if behind > UNREAD_LIMIT and self._overrun is None:
             self._overrun = asyncio.get_running_loop().call_later(READ_WITHIN, self._give_up)
 
-    def say(self, **fields: Any) -> None:
+    def send_fields(self, **fields: Any) -> None:
         """Send a line of the protocol's own."""
         self.send(to_line(fields))
 
@@ -83,11 +83,11 @@ class HubConnection:
         """End it, now."""
         self._writer.transport.abort()
 
-    async def part(self) -> None:
+    async def say_goodbye(self) -> None:
         """Say goodbye, and wait a moment for the other side to have read what was acknowledged and to hang up."""
         if self.welcomed and self.kind is not None and self.kind.answered:
             self._listener.visitor(self.kind.name).batch_done(self)
-            self.say(bye=self._listener.id)
+            self.send_fields(bye=self._listener.id)
             with contextlib.suppress(TimeoutError, OSError):
                 async with asyncio.timeout(PART_WITHIN):
                     while await self._lines.more():
@@ -97,20 +97,20 @@ class HubConnection:
         """From hello to the end; cancelled, it parts. Raises nothing."""
         try:
             await self._greet()
-            await self._take()
+            await self._read_events()
         except HelloRefused as why:
             self._listener.counts.refused += 1
-            self.say(error=str(why))
+            self.send_fields(error=str(why))
         except TimeoutError:
             self._listener.counts.slow += 1
-            self.say(error="too slow: what you began to say did not come in time")
+            self.send_fields(error="too slow: what you began to say did not come in time")
         except asyncio.CancelledError:
-            await self.part()
+            await self.say_goodbye()
         except OSError:
             pass  # the other side is gone
         except Exception as error:  # a fault of ours: it may come back
             report(f"the connection of {self.name or 'a process'}", error)
-            self.say(error="the hub failed; come again")
+            self.send_fields(error="the hub failed; come again")
         finally:
             if self._overrun is not None:
                 self._overrun.cancel()
@@ -136,7 +136,7 @@ class HubConnection:
         answer = visitor.admit(self)
         self.welcomed = True
         if kind.answered:
-            self.say(welcome=self._listener.id, **answer)
+            self.send_fields(welcome=self._listener.id, **answer)
             visitor.ready(self)
 
     async def _prove(self, secret: str) -> None:
@@ -144,7 +144,7 @@ class HubConnection:
         if not secret:
             raise HelloRefused(f"there is no agent {self.name[:80]!r} here")
         challenge = proof.nonce()
-        self.say(challenge=challenge, proof=proof.proof(secret, "hub", str(self.hello.get("nonce", ""))))
+        self.send_fields(challenge=challenge, proof=proof.proof(secret, "hub", str(self.hello.get("nonce", ""))))
         async with asyncio.timeout(HELLO_WITHIN):
             answer = await self._fields()
         if not proof.holds(secret, "client", challenge, answer.get("proof")):
@@ -164,7 +164,7 @@ class HubConnection:
         except BadLine as why:
             raise HelloRefused(str(why)) from why
 
-    async def _take(self) -> None:
+    async def _read_events(self) -> None:
         """Take events until the other side hangs up."""
         assert self.kind is not None
         visitor = self._listener.visitor(self.kind.name)
@@ -173,7 +173,7 @@ class HubConnection:
             async with self._listener.turn:  # of a thousand connections, one works at a time
                 until = time.monotonic() + _SLICE
                 for line in self._waiting or self._lines.whole():
-                    self._line(line)
+                    self._handle_line(line)
                     if time.monotonic() > until:
                         await asyncio.sleep(0)
                         until = time.monotonic() + _SLICE
@@ -182,7 +182,7 @@ class HubConnection:
             await self._listener.pace()
             open_still = await self._lines.more()
 
-    def _line(self, line: bytes | BadLine) -> None:
+    def _handle_line(self, line: bytes | BadLine) -> None:
         assert self.kind is not None
         try:
             if isinstance(line, BadLine):
@@ -193,7 +193,7 @@ class HubConnection:
                 return
             number = number_of(fields)
             event = wire.from_plain(fields)
-            self._event(event, number)
+            self._handle_event(event, number)
         except (BadLine, wire.WireError) as why:
             self.refuse(str(why))
         except HelloRefused:
@@ -202,14 +202,14 @@ class HubConnection:
             report(f"the connection of {self.name or self.kind.name}", error)
             self.refuse("the hub failed at this line")
 
-    def _event(self, event: Event, number: int) -> None:
+    def _handle_event(self, event: Event, number: int) -> None:
         assert self.kind is not None
         if not self.kind.may_publish(event):
             name = str(getattr(event, "name", "")) if type(event).__name__ == "Unknown" else type(event).__name__
             raise BadLine(f"a connection of kind {self.kind.name} may not say {name[:80]}")
         self.events += 1
         self._listener.counts.events += 1
-        self._listener.visitor(self.kind.name).take(self, event, number)
+        self._listener.visitor(self.kind.name).handle_event(self, event, number)
 
     def refuse(self, why: str) -> None:
         """Answer a line that is not taken, and count it. Raises `HelloRefused` when there were too many."""
@@ -217,7 +217,7 @@ class HubConnection:
         self._listener.counts.bad_lines += 1
         if self.refused > BAD_LINES:
             raise HelloRefused(f"{self.refused} lines that could not be taken are too many")
-        self.say(error=why[:500])
+        self.send_fields(error=why[:500])
 
     def _give_up(self) -> None:
         self._overrun = None
@@ -246,7 +246,7 @@ class ConnectionHost(Protocol):
         """It was welcomed: what waits for it can be sent."""
         ...
 
-    def take(self, connection: HubConnection, event: Event, number: int) -> None:
+    def handle_event(self, connection: HubConnection, event: Event, number: int) -> None:
         """Take an event. Raises `BadLine` to refuse it."""
         ...
 
@@ -258,7 +258,7 @@ class ConnectionHost(Protocol):
         """All that came in one piece was taken: the time to acknowledge."""
         ...
 
-    def gone(self, connection: HubConnection) -> None:
+    def disconnected(self, connection: HubConnection) -> None:
         """It has ended."""
         ...
 
@@ -277,7 +277,7 @@ class NoHost:
     def ready(self, connection: HubConnection) -> None:
         """Nothing waits."""
 
-    def take(self, connection: HubConnection, event: Event, number: int) -> None:
+    def handle_event(self, connection: HubConnection, event: Event, number: int) -> None:
         """Nothing is done with it."""
 
     def acked(self, connection: HubConnection, number: int) -> None:
@@ -286,7 +286,7 @@ class NoHost:
     def batch_done(self, connection: HubConnection) -> None:
         """Nothing to acknowledge."""
 
-    def gone(self, connection: HubConnection) -> None:
+    def disconnected(self, connection: HubConnection) -> None:
         """Nothing was kept."""
 
 
@@ -414,7 +414,7 @@ class HubListener:
         finally:
             del self._open[connection]
             if connection.welcomed and connection.kind is not None:
-                await end_all("the socket", partial(self.visitor(connection.kind.name).gone, connection))
+                await end_all("the socket", partial(self.visitor(connection.kind.name).disconnected, connection))
 
 
 def _most() -> int:

@@ -106,7 +106,7 @@ class Pairing:
         self._whole: dict[str, dict[int, None]] = {}
         """The newest commands of which both halves came: what is said of them again is nothing new."""
 
-    def know(self, shells: Iterable[ShellInfo], running: Iterable[ShellRecord]) -> None:
+    def restore_shells(self, shells: Iterable[ShellInfo], running: Iterable[ShellRecord]) -> None:
         """What an earlier hub knew."""
         for info in shells:
             self.shells.setdefault(info.shell, info)
@@ -118,7 +118,7 @@ class Pairing:
         """Commands of which no end is known."""
         return (record for commands in self._running.values() for record in commands.values())
 
-    def take(self, said: Sequence[PairedLine], now: float) -> PairingResult:
+    def add_lines(self, said: Sequence[PairedLine], now: float) -> PairingResult:
         """Take lines. `now` in seconds since the epoch."""
         taken = PairingResult()
         for line in said:
@@ -143,7 +143,7 @@ class Pairing:
         self._forget_silent()
         return taken
 
-    def lose(self, shells: Iterable[str]) -> list[ShellRecord]:
+    def close_shells(self, shells: Iterable[str]) -> list[ShellRecord]:
         """Close what still runs in shells that are gone without a word, as lost."""
         lost: list[ShellRecord] = []
         for shell in tuple(shells):

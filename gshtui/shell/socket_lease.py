@@ -31,7 +31,7 @@ class SocketLease:
         """Whether this process has the right."""
         return self._lock is not None
 
-    def take(self) -> socket.socket | None:
+    def try_acquire(self) -> socket.socket | None:
         """The listening socket, when nobody else has the right; else `None`. Blocks for a moment.
 
         Raises:
@@ -45,20 +45,20 @@ class SocketLease:
             listening = hub_registry.claim(self.path)
             self._identity = hub_registry.identity(self.path)
         except (HubRegistryError, OSError) as error:
-            self.leave()
+            self.release()
             if isinstance(error, HubRegistryError):
                 raise
             raise HubRegistryError(f"No socket can be made at {self.path}: {error.strerror or error}.") from error
         return listening
 
-    def stands(self) -> bool:
+    def is_held(self) -> bool:
         """Whether the socket at the path is still ours: somebody may have cleared the folder."""
         try:
             return self._lock is not None and hub_registry.identity(self.path) == self._identity
         except OSError:
             return False
 
-    def leave(self) -> None:
+    def release(self) -> None:
         """Give the right back, and remove the socket if it is ours."""
         if self._lock is None:
             return

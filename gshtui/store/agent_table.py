@@ -245,6 +245,6 @@ class AgentTable(Table):
         """Let other hubs look after the agents of this process."""
         await self._write(release)
 
-    async def forget(self, days: float) -> None:
+    async def delete_old(self, days: float) -> None:
         """Take agents off the roster that ended longer ago than this many days."""
         await self._write(lambda connection: forget_old(connection, days))

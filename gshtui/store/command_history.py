@@ -129,7 +129,7 @@ def put_output(
     return record_of(row)
 
 
-def forget(connection: sqlite3.Connection, ids: Collection[int]) -> int:
+def delete_old(connection: sqlite3.Connection, ids: Collection[int]) -> int:
     """Remove these rows, and what only they printed; how many there were."""
     keys: set[str] = set()
     removed = 0
@@ -148,7 +148,7 @@ def trim(connection: sqlite3.Connection, most: int, step: int = TRIM_STEP) -> in
     if over <= 0:
         return 0
     oldest = connection.execute("SELECT id FROM history ORDER BY id LIMIT ?", (over,)).fetchall()
-    return forget(connection, [int(row[0]) for row in oldest])
+    return delete_old(connection, [int(row[0]) for row in oldest])
 
 
 def count_all(connection: sqlite3.Connection) -> int:

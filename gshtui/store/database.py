@@ -205,7 +205,7 @@ class Database(aiosqlite.Connection):
             # The thread says a last word to the loop, which must be there to hear it.
             await asyncio.shield(asyncio.to_thread(self._thread.join, _LAST_WORD))
             raise
-        self.tell()
+        self.report_opening()
 
     async def run(self, work: Work[T]) -> T:
         """Have `work` done with the connection, on its thread, between two batches of the writer.
@@ -221,9 +221,9 @@ class Database(aiosqlite.Connection):
         except (sqlite3.Error, OSError) as error:
             raise from_sqlite(error, self.path) from error
         finally:
-            self.tell()
+            self.report_opening()
 
-    def tell(self) -> None:
+    def report_opening(self) -> None:
         """Pass on what opening, or following the file, came to."""
         while self.opened.notices:
             self._on_notice(*self.opened.notices.pop(0))

@@ -34,7 +34,7 @@ class Holder(msgspec.Struct, frozen=True):
     since: float
 
 
-def take_hold(connection: sqlite3.Connection, session: str, place: str) -> str:
+def acquire_hold(connection: sqlite3.Connection, session: str, place: str) -> str:
     """Take the conversation for this process.
 
     Returns:
@@ -57,7 +57,7 @@ def take_hold(connection: sqlite3.Connection, session: str, place: str) -> str:
     return token
 
 
-def give_back_hold(connection: sqlite3.Connection, token: str) -> None:
+def release_hold(connection: sqlite3.Connection, token: str) -> None:
     """End a hold; one that was taken over since stays as it is."""
     connection.execute("DELETE FROM holds WHERE token = ?", (token,))
 
@@ -92,24 +92,24 @@ class HoldTable(Table):
         super().__init__(database, writer)
         self._held: set[str] = set()
 
-    async def take(self, session: str, where: str) -> SessionHold:
+    async def acquire(self, session: str, where: str) -> SessionHold:
         """Take the conversation for writing; `where` says in a person's words where it is open.
 
         Raises:
             SessionHeld: a living process has it.
         """
-        token = await self._write(lambda connection: take_hold(connection, session, where))
+        token = await self._write(lambda connection: acquire_hold(connection, session, where))
         self._held.add(token)
-        return SessionHold(session, token, self._give_back)
+        return SessionHold(session, token, self._release)
 
-    async def give_back_all(self, deadline: float) -> None:
+    async def release_all(self, deadline: float) -> None:
         """Let others write to all that this process holds; `deadline` seconds for each. Never raises."""
         for token in tuple(self._held):
             with contextlib.suppress(StoreError, TimeoutError):
                 async with asyncio.timeout(deadline):
-                    await self._give_back(token)
+                    await self._release(token)
 
-    async def _give_back(self, token: str) -> None:
+    async def _release(self, token: str) -> None:
         if token in self._held:
-            await self._write(lambda connection: give_back_hold(connection, token))
+            await self._write(lambda connection: release_hold(connection, token))
             self._held.discard(token)

@@ -53,7 +53,7 @@ class JournalQueue:
         self._entries: deque[JournalEntry] = deque()
         self._size = 0
         self.lost = 0
-        """Entries given up since `take_lost`."""
+        """Entries given up since `pop_lost`."""
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -69,7 +69,7 @@ class JournalQueue:
             self._size -= len(self._entries.popleft().data)
             self.lost += 1
 
-    def take(self, count: int) -> list[JournalEntry]:
+    def pop(self, count: int) -> list[JournalEntry]:
         """The oldest `count` entries, out of the queue."""
         taken = [self._entries.popleft() for _ in range(min(count, len(self._entries)))]
         self._size -= sum(len(entry.data) for entry in taken)
@@ -81,7 +81,7 @@ class JournalQueue:
         self._size += sum(len(entry.data) for entry in entries)
         self._keep_limit()
 
-    def take_lost(self) -> int:
+    def pop_lost(self) -> int:
         """How many were given up, counted anew from now on."""
         lost, self.lost = self.lost, 0
         return lost

@@ -97,7 +97,7 @@ def change_letter(
     return fresh
 
 
-def take_letter(connection: sqlite3.Connection, id: str) -> Letter | None:
+def claim_letter(connection: sqlite3.Connection, id: str) -> Letter | None:
     """Take a queued message for delivery by this process; `None` when it is not to be had any more."""
     letter = get_letter(connection, id)
     if letter.state != "queued" or _taken(connection, letter.id):
@@ -106,7 +106,7 @@ def take_letter(connection: sqlite3.Connection, id: str) -> Letter | None:
     return letter
 
 
-def let_go(connection: sqlite3.Connection, id: str) -> None:
+def release_letter(connection: sqlite3.Connection, id: str) -> None:
     """This process is done with it."""
     _mark(connection, id, None)
 
@@ -141,7 +141,7 @@ def is_in_log(connection: sqlite3.Connection, session: str, id: str) -> bool:
     return found is not None
 
 
-def forget(connection: sqlite3.Connection, days: float) -> None:
+def delete_old(connection: sqlite3.Connection, days: float) -> None:
     """Remove messages that are through, and older than this."""
     marks = ", ".join("?" * len(OPEN))
     connection.execute(
@@ -200,15 +200,15 @@ class MailTable(Table):
         """Change a message, in one of these states only. Raises `StoreError` (busy: too late for that)."""
         return await self._write(lambda connection: change_letter(connection, id, changes, within))
 
-    async def take(self, id: str) -> Letter | None:
+    async def claim(self, id: str) -> Letter | None:
         """Take a queued message for delivery; of several callers exactly one gets it."""
-        return await self._write(lambda connection: take_letter(connection, id))
+        return await self._write(lambda connection: claim_letter(connection, id))
 
     async def release(self, id: str) -> None:
         """End this process's delivery of a message."""
-        await self._write(lambda connection: let_go(connection, id))
+        await self._write(lambda connection: release_letter(connection, id))
 
-    async def take_orphans(self) -> list[Letter]:
+    async def claim_orphans(self) -> list[Letter]:
         """Messages whose deliverer died on the way. Each is given out once."""
         return await self._write(orphans)
 
@@ -220,6 +220,6 @@ class MailTable(Table):
         """Whether a conversation has taken the message up as a prompt."""
         return await self._read(lambda connection: is_in_log(connection, session, id))
 
-    async def forget(self, days: float) -> None:
+    async def delete_old(self, days: float) -> None:
         """Remove messages that are through and older than this."""
-        await self._write(lambda connection: forget(connection, days))
+        await self._write(lambda connection: delete_old(connection, days))

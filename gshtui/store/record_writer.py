@@ -34,7 +34,7 @@ RETRY_EVERY = 2.0
 
 
 class _Operation(msgspec.Struct):
-    work: Work[Any]
+    call: Work[Any]
     answer: asyncio.Future[Any]
 
 
@@ -129,8 +129,8 @@ class RecordWriter:
         """One transaction. Returns whether it is worth going on at once."""
         operations = [self._operations.popleft() for _ in range(min(BATCH, len(self._operations)))]
         # While the disk refuses, callers' entries go alone: they are small, and may fit where the backlog does not.
-        entries = [] if self._failing and operations else self._journal.take(JOURNAL_BATCH)
-        works = [operation.work for operation in operations]
+        entries = [] if self._failing and operations else self._journal.pop(JOURNAL_BATCH)
+        works = [operation.call for operation in operations]
         try:
             results = await self._transact(works if works or entries else [_probe], entries)
         except Exception as error:  # this task outlives whatever an operation or an entry holds
@@ -218,7 +218,7 @@ class RecordWriter:
         if self._failing is None or self._journal:
             return
         self._failing = None
-        lost = self._journal.take_lost()
+        lost = self._journal.pop_lost()
         text = f"Recording goes on; {lost} events were lost meanwhile." if lost else "Recording goes on."
         self._on_notice(text, "")
 

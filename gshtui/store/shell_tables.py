@@ -185,17 +185,17 @@ class ShellTables(Table):
         super().__init__(database, writer)
         self._outputs = outputs
 
-    async def keep_record(self, record: ShellRecord) -> ShellRecord:
+    async def put_record(self, record: ShellRecord) -> ShellRecord:
         """Keep a command, or what is new about it (the same shell and number); the whole of what is known now."""
-        return (await self.keep([record]))[0][0]
+        return (await self.add_all([record]))[0][0]
 
-    async def keep(
+    async def add_all(
         self, records: Sequence[ShellRecord], notes: Sequence[tuple[ShellNote, int]] = ()
     ) -> tuple[list[ShellRecord], list[ShellNote | None]]:
         """Keep commands and notes in one transaction.
 
         Args:
-            records: see `keep_record`.
+            records: see `put_record`.
             notes: each with the number of its shell's line, 0 for none.
 
         Returns:
@@ -266,7 +266,7 @@ class ShellTables(Table):
 
         return await self._write(work)
 
-    async def keep_note_once(self, note: ShellNote, seconds: float) -> None:
+    async def add_note_once(self, note: ShellNote, seconds: float) -> None:
         """Keep a note, unless somebody kept the same one in the last seconds."""
         await self._write(lambda connection: add_note_once(connection, note, seconds))
 
@@ -283,7 +283,7 @@ class ShellTables(Table):
         wanted = partial(list_notes, after=after, before=before, shell=shell, kind=kind, limit=limit)
         return await self._read(wanted)
 
-    async def keep_shell(self, shell: str, data: str, at: float) -> None:
+    async def put_shell(self, shell: str, data: str, at: float) -> None:
         """Remember what a running shell said of itself (JSON), for the next hub."""
         await self._write(lambda connection: set_shell(connection, shell, data, at))
 

@@ -168,7 +168,7 @@ class Store:
 
     async def close(self) -> None:
         """Write what is queued, give back what is held, end the thread. Never raises."""
-        await self.holds.give_back_all(CLOSE_DEADLINE)
+        await self.holds.release_all(CLOSE_DEADLINE)
         await self._writer.close(CLOSE_DEADLINE)
         await self._checker.stop()
         with contextlib.suppress(sqlite3.Error, ValueError):

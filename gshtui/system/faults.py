@@ -45,7 +45,7 @@ class Fault:
     """How often this fault was seen in this process."""
 
     @property
-    def news(self) -> bool:
+    def message(self) -> bool:
         """Whether a person should hear of it: the first time, then the tenth, the hundredth, and so on."""
         return str(self.count).strip("0") == "1"
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from gshtui.tmux import tmux_program
 from gshtui.tmux.quoting import command
 from gshtui.tmux.server import TmuxServer
-from gshtui.tmux.tmux_errors import TmuxError, missing, said
+from gshtui.tmux.tmux_errors import TmuxError, from_reply, program_missing
 
 
 def words_for(attach: Sequence[str], environ: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
@@ -69,10 +69,10 @@ async def client_here(server: TmuxServer, environ: Mapping[str, str]) -> str:
     here = environ.get("TMUX", "")
     if here.count(",") < 2 or not await server.running():
         return ""
-    (told,) = await server.ladder.ask([command("display-message", "-p", "#{socket_path},#{pid},")])
+    (told,) = await server.connection.ask([command("display-message", "-p", "#{socket_path},#{pid},")])
     if not told.lines or not here.startswith(told.lines[0]):
         return ""
-    (listed,) = await server.ladder.ask([command("list-clients", "-F", _CLIENTS)])
+    (listed,) = await server.connection.ask([command("list-clients", "-F", _CLIENTS)])
     session = f"${here.rpartition(',')[2]}"
     people: list[tuple[bool, int, str]] = []
     for line in listed.lines:
@@ -84,7 +84,7 @@ async def client_here(server: TmuxServer, environ: Mapping[str, str]) -> str:
 
 async def switch(server: TmuxServer, client: str, session: str) -> None:
     """Show a session in a person's client. Raises `TmuxError`."""
-    (reply,) = await server.ladder.ask([command("switch-client", "-c", client, "-t", f"={session}:")])
+    (reply,) = await server.connection.ask([command("switch-client", "-c", client, "-t", f"={session}:")])
     reply.text()
 
 
@@ -102,7 +102,7 @@ async def attach(server: TmuxServer, session: str) -> None:
             *argv, stderr=asyncio.subprocess.PIPE, env=tmux_program.client_environment()
         )
     except FileNotFoundError as error:
-        raise missing() from error
+        raise program_missing() from error
     except OSError as error:
         raise TmuxError("refused", f"tmux could not be started: {error.strerror}.") from error
     try:
@@ -115,4 +115,4 @@ async def attach(server: TmuxServer, session: str) -> None:
                 await process.wait()
         raise
     if process.returncode:
-        raise said(errors.decode("utf-8", "replace"))
+        raise from_reply(errors.decode("utf-8", "replace"))

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import cast
 
 from gshtui.tmux import tmux_program
-from gshtui.tmux.tmux_errors import TmuxError, missing
+from gshtui.tmux.tmux_errors import TmuxError, program_missing
 
 OnData = Callable[[int, bytes], None]
 _REAP_WITHIN = 2.0
@@ -57,7 +57,7 @@ class ClientProcess(asyncio.SubprocessProtocol):
             await client.drop()
             raise
         except FileNotFoundError as error:
-            raise missing() from error
+            raise program_missing() from error
         except OSError as error:
             raise TmuxError("refused", f"tmux could not be started: {error.strerror}.") from error
         return client

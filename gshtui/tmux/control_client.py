@@ -1,7 +1,7 @@
 """One control-mode client: a single `tmux -C` process that carries every command, and tells what happens.
 
 It sits in a hidden session of its own. Each command has a deadline; past one, the client is given up.
-It is closed by closing its input, and killed only if that did not help. Called by `ladder` alone.
+It is closed by closing its input, and killed only if that did not help. Called by `TmuxConnection` alone.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gshtui.tmux.control_parser import ControlParser
 from gshtui.tmux.one_shot import Reply, TmuxQuestion
 from gshtui.tmux.panes import HIDDEN
 from gshtui.tmux.server_lock import server_lock
-from gshtui.tmux.tmux_errors import gone, timed_out
+from gshtui.tmux.tmux_errors import server_gone, timed_out
 
 DEADLINE = 4.0
 _CLOSE_WITHIN = 1.0
@@ -41,7 +41,7 @@ class ControlClient:
         self._number = 0
         self._attached = asyncio.Event()
         self._note = note
-        self._blocks = ControlParser(self._noted)
+        self._blocks = ControlParser(self._on_notification)
         self._pending: set[asyncio.Future[Reply]] = set()
         self._unsent: list[str] = []
         self._ending: asyncio.Task[None] | None = None
@@ -56,9 +56,9 @@ class ControlClient:
         try:
             async with server_lock(address):
                 client = control._client = await ClientProcess.start(
-                    ("-N", *address, "-C", *new), control._heard, cwd="/"
+                    ("-N", *address, "-C", *new), control._on_data, cwd="/"
                 )
-                control._ending = start_job(control._ended(client), "the end of a tmux client")
+                control._ending = start_job(control._wait_for_end(client), "the end of a tmux client")
                 # Only now is the session there; what is sent earlier may be read before it is made.
                 async with asyncio.timeout(DEADLINE):
                     await control._attached.wait()
@@ -81,7 +81,7 @@ class ControlClient:
         futures: list[asyncio.Future[Reply]] = []
         lines: list[str] = []
         if self.lost.is_set():
-            raise gone()
+            raise server_gone()
         for question in questions:
             if isinstance(question, str):
                 question = TmuxQuestion(question)
@@ -102,7 +102,7 @@ class ControlClient:
         finally:
             self._pending.difference_update(futures)
 
-    def tell(self, *lines: str) -> None:
+    def run_unanswered(self, *lines: str) -> None:
         """Run command lines whose answers do not matter."""
         for line in lines:
             if not self.lost.is_set():
@@ -119,7 +119,7 @@ class ControlClient:
         """
         async with server_lock(self._address, within=_CLOSE_WITHIN) as ours:
             if ours:  # else it is cleared away by whoever listens next
-                self.tell(f"kill-session -t ={self.session}:")
+                self.run_unanswered(f"kill-session -t ={self.session}:")
             self._abandon()
             if self._client is not None:
                 with contextlib.suppress(TimeoutError):
@@ -129,12 +129,12 @@ class ControlClient:
         if self._ending is not None:
             self._ending.cancel()
 
-    def _noted(self, line: bytes) -> None:
+    def _on_notification(self, line: bytes) -> None:
         if not self._attached.is_set() and line.startswith(b"%session-changed "):
             self._attached.set()
         self._note(line)
 
-    def _heard(self, fd: int, data: bytes) -> None:
+    def _on_data(self, fd: int, data: bytes) -> None:
         if fd == 1:
             self._blocks.feed(data)
 
@@ -156,12 +156,12 @@ class ControlClient:
         self._attached.set()
         for future in self._pending:
             if not future.done():
-                future.set_exception(gone())
+                future.set_exception(server_gone())
         if self._client is not None:
             self._flush()
             self._client.close_input()
 
-    async def _ended(self, client: ClientProcess) -> None:
+    async def _wait_for_end(self, client: ClientProcess) -> None:
         await client.ended.wait()
         self._abandon()
 

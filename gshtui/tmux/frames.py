@@ -47,7 +47,7 @@ class CompleteRows:
     """Lines that begin with nothing switched on, which most do: found by their text alone."""
     _styled: dict[tuple[str, SgrStyle, bool], Read] = field(default_factory=dict[tuple[str, SgrStyle, bool], Read])
 
-    def of(self, raw: Sequence[str]) -> tuple[str, ...]:
+    def complete(self, raw: Sequence[str]) -> tuple[str, ...]:
         """The capture's rows, each standing alone."""
         plain, styled = dict[str, Read](), dict[tuple[str, SgrStyle, bool], Read]()
         rows: list[str] = []
@@ -71,7 +71,7 @@ class CompleteRows:
 
 def rows(raw: Sequence[str]) -> list[str]:
     """One capture's rows, each standing alone."""
-    return list(CompleteRows().of(raw))
+    return list(CompleteRows().complete(raw))
 
 
 def _row(line: str, style: SgrStyle, boxes: bool) -> Read:
@@ -159,14 +159,14 @@ class View:
     width: int
     height: int
     visible: bool = True
-    wished: int = 0
-    """The number of the last wish; the latest visible one counts."""
-    fresh: bool = True
+    requested: int = 0
+    """The number of its last request for a size; the latest visible one counts."""
+    needs_frame: bool = True
     """Has had no frame since it is visible, and is owed a whole one."""
 
 
 @dataclass(slots=True)
-class Picture:
+class MirroredPane:
     """A pane that is mirrored."""
 
     pane: str
@@ -196,10 +196,10 @@ class Picture:
         visible = [view for view in self.views if view.visible and view.width > 1 and view.height > 1]
         if not visible:
             return None
-        latest = max(visible, key=lambda view: view.wished)
+        latest = max(visible, key=lambda view: view.requested)
         return latest.width, latest.height
 
-    def take(self, lines: tuple[str, ...], about: str, known: PaneInfo) -> bool:
+    def add_capture(self, lines: tuple[str, ...], about: str, known: PaneInfo) -> bool:
         """A capture. Gives whether it shows anything new; an empty one keeps the last good frame.
 
         Args:
@@ -211,7 +211,7 @@ class Picture:
             return False
         before = self.frame
         self.info = info
-        rows = self.rows.of(lines)
+        rows = self.rows.complete(lines)
         if before is None or len(before.lines) != len(rows) or before.info.width != info.width:
             changed = tuple(range(len(rows)))
         else:
@@ -221,7 +221,7 @@ class Picture:
         self.frame = Frame(self.pane, rows, changed, info, before.seq + 1 if before else 1)
         return True
 
-    def end(self) -> bool:
+    def mark_gone(self) -> bool:
         """The pane is gone: its last lines stay. Gives whether that is news."""
         if self.frame is None:
             self.frame = Frame(self.pane, (), (), unknown(self.pane), 0)
@@ -231,16 +231,16 @@ class Picture:
         self.frame = replace(self.frame, changed=(), info=info, seq=self.frame.seq + 1, gone=True)
         return True
 
-    def show(self, new: bool) -> None:
+    def send_frame(self, new: bool) -> None:
         """Give the frame to the visible views: to all when it is new, else to those that are owed one."""
         frame = self.frame
         if frame is None:
             return
         for view in tuple(self.views):
-            if not view.visible or not (new or view.fresh):
+            if not view.visible or not (new or view.needs_frame):
                 continue
-            whole = replace(frame, changed=tuple(range(len(frame.lines)))) if view.fresh else frame
-            view.fresh = False
+            whole = replace(frame, changed=tuple(range(len(frame.lines)))) if view.needs_frame else frame
+            view.needs_frame = False
             try:
                 view.on_frame(whole)
             except Exception as error:  # a tab that fails must not stop the others

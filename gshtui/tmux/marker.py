@@ -27,7 +27,7 @@ class MarkerServer(Protocol):
     """The part of a `TmuxServer` that is needed."""
 
     @property
-    def ladder(self) -> TmuxConnection: ...
+    def connection(self) -> TmuxConnection: ...
     async def version(self) -> tuple[int, int]: ...
     async def pane(self, pane: str) -> PaneInfo: ...
     async def capture(
@@ -62,18 +62,18 @@ class Marker:
         return tuple(row.rstrip() for row in above[-_ANCHOR:])
 
 
-async def marker(server: MarkerServer, pane: str) -> Marker:
+async def take_marker(server: MarkerServer, pane: str) -> Marker:
     """The pane now. Raises `TmuxError`."""
     info = await server.pane(pane)
-    return await look(server, info)
+    return await capture_marker(server, info)
 
 
-async def look(server: MarkerServer, info: PaneInfo) -> Marker:
+async def capture_marker(server: MarkerServer, info: PaneInfo) -> Marker:
     """The pane now, when it is known which. Raises `TmuxError` (no_such_pane when it is gone)."""
     await server.version()
     line = command("capture-pane", "-p", "-t", info.pane)
     reply: Reply
-    (reply,) = await server.ladder.ask([TmuxQuestion(line, info.target)])
+    (reply,) = await server.connection.ask([TmuxQuestion(line, info.target)])
     rows = reply.text()
     now = parse(reply.about)
     if now is None:
@@ -81,13 +81,13 @@ async def look(server: MarkerServer, info: PaneInfo) -> Marker:
     return Marker(now, rows)
 
 
-async def since(server: MarkerServer, before: Marker, now: Marker | None = None) -> str:
+async def text_since(server: MarkerServer, before: Marker, now: Marker | None = None) -> str:
     """What came on the pane after the marker, without styles, without the blank lines at its end. Raises `TmuxError`.
 
     What was typed behind a prompt is part of it. After a clear, or once the marker has scrolled out of what tmux keeps,
     it is all that is there.
     """
-    now = now or await look(server, before.info)
+    now = now or await capture_marker(server, before.info)
     if now.info.alternate:
         return _text(_added(before.rows, now.rows) if before.info.alternate else now.rows)
     if before.info.alternate:

@@ -1,6 +1,6 @@
 """Live copies of panes: output marks a pane dirty, dirty panes that are seen are captured at the frame rate at most.
 
-So a firehose costs what a frame costs: past a burst its output is held back until the next capture. On the chained rung
+So a firehose costs what a frame costs: past a burst its output is held back until the next capture. In chained mode
 the panes are looked at instead, as often as that costs little. The terminal tabs call it; it knows no widget.
 """
 
@@ -15,7 +15,7 @@ from typing import Protocol
 from gshtui.system.tasks import keep_on
 from gshtui.tmux import frames
 from gshtui.tmux.frames import Frame as Frame
-from gshtui.tmux.frames import OnFrame, Picture, View
+from gshtui.tmux.frames import MirroredPane, OnFrame, View
 from gshtui.tmux.one_shot import TmuxQuestion
 from gshtui.tmux.panes import BRIEF
 from gshtui.tmux.quoting import quoted, resizing
@@ -32,7 +32,7 @@ _ECHO = 0.02
 `_WHOLE` seconds later."""
 _WHOLE = 0.001
 _SHARE = 6
-"""On the chained rung a look may take a sixth of the time between looks."""
+"""In chained mode captures may take a sixth of the time between them."""
 _IDLE_AFTER, _IDLE_EVERY = 2.0, 0.5
 
 
@@ -40,7 +40,7 @@ class MirrorServer(Protocol):
     """The part of a `TmuxServer` that the mirror needs."""
 
     @property
-    def ladder(self) -> TmuxConnection: ...
+    def connection(self) -> TmuxConnection: ...
     @property
     def watcher(self) -> Watcher: ...
     async def version(self) -> tuple[int, int]: ...
@@ -54,37 +54,37 @@ class Watch:
     """A tab's hold on a mirrored pane."""
 
     _mirror: Mirror
-    _picture: Picture
+    _picture: MirroredPane
     _view: View
 
     def resize(self, width: int, height: int) -> None:
         """The tab has this size now; the pane gets it, unless a person is attached or another tab wished later."""
         if (width, height) != (self._view.width, self._view.height):
             self._view.width, self._view.height = width, height
-            self._mirror.wish(self._view)
-            self._mirror.mark(self._picture)
+            self._mirror.request_size(self._view)
+            self._mirror.mark_dirty(self._picture)
 
-    def visible(self, shown: bool) -> None:
+    def set_visible(self, shown: bool) -> None:
         """Whether the tab can be seen. What cannot be seen is not captured."""
         if shown != self._view.visible:
             self._view.visible = shown
-            self._view.fresh = True
+            self._view.needs_frame = True
             if shown:
-                self._mirror.wish(self._view)
+                self._mirror.request_size(self._view)
                 self._picture.applied = (0, 0)  # who was there meanwhile may have left another size
-            self._mirror.mark(self._picture)
+            self._mirror.mark_dirty(self._picture)
 
-    def poke(self) -> None:
+    def capture_soon(self) -> None:
         """A key was sent: show soon what it did, whatever the frame rate."""
-        self._mirror.poke(self._picture)
+        self._mirror.capture_soon(self._picture)
 
-    async def history(self, start: int, end: int) -> list[str]:
+    async def read_history(self, start: int, end: int) -> list[str]:
         """Lines of the past, each standing alone: -1 is the one above the screen. Costly; only for scrolling."""
         return frames.rows(await self._mirror.server.capture(self._picture.pane, start=start, end=end))
 
     def close(self) -> None:
         """The tab is gone."""
-        self._mirror.drop(self._picture, self._view)
+        self._mirror.remove_view(self._picture, self._view)
 
 
 class Mirror:
@@ -98,36 +98,39 @@ class Mirror:
         self.server = server
         self.cost_ms = 0.0
         self._period = 1 / fps
-        self._pictures: dict[str, Picture] = {}
+        self._pictures: dict[str, MirroredPane] = {}
         self._task: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
         self._last = 0.0
-        self._wishes = 0
+        self._size_requests = 0
         self._ends: list[Callable[[], None]] = []
 
     @property
-    def rung(self) -> Mode:
+    def mode(self) -> Mode:
         """How the server is reached."""
-        return self.server.ladder.rung
+        return self.server.connection.mode
 
-    def on_rung(self, callback: OnMode) -> Callable[[], None]:
-        """Call with (rung, why) at every change; gives what ends that."""
-        return self.server.ladder.on_rung(callback)
+    def on_mode_change(self, callback: OnMode) -> Callable[[], None]:
+        """Call with (mode, why) at every change; gives what ends that."""
+        return self.server.connection.on_mode_change(callback)
 
     def watch(self, pane: str, on_frame: OnFrame, *, width: int, height: int) -> Watch:
         """Mirror a pane into a tab of this size; `on_frame` gets every new frame while the tab is visible."""
         picture = self._pictures.get(pane)
         if picture is None:
-            picture = self._pictures[pane] = Picture(pane)
+            picture = self._pictures[pane] = MirroredPane(pane)
             picture.unlisten = self._listen(picture)
         view = View(on_frame, width, height)
         picture.views.append(view)
-        self.wish(view)
+        self.request_size(view)
         if self._task is None:
-            self._ends = [self.server.ladder.on_rung(self._stepped), self.server.ladder.on_note(self._noted)]
+            self._ends = [
+                self.server.connection.on_mode_change(self._on_mode),
+                self.server.connection.on_notification(self._on_notification),
+            ]
             self._task = keep_on(self._run, "the mirror of terminals")
-        self.mark(picture)
+        self.mark_dirty(picture)
         return Watch(self, picture, view)
 
     async def close(self) -> None:
@@ -146,12 +149,12 @@ class Mirror:
 
     # -- for a `Watch` ---------------------------------------------------------------------------------------------
 
-    def wish(self, view: View) -> None:
-        """This view's size is the latest wish."""
-        self._wishes += 1
-        view.wished = self._wishes
+    def request_size(self, view: View) -> None:
+        """This view's size is the latest request."""
+        self._size_requests += 1
+        view.requested = self._size_requests
 
-    def mark(self, picture: Picture) -> None:
+    def mark_dirty(self, picture: MirroredPane) -> None:
         """The pane may look different now."""
         picture.dirty = True
         if picture.visible:
@@ -160,13 +163,13 @@ class Mirror:
                 picture.urgent_at = soon  # an empty tab waits for nobody
             self._schedule(picture.urgent_at or max(soon, self._last + self._period))
 
-    def poke(self, picture: Picture) -> None:
-        """See `Watch.poke`."""
+    def capture_soon(self, picture: MirroredPane) -> None:
+        """See `Watch.capture_soon`."""
         picture.dirty = picture.awaited = True
         picture.urgent_at = self._now() + _ECHO
         self._schedule(picture.urgent_at)
 
-    def drop(self, picture: Picture, view: View) -> None:
+    def remove_view(self, picture: MirroredPane, view: View) -> None:
         """See `Watch.close`."""
         if view in picture.views:
             picture.views.remove(view)
@@ -176,14 +179,14 @@ class Mirror:
 
     # -- when ------------------------------------------------------------------------------------------------------
 
-    def _listen(self, picture: Picture) -> Callable[[], None]:
-        ladder = self.server.ladder
+    def _listen(self, picture: MirroredPane) -> Callable[[], None]:
+        connection = self.server.connection
 
         def on_output(size: int) -> None:
             picture.burst += size
             if picture.burst > _BURST or not picture.visible:
-                ladder.pause(picture.pane)
-            self.mark(picture)
+                connection.pause_output(picture.pane)
+            self.mark_dirty(picture)
             if picture.awaited and size and picture.visible:
                 picture.awaited = False
                 picture.urgent_at = self._now() + _WHOLE
@@ -191,14 +194,14 @@ class Mirror:
 
         def on_change(change: PaneChange) -> None:
             if "gone" in change.what:
-                picture.show(picture.end())
+                picture.send_frame(picture.mark_gone())
                 return
             if "attached" in change.what and not change.info.attached:
                 picture.applied = (0, 0)  # the person left their size behind
             if change.what - {"activity"}:
-                self.mark(picture)
+                self.mark_dirty(picture)
 
-        ends = (ladder.on_output(picture.pane, on_output), self.server.watcher.watch(picture.pane, on_change))
+        ends = (connection.on_output(picture.pane, on_output), self.server.watcher.watch(picture.pane, on_change))
 
         def unlisten() -> None:
             for end in ends:
@@ -206,15 +209,15 @@ class Mirror:
 
         return unlisten
 
-    def _noted(self, kind: str, rest: str) -> None:
+    def _on_notification(self, kind: str, rest: str) -> None:
         if kind == "%client-detached":  # another window is gone, or a person, and has left a size behind
             for picture in self._pictures.values():
                 picture.applied = (0, 0)
-                self.mark(picture)
+                self.mark_dirty(picture)
 
-    def _stepped(self, rung: Mode, why: str) -> None:
+    def _on_mode(self, mode: Mode, why: str) -> None:
         for picture in self._pictures.values():
-            self.mark(picture)
+            self.mark_dirty(picture)
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time()
@@ -238,7 +241,7 @@ class Mirror:
                 picture
                 for picture in self._pictures.values()
                 if picture.visible
-                and (picture.dirty or self.rung == "chained")
+                and (picture.dirty or self.mode == "chained")
                 and (regular or 0.0 < picture.urgent_at <= now + 0.001)
             ]
             if regular:
@@ -247,12 +250,12 @@ class Mirror:
                 try:
                     await self._capture(due)
                 except TmuxError:
-                    pass  # the ladder falls and says so; the last good frames stay
+                    pass  # the connection changes its mode and reports it; the last good frames stay
             self._plan()
 
     def _plan(self) -> None:
         """When to look again, if nothing happens before."""
-        if self.rung == "chained":
+        if self.mode == "chained":
             visible = [picture for picture in self._pictures.values() if picture.visible]
             if visible:
                 quiet = self._now() - max(picture.changed_at for picture in visible) > _IDLE_AFTER
@@ -264,32 +267,32 @@ class Mirror:
 
     # -- what ------------------------------------------------------------------------------------------------------
 
-    async def _capture(self, due: list[Picture]) -> None:
+    async def _capture(self, due: list[MirroredPane]) -> None:
         await self.server.version()
-        ladder = self.server.ladder
-        ladder.start()
+        connection = self.server.connection
+        connection.start()
         questions: list[str | TmuxQuestion] = []
-        asked: list[Picture] = []
+        asked: list[MirroredPane] = []
         for picture in due:
             picture.dirty, picture.urgent_at, picture.burst = False, 0.0, 0
-            ladder.resume(picture.pane)  # before the capture, so that nothing between the two is missed
+            connection.resume_output(picture.pane)  # before the capture, so that nothing between the two is missed
             picture.dirty = False
             info = self.server.watcher.info(picture.pane)
             if info is None:
-                self.server.watcher.look()
+                self.server.watcher.check_now()
                 continue
             if (size := picture.size()) and size != picture.applied:
                 picture.applied = size
                 # Whatever size was seen last: it may have changed since, and to ask for the same one costs nothing.
                 questions.append(resizing(info.target, *size))
                 asked.append(picture)
-            flags = "-peN" if ladder.may_control else "-pe"
+            flags = "-peN" if connection.may_control else "-pe"
             questions.append(TmuxQuestion(f"capture-pane {flags} -t {quoted(picture.pane)}", info.target, BRIEF))
             asked.append(picture)
         if not questions:
             return
         began = time.perf_counter()
-        replies = await ladder.ask(questions)
+        replies = await connection.ask(questions)
         spent = 1e3 * (time.perf_counter() - began)
         self.cost_ms = spent if not self.cost_ms else 0.8 * self.cost_ms + 0.2 * spent
         now = self._now()
@@ -297,9 +300,9 @@ class Mirror:
             if isinstance(question, str):
                 continue
             info = self.server.watcher.info(picture.pane)
-            new = not reply.error and info is not None and picture.take(reply.lines, reply.about, info)
+            new = not reply.error and info is not None and picture.add_capture(reply.lines, reply.about, info)
             if new:
                 picture.changed_at = now
             elif reply.error or not reply.about.startswith(picture.pane):
-                self.server.watcher.look()
-            picture.show(new)
+                self.server.watcher.check_now()
+            picture.send_frame(new)

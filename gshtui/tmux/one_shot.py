@@ -1,7 +1,7 @@
 """Forked tmux calls: one process a call, several commands in it, a deadline, and nothing left behind.
 
 Owns how commands are given to a short-lived client and how their output is told apart. What is long or secret goes in
-on standard input. The rung below the control client, and the way to what only a fork can do (`load-buffer -`).
+on standard input. The mode below the control client, and the way to what only a fork can do (`load-buffer -`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from gshtui.tmux.client_process import ClientProcess
 from gshtui.tmux.panes import FORMAT
 from gshtui.tmux.quoting import quoted
-from gshtui.tmux.tmux_errors import said, timed_out
+from gshtui.tmux.tmux_errors import from_reply, timed_out
 
 _ROOM = 12_000
 DEADLINE = 4.0
@@ -50,7 +50,7 @@ class Reply:
     def text(self) -> tuple[str, ...]:
         """The lines of a success. Raises `TmuxError` for a failure."""
         if self.error:
-            raise said(self.error)
+            raise from_reply(self.error)
         return self.lines
 
 
@@ -178,5 +178,5 @@ def _replies(output: bytes, errors: bytes, seal: str, count: int) -> list[Reply]
             replies.append(Reply(tuple(lines), error, about))
         lines = []
     if len(replies) < count:
-        raise said(complaints[0] if complaints else "server exited")
+        raise from_reply(complaints[0] if complaints else "server exited")
     return replies

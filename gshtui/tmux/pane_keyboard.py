@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from gshtui.tmux.one_shot import OneShotTransport
 from gshtui.tmux.quoting import command, is_pane
 from gshtui.tmux.tmux_connection import TmuxConnection
-from gshtui.tmux.tmux_errors import TmuxError, no_such_pane, said
+from gshtui.tmux.tmux_errors import TmuxError, from_reply, no_such_pane
 
 _NAMES = {
     "enter": "Enter",
@@ -115,8 +115,8 @@ def check(pane: str) -> None:
 class PaneKeyboard:
     """Types into the panes of one server."""
 
-    def __init__(self, ladder: TmuxConnection, forked: OneShotTransport) -> None:
-        self._ladder = ladder
+    def __init__(self, connection: TmuxConnection, forked: OneShotTransport) -> None:
+        self._connection = connection
         self._forked = forked
 
     async def paste(self, pane: str, text: str) -> None:
@@ -132,7 +132,7 @@ class PaneKeyboard:
         )
         if status:
             await self._forked.run("delete-buffer", "-b", name)
-            raise said((errors or output).decode("utf-8", "replace"))
+            raise from_reply((errors or output).decode("utf-8", "replace"))
 
     async def press(self, pane: str, names: Sequence[str]) -> None:
         """Press keys by name. Raises `TmuxError`, before anything is pressed when a name is none."""
@@ -149,19 +149,19 @@ class PaneKeyboard:
 
     async def _type(self, pane: str, lines: list[str]) -> None:
         await self._ready(pane)
-        for reply in await self._ladder.ask(lines, once=True):
+        for reply in await self._connection.ask(lines, once=True):
             reply.text()
 
     async def _ready(self, pane: str) -> None:
         """Refuse a pane whose program has ended; leave the copy mode that somebody is in, where keys would go."""
         check(pane)
         look = command("display-message", "-p", "-t", pane, "#{pane_id} #{pane_dead} #{pane_in_mode}")
-        (reply,) = await self._ladder.ask([look])
+        (reply,) = await self._connection.ask([look])
         found, dead, mode = [*(reply.text() or ("",))[0].split(" "), "", ""][:3]
         if found != pane:
             raise no_such_pane(pane)
         if dead == "1":
             raise TmuxError("refused", "The program in that terminal has ended; nothing can be typed.", "Restart it.")
         if mode not in ("", "0"):
-            async with self._ladder.turn():
-                await self._ladder.ask([command("send-keys", "-t", pane, "-X", "cancel")])
+            async with self._connection.server_lock():
+                await self._connection.ask([command("send-keys", "-t", pane, "-X", "cancel")])

@@ -78,13 +78,13 @@ def _belongs(process: psutil.Process, leader: int, pane: str, mark: str) -> bool
     return environ.get("TMUX_PANE") == pane and environ.get("TMUX", "").startswith(mark)
 
 
-async def end_pane(ladder: TmuxConnection, info: PaneInfo, grace: float) -> None:
+async def end_pane(connection: TmuxConnection, info: PaneInfo, grace: float) -> None:
     """End a pane and all that it started, within `grace` seconds and a little. Raises `TmuxError`."""
-    (told,) = await ladder.ask([command("display-message", "-p", "#{socket_path},#{pid},")])
+    (told,) = await connection.ask([command("display-message", "-p", "#{socket_path},#{pid},")])
     mark = told.text()[0]
     family = await asyncio.to_thread(process_family, info.pid, info.pane, mark)
-    async with ladder.turn():
-        (reply,) = await ladder.ask([command("kill-pane", "-t", info.pane)])
+    async with connection.server_lock():
+        (reply,) = await connection.ask([command("kill-pane", "-t", info.pane)])
     reply.text()
     left = await asyncio.to_thread(end_processes, family, grace)
     # What was started between the look and the hang-up.

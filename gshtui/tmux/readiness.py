@@ -66,7 +66,7 @@ async def wait_ready(
         TmuxError: refused for a bad pattern; no_such_pane when the pane does not exist at the beginning.
     """
     expression = _compiled(pattern)
-    wait = _Wait(server, await markers.marker(server, pane), expression, since)
+    wait = _Wait(server, await markers.take_marker(server, pane), expression, since)
     try:
         return await wait.run(idle_seconds, timeout)
     finally:
@@ -83,9 +83,9 @@ class _Wait:
         self._since = since
         self._stirred = asyncio.Event()
         self._gone = False
-        ladder, pane = server.ladder, first.info.pane
-        ladder.start()
-        self._ends = (ladder.on_output(pane, self._on_output), server.watcher.watch(pane, self._on_change))
+        connection, pane = server.connection, first.info.pane
+        connection.start()
+        self._ends = (connection.on_output(pane, self._on_output), server.watcher.watch(pane, self._on_change))
 
     def end(self) -> None:
         """Stop listening."""
@@ -108,15 +108,15 @@ class _Wait:
             idle_at = changed + idle_seconds if idle_seconds is not None else until
             if now >= min(until, idle_at):
                 return Ready("idle" if idle_at <= now and idle_seconds is not None else "timeout", await self._text())
-            await self._stir(min(until, idle_at) - now)
+            await self._wait_for_output(min(until, idle_at) - now)
             before = self._seen
-            await self._look()
+            await self._capture()
             if _differ(before, self._seen):
                 changed = loop.time()
 
-    async def _stir(self, longest: float) -> None:
+    async def _wait_for_output(self, longest: float) -> None:
         """Wait for a sign of output, but not longer than this; then a moment for the rest of it."""
-        if self._server.ladder.rung != "control":
+        if self._server.connection.mode != "control":
             longest = min(longest, _POLL)
         try:
             async with asyncio.timeout(longest):
@@ -126,11 +126,11 @@ class _Wait:
             pass
         self._stirred.clear()
 
-    async def _look(self) -> None:
-        self._server.ladder.resume(self._seen.info.pane)
+    async def _capture(self) -> None:
+        self._server.connection.resume_output(self._seen.info.pane)
         self._stirred.clear()
         try:
-            self._seen = await markers.look(self._server, self._seen.info)
+            self._seen = await markers.capture_marker(self._server, self._seen.info)
         except TmuxError as error:
             # A server that does not answer now may answer later; there is a time-out for when it does not.
             self._gone = error.kind in ("no_such_pane", "gone")
@@ -153,7 +153,7 @@ class _Wait:
         if self._since is None:
             return _text(self._seen)
         try:
-            return await markers.since(self._server, self._since, self._seen)
+            return await markers.text_since(self._server, self._since, self._seen)
         except TmuxError:
             return _text(self._seen)
 
@@ -161,7 +161,7 @@ class _Wait:
         # One sign is enough until the next look; a firehose costs no more than that.
         self._stirred.set()
         if size:
-            self._server.ladder.pause(self._seen.info.pane)
+            self._server.connection.pause_output(self._seen.info.pane)
 
     def _on_change(self, change: PaneChange) -> None:
         self._gone = self._gone or "gone" in change.what

@@ -20,7 +20,7 @@ from gshtui.tmux.pane_keyboard import PaneKeyboard, check
 from gshtui.tmux.panes import FORMAT, PaneInfo, parse, parse_all
 from gshtui.tmux.quoting import SESSION, command, resizing, unexpanded
 from gshtui.tmux.tmux_connection import TmuxConnection
-from gshtui.tmux.tmux_errors import TmuxError, gone, no_such_pane
+from gshtui.tmux.tmux_errors import TmuxError, no_such_pane, server_gone
 from gshtui.tmux.watcher import Watcher
 
 if TYPE_CHECKING:
@@ -103,9 +103,9 @@ class TmuxServer:
         self.socket_path = socket_path
         self._address = ("-S", str(socket_path)) if socket_path else ("-L", socket_name)
         self._forked = OneShotTransport(self._address)
-        self.ladder = TmuxConnection(self._address, self._forked)
-        """How commands reach the server now; `ladder.rung` and `ladder.cost_ms` are for the status line."""
-        self._typist = PaneKeyboard(self.ladder, self._forked)
+        self.connection = TmuxConnection(self._address, self._forked)
+        """How commands reach the server now; `connection.mode` and `connection.cost_ms` are for the status line."""
+        self._typist = PaneKeyboard(self.connection, self._forked)
         self._watcher: Watcher | None = None
         self._version: tuple[int, int] | None = None
         self._abilities = program.abilities(program.LEAST)
@@ -129,7 +129,7 @@ class TmuxServer:
             self._version = program.parsed((output or errors).decode("utf-8", "replace"))
             self._abilities = program.abilities(self._version)
             self._forked.from_file = not self._abilities.environment
-            self.ladder.may_control = self._abilities.control
+            self.connection.may_control = self._abilities.control
         return self._version
 
     async def running(self) -> bool:
@@ -142,7 +142,7 @@ class TmuxServer:
         await self.version()
         await (await self._lifecycle()).start()
         self._started = True
-        self.ladder.nudge()
+        self.connection.retry_now()
 
     async def kill_server(self) -> None:
         """End the server and everything on it. Raises `TmuxError`; refused for the user's own."""
@@ -155,7 +155,7 @@ class TmuxServer:
         """Let go of the server. Agents on it go on; without any, it ends."""
         if self._watcher is not None:
             await self._watcher.close()
-        await self.ladder.close()
+        await self.connection.close()
         await self._forked.close()
         if self._started and self.socket_name != USERS_OWN:
             self._started = False
@@ -206,7 +206,7 @@ class TmuxServer:
         )
         listing = command("list-panes", "-t", f"={session}:", "-F", FORMAT)
         try:
-            async with self.ladder.turn():
+            async with self.connection.server_lock():
                 made, listed = await self._forked.feed([line, listing])
             made.text()
         except TmuxError as error:
@@ -239,7 +239,7 @@ class TmuxServer:
             if info.pane == pane:
                 return info
         if not await self.running():
-            raise gone()
+            raise server_gone()
         raise no_such_pane(pane)
 
     async def _reap(self) -> None:
@@ -266,7 +266,7 @@ class TmuxServer:
         (reply,) = await self._ask([command(*words)])
         return list(reply.text())
 
-    async def look(self, pane: str) -> tuple[PaneInfo, tuple[str, ...]]:
+    async def capture_screen(self, pane: str) -> tuple[PaneInfo, tuple[str, ...]]:
         """A pane and the styled lines of its screen, both of the same moment.
 
         Raises:
@@ -304,7 +304,7 @@ class TmuxServer:
         """
         from gshtui.tmux import pane_processes
 
-        await pane_processes.end_pane(self.ladder, await self.pane(pane), grace)
+        await pane_processes.end_pane(self.connection, await self.pane(pane), grace)
 
     # -- typing ----------------------------------------------------------------------------------------------------
 
@@ -340,7 +340,7 @@ class TmuxServer:
 
     async def _ask(self, lines: Sequence[str | TmuxQuestion]) -> list[Reply]:
         await self.version()
-        return await self.ladder.ask(lines)
+        return await self.connection.ask(lines)
 
     async def _lifecycle(self) -> ServerLifecycle:
         if self._life is None:

@@ -20,7 +20,7 @@ from libtmux.common import tmux_cmd
 
 from gshtui.system import processes
 from gshtui.tmux import tmux_program
-from gshtui.tmux.tmux_errors import TmuxError, missing, said, timed_out
+from gshtui.tmux.tmux_errors import TmuxError, from_reply, program_missing, timed_out
 
 _SCOPE_WITHIN = 2.0
 
@@ -117,7 +117,7 @@ class _Bounded(libtmux.Server):
         if result.returncode and prefix:
             result = self._run([], "start-server", ";", "set-option", "-s", "exit-empty", "off")
         if result.returncode:
-            raise said(" ".join(result.stderr))
+            raise from_reply(" ".join(result.stderr))
 
     def _run(self, prefix: list[str], *arguments: str) -> tmux_cmd:
         address = [f"-S{self.socket_path}"] if self.socket_path else [f"-L{self.socket_name}"]
@@ -149,8 +149,8 @@ async def _in_thread(call: Callable[[], T]) -> T:
     try:
         return await asyncio.to_thread(call)
     except exc.TmuxCommandNotFound as error:
-        raise missing() from error
+        raise program_missing() from error
     except exc.LibTmuxException as error:
-        raise said(str(error)) from error
+        raise from_reply(str(error)) from error
     except OSError as error:
         raise TmuxError("refused", f"tmux could not be started: {error.strerror}.") from error

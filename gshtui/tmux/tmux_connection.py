@@ -1,7 +1,7 @@
-"""How commands reach the server: the ladder's rung in use, why, and what a call costs on it.
+"""How commands reach the server: the mode in use, why, and what a call costs in it.
 
 `control` is one long-lived client that also tells what happens; `chained` is a fork a call; `none`: no server answers.
-It falls and climbs by itself. The mirror, the watcher and every call of `server` come through here.
+It falls back and recovers by itself. The mirror, the watcher and every call of `server` come through here.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ OnNote = Callable[[str, str], None]
 OnOutput = Callable[[int], None]
 
 _FIRST, _LONGEST = 0.5, 8.0
-"""Seconds between attempts to climb."""
+"""Seconds between attempts to start a control client."""
 STATE = "gsh-state"
 MOVED = "gsh-moved"
 _STATE = "|".join(
@@ -47,10 +47,10 @@ class TmuxConnection:
         self._address = tuple(address)
         self._forked = forked
         self.may_control = False
-        """Whether this tmux can do what the upper rung needs."""
-        self.rung: Mode = "chained"
+        """Whether this tmux can do what the control mode needs."""
+        self.mode: Mode = "chained"
         self.why = ""
-        """One sentence on why it is not the upper rung."""
+        """One sentence on why the mode is not `control`."""
         self.cost_ms = 0.0
         """Milliseconds of a call, smoothed."""
         self._control: ControlClient | None = None
@@ -59,7 +59,7 @@ class TmuxConnection:
         self._wanted: dict[str, None] = {}
         self._paused: set[str] = set()
         self._outputs: dict[str, list[OnOutput]] = {}
-        self._on_rung: list[OnMode] = []
+        self._on_mode_change: list[OnMode] = []
         self._on_note: list[OnNote] = []
 
     # -- commands --------------------------------------------------------------------------------------------------
@@ -86,25 +86,25 @@ class TmuxConnection:
                     raise
         if replies is None:
             replies = await self._forked.ask(questions, deadline=deadline)
-            if self.rung == "none":
-                self.nudge()
+            if self.mode == "none":
+                self.retry_now()
         spent = 1e3 * (time.perf_counter() - began)
         self.cost_ms = spent if not self.cost_ms else 0.8 * self.cost_ms + 0.2 * spent
         return replies
 
-    def turn(self) -> AbstractAsyncContextManager[bool]:
-        """Held while a session is made or ended; see `turns`."""
+    def server_lock(self) -> AbstractAsyncContextManager[bool]:
+        """Held while a session is made or ended; see `server_lock.py`."""
         return server_lock(self._address)
 
-    # -- the upper rung --------------------------------------------------------------------------------------------
+    # -- the control client ----------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Climb, and keep climbing after every fall."""
+        """Start the control client, and start it again after each failure."""
         if self._keeper is None:
-            self._keeper = keep_on(self._keep, "the connection to tmux")
+            self._keeper = keep_on(self._keep_connected, "the connection to tmux")
 
-    def nudge(self) -> None:
-        """Something changed (a server was started): try to climb now."""
+    def retry_now(self) -> None:
+        """Something changed (a server was started): try now to start the control client."""
         self._nudged.set()
 
     async def close(self) -> None:
@@ -115,51 +115,51 @@ class TmuxConnection:
             with contextlib.suppress(asyncio.CancelledError):
                 await keeper
 
-    def on_rung(self, callback: OnMode) -> Callable[[], None]:
-        """Call with (rung, why) at every change; gives what ends that."""
-        return _subscribed(self._on_rung, callback)
+    def on_mode_change(self, callback: OnMode) -> Callable[[], None]:
+        """Call with (mode, why) at every change; gives what ends that."""
+        return _subscribed(self._on_mode_change, callback)
 
-    def on_note(self, callback: OnNote) -> Callable[[], None]:
+    def on_notification(self, callback: OnNote) -> Callable[[], None]:
         """Call with (kind, rest) of every notification but output."""
         return _subscribed(self._on_note, callback)
 
     def on_output(self, pane: str, callback: OnOutput) -> Callable[[], None]:
         """Call with the size of every piece of output of a pane. Without anyone to call, its output is held back."""
-        self.want(pane)
-        self.resume(pane)
+        self.watch_pane(pane)
+        self.resume_output(pane)
         return _subscribed(self._outputs.setdefault(pane, []), callback)
 
-    def want(self, pane: str) -> None:
-        """Be told what happens in this pane."""
+    def watch_pane(self, pane: str) -> None:
+        """Have notifications for this pane."""
         if pane not in self._wanted:
             self._wanted[pane] = None
-            self._link(pane)
+            self._link_pane(pane)
 
-    def forget(self, pane: str) -> None:
+    def forget_pane(self, pane: str) -> None:
         """The pane is gone."""
         self._wanted.pop(pane, None)
         self._paused.discard(pane)
         if not self._outputs.get(pane):
             self._outputs.pop(pane, None)
 
-    def pause(self, pane: str) -> None:
+    def pause_output(self, pane: str) -> None:
         """Hold back a pane's output: it costs nothing then, and the program is not slowed down."""
         if pane not in self._paused and self._control is not None:
             self._paused.add(pane)
-            self._control.tell(f"refresh-client -A {quoted(f'{pane}:pause')}")
+            self._control.run_unanswered(f"refresh-client -A {quoted(f'{pane}:pause')}")
 
-    def resume(self, pane: str) -> bool:
+    def resume_output(self, pane: str) -> bool:
         """Let a pane's output come again, from now on; whoever listens is told, as there may have been some."""
         if pane not in self._paused:
             return False
         self._paused.discard(pane)
         if self._control is not None:
-            self._control.tell(f"refresh-client -A {quoted(f'{pane}:continue')}")
+            self._control.run_unanswered(f"refresh-client -A {quoted(f'{pane}:continue')}")
         for callback in tuple(self._outputs.get(pane, ())):
             callback(0)
         return True
 
-    async def bells(self) -> set[str]:
+    async def take_bells(self) -> set[str]:
         """The panes that rang since the last time this was asked."""
         if self._control is None:
             return set()
@@ -174,18 +174,18 @@ class TmuxConnection:
 
     # -- keeping it ------------------------------------------------------------------------------------------------
 
-    async def _keep(self) -> None:
+    async def _keep_connected(self) -> None:
         wait = _FIRST
         try:
             while True:
                 self._nudged.clear()
-                if await self._climb():
+                if await self._connect_control():
                     wait = _FIRST
                     assert self._control is not None
                     await self._control.lost.wait()
                     lost, self._control = self._control, None
                     self._paused.clear()
-                    self._step("chained", "The control client ended.")
+                    self.notify_mode("chained", "The control client ended.")
                     await lost.close()
                     continue
                 with contextlib.suppress(TimeoutError):
@@ -197,59 +197,59 @@ class TmuxConnection:
                 last, self._control = self._control, None
                 await last.close()
 
-    async def _climb(self) -> bool:
+    async def _connect_control(self) -> bool:
         if not self.may_control:
-            self._step("chained", "This tmux is older than 3.2.")
+            self.notify_mode("chained", "This tmux is older than 3.2.")
             return False
         try:
             # Asked first in a way that can be given up: a server that stands still while a control client comes and is
             # dropped again ends when it goes on (tmux 3.3a), with everything on it.
             await self._forked.ask(["display-message -p ''"])
-            control = await ControlClient.connect(self._address, self._take)
+            control = await ControlClient.connect(self._address, self._on_notification)
             for name, what in ((STATE, _STATE), (MOVED, _MOVED)):
-                control.tell(f"refresh-client -B {quoted(f'{name}:%*:{what}')}")
+                control.run_unanswered(f"refresh-client -B {quoted(f'{name}:%*:{what}')}")
         except TmuxError as error:
-            self._step("chained" if error.kind == "refused" else "none", error.message)
+            self.notify_mode("chained" if error.kind == "refused" else "none", error.message)
             return False
         self._control = control
         self._paused.clear()
-        await self._sweep(control)
+        await self._end_orphans(control)
         for pane in self._wanted:
-            self._link(pane)
-        self._step("control", "")
+            self._link_pane(pane)
+        self.notify_mode("control", "")
         return True
 
-    async def _sweep(self, control: ControlClient) -> None:
+    async def _end_orphans(self, control: ControlClient) -> None:
         """End hidden sessions that nobody sits in: their hubs were killed."""
         listing = command("list-sessions", "-F", "#{session_attached} #{session_name}")
         with contextlib.suppress(TmuxError):
             (listed,) = await control.ask([listing])
             left = [line[2:] for line in listed.lines if line.startswith(f"0 {HIDDEN}")]
             if left:
-                async with self.turn() as ours:
+                async with self.server_lock() as ours:
                     if ours:
                         await control.ask([command("kill-session", "-t", f"={name}:") for name in left])
 
-    async def bury(self, pane: str) -> None:
+    async def end_dead_pane(self, pane: str) -> None:
         """A pane's own session has ended: end it where only we still see it, as whoever ended the session meant."""
         control = self._control
         if control is not None:
             (listed,) = await self.ask([command("list-panes", "-s", "-t", f"={control.session}:", "-F", "#{pane_id}")])
             if pane in listed.lines:
-                async with self.turn():
+                async with self.server_lock():
                     await self.ask([command("kill-pane", "-t", pane)])
 
-    def _link(self, pane: str) -> None:
+    def _link_pane(self, pane: str) -> None:
         if self._control is not None:
-            self._control.tell(f"link-window -d -s {quoted(pane)} -t ={self._control.session}:")
+            self._control.run_unanswered(f"link-window -d -s {quoted(pane)} -t ={self._control.session}:")
 
-    def _step(self, rung: Mode, why: str) -> None:
-        if (rung, why) != (self.rung, self.why):
-            self.rung, self.why = rung, why
-            for callback in tuple(self._on_rung):
-                callback(rung, why)
+    def notify_mode(self, mode: Mode, why: str) -> None:
+        if (mode, why) != (self.mode, self.why):
+            self.mode, self.why = mode, why
+            for callback in tuple(self._on_mode_change):
+                callback(mode, why)
 
-    def _take(self, line: bytes) -> None:
+    def _on_notification(self, line: bytes) -> None:
         """A notification. Output is by far the most frequent, and only its size counts."""
         if line.startswith(b"%output "):
             pane = line[8 : line.index(b" ", 8)].decode()
@@ -257,7 +257,7 @@ class TmuxConnection:
                 for callback in tuple(callbacks):
                     callback(len(line))
             else:
-                self.pause(pane)
+                self.pause_output(pane)
             return
         kind, _, rest = line.decode("utf-8", "replace").partition(" ")
         for callback in tuple(self._on_note):

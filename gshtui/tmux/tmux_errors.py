@@ -37,14 +37,14 @@ class TmuxError(ExpectedError):
         self.kind: Kind = kind
 
 
-def missing() -> TmuxError:
+def program_missing() -> TmuxError:
     """There is no tmux on the PATH."""
     return TmuxError(
         "missing", "tmux is not installed.", "Install tmux 3.0 or newer (apt install tmux, brew install tmux)."
     )
 
 
-def gone() -> TmuxError:
+def server_gone() -> TmuxError:
     """No server runs on the socket."""
     return TmuxError("gone", "The agents' tmux server is not running.", "What ran on it has ended; start it again.")
 
@@ -63,12 +63,12 @@ def no_such_pane(pane: str) -> TmuxError:
     return TmuxError("no_such_pane", f"There is no pane {pane}; its terminal was closed.")
 
 
-def said(text: str) -> TmuxError:
+def from_reply(text: str) -> TmuxError:
     """The error that tmux's own words mean."""
     line = " ".join(text.split()) or "tmux failed without saying why."
     lower = line.lower()
     if any(words in lower for words in _GONE):
-        return gone()
+        return server_gone()
     if any(words in lower for words in _NO_PANE):
         return TmuxError("no_such_pane", f"tmux says: {line[:200]}.", "The terminal was closed.")
     return TmuxError("refused", f"tmux refused: {line[:300]}")

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from gshtui.tmux.tmux_errors import TmuxError, missing
+from gshtui.tmux.tmux_errors import TmuxError, program_missing
 
 LEAST = (3, 0)
 _MODERN = (3, 2)
@@ -29,7 +29,7 @@ class Abilities:
     """What a version can do beyond 3.0."""
 
     control: bool
-    """Flags on attach, gating of output and subscriptions: the control-mode rung."""
+    """Flags on attach, gating of output and subscriptions: control mode."""
     environment: bool
     """`new-session -e`, and scripts on standard input."""
 
@@ -38,7 +38,7 @@ def find() -> str:
     """The absolute path of tmux. Raises `TmuxError` (missing)."""
     found = shutil.which("tmux")
     if found is None or not Path(found).is_absolute():
-        raise missing()
+        raise program_missing()
     return found
 
 

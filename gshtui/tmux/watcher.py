@@ -1,6 +1,6 @@
 """What changes on the panes of a server, as callbacks: ended, gone, title, bell, activity, program, size, attached.
 
-Told by the control client, without polling; on the chained rung it looks every two seconds. Agents' status, the mirror
+Told by the control client, without polling; in chained mode it looks every two seconds. Agents' status, the mirror
 and notifications call it; text in what it tells is untrusted.
 """
 
@@ -49,7 +49,7 @@ class ChangeSource(Protocol):
     """The part of a server that a watcher needs."""
 
     @property
-    def ladder(self) -> TmuxConnection: ...
+    def connection(self) -> TmuxConnection: ...
     async def version(self) -> tuple[int, int]: ...
     async def panes(self) -> list[PaneInfo]: ...
 
@@ -79,11 +79,14 @@ class Watcher:
     def watch(self, pane: str, callback: OnChange) -> Callable[[], None]:
         """Call with every `PaneChange` of a pane from now on, first with how it is; gives what ends that."""
         self._watched.setdefault(pane, []).append(callback)
-        self._server.ladder.want(pane)
+        self._server.connection.watch_pane(pane)
         self._infos.pop(pane, None)
         self._gone.discard(pane)
         if self._task is None:
-            self._ends = [self._server.ladder.on_note(self._note), self._server.ladder.on_rung(self._stepped)]
+            self._ends = [
+                self._server.connection.on_notification(self._on_notification),
+                self._server.connection.on_mode_change(self._on_mode),
+            ]
             self._task = keep_on(self._run, "the watch on terminals")
         self._soon(0.0)
 
@@ -100,7 +103,7 @@ class Watcher:
         """How a watched pane was when last looked at."""
         return self._infos.get(pane)
 
-    def look(self) -> None:
+    def check_now(self) -> None:
         """Something may have changed: look now."""
         self._soon(0.0)
 
@@ -118,7 +121,7 @@ class Watcher:
 
     # -- when to look ----------------------------------------------------------------------------------------------
 
-    def _note(self, kind: str, rest: str) -> None:
+    def _on_notification(self, kind: str, rest: str) -> None:
         if kind == "%subscription-changed":
             about, _, value = rest.partition(" : ")
             words = about.split(" ")
@@ -134,7 +137,7 @@ class Watcher:
         elif kind in _HINTS:
             self._soon(_SOON)
 
-    def _stepped(self, rung: Mode, why: str) -> None:
+    def _on_mode(self, mode: Mode, why: str) -> None:
         self._ringing.clear()
         self._soon(_SOON)
 
@@ -149,21 +152,21 @@ class Watcher:
         self._timer = loop.call_at(at, self._wake.set)
 
     async def _run(self) -> None:
-        ladder = self._server.ladder
+        connection = self._server.connection
         while True:
             await self._wake.wait()
             self._wake.clear()
             try:
                 await self._server.version()
-                ladder.start()
-                rang = await ladder.bells() if self._ringing else set[str]()
+                connection.start()
+                rang = await connection.take_bells() if self._ringing else set[str]()
                 for pane in self._compare({info.pane: info for info in await self._server.panes()}, rang):
-                    await ladder.bury(pane)
-                    ladder.forget(pane)
+                    await connection.end_dead_pane(pane)
+                    connection.forget_pane(pane)
             except TmuxError as error:
                 if error.kind == "gone":
                     self._compare({}, set())
-            if ladder.rung != "control":
+            if connection.mode != "control":
                 self._soon(_POLL)
             elif self._awaited() or self._ringing:
                 self._soon(_LATER)
@@ -190,7 +193,7 @@ class Watcher:
                     self._gone.add(pane)
                     self._infos.pop(pane, None)
                     gone.append(pane)
-                    self._tell(pane, frozenset(("gone",)), replace(before or unknown(pane), dead=True))
+                    self._publish_change(pane, frozenset(("gone",)), replace(before or unknown(pane), dead=True))
                 continue
             self._gone.discard(pane)
             what: set[What] = {"first"} if before is None else _different(before, now)
@@ -198,10 +201,10 @@ class Watcher:
                 what.add("bell")
             self._infos[pane] = now
             if what:
-                self._tell(pane, frozenset(what), now)
+                self._publish_change(pane, frozenset(what), now)
         return gone
 
-    def _tell(self, pane: str, what: frozenset[What], info: PaneInfo) -> None:
+    def _publish_change(self, pane: str, what: frozenset[What], info: PaneInfo) -> None:
         change = PaneChange(pane, what, info)
         for callback in tuple(self._watched.get(pane, ())):
             try:

@@ -70,7 +70,7 @@ class _Run:
 async def assess(workspace: Workspace, invocation: Invocation, parameters: BashParameters) -> Assessment:
     """What the line seems to do, for the person who decides; no reading of it is complete."""
     folder = await asyncio.to_thread(_folder, invocation, parameters.working_dir)
-    workspace.assessed(invocation, parameters.working_dir or ".", folder.real)
+    workspace.record_assessed(invocation, parameters.working_dir or ".", folder.real)
     return await asyncio.to_thread(assess_line, parameters.command, folder, invocation.project)
 
 

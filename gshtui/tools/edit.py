@@ -171,7 +171,7 @@ async def assess(workspace: Workspace, invocation: Invocation, parameters: EditP
 
     def work() -> Assessment:
         edited = _edited(workspace, invocation, parameters)
-        workspace.assessed(invocation, parameters.path, edited.place.real)
+        workspace.record_assessed(invocation, parameters.path, edited.place.real)
         change = unified_diff.make_diff(edited.before, edited.after, edited.place.shown)
         what = (parameters.old_text, parameters.new_text, str(parameters.replace_all))
         return writing(edited.place, "edit", change, *what)
@@ -191,7 +191,7 @@ def _edit(workspace: Workspace, invocation: Invocation, parameters: EditParamete
         state = file_access.replace(edited.place.real, edited.content)
     except OSError as error:
         raise file_access.explained(error, f"{edited.place.shown} cannot be written") from error
-    workspace.saw(invocation, edited.place.real, fingerprint(state.st_mtime_ns, edited.content))
+    workspace.record_read(invocation, edited.place.real, fingerprint(state.st_mtime_ns, edited.content))
     change = unified_diff.make_diff(edited.before, edited.after, edited.place.shown)
     where = _listed(edited.lines)
     times = "" if edited.times == 1 else f" in {edited.times:,} places"

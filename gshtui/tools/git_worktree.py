@@ -148,7 +148,7 @@ async def assess(workspace: Workspace, invocation: Invocation, parameters: Workt
             losses = await losses_of(tree, workspace.config.git_timeout_s) if parameters.force else []
             warnings = tuple(f"gives up {loss}" for loss in losses)
     place = await asyncio.to_thread(path_location.locate, invocation, str(real))
-    workspace.assessed(invocation, _asked(parameters), place.real)
+    workspace.record_assessed(invocation, _asked(parameters), place.real)
     what = f"{action} {parameters.branch or ''} at {place.shown}".replace("  ", " ")
     detail = f"git worktree {what}"
     if argv:
@@ -209,7 +209,7 @@ async def _create(workspace: Workspace, invocation: Invocation, parameters: Work
         base=parameters.base,
         setup=_setup(workspace, parameters),
         # The question about an agent's call named the command; a person asks for it after it was named.
-        agreed=bool(workspace.told(invocation, _asked(parameters)))
+        agreed=bool(workspace.approved_path(invocation, _asked(parameters)))
         if invocation.caller.is_agent
         else bool(parameters.setup),
         limit=workspace.config.git_timeout_s,
@@ -227,7 +227,7 @@ def _asked(parameters: WorktreeParameters) -> str:
 
 
 def _must_be_told(workspace: Workspace, invocation: Invocation, parameters: WorktreeParameters, real: Path) -> None:
-    told = workspace.told(invocation, _asked(parameters))
+    told = workspace.approved_path(invocation, _asked(parameters))
     if told and told != os.path.realpath(real):
         raise CommandError(
             "The folder or file leads elsewhere than when it was approved.", hint="Look before you retry."

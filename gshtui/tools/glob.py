@@ -91,7 +91,7 @@ class _Found:
 async def assess(workspace: Workspace, invocation: Invocation, parameters: GlobParameters) -> Assessment:
     """A read of the names below a folder."""
     place, rest = await asyncio.to_thread(_base, invocation, parameters)
-    workspace.assessed(invocation, parameters.path, place.real)
+    workspace.record_assessed(invocation, parameters.path, place.real)
     shown = reading(place, "glob")
     subject = rest if place.shown == "." else f"{rest} in {place.shown}"
     return Assessment(

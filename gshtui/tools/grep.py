@@ -82,7 +82,7 @@ class Matches:
         self.cut = ""
         """Why there may be more, if there may."""
 
-    def take(self, line: bytes) -> bool:
+    def add_match(self, line: bytes) -> bool:
         """Take one line of JSON; false when there is enough."""
         try:
             said = _decode(line)
@@ -181,7 +181,7 @@ class _Search:
 async def assess(workspace: Workspace, invocation: Invocation, parameters: GrepParameters) -> Assessment:
     """A read of what is below a folder, or of one file."""
     place = await asyncio.to_thread(path_location.locate, invocation, parameters.path or ".")
-    workspace.assessed(invocation, parameters.path or ".", place.real)
+    workspace.record_assessed(invocation, parameters.path or ".", place.real)
     shown = reading(place, "grep")
     subject = one_line(literal(parameters.pattern), limit=120)
     return Assessment(
@@ -259,7 +259,7 @@ async def _collect(config: ToolConfig, search: _Search, matches: Matches) -> str
     try:
         async with asyncio.timeout(search.seconds), aclosing(_lines(process.stdout)) as lines:
             async for line in lines:
-                if not matches.take(line):
+                if not matches.add_match(line):
                     return ""
             code = await process.wait()
         said = (await complaints).decode("utf-8", "replace")

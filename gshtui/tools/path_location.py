@@ -89,7 +89,7 @@ def confirm_unchanged(workspace: Workspace, invocation: Invocation, place: Locat
     Raises:
         CommandError: a link was put in its way since.
     """
-    told = workspace.told(invocation, place.asked)
+    told = workspace.approved_path(invocation, place.asked)
     if told and told != str(place.real):
         raise CommandError(
             f"{one_line(place.asked)} led to {one_line(told)} when it was approved and leads to {place.shown} now.",

@@ -203,7 +203,7 @@ class ReadParameters(ToolParameters):
 async def assess(workspace: Workspace, invocation: Invocation, parameters: ReadParameters) -> Assessment:
     """A read: inside the project it needs no question, elsewhere and of secrets it does."""
     place = await asyncio.to_thread(path_location.locate, invocation, parameters.path)
-    workspace.assessed(invocation, parameters.path, place.real)
+    workspace.record_assessed(invocation, parameters.path, place.real)
     return reading(place, "read")
 
 
@@ -248,7 +248,7 @@ def _read(workspace: Workspace, invocation: Invocation, parameters: ReadParamete
             limit = invocation.limit(workspace.config.max_output_bytes)
             limit -= min(_NOTE, limit // 2)
             found = excerpt(file, kind, parameters.start_line, parameters.end_line, _MOST_LINES, limit)
-            workspace.saw(invocation, place.real, _state(file.fileno(), state))
+            workspace.record_read(invocation, place.real, _state(file.fileno(), state))
     except OSError as error:
         raise file_access.explained(error, f"{place.shown} cannot be read") from error
     return _shown(place, found, kind.description, state.st_size, parameters.end_line)

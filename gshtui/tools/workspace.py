@@ -48,7 +48,7 @@ class ToolConfig:
     """Command to run in a new worktree, once that was agreed to."""
 
     @classmethod
-    def of(cls, settings: Settings) -> ToolConfig:
+    def from_settings(cls, settings: Settings) -> ToolConfig:
         """What the settings say."""
         return cls(
             max_output_bytes=settings.context.max_tool_output_bytes,
@@ -89,20 +89,20 @@ class Workspace:
     )
     _assessed: OrderedDict[tuple[str, str], str] = field(default_factory=OrderedDict[tuple[str, str], str])
 
-    def saw(self, invocation: Invocation, real: Path, state: Fingerprint) -> None:
+    def record_read(self, invocation: Invocation, real: Path, state: Fingerprint) -> None:
         """The caller knows the file's content in this state: it has read or written it."""
         _remember(self._seen, (invocation.session, invocation.caller.name, str(real)), state)
 
-    def seen(self, invocation: Invocation, real: Path) -> Fingerprint | None:
+    def last_read(self, invocation: Invocation, real: Path) -> Fingerprint | None:
         """The state that the caller last knew the file in, if it ever did."""
         return self._seen.get((invocation.session, invocation.caller.name, str(real)))
 
-    def assessed(self, invocation: Invocation, asked: str, real: Path) -> None:
+    def record_assessed(self, invocation: Invocation, asked: str, real: Path) -> None:
         """The person is asked about this call, and is told that it touches `real`."""
         if invocation.call:
             _remember(self._assessed, (invocation.call, asked), str(real))
 
-    def told(self, invocation: Invocation, asked: str) -> str:
+    def approved_path(self, invocation: Invocation, asked: str) -> str:
         """The real path that the person was told of when this call was approved; empty when it was not."""
         return self._assessed.get((invocation.call, asked), "") if invocation.call else ""
 

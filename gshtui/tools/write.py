@@ -90,7 +90,7 @@ def unchanged_since(workspace: Workspace, invocation: Invocation, place: Locatio
     Raises:
         CommandError: it changed.
     """
-    known = workspace.seen(invocation, place.real)
+    known = workspace.last_read(invocation, place.real)
     if known is not None and not known.same_content(now):
         raise CommandError(
             f"{place.shown} has changed since you last read it.",
@@ -100,7 +100,7 @@ def unchanged_since(workspace: Workspace, invocation: Invocation, place: Locatio
 
 def _assess(workspace: Workspace, invocation: Invocation, parameters: WriteParameters) -> Assessment:
     place = writable(invocation, parameters.path)
-    workspace.assessed(invocation, parameters.path, place.real)
+    workspace.record_assessed(invocation, parameters.path, place.real)
     new = not place.real.exists()
     try:
         before = b"" if new else file_access.read_whole(place.real, LIMIT)[0]
@@ -126,7 +126,7 @@ def _write(workspace: Workspace, invocation: Invocation, parameters: WriteParame
         state = file_access.replace(place.real, content)
     except OSError as error:
         raise file_access.explained(error, f"{place.shown} cannot be written") from error
-    workspace.saw(invocation, place.real, fingerprint(state.st_mtime_ns, content))
+    workspace.record_read(invocation, place.real, fingerprint(state.st_mtime_ns, content))
     change = _change(place, before or b"", parameters.content, before is None)
     lines = parameters.content.count("\n") + (not parameters.content.endswith("\n") and bool(parameters.content))
     size = f"{lines:,} line{'' if lines == 1 else 's'}, {len(content):,} bytes"
@@ -145,7 +145,7 @@ def _before(workspace: Workspace, invocation: Invocation, place: Location) -> by
     if not os.path.lexists(place.real):
         return None
     content, state = file_access.read_whole(place.real, LIMIT)
-    if content and invocation.caller.is_agent and workspace.seen(invocation, place.real) is None:
+    if content and invocation.caller.is_agent and workspace.last_read(invocation, place.real) is None:
         raise CommandError(f"{place.shown} exists and you have not read it.", hint="Read it before you replace it.")
     unchanged_since(workspace, invocation, place, fingerprint(state.st_mtime_ns, content))
     return content

@@ -102,12 +102,12 @@ async def beside_polling(count: int) -> tuple[float, float, float, list[float], 
 
         mirror = Mirror(server, fps=FPS)
         watches = [mirror.watch(pane.pane, on_frame, width=160, height=45) for pane in panes]
-        while mirror.rung != "control" or len(delays) < 3 * count:
+        while mirror.mode != "control" or len(delays) < 3 * count:
             await asyncio.sleep(0.05)
         frames, control = await spent(server, mirrored)
         late = list(delays)
         for watch in watches[1:]:
-            watch.visible(False)
+            watch.set_visible(False)
         _, front = await spent(server, mirrored)
         await mirror.close()
         note = (
@@ -140,7 +140,7 @@ async def poll(server: TmuxServer, panes: list[PaneInfo]) -> int:
 
 async def spent(server: TmuxServer, work: Callable[[], Awaitable[int]]) -> tuple[int, float]:
     """(what the work gives, seconds of processor that it took, here and in tmux)"""
-    (told,) = await server.ladder.ask(["display-message -p '#{pid}'"])
+    (told,) = await server.connection.ask(["display-message -p '#{pid}'"])
     tmux = psutil.Process(int(told.text()[0]))
     before = used(server, tmux)
     result = await work()
@@ -174,10 +174,10 @@ async def flood() -> tuple[list[float], list[float], float, float, float, float]
         mirror = Mirror(server, fps=FPS)
         mirror.watch(loud.pane, on_loud, width=160, height=45)
         typist = Typist(server, mirror, calm)
-        while mirror.rung != "control":
+        while mirror.mode != "control":
             await asyncio.sleep(0.05)
         alone = await typist.echoes(KEYS)
-        (told,) = await server.ladder.ask(["display-message -p '#{pid}'"])
+        (told,) = await server.connection.ask(["display-message -p '#{pid}'"])
         ours, tmux = psutil.Process(), psutil.Process(int(told.text()[0]))
         memory, theirs = ours.memory_info().rss, tmux.memory_info().rss
         began, cpu = time.perf_counter(), time.process_time()
@@ -209,7 +209,7 @@ class Typist:
             self._came.clear()
             began = time.perf_counter()
             await self._server.type_literal(self._pane.pane, self._typed[-1])
-            self._watch.poke()
+            self._watch.capture_soon()
             await asyncio.wait_for(self._came.wait(), 10)
             found.append(time.perf_counter() - began)
             await asyncio.sleep(0.05)

@@ -133,12 +133,12 @@ async def record(recipe: Recipe, options: argparse.Namespace) -> bool:
     print(f"{recipe.name} {number}")
     profile = load(place / "none").get(recipe.name)
     own = home / ".gemini" / "extensions" if recipe.name == "gemini" else place / "hooks"
-    hooks.carry_out(hooks.plan(profile, folder=own))
+    hooks.apply_plan(hooks.plan(profile, folder=own))
     try:
         async with loopback(recipe.api, choose=recipe.choose, strict=False, pace=40, chunk=20) as provider:
             base |= recipe.prepare(home, provider.url)
             recording = Recording(recipe, server, folder, out)
-            begun = await launch.first(
+            begun = await launch.first_launch(
                 profile, [program, *recipe.argv[1:]], agent="0001", data=place, environ=base, folder=own
             )
             await recording.start(begun, base, "rec-1", (width, height))
@@ -147,7 +147,7 @@ async def record(recipe: Recipe, options: argparse.Namespace) -> bool:
             reported = hook_reports.spool_path(place, "0001").read_text("utf-8")
             (out / "hooks.jsonl").write_text(reported, "utf-8")
             bound = begun.external_id or identity(reported)
-            once_more = await launch.again(
+            once_more = await launch.next_launch(
                 profile, [program, *recipe.argv[1:]], bound, agent="0001", data=place, environ=base, folder=own
             )
             print(f"  conversation {bound}, resumed by {' '.join(once_more.argv[1:4])} … blank={once_more.blank}")

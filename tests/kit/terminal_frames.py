@@ -137,13 +137,13 @@ class Reel:
     def resize(self, width: int, height: int) -> None:
         self.sizes.append((width, height))
 
-    def visible(self, shown: bool) -> None:
+    def set_visible(self, shown: bool) -> None:
         self.shown = shown
 
-    def poke(self) -> None:
+    def capture_soon(self) -> None:
         self.pokes += 1
 
-    async def history(self, start: int, end: int) -> list[str]:
+    async def read_history(self, start: int, end: int) -> list[str]:
         self.asked.append((start, end))
         lines, zero = [*self.past, *self.screen], len(self.past)
         return lines[max(0, zero + start) : max(0, zero + end + 1)]

@@ -233,16 +233,16 @@ async def test_recovering_all_stops_when_several_in_a_row_fail(yard: Yard, home:
         assert [row.failures for row in fleet.rows()] == [1, 1, 1, 0, 0]
 
 
-async def rung_of(ladder: TmuxConnection) -> str:
-    return ladder.rung
+async def mode_of(connection: TmuxConnection) -> str:
+    return connection.mode
 
 
 async def test_a_look_that_fails_changes_nothing(yard: Yard) -> None:
     async with yard.hub() as fleet:
         row = await fleet.spawn(cli(*echo()))
         await shows(yard, row, "ready")
-        ladder = fleet.terminals.of(row.socket).ladder
-        await eventually(lambda: rung_of(ladder), until="control".__eq__)
+        connection = fleet.terminals.of(row.socket).connection
+        await eventually(lambda: mode_of(connection), until="control".__eq__)
         server = next(p for p in psutil.process_iter() if p.pid == psutil.Process(row.pid).ppid())
         server.suspend()
         try:
@@ -360,7 +360,7 @@ CLAUDE = (sys.executable, "-m", "tests.kit.fake_agent", "--screens", str(SCREENS
 async def test_a_program_that_goes_on_waiting_reports_its_answer(yard: Yard, hooked: bool) -> None:
     """Somebody's program does not end with its task: what it answered is the report of a background agent."""
     if hooked:
-        hooks.carry_out(hooks.plan(load(Path("/nonexistent")).get("claude")))
+        hooks.apply_plan(hooks.plan(load(Path("/nonexistent")).get("claude")))
     async with yard.hub(session_of=lambda agent: "s1") as fleet:
         row = await fleet.spawn(
             SpawnRequest(cli=CLAUDE, profile="claude", parent="main", background=True, name="scout", prompt="look")

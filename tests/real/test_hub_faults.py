@@ -244,7 +244,7 @@ async def test_a_line_at_which_the_hub_fails_costs_that_line(opened: Open, monke
     """On the shells' socket: the next line of the same connection is taken."""
     here = await opened()
     assert here.hub.shell_log is not None
-    original, taken = ShellConnections.take, list[str]()
+    original, taken = ShellConnections.handle_event, list[str]()
 
     def take(self: ShellConnections, connection: HubConnection, event: Event, number: int) -> None:
         taken.append(type(event).__name__)
@@ -252,11 +252,11 @@ async def test_a_line_at_which_the_hub_fails_costs_that_line(opened: Open, monke
             raise Fault("line")
         original(self, connection, event, number)
 
-    monkeypatch.setattr(ShellConnections, "take", take)
+    monkeypatch.setattr(ShellConnections, "handle_event", take)
     async with asyncio.timeout(10):
         while not here.hub.shell_log.listens:  # noqa: ASYNC110  # nothing says so
             await asyncio.sleep(0)
-        _, writer = await asyncio.open_unix_connection(str(here.hub.shell_log._seat.path))
+        _, writer = await asyncio.open_unix_connection(str(here.hub.shell_log._lease.path))
         told = asyncio.create_task(here.hub.bus.wait_for(ShellRecorded, timeout=10))
         await asyncio.sleep(0)
         writer.write(json.dumps({"hello": "shell", "pid": os.getpid()}).encode() + b"\n")

@@ -45,7 +45,7 @@ async def test_shell_activity_is_told_in_the_first_message_of_a_new_conversation
     try:
         assert hub.store is not None and not hub.failed
         ran = {"command": "cargo test", "cwd": str(project), "at": time.time() - 9, "exit": 1, "state": "done"}
-        await hub.store.shells.keep([ShellRecord(shell="z", number=1, **ran)])  # type: ignore[arg-type]
+        await hub.store.shells.add_all([ShellRecord(shell="z", number=1, **ran)])  # type: ignore[arg-type]
         await asked(hub, "p1", "hello")
         await asked(hub, "p2", "and again")
         texts = await sent(hub)

@@ -230,7 +230,7 @@ async def test_a_prompt_that_a_dead_window_had_is_delivered_once(path: Path) -> 
     """What lay in the inbox of a window that died was never taken up: its conversation's next window has it again."""
     async with mail(path, start=False) as m:
         lost = await m.store.mail.add(Letter(id=new_id(), sender="person", recipient="main", session="s1", text="lost"))
-        await m.store.mail.take(lost.id)
+        await m.store.mail.claim(lost.id)
         await m.store.mail.change(lost.id, state="submitted")
     with sqlite3.connect(path) as raw:
         raw.execute("UPDATE mail SET started = 'long ago'")

@@ -234,8 +234,8 @@ async def test_anthropic_breakpoints_stand_behind_what_stays_the_same() -> None:
 @EVERY
 async def test_models_are_listed_and_requests_counted(api: str) -> None:
     async with conversation(api, [], models=["model-b", "model-a"]) as (provider, _):
-        assert sorted(await provider.models()) == ["model-a", "model-b"]
-        assert await provider.count(asking(api)) > 20
+        assert sorted(await provider.list_models()) == ["model-a", "model-b"]
+        assert await provider.count_tokens(asking(api)) > 20
 
 
 async def test_ollama_tells_what_its_models_can_do() -> None:

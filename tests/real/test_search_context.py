@@ -74,7 +74,7 @@ def ran(number: int, command: str, exit: int = 0, cwd: str = "/frontend", agent:
 
 
 async def history(store: Store) -> None:
-    await store.shells.keep(
+    await store.shells.add_all(
         [
             ran(1, "make deploy", 2, "/infra"),
             ran(2, "cargo build", 101, "/backend"),
@@ -98,7 +98,7 @@ async def test_notes_and_changes_stand_between_the_commands(store: Store, logs: 
     await history(store)
     note = ShellNote("note", "# the deploy key is old", NOW - 997.5, cwd="/infra")
     change = ShellNote("file", "src/a.py, +b.py", NOW - 996.5, cwd="/frontend")
-    await store.shells.keep((), [(note, 0), (change, 0)])
+    await store.shells.add_all((), [(note, 0), (change, 0)])
     found = await search(store, logs, source="shell_history")
     rows = [line.split(" (")[0] for line in found.text.splitlines()[2:]]
     assert rows == [
@@ -135,7 +135,7 @@ async def test_filters_of_the_history(store: Store, logs: Path, given: dict[str,
 @pytest.mark.parametrize("source", ["shell_history", "sessions", "logs"])
 async def test_a_query_is_text_and_nothing_else(store: Store, logs: Path, source: str, query: str) -> None:
     said = query.replace("\0", " ")
-    await store.shells.keep([ran(1, f"echo <{said}> end"), ran(2, "plain words")])
+    await store.shells.add_all([ran(1, f"echo <{said}> end"), ran(2, "plain words")])
     session = await store.sessions.create(cwd="/work", agent="main")
     await store.messages.append(session.id, user_message(f"what is <{said}> here", id="m1"))
     file = LogFile(logs, str)
@@ -216,7 +216,7 @@ async def everywhere(store: Store, logs: Path) -> None:
     """The same words in this project and in another."""
     file = LogFile(logs, str)
     for number, cwd in enumerate(("/work/mine", "/work/mine/below", "/work/mine-not", "/other")):
-        await store.shells.keep([ran(number, f"needle at {cwd}", cwd=cwd)])
+        await store.shells.add_all([ran(number, f"needle at {cwd}", cwd=cwd)])
         session = await store.sessions.create(cwd=cwd, agent="main", title=cwd)
         await store.messages.append(session.id, user_message(f"needle at {cwd}", id=f"m{number}"))
         file.add({"at": NOW, "type": "error", "session": session.id, "message": f"needle at {cwd}"})

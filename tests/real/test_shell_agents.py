@@ -76,14 +76,14 @@ async def test_a_call_is_one_row_with_its_exit_and_output() -> None:
         here.bus.publish(ToolOutput(agent="main", session="s", call="c1", text="building"))
         (running,) = await here.records(1)
         assert (running.state, running.command, running.cwd) == ("running", "make [redacted]", "/p/sub")
-        assert await VirtualShells(here.store, lambda _: None).dead() == set(), "its hub lives"
+        assert await VirtualShells(here.store, lambda _: None).find_dead() == set(), "its hub lives"
         here.ends("c1", "built s3cret\n[exit code: 2]", "error")
         done = (await here.records(3))[-1]
         assert (done.state, done.exit, done.duration, done.agent, done.id) == ("done", 2, 2.0, "main", running.id)
         assert await here.store.outputs.get(done.output) == "built [redacted]\n"
         # The window reads the same events again from the record of a conversation.
         here.begins("c1", "make s3cret")
-        assert await VirtualShells(here.store, lambda _: None).dead() == set(), "its hub lives"
+        assert await VirtualShells(here.store, lambda _: None).find_dead() == set(), "its hub lives"
         here.ends("c1", "built s3cret\n[exit code: 2]", "error")
         await here.records(4)
         assert await here.store.shells.count() == 1

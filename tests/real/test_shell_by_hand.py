@@ -75,7 +75,7 @@ async def test_a_run_of_the_person_is_kept_and_an_agents_line_is_not(tmp_path: P
         printed = await hub.store.outputs.get(record.output)
         assert printed.startswith("one\n")
         assert "ghp_" not in printed + record.command
-        await hub.shell_log.note("the token is ghp_0123456789abcdefghijklmnopqrstuvwxyzA")
+        await hub.shell_log.add_note("the token is ghp_0123456789abcdefghijklmnopqrstuvwxyzA")
         (note,) = await hub.store.shells.notes(limit=10)
         assert note.text.startswith("the token is ") and "ghp_" not in note.text
     finally:
@@ -153,11 +153,11 @@ async def test_what_is_private_leaves_nothing_behind(tmp_path: Path, monkeypatch
         await hub.run("bash command='echo seen'")
         assert [record.command for record in await hub.store.shells.find_all()] == ["echo seen"]
         for _ in range(2):  # being asked is not being heard
-            (news,) = (await hub.shell_log.runs.news_for("", 1_000)).along
+            (news,) = (await hub.shell_log.runs.reports_for("", 1_000)).along
             assert "echo seen" in news.text and "bank" not in news.text and "paused" not in news.text
         assert news.told is not None
         news.told()
-        assert (await hub.shell_log.runs.news_for("", 1_000)).along == ()
+        assert (await hub.shell_log.runs.reports_for("", 1_000)).along == ()
 
 
 async def test_the_agent_is_told_once_with_the_next_prompt_also_after_a_restart(
@@ -219,7 +219,7 @@ async def test_what_a_killed_window_ran_is_lost(tmp_path: Path) -> None:
             store = hub.store
             for shell, source in (("window-of-old", "run"), ("agent of-old", "agent")):
                 stray = ShellRecord(shell=shell, number=1, command="make", source=source, at=time.time())
-                await store.shells.keep_record(stray)
+                await store.shells.put_record(stray)
             killed = partial(store.shells.find_all, HistoryQuery(query="sleep"))
             (record,) = await eventually(killed, until=lambda rows: rows and rows[0].state == "lost")
             assert (record.exit, record.number) == (None, 1)

@@ -44,36 +44,36 @@ def ended(number: int, exit: int = 0, *, shell: str = "s1", at: float = AT) -> S
 
 
 async def test_the_halves_of_a_command_become_one_row_in_any_order_and_however_often(store: Store) -> None:
-    running = await store.shells.keep_record(started(1))
+    running = await store.shells.put_record(started(1))
     assert running.state == "running" and running.id > 0
-    done = await store.shells.keep_record(ended(1, 2))
-    again = await store.shells.keep_record(started(1))
+    done = await store.shells.put_record(ended(1, 2))
+    again = await store.shells.put_record(started(1))
     assert again == done
     assert (done.id, done.command, done.exit, done.duration, done.state) == (running.id, "make", 2, 1.5, "done")
     assert done.pipestatus == (0, 2) and done.pane == "%1" and done.program == "zsh"
 
-    late = await store.shells.keep_record(ended(2))
+    late = await store.shells.put_record(ended(2))
     assert late.id == 0 and await store.shells.count() == 1
-    whole = await store.shells.keep_record(started(2, "make test"))
+    whole = await store.shells.put_record(started(2, "make test"))
     assert (whole.command, whole.state, whole.exit) == ("make test", "done", 0)
     assert [row.command for row in await store.shells.find_all(HistoryQuery(query="make TEST"))] == ["make test"]
     assert await store.shells.count() == 2
 
 
 async def test_what_was_lost_is_done_when_its_end_comes_after_all(store: Store) -> None:
-    await store.shells.keep([started(1), started(1, shell="s2")])
+    await store.shells.add_all([started(1), started(1, shell="s2")])
     assert [row.shell for row in await store.shells.running()] == ["s1", "s2"]
     (lost,) = await store.shells.close_lost(["s1"])
     assert (lost.shell, lost.state, lost.exit) == ("s1", "lost", None)
-    assert (await store.shells.keep_record(started(1))).state == "lost"
-    assert (await store.shells.keep_record(ended(1, 1))).state == "done"
+    assert (await store.shells.put_record(started(1))).state == "lost"
+    assert (await store.shells.put_record(ended(1, 1))).state == "done"
     assert [row.shell for row in await store.shells.running()] == ["s2"]
 
 
 async def test_search_finds_parts_of_words_and_newest_first(store: Store) -> None:
     commands = ["git status", "docker compose up", "GIT push --force", "ls -la", 'echo "a\'b" -> ü日本', "git-lfs pull"]
-    await store.shells.keep([started(n, command) for n, command in enumerate(commands, 1)])
-    await store.shells.keep([ended(n, 1 if n == 3 else 0) for n in range(1, 7)])
+    await store.shells.add_all([started(n, command) for n, command in enumerate(commands, 1)])
+    await store.shells.add_all([ended(n, 1 if n == 3 else 0) for n in range(1, 7)])
 
     async def found(query: str, limit: int = 50, **more: object) -> list[str]:
         wanted = HistoryQuery(query=query, **more)  # type: ignore[arg-type]
@@ -94,7 +94,7 @@ async def test_search_finds_parts_of_words_and_newest_first(store: Store) -> Non
 
 async def test_folder_time_and_shell_narrow_it_down(store: Store) -> None:
     rows = [started(n, f"c{n}", cwd=cwd) for n, cwd in enumerate(["/p", "/p/a", "/pq", "/p/b/c", "/other"], 1)]
-    await store.shells.keep([*rows, started(9, "elsewhere", shell="s2", cwd="/p")])
+    await store.shells.add_all([*rows, started(9, "elsewhere", shell="s2", cwd="/p")])
 
     async def found(limit: int = 50, **wanted: object) -> list[str]:
         query = HistoryQuery(**wanted)  # type: ignore[arg-type]
@@ -109,15 +109,15 @@ async def test_folder_time_and_shell_narrow_it_down(store: Store) -> None:
     assert await found(after=AT + 2, before=AT + 4) == ["c3", "c2"]
     assert await store.shells.count(HistoryQuery(cwd="/p")) == 4
     many = [started(n, f"m{n}", cwd=f"/q/{n}", shell="s3") for n in range(1, 101)]
-    await store.shells.keep(many)
+    await store.shells.add_all(many)
     assert await found(cwd="/q", limit=2) == ["m100", "m99"]
 
 
 async def test_a_clock_that_steps_back_does_not_change_a_shells_order(store: Store) -> None:
-    await store.shells.keep([started(1, "one"), started(2, "two", at=AT - 7200), started(3, "three", at=AT - 7200)])
+    await store.shells.add_all([started(1, "one"), started(2, "two", at=AT - 7200), started(3, "three", at=AT - 7200)])
     assert [row.command for row in reversed(await store.shells.find_all(limit=10))] == ["one", "two", "three"]
     odd = [started(4, "nan", at=float("nan")), started(5, "inf", at=float("inf")), started(6, "past", at=-1e300)]
-    await store.shells.keep(odd)
+    await store.shells.add_all(odd)
     assert [row.command for row in reversed(await store.shells.find_all(limit=3))] == ["nan", "inf", "past"]
 
 
@@ -126,14 +126,14 @@ async def test_commands_of_one_moment_stay_in_their_shells_order(store: Store) -
     rows = [started(n, f"c{n}", shell=shell, at=AT - n + at) for n, at in times.items() for shell in ("a", "b")]
     rows += [started(n, f"c{n}", shell="import zsh", at=AT - n) for n in range(1, 3_000)]
     for start in range(0, len(rows), 500):
-        await store.shells.keep(rows[start : start + 500])
+        await store.shells.add_all(rows[start : start + 500])
     for shell in ("a", "b"):
         assert [row.number for row in await store.shells.find_all(HistoryQuery(shell=shell))] == [4, 3, 2, 1]
     assert await store.shells.count() == len(rows)
 
 
 async def test_pages_cover_every_row_once(store: Store) -> None:
-    await store.shells.keep([started(n, f"c{n}") for n in range(1, 26)])
+    await store.shells.add_all([started(n, f"c{n}") for n in range(1, 26)])
     seen: list[str] = []
     after = -1
     while page := await store.shells.find_all(HistoryQuery(after_id=after), limit=10, oldest=True):
@@ -143,7 +143,7 @@ async def test_pages_cover_every_row_once(store: Store) -> None:
 
 
 async def test_old_rows_go_in_small_steps_and_with_them_what_they_printed(store: Store) -> None:
-    await store.shells.keep([started(n, f"c{n}") for n in range(1, 1_201)])
+    await store.shells.add_all([started(n, f"c{n}") for n in range(1, 1_201)])
     kept = await store.shells.put_output("s1", 1, "hello\nworld\n")
     assert kept is not None and kept.output_lines == 2
     await store.shells.put_output("s1", 1_200, "hello\nworld\n")
@@ -163,8 +163,8 @@ async def test_old_rows_go_in_small_steps_and_with_them_what_they_printed(store:
 
 async def test_a_note_is_kept_once_however_often_its_line_comes(store: Store) -> None:
     note = ShellNote(kind="note", text="# why", at=AT, shell="s1", cwd="/p")
-    _, (first,) = await store.shells.keep([started(1)], [(note, 7)])
-    _, again = await store.shells.keep([], [(note, 7), (note, 8), (note, 0), (note, 0)])
+    _, (first,) = await store.shells.add_all([started(1)], [(note, 7)])
+    _, again = await store.shells.add_all([], [(note, 7), (note, 8), (note, 0), (note, 0)])
     assert first is not None and (first.text, first.cwd) == ("# why", "/p")
     assert [kept is not None for kept in again] == [False, True, True, True]
     assert len(await store.shells.notes(kind="note", shell="s1")) == 4
@@ -172,7 +172,7 @@ async def test_a_note_is_kept_once_however_often_its_line_comes(store: Store) ->
 
 
 async def test_the_history_survives_a_damaged_word_index(store: Store, tmp_path: Path) -> None:
-    await store.shells.keep([started(n, f"command-{n}") for n in range(1, 50)])
+    await store.shells.add_all([started(n, f"command-{n}") for n in range(1, 50)])
     await store.close()
     with sqlite3.connect(tmp_path / "gsh.db") as raw:
         (first,) = raw.execute("SELECT min(id) FROM history_fts_data WHERE id > 10").fetchone()

@@ -170,7 +170,7 @@ async def test_a_window_that_does_not_own_the_socket_hears_everything_and_takes_
         await until(lambda: second.records() and second.records()[-1].state == "done")
         assert second.records()[-1] == first.records()[-1]
         # What agents of the second run is heard in the first.
-        await second.log.keep(
+        await second.log.store_records(
             [ShellRecord(shell="agent", number=1, command="ls", at=time.time(), agent="main", source="agent")]
         )
         await until(lambda: first.records()[-1].agent == "main")

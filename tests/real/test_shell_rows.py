@@ -52,7 +52,7 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
     opened = await Store.open(tmp_path / "gsh.db")
     records = [command(number, "s1" if number % 7 else "s2") for number in range(1, 400)]
     random.Random(7).shuffle(records)
-    await opened.shells.keep(records, [(note(number), 0) for number in range(3, 400, 20)])
+    await opened.shells.add_all(records, [(note(number), 0) for number in range(3, 400, 20)])
     yield opened
     await opened.close()
 

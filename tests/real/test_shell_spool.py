@@ -48,9 +48,9 @@ async def test_two_looks_at_once_take_a_file_once_and_keep_its_lock(tmp_path: Pa
     file.write_text(json.dumps({"v": 1, "type": "ShellNoted", "shell": "s", "text": "# x", "seq": 1}) + "\n")
     intake = SlowIntake()
     spooling = SpoolIntake(tmp_path, cast("LineIntake", intake))
-    first = asyncio.create_task(spooling.once())
+    first = asyncio.create_task(spooling.read_spools())
     await intake.asked.wait()
-    others = [asyncio.create_task(spooling.once()), asyncio.create_task(spooling.forget({"s", "../s"}))]
+    others = [asyncio.create_task(spooling.read_spools()), asyncio.create_task(spooling.remove_spools({"s", "../s"}))]
     words = [sys.executable, "-c", _TRY, str(file)]
     tried = await asyncio.to_thread(subprocess.run, words, capture_output=True, text=True)
     assert tried.stdout == "locked\n"
@@ -69,12 +69,12 @@ async def test_a_line_that_bash_appends_meanwhile_is_taken_too(tmp_path: Path) -
     file.write_text(line(1))
     intake = SlowIntake()
     spooling = SpoolIntake(tmp_path, cast("LineIntake", intake))
-    first = asyncio.create_task(spooling.once())
+    first = asyncio.create_task(spooling.read_spools())
     await intake.asked.wait()
     with file.open("a") as shell:
         shell.write(line(2))
     intake.go.set()
     await first
-    await spooling.once()
+    await spooling.read_spools()
     assert {said.seq for said in intake.offered} == {1, 2}
     assert file.stat().st_size == 0

@@ -126,5 +126,5 @@ async def test_old_ones_are_forgotten_and_young_ones_kept(home: Home) -> None:
         for ended in (0.0, time.time() - 60, time.time() - 9 * 86_400):
             agent = await store.agents.add(row("a"), SpawnRequest())
             await store.agents.update(agent.id, ended=ended)
-        await store.agents.forget(7)
+        await store.agents.delete_old(7)
         assert [r.id for r in await store.agents.find_all()] == ["0001", "0002"]

@@ -149,7 +149,7 @@ async def test_ls_lists_this_folder_or_all(shell: Shell, tmp_path: Path) -> None
     everywhere = await shell.run("session ls all=true")
     assert [row["id"] for row in everywhere.data] == [there, here]
     assert str(tmp_path) in everywhere.text
-    await shell.store.holds.take(here, "window 1")
+    await shell.store.holds.acquire(here, "window 1")
     assert "[open in window 1]" in (await shell.run("session ls")).text
 
 
@@ -166,7 +166,7 @@ async def test_show_gives_the_newest_messages_and_says_what_is_left_out(shell: S
 async def test_resume_says_which_and_whether_it_is_open_elsewhere(shell: Shell) -> None:
     first, second = await _conversation(shell), await _conversation(shell)
     assert (await shell.run("session resume", session=second)).data["session"] == second
-    await shell.store.holds.take(first, "window 1")
+    await shell.store.holds.acquire(first, "window 1")
     outcome = await shell.run(f"session resume {first[-6:]}")
     assert (outcome.data["session"], outcome.data["held_by"]) == (first, "window 1")
     assert "window 1" in outcome.text
@@ -176,7 +176,7 @@ async def test_rm_removes_several_but_not_what_is_open(shell: Shell) -> None:
     one, two, three, four = [await _conversation(shell) for _ in range(4)]
     outcome = await shell.run(f"session rm {one} {two}")
     assert outcome.data == {"removed": [one, two]}
-    await shell.store.holds.take(three, "window 1")
+    await shell.store.holds.acquire(three, "window 1")
     for line, session, words in (
         (f"session rm {three}", "", "window 1"),
         (f"session rm {four}", four, "open here"),

@@ -21,7 +21,7 @@ from gshtui.store.store import Store
 async def main():
     store = await Store.open(Path(sys.argv[1]), synchronous=sys.argv[3])
     session = sys.argv[2] or (await store.sessions.create(cwd="/p", agent="main")).id
-    await store.holds.take(session, "the writer")
+    await store.holds.acquire(session, "the writer")
     print(session, flush=True)
 
     async def write(worker):
@@ -60,7 +60,7 @@ async def test_what_was_acknowledged_outlives_a_kill(home: Home, synchronous: st
             assert await store.check() == []
             kept = {message.id for message in await store.messages.partials(session)}
             assert kept.isdisjoint(found)
-            hold = await store.holds.take(session, "the next one")  # the dead writer's hold is no obstacle
+            hold = await store.holds.acquire(session, "the next one")  # the dead writer's hold is no obstacle
             await hold.release()
     assert len(acknowledged) >= 206
 

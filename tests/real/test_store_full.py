@@ -131,17 +131,17 @@ def test_what_waits_in_memory_has_a_limit_and_counts_what_it_gives_up() -> None:
     spill = JournalQueue(limit=100)
     for number in range(10):
         spill.add(JournalEntry("s", "T", float(number), b"x" * 30))
-    assert (spill.take_lost(), spill.take_lost()) == (7, 0)
-    taken = spill.take(2)
+    assert (spill.pop_lost(), spill.pop_lost()) == (7, 0)
+    taken = spill.pop(2)
     assert [entry.at for entry in taken] == [7.0, 8.0]
     for number in (10.0, 11.0):  # while those two are being written
         spill.add(JournalEntry("s", "T", number, b"x" * 30))
     spill.put_back(taken)
-    assert spill.take_lost() == 2
-    assert [entry.at for entry in spill.take(9)] == [9.0, 10.0, 11.0]
+    assert spill.pop_lost() == 2
+    assert [entry.at for entry in spill.pop(9)] == [9.0, 10.0, 11.0]
     for number in (12.0, 13.0):
         spill.add(JournalEntry("s", "T", number, b"x" * 500))
-    assert [entry.at for entry in spill.take(9)] == [13.0]  # even one that is larger than the limit waits
+    assert [entry.at for entry in spill.pop(9)] == [13.0]  # even one that is larger than the limit waits
 
 
 READ_ONLY = """
@@ -164,7 +164,7 @@ async def main():
     kinds = []
     session = sys.argv[2]
     adding, creating = store.messages.append(session, said(5)), store.sessions.create(cwd="/", agent="a")
-    for call in (adding, creating, store.holds.take(session, "h")):
+    for call in (adding, creating, store.holds.acquire(session, "h")):
         try:
             await call
         except StoreError as error:

@@ -20,7 +20,7 @@ from gshtui.store.store import Store
 
 async def main():
     store = await Store.open(Path(sys.argv[1]))
-    taken = [await store.mail.take(id) for id in sys.argv[2:]]
+    taken = [await store.mail.claim(id) for id in sys.argv[2:]]
     print(" ".join("yes" if letter else "no" for letter in taken), flush=True)
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
 
@@ -54,10 +54,10 @@ async def test_a_message_is_changed_only_while_it_waits(path: Path) -> None:
         before = await store.mail.revision()
         assert (await store.mail.change(one.id, within=("queued",), text="other")).text == "other"
         assert await store.mail.revision() > before
-        taken = await store.mail.take(one.id)
+        taken = await store.mail.claim(one.id)
         assert taken is not None
         assert taken.text == "other"
-        assert await store.mail.take(one.id) is None
+        assert await store.mail.claim(one.id) is None
         with pytest.raises(StoreError, match="being delivered"):
             await store.mail.change(one.id, within=("queued", "held"), text="too late")
         await store.mail.change(one.id, state="submitted")
@@ -73,22 +73,22 @@ async def test_one_process_delivers_and_a_dead_one_leaves_what_is_unsure_held(pa
         one, other = await store.mail.add(letter("one")), await store.mail.add(letter("other"))
         async with child(TAKER, str(path), one.id, other.id) as process:
             assert await line(process) == "yes yes"
-            assert await store.mail.take(one.id) is None
-            assert await store.mail.take_orphans() == []
+            assert await store.mail.claim(one.id) is None
+            assert await store.mail.claim_orphans() == []
             await store.mail.change(other.id, state="submitted")
-        left = await store.mail.take_orphans()
+        left = await store.mail.claim_orphans()
         assert [(found.text, found.state) for found in left] == [("one", "held"), ("other", "submitted")]
         assert left[0].why == mail_table.UNSURE
-        assert await store.mail.take_orphans() == []
+        assert await store.mail.claim_orphans() == []
         await store.mail.change(one.id, within=("held",), state="queued")
-        assert await store.mail.take(one.id) is not None
+        assert await store.mail.claim(one.id) is not None
 
 
 async def test_what_is_through_is_forgotten_and_what_waits_is_not(path: Path) -> None:
     async with opened(path) as store:
         for state in ("queued", "held", "acted", "dropped"):
             await store.mail.add(letter(state, state=state, created=1.0))
-        await store.mail.forget(14)
+        await store.mail.delete_old(14)
         assert [one.text for one in await store.mail.find_all()] == ["queued", "held"]
 
 

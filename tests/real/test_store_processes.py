@@ -64,7 +64,7 @@ from gshtui.store.store import Store
 
 async def main():
     store = await Store.open(Path(sys.argv[1]))
-    hold = await store.holds.take(sys.argv[2], "window 1")
+    hold = await store.holds.acquire(sys.argv[2], "window 1")
     print("held", flush=True)
     await asyncio.to_thread(sys.stdin.readline)
     await hold.release()
@@ -123,7 +123,7 @@ async def test_the_second_place_is_told_where_a_conversation_is_open_until_it_is
         async with child(HOLDER, str(path), info.id) as holder:
             assert await line(holder) == "held"
             with pytest.raises(SessionHeld) as held:
-                await store.holds.take(info.id, "window 2")
+                await store.holds.acquire(info.id, "window 2")
             assert (held.value.where, held.value.pid) == ("window 1", holder.pid)
             assert held.value.since > 0
             assert (await store.sessions.find(info.id)).held_by == "window 1"
@@ -131,7 +131,7 @@ async def test_the_second_place_is_told_where_a_conversation_is_open_until_it_is
                 await store.sessions.delete(info.id)
             await _go(holder)
             assert await line(holder) == "released"
-            hold = await store.holds.take(info.id, "window 2")
+            hold = await store.holds.acquire(info.id, "window 2")
             await hold.release()
             await hold.release()
             assert (await store.sessions.find(info.id)).held_by == ""
@@ -147,7 +147,7 @@ async def test_a_hold_ends_with_its_process_even_before_anybody_reaped_it(home: 
             with contextlib.suppress(ChildProcessError):  # it was reaped in the meantime
                 await asyncio.to_thread(os.waitid, os.P_PID, holder.pid, os.WEXITED | os.WNOWAIT)
             assert (await store.sessions.find(info.id)).held_by == ""
-            assert await store.holds.take(info.id, "window 2")
+            assert await store.holds.acquire(info.id, "window 2")
 
 
 @pytest.mark.parametrize(
@@ -159,11 +159,11 @@ async def test_a_hold_of_a_process_that_is_no_more_is_taken_over(home: Home, fie
     path = home.data / "gsh" / "gsh.db"
     async with opened(path) as store:
         info = await store.sessions.create(cwd="/p", agent="main")
-        old = await store.holds.take(info.id, "window 1")
+        old = await store.holds.acquire(info.id, "window 1")
         with sqlite3.connect(path) as raw:
             raw.execute(f"UPDATE holds SET {field} = {value}")
         raw.close()
-        await store.holds.take(info.id, "window 2")
+        await store.holds.acquire(info.id, "window 2")
         await old.release()  # gives nothing back that is not its own
         assert (await store.sessions.find(info.id)).held_by == "window 2"
 
@@ -172,11 +172,11 @@ async def test_one_of_many_that_want_a_stale_hold_gets_it(home: Home) -> None:
     path = home.data / "gsh" / "gsh.db"
     async with opened(path) as one, opened(path) as two:
         info = await one.sessions.create(cwd="/p", agent="main")
-        await one.holds.take(info.id, "dead")
+        await one.holds.acquire(info.id, "dead")
         with sqlite3.connect(path) as raw:
             raw.execute("UPDATE holds SET started = 'long ago'")
         raw.close()
-        wanted = (store.holds.take(info.id, f"{number}") for number, store in enumerate([one, two] * 5))
+        wanted = (store.holds.acquire(info.id, f"{number}") for number, store in enumerate([one, two] * 5))
         got = await asyncio.gather(*wanted, return_exceptions=True)
         assert [isinstance(result, SessionHeld) for result in got].count(False) == 1
 
@@ -185,7 +185,7 @@ async def test_closing_the_store_gives_back_what_it_holds(home: Home) -> None:
     path = home.data / "gsh" / "gsh.db"
     async with opened(path) as store:
         info = await store.sessions.create(cwd="/p", agent="main")
-        await store.holds.take(info.id, "window 1")
+        await store.holds.acquire(info.id, "window 1")
     async with opened(path) as store:
         assert (await store.sessions.find(info.id)).held_by == ""
 

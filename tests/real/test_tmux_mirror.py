@@ -1,4 +1,4 @@
-"""The mirror on real tmux: what hostile programs print, sizes, people who attach, many panes, floods, every rung."""
+"""The mirror on real tmux: what hostile programs print, sizes, people who attach, many panes, floods, every mode."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ async def printing(tmux: TmuxServer, said: bytes, session: str = "gsh-agent-0001
 
 
 async def on_control(mirror: Mirror) -> None:
-    """Wait for the upper rung."""
+    """Wait for control mode."""
 
-    async def rung() -> str:
-        return mirror.rung
+    async def mode() -> str:
+        return mirror.mode
 
-    await eventually(rung, until=lambda rung: rung == "control")
+    await eventually(mode, until=lambda mode: mode == "control")
 
 
 HOSTILE = {
@@ -92,9 +92,9 @@ async def test_whatever_a_program_prints_the_frame_is_text_and_styles(
     assert all(frame.pane == pane.pane for frame in frames.all)
     await tmux.send_keys(other.pane, "x", "Enter")
     await calm.shows("calm\nx\nx")
-    assert mirror.rung == "control"
+    assert mirror.mode == "control"
     assert not trap.exists()
-    (shown,) = await tmux.ladder.ask(["show-buffer"])
+    (shown,) = await tmux.connection.ask(["show-buffer"])
     assert shown.error, "a program filled tmux's clipboard"
     assert plain(frame).rstrip() == "\n".join(await tmux.capture(pane.pane, styled=False)).rstrip()
 
@@ -122,7 +122,7 @@ async def test_a_key_is_seen_at_once_also_at_a_low_frame_rate(tmux: TmuxServer) 
     watch = slow.watch(pane.pane, frames, width=80, height=24)
     await frames.until(lambda frame: frame.info.width == 80)
     await tmux.type_literal(pane.pane, "k")
-    watch.poke()
+    watch.capture_soon()
     await frames.until(lambda frame: plain(frame).startswith("k"), within=2)
     await slow.close()
 
@@ -132,12 +132,12 @@ async def test_what_cannot_be_seen_is_not_captured_and_is_there_when_shown(tmux:
     frames = Frames()
     watch = mirror.watch(pane.pane, frames, width=80, height=24)
     await frames.until(lambda frame: frame.info.width == 80)
-    watch.visible(False)
+    watch.set_visible(False)
     count = len(frames.all)
     await tmux.send_keys(pane.pane, "h", "i", "Enter")
     await shows(tmux, pane.pane, "hi\nhi")
     assert len(frames.all) == count
-    watch.visible(True)
+    watch.set_visible(True)
     frame = await frames.shows("hi\nhi")
     assert frame.changed == tuple(range(24))  # the tab may have forgotten what it drew
 
@@ -150,7 +150,7 @@ async def test_history_is_read_on_request(tmux: TmuxServer, mirror: Mirror) -> N
     watch = mirror.watch(pane.pane, frames, width=160, height=10)
     frame = await frames.shows("100")
     assert frame.info.history == 91
-    assert await watch.history(-3, -1) == ["\x1b[31m89", "\x1b[31m90", "\x1b[31m91"]
+    assert await watch.read_history(-3, -1) == ["\x1b[31m89", "\x1b[31m90", "\x1b[31m91"]
 
 
 async def test_the_pane_has_the_size_of_the_tab_that_was_looked_at_last(tmux: TmuxServer, mirror: Mirror) -> None:
@@ -164,8 +164,8 @@ async def test_the_pane_has_the_size_of_the_tab_that_was_looked_at_last(tmux: Tm
     first.resize(61, 16)
     await large.until(lambda frame: (frame.info.width, len(frame.lines)) == (61, 16))
     second.close()
-    first.visible(False)
-    first.visible(True)
+    first.set_visible(False)
+    first.set_visible(True)
     await small.until(lambda frame: (frame.info.width, len(frame.lines)) == (61, 16))
 
 
@@ -246,7 +246,7 @@ async def test_fifty_panes_are_all_seen_and_a_flood_among_them_holds_nobody_up(
         await tmux.send_text(panes[number].pane, f"word for {number}", enter=True)
         frame = await seen[number].shows(f"word for {number}\nword for {number}")
         assert frame.pane == panes[number].pane
-    assert mirror.rung == "control"
+    assert mirror.mode == "control"
     assert len({info.pane for info in await tmux.panes()}) == 50
 
 
@@ -263,7 +263,7 @@ async def test_a_program_is_never_slowed_down_by_nobody_looking(
     calm = await tmux.spawn("gsh-agent-0002", ["cat"], cwd=tmp_path, env=ENV)
     frames = Frames()
     hidden = mirror.watch(flood.pane, Frames(), width=80, height=24)
-    hidden.visible(False)
+    hidden.set_visible(False)
     mirror.watch(calm.pane, frames, width=80, height=24)
     await on_control(mirror)
 
@@ -325,7 +325,7 @@ async def test_a_pane_that_never_was_is_said_to_be_gone(tmux: TmuxServer, mirror
     assert frame.lines == ()
 
 
-# -- the rungs ---------------------------------------------------------------------------------------------------------
+# -- the modes ---------------------------------------------------------------------------------------------------------
 
 
 def control_client(server: TmuxServer) -> psutil.Process:
@@ -337,7 +337,7 @@ def control_client(server: TmuxServer) -> psutil.Process:
 async def test_the_ladder_falls_when_the_client_ends_and_climbs_again(tmux: TmuxServer, mirror: Mirror) -> None:
     pane = await tmux.spawn("gsh-agent-0001", ["cat"], cwd=Path("/tmp"), env=ENV)
     steps: list[tuple[str, str]] = []
-    mirror.on_rung(lambda rung, why: steps.append((rung, why)))
+    mirror.on_mode_change(lambda mode, why: steps.append((mode, why)))
     frames = Frames()
     mirror.watch(pane.pane, frames, width=80, height=24)
     await on_control(mirror)
@@ -346,7 +346,7 @@ async def test_the_ladder_falls_when_the_client_ends_and_climbs_again(tmux: Tmux
     await tmux.send_text(pane.pane, "after the fall", enter=True)
     await frames.shows("after the fall\nafter the fall")
     await eventually(
-        lambda: told_steps(steps), until=lambda told: [rung for rung, _ in told][-2:] == ["chained", "control"]
+        lambda: told_steps(steps), until=lambda told: [mode for mode, _ in told][-2:] == ["chained", "control"]
     )
     assert control_client(tmux).pid != first.pid
     assert "ended" in steps[-2][1]
@@ -355,7 +355,7 @@ async def test_the_ladder_falls_when_the_client_ends_and_climbs_again(tmux: Tmux
     assert mirror.cost_ms > 0
 
     async def hidden() -> list[str]:
-        names = (await tmux.ladder.ask(["list-sessions -F '#{session_name}'"]))[0].text()
+        names = (await tmux.connection.ask(["list-sessions -F '#{session_name}'"]))[0].text()
         return [name for name in names if name.startswith("gsh-hub-")]
 
     await eventually(hidden, until=lambda names: len(names) == 1)
@@ -371,20 +371,20 @@ async def test_the_lower_rung_alone_shows_everything(
     tmux: TmuxServer, mirror: Mirror, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await tmux.version()
-    tmux.ladder.may_control = False
+    tmux.connection.may_control = False
     pane = await tmux.spawn(
         "gsh-agent-0001", ["sh", "-c", "printf '%%end 1 2 1\\n'; exec cat"], cwd=Path("/tmp"), env=ENV
     )
     frames = Frames()
     watch = mirror.watch(pane.pane, frames, width=70, height=20)
     await frames.until(lambda frame: frame.info.width == 70 and "%end 1 2 1" in plain(frame))
-    assert mirror.rung == "chained"
+    assert mirror.mode == "chained"
     await tmux.send_text(pane.pane, "seen", enter=True)
-    watch.poke()
+    watch.capture_soon()
     await frames.shows("seen\nseen")
     await tmux.kill_pane(pane.pane)
     assert (await frames.until(lambda frame: frame.gone)).info.dead
-    assert "older" in tmux.ladder.why
+    assert "older" in tmux.connection.why
 
 
 async def test_a_server_that_is_killed_is_said_to_be_gone_and_is_found_again(tmux: TmuxServer, mirror: Mirror) -> None:
@@ -393,12 +393,12 @@ async def test_a_server_that_is_killed_is_said_to_be_gone_and_is_found_again(tmu
     mirror.watch(pane.pane, frames, width=80, height=24)
     await frames.shows("before")
     await on_control(mirror)
-    (told,) = await tmux.ladder.ask(["display-message -p '#{pid}'"])
+    (told,) = await tmux.connection.ask(["display-message -p '#{pid}'"])
     psutil.Process(int(told.text()[0])).kill()
     frame = await frames.until(lambda frame: frame.gone)
     assert "before" in plain(frame)
     steps: list[tuple[str, str]] = []
-    mirror.on_rung(lambda rung, why: steps.append((rung, why)))
+    mirror.on_mode_change(lambda mode, why: steps.append((mode, why)))
     assert not await tmux.running()
     with pytest.raises(TmuxError) as raised:
         await tmux.capture(pane.pane)
@@ -416,14 +416,14 @@ async def test_a_stopped_server_makes_the_ladder_fall_and_a_running_one_climb(tm
     mirror.watch(pane.pane, frames, width=80, height=24)
     await frames.until(lambda frame: frame.info.width == 80)
     await on_control(mirror)
-    (told,) = await tmux.ladder.ask(["display-message -p '#{pid}'"])
+    (told,) = await tmux.connection.ask(["display-message -p '#{pid}'"])
     process = psutil.Process(int(told.text()[0]))
     process.send_signal(signal.SIGSTOP)
     try:
         with pytest.raises(TmuxError) as raised:
-            await tmux.ladder.ask(["list-sessions"], deadline=0.2)
+            await tmux.connection.ask(["list-sessions"], deadline=0.2)
         assert raised.value.kind == "timeout"
-        assert mirror.rung != "control"
+        assert mirror.mode != "control"
     finally:
         process.send_signal(signal.SIGCONT)
     await on_control(mirror)
@@ -436,12 +436,12 @@ async def test_what_was_typed_into_a_stopped_server_is_never_typed_twice(tmux: T
     frames = Frames()
     mirror.watch(pane.pane, frames, width=80, height=24)
     await on_control(mirror)
-    (told,) = await tmux.ladder.ask(["display-message -p '#{pid}'"])
+    (told,) = await tmux.connection.ask(["display-message -p '#{pid}'"])
     process = psutil.Process(int(told.text()[0]))
     process.send_signal(signal.SIGSTOP)
     try:
         with pytest.raises(TmuxError):
-            await tmux.ladder.ask([f'send-keys -t "{pane.pane}" once Enter'], deadline=0.2, once=True)
+            await tmux.connection.ask([f'send-keys -t "{pane.pane}" once Enter'], deadline=0.2, once=True)
     finally:
         process.send_signal(signal.SIGCONT)
     await tmux.send_text(pane.pane, "then", enter=True)
@@ -456,7 +456,7 @@ async def test_a_hub_that_is_killed_leaves_nothing_for_long(tmux: TmuxServer) ->
         "from gshtui.tmux.mirror import Mirror\nfrom gshtui.tmux.server import TmuxServer\n"
         "async def main():\n"
         "    mirror = Mirror(TmuxServer(socket_path=Path(sys.argv[1])))\n"
-        "    mirror.on_rung(lambda rung, why: print(rung, flush=True))\n"
+        "    mirror.on_mode_change(lambda mode, why: print(mode, flush=True))\n"
         "    mirror.watch(sys.argv[2], lambda frame: None, width=80, height=24)\n"
         "    await asyncio.Event().wait()\n"
         "asyncio.run(main())\n"
@@ -473,7 +473,7 @@ async def test_a_hub_that_is_killed_leaves_nothing_for_long(tmux: TmuxServer) ->
     await hub.wait()
 
     async def sessions() -> tuple[str, ...]:
-        return (await tmux.ladder.ask(["list-sessions -F '#{session_name}'"]))[0].text()
+        return (await tmux.connection.ask(["list-sessions -F '#{session_name}'"]))[0].text()
 
     async def left() -> list[psutil.Process]:
         return living_processes(below)
@@ -486,7 +486,7 @@ async def test_a_hub_that_is_killed_leaves_nothing_for_long(tmux: TmuxServer) ->
     await on_control(mirror)
     assert len(await eventually(sessions, until=lambda names: len(names) == 2)) == 2
     await mirror.close()
-    await tmux.ladder.close()
+    await tmux.connection.close()
     assert await eventually(sessions, until=lambda names: len(names) == 1) == ("gsh-agent-0001",)
     assert not (await tmux.pane(pane.pane)).dead
 
@@ -499,7 +499,7 @@ async def test_a_session_that_a_person_ends_is_ended_although_we_look(tmux: Tmux
     await frames.until(lambda frame: frame.info.width == 80)
     await on_control(mirror)
     process = psutil.Process(pane.pid)
-    await tmux.ladder.ask(["kill-session -t =gsh-agent-0001"])
+    await tmux.connection.ask(["kill-session -t =gsh-agent-0001"])
     await frames.until(lambda frame: frame.gone)
 
     async def ended() -> bool:
@@ -517,12 +517,12 @@ async def test_the_server_survives_hubs_and_clients_that_come_and_go(tmux: TmuxS
         mirror = Mirror(server)
         mirror.watch(pane.pane, lambda frame: None, width=80, height=24)
         await on_control(mirror)
-        (told,) = await server.ladder.ask(["display-message -p '#{pid}'"])
+        (told,) = await server.connection.ask(["display-message -p '#{pid}'"])
         process = psutil.Process(int(told.text()[0]))
         process.send_signal(signal.SIGSTOP)
         try:
             with pytest.raises(TmuxError):
-                await server.ladder.ask(["list-sessions"], deadline=0.05)
+                await server.connection.ask(["list-sessions"], deadline=0.05)
             closing = asyncio.gather(mirror.close(), server.close())
         finally:
             process.send_signal(signal.SIGCONT)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.tmux.marker import marker, since
+from gshtui.tmux.marker import take_marker, text_since
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.readiness import wait_ready
 from gshtui.tmux.server import TmuxServer
@@ -33,7 +33,7 @@ async def python(tmux: TmuxServer, height: int = 12) -> PaneInfo:
 
 async def turn(tmux: TmuxServer, pane: PaneInfo, line: str) -> str:
     """What a line of Python answers, with the line itself and the next prompt."""
-    before = await marker(tmux, pane.pane)
+    before = await take_marker(tmux, pane.pane)
     await tmux.send_text(pane.pane, line, enter=True)
     ready = await wait_ready(tmux, pane.pane, pattern=PROMPT, idle_seconds=None, timeout=8, since=before)
     assert ready.reason == "pattern", ready
@@ -71,18 +71,18 @@ async def test_after_a_clear_all_that_is_there_is_new(tmux: TmuxServer) -> None:
 async def test_a_change_of_size_loses_nothing(tmux: TmuxServer) -> None:
     pane = await python(tmux)
     await turn(tmux, pane, "'before'")
-    before = await marker(tmux, pane.pane)
+    before = await take_marker(tmux, pane.pane)
     await tmux.resize(pane.pane, 70, 30)
     await tmux.send_text(pane.pane, "'after'", enter=True)
     await wait_ready(tmux, pane.pane, pattern=PROMPT, idle_seconds=None, timeout=8, since=before)
-    text = await since(tmux, before)
+    text = await text_since(tmux, before)
     assert "'after'" in text
     assert "before" not in text
 
 
 async def test_a_prompt_of_an_earlier_turn_is_not_taken_for_this_one(tmux: TmuxServer) -> None:
     pane = await python(tmux)
-    before = await marker(tmux, pane.pane)
+    before = await take_marker(tmux, pane.pane)
     ready = await wait_ready(tmux, pane.pane, pattern=PROMPT, idle_seconds=None, timeout=0.3, since=before)
     assert ready.reason == "timeout"
     assert ready.text == ""
@@ -94,7 +94,7 @@ async def test_a_prompt_of_an_earlier_turn_is_not_taken_for_this_one(tmux: TmuxS
 
 async def test_stillness_counts_from_the_last_change(tmux: TmuxServer) -> None:
     pane = await python(tmux)
-    before = await marker(tmux, pane.pane)
+    before = await take_marker(tmux, pane.pane)
     await tmux.send_text(pane.pane, "for i in range(6): sleep(0.1); print('tick', i, flush=True)\n\n", enter=True)
     await shows(tmux, pane.pane, "tick 0")
     ready = await wait_ready(tmux, pane.pane, pattern=None, idle_seconds=0.6, timeout=8, since=before)
@@ -112,12 +112,12 @@ async def test_whichever_is_first(tmux: TmuxServer) -> None:
     assert ready.reason == "pattern"
 
 
-@pytest.mark.parametrize("rung", ["control", "chained"])
-async def test_a_program_that_ends_is_never_ready(tmux: TmuxServer, rung: str) -> None:
+@pytest.mark.parametrize("mode", ["control", "chained"])
+async def test_a_program_that_ends_is_never_ready(tmux: TmuxServer, mode: str) -> None:
     await tmux.version()
-    tmux.ladder.may_control = rung == "control"
+    tmux.connection.may_control = mode == "control"
     pane = await python(tmux)
-    before = await marker(tmux, pane.pane)
+    before = await take_marker(tmux, pane.pane)
     await tmux.send_text(pane.pane, "print('>>> '); sys.exit(3)", enter=True)
     ready = await wait_ready(tmux, pane.pane, pattern="no such prompt", idle_seconds=None, timeout=8, since=before)
     assert ready.reason == "dead"
@@ -160,7 +160,7 @@ async def test_on_the_alternate_screen_the_rows_that_came_are_read(tmux: TmuxSer
     ready = await wait_ready(tmux, pane.pane, pattern="^ready", idle_seconds=None, timeout=8)
     assert ready.reason == "pattern"
     for word in ("one", "two", "three"):
-        before = await marker(tmux, pane.pane)
+        before = await take_marker(tmux, pane.pane)
         # The prompt stays in its place: it alone proves nothing.
         still = await wait_ready(tmux, pane.pane, pattern="^ready", idle_seconds=None, timeout=0.1, since=before)
         assert still.reason == "timeout"

@@ -254,13 +254,13 @@ def claims(folder: Path, monkeypatch: pytest.MonkeyPatch, version: str) -> None:
 
 async def test_a_stopped_server_costs_a_deadline_not_the_program(tmux: TmuxServer) -> None:
     await tmux.spawn("gsh-agent-0001", ["cat"], cwd=Path("/tmp"), env=ENV)
-    (told,) = await tmux.ladder.ask(["display-message -p '#{pid}'"])
+    (told,) = await tmux.connection.ask(["display-message -p '#{pid}'"])
     process = psutil.Process(int(told.text()[0]))
     process.send_signal(signal.SIGSTOP)
     try:
         before = clients_of(tmux)
         with pytest.raises(TmuxError) as raised:
-            await tmux.ladder.ask(["list-sessions"], deadline=0.3)
+            await tmux.connection.ask(["list-sessions"], deadline=0.3)
         assert raised.value.kind == "timeout"
         assert clients_of(tmux) == before == []
     finally:
@@ -280,16 +280,16 @@ async def test_a_look_is_the_pane_and_its_screen_wherever_the_pane_is(tmux: Tmux
     await eventually(known)
     for pane, text, session in ((one, "one", "gsh-agent-0001"), (two, "two", "gsh-agent-0002")):
         await shows(tmux, pane.pane, text)
-        info, lines = await tmux.look(pane.pane)
+        info, lines = await tmux.capture_screen(pane.pane)
         assert (info.pane, info.session, info.cursor_y) == (pane.pane, session, 1)
         assert lines[0] == text and list(lines) == await tmux.capture(pane.pane)
-    (moved,) = await tmux.ladder.ask(["move-window -s =gsh-agent-0001: -t =gsh-agent-0002:7"])
+    (moved,) = await tmux.connection.ask(["move-window -s =gsh-agent-0001: -t =gsh-agent-0002:7"])
     moved.text()
-    info, lines = await tmux.look(one.pane)
+    info, lines = await tmux.capture_screen(one.pane)
     assert (info.pane, info.session, lines[0]) == (one.pane, "gsh-agent-0002", "one")
     await tmux.kill_pane(one.pane)
     with pytest.raises(TmuxError) as raised:
-        await tmux.look(one.pane)
+        await tmux.capture_screen(one.pane)
     assert raised.value.kind == "no_such_pane"
 
 
@@ -300,7 +300,7 @@ def clients_of(server: TmuxServer) -> list[int]:
 
 async def test_a_cancelled_call_leaves_no_process(tmux: TmuxServer) -> None:
     await tmux.spawn("gsh-agent-0001", ["cat"], cwd=Path("/tmp"), env=ENV)
-    (told,) = await tmux.ladder.ask(["display-message -p '#{pid}'"])
+    (told,) = await tmux.connection.ask(["display-message -p '#{pid}'"])
     process = psutil.Process(int(told.text()[0]))
     process.send_signal(signal.SIGSTOP)
     try:

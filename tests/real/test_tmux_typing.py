@@ -57,7 +57,7 @@ async def test_a_paste_of_200_kb_arrives_byte_for_byte(tmux: TmuxServer, tmp_pat
     await tmux.send_keys(pane.pane, "C-d")
     await eventually(lambda: tmux.pane(pane.pane), until=lambda info: info.dead)
     assert got.read_text() == text
-    (buffers,) = await tmux.ladder.ask(["list-buffers"])
+    (buffers,) = await tmux.connection.ask(["list-buffers"])
     assert buffers.lines == ()
 
 
@@ -102,13 +102,13 @@ async def test_one_wrong_key_and_none_is_pressed(tmux: TmuxServer, tmp_path: Pat
 
 async def test_over_the_control_client_as_over_forks(tmux: TmuxServer, tmp_path: Path) -> None:
     pane = await raw(tmux, tmp_path / "got")
-    tmux.ladder.start()
+    tmux.connection.start()
 
-    async def rung() -> str:
+    async def mode() -> str:
         await asyncio.sleep(0)
-        return tmux.ladder.rung
+        return tmux.connection.mode
 
-    await eventually(rung, until=lambda rung: rung == "control")
+    await eventually(mode, until=lambda mode: mode == "control")
     await tmux.send_keys(pane.pane, "C-a", ";")
     await tmux.type_literal(pane.pane, "x;\n%end 1 2 1\n")
     await tmux.send_text(pane.pane, "pasted;")

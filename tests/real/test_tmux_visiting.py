@@ -37,14 +37,14 @@ async def spawned(server: TmuxServer, session: str, home: Path) -> str:
 
 async def sessions(server: TmuxServer) -> list[str]:
     """Which session each person looks at."""
-    (reply,) = await server.ladder.ask([command("list-clients", "-F", "#{client_control_mode} #{session_name}")])
+    (reply,) = await server.connection.ask([command("list-clients", "-F", "#{client_control_mode} #{session_name}")])
     return [line[2:] for line in reply.lines if line.startswith("0 ")]
 
 
 async def test_a_person_inside_the_server_is_switched(tmux: TmuxServer, tmp_path: Path) -> None:
     here = await spawned(tmux, "desk", tmp_path)
     await spawned(tmux, "gsh-agent-0001", tmp_path)
-    (told,) = await tmux.ladder.ask(
+    (told,) = await tmux.connection.ask(
         [command("display-message", "-p", "-t", here, "#{socket_path},#{pid},#{session_id}")]
     )
     environ = {"TMUX": told.lines[0].replace("$", "")}
@@ -60,7 +60,7 @@ async def test_a_person_elsewhere_is_left_alone(tmux: TmuxServer, tmp_path: Path
     await spawned(tmux, "desk", tmp_path)
     async with private_server() as other:
         pane = await spawned(other, "desk", tmp_path)
-        (told,) = await other.ladder.ask([command("display-message", "-p", "-t", pane, "#{socket_path},#{pid},0")])
+        (told,) = await other.connection.ask([command("display-message", "-p", "-t", pane, "#{socket_path},#{pid},0")])
         with person(tmux, "desk", tmp_path):
             await eventually(lambda: sessions(tmux), until=lambda seen: seen == ["desk"])
             assert await attach_client.client_here(tmux, {"TMUX": told.lines[0]}) == ""

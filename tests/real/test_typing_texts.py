@@ -75,7 +75,7 @@ async def test_a_text_that_is_not_taken_is_taken_out_again_and_blocks_no_later_o
             with pytest.raises(SessionError) as refused:
                 await session.send(text)
             assert refused.value.kind == "untaken", text
-            assert (await session.look()).draft == ""
+            assert (await session.read_screen()).draft == ""
         await session.send("later")
         assert await eventually(lambda: taken(d)) == ["later"]
 
@@ -84,7 +84,7 @@ async def test_what_a_person_typed_meanwhile_is_not_taken_out(tmp_path: Path, tm
     async with doors(tmp_path, tmux) as d:
         row = await d.moody()
         writer = (await d.mail.room.programs.session(tmux, row)).writer
-        entered = await writer.view.look()
+        entered = await writer.view.read_screen()
         await tmux.type_literal(row.pane, "something else")
         await shows(tmux, row.pane, "something else")
         assert not await writer._clear(entered)  # pyright: ignore[reportPrivateUsage]
@@ -106,7 +106,7 @@ async def test_a_block_for_python_is_closed(tmp_path: Path, tmux: TmuxServer) ->
         ):
             await session.send(text)
             assert "..." not in (await shows(tmux, row.pane, shown)).rpartition(shown)[2]
-            await eventually(session.rests)
+            await eventually(session.is_still)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ async def test_a_shell_takes_whole_lines_only(tmp_path: Path, tmux: TmuxServer, 
     async with doors(tmp_path, tmux) as d:
         row = await d.agent(*shell, profile="shell")
         session = await d.mail.room.programs.session(tmux, row)
-        await eventually(session.rests)
+        await eventually(session.is_still)
         for text in ('echo "half', "if true; then", "echo C:\\", "for x in 1 2"):
             with pytest.raises(SessionError) as refused:
                 await session.send(text)
@@ -124,7 +124,7 @@ async def test_a_shell_takes_whole_lines_only(tmp_path: Path, tmux: TmuxServer, 
         assert "half" not in await screen(tmux, row.pane)
         await session.send("for n in 1 2\ndo\n  echo n-$n\ndone")
         await shows(tmux, row.pane, "\nn-2\n")
-        await eventually(session.rests)
+        await eventually(session.is_still)
         await session.send(f"x={'x' * 900}; echo 'naïve 日本語' ${{#x}}")
         await shows(tmux, row.pane, "\nnaïve 日本語 900\n")
 

@@ -21,7 +21,7 @@ from gshtui.guard.answer_keys import (
     READ,
     TOO_SOON,
     AnswerKeys,
-    Chosen,
+    KeyChosen,
     Passed,
     ReasonBegun,
     Swallowed,
@@ -40,8 +40,8 @@ MANY, PANES, PROMPTS = 6_000, 2_000, 2_000
 
 def shown(at: float = 0.0, pattern: str = "make …") -> AnswerKeys:
     keys = AnswerKeys()
-    keys.expect()
-    keys.show("q", choices(offers(pattern)), at)
+    keys.expect_question()
+    keys.show_question("q", choices(offers(pattern)), at)
     return keys
 
 
@@ -56,14 +56,14 @@ def test_the_words_and_keys_are_the_same_everywhere_and_always_needs_a_pattern()
 
 
 def test_an_answer_is_to_what_could_be_read() -> None:
-    assert shown().press("once", READ) == Chosen("q", "once")
+    assert shown().press("once", READ) == KeyChosen("q", "once")
     keys = shown()
     assert keys.press("once", READ - 0.01) == Swallowed(TOO_SOON)
     assert keys.press("once", READ + 0.1) == Swallowed("")  # the same run of typing
     assert keys.press("words", READ + 0.2) == Swallowed("")
-    assert keys.press("once", READ + 0.21 + PAUSE) == Chosen("q", "once")
+    assert keys.press("once", READ + 0.21 + PAUSE) == KeyChosen("q", "once")
     assert keys.press("once", 9.0) == Swallowed(TOO_SOON)  # it has been answered
-    keys.show("r", {"once"}, 10.0)
+    keys.show_question("r", {"once"}, 10.0)
     assert keys.press("words", 9.9) == Swallowed(TOO_SOON)
     assert keys.press("once", 10.2) == Swallowed("")
 
@@ -73,23 +73,23 @@ def test_words_are_words_with_the_digits_in_them() -> None:
     assert [keys.press(meaning, 5.0 + n / 10) for n, meaning in enumerate(("words", "once", "reason", "move"))] == [
         Passed("input")
     ] * 4
-    assert keys.press("once", 6.0) == Chosen("q", "once")
+    assert keys.press("once", 6.0) == KeyChosen("q", "once")
 
 
 def test_a_reason_takes_all_keys_and_counts_for_its_own_question() -> None:
     keys = shown()
-    keys.come(5.0)
+    keys.person_arrived(5.0)
     assert keys.press("once", 5.0 + HAND / 2) == Swallowed(TOO_SOON)
-    keys.come(6.0)
+    keys.person_arrived(6.0)
     assert keys.press("reason", 6.0) == ReasonBegun("q")
     assert keys.press("once", 8.0) == Passed("reason")
-    assert keys.give_reason("why") == Chosen("q", "deny", "why")
-    keys.show("r", {"once"}, 9.0)
+    assert keys.give_reason("why") == KeyChosen("q", "deny", "why")
+    keys.show_question("r", {"once"}, 9.0)
     assert keys.press("reason", 9.1) == ReasonBegun("")
     assert keys.press("once", 11.0) == Passed("reason")
     assert keys.give_reason("why") == Swallowed(CHANGED)
     assert keys.press("reason", 12.0) == ReasonBegun("r")
-    keys.expect()
+    keys.expect_question()
     assert not keys.reason_counts and keys.give_reason("why") == Swallowed(CHANGED)
 
 
@@ -97,7 +97,7 @@ def test_a_click_is_on_the_question_that_was_there() -> None:
     keys = shown()
     assert keys.click("once", "q", READ / 2) == Swallowed(TOO_SOON)
     assert keys.click("once", "p", 5.0) == Swallowed(CHANGED)
-    assert keys.click("once", "q", 5.0) == Chosen("q", "once")
+    assert keys.click("once", "q", 5.0) == KeyChosen("q", "once")
     assert keys.click("once", "q", 6.0) == Swallowed(CHANGED)
 
 
@@ -119,10 +119,10 @@ class Desk:
         self.story.shown.clear()
         self.painting = None
         if self.waiting:
-            self.keys.expect()
+            self.keys.expect_question()
             self.painting = (self.waiting[0], self.now + self.chance.choice((0.0, 0.01, 0.2)))
         else:
-            self.keys.clear()
+            self.keys.clear_question()
             self.focused = self.focused and self.keys.in_reason
 
     def ask(self) -> None:
@@ -141,7 +141,7 @@ class Desk:
     def paint(self) -> None:
         if self.painting is not None and self.painting[1] <= self.now:
             question, at = self.painting
-            self.keys.show(question, choices(offers("p" if self.chance.random() < 0.5 else "")), at)
+            self.keys.show_question(question, choices(offers("p" if self.chance.random() < 0.5 else "")), at)
             self.story.shown[question] = at
             self.painting = None
 
@@ -155,7 +155,7 @@ class Desk:
         else:
             meaning = choice_of(key, ANSWERS) or ("move" if key in "jk" or len(key) > 1 else "words")
             outcome = self.keys.press(meaning, self.now, printable=len(key) == 1)
-        if isinstance(outcome, Chosen):
+        if isinstance(outcome, KeyChosen):
             self.story.ran(outcome.question, outcome.choice, key, self.now, in_reason=in_reason)
             self.waiting.remove(outcome.question)
             self.front()
@@ -167,10 +167,10 @@ class Desk:
         if self.waiting and not self.focused:
             self.focused = True
             if own:
-                self.keys.come(self.now)
+                self.keys.person_arrived(self.now)
                 self.story.key("ctrl+g", self.now, own=True)
             else:
-                self.keys.look(self.now)
+                self.keys.question_seen(self.now)
 
 
 def test_nothing_runs_unasked_in_the_window() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.cli.at_prompt import command_of
-from gshtui.guard.answer_keys import Chosen
+from gshtui.guard.answer_keys import KeyChosen
 from gshtui.headless import approval_prompt
 from gshtui.headless.gsh_prompt import PromptSession
 from gshtui.headless.recorded_run import HEAD, TAIL, Printed
@@ -65,7 +65,7 @@ def request(**more: object) -> ApprovalRequested:
     return ApprovalRequested(subject="make", **{**fields, **more})  # type: ignore[arg-type]
 
 
-def answered(request: ApprovalRequested, *pieces: str, gap: float = 1.0) -> Chosen | None:
+def answered(request: ApprovalRequested, *pieces: str, gap: float = 1.0) -> KeyChosen | None:
     """What pieces of input mean, a gap between them, the first a gap after the answers were shown."""
     reader = approval_prompt.KeyReader(request, lambda _: None)
     reader.show(0.0)
@@ -77,7 +77,7 @@ def test_a_key_means_what_is_offered() -> None:
     plain, with_pattern = request(), request(pattern="make …")
     said = [answered(plain, key) for key in ("1", "2", "3", "4", "\x1b", *"ysnaqYN", "\r", " ", "11", "1\r", "\x1b[A")]
     assert [chosen.choice if chosen else "" for chosen in said] == ["once", "session", "", "deny", "deny", *[""] * 12]
-    assert answered(with_pattern, "3") == Chosen("a", "always")
+    assert answered(with_pattern, "3") == KeyChosen("a", "always")
     assert "always" not in approval_prompt.key_hints(plain) and "make …" not in approval_prompt.question_text(plain)
     assert "always" in approval_prompt.key_hints(
         with_pattern
@@ -87,13 +87,13 @@ def test_a_key_means_what_is_offered() -> None:
 @pytest.mark.parametrize("gap", [0.0, 0.05, 1.0])
 @pytest.mark.parametrize("pieces", [("5", *"try 1 way", "\r"), ("5try 1", " ", "way\r"), ("5", "try x\x7f1 way\r")])
 def test_a_reason_is_never_taken_for_answers(pieces: tuple[str, ...], gap: float) -> None:
-    assert answered(request(), *pieces, gap=gap) == Chosen("a", "deny", "try 1 way")
+    assert answered(request(), *pieces, gap=gap) == KeyChosen("a", "deny", "try 1 way")
 
 
 def test_words_are_no_answer_and_a_digit_in_them_is_none() -> None:
     assert answered(request(), *"what is 1?", gap=0.1) is None
     assert answered(request(), "w", "1", "4", gap=0.3) is None
-    assert answered(request(), "w", "1", gap=0.5) == Chosen("a", "once")
+    assert answered(request(), "w", "1", gap=0.5) == KeyChosen("a", "once")
 
 
 def test_a_question_is_bounded_and_complete() -> None:

@@ -29,23 +29,23 @@ def test_an_installation_is_what_was_shown_and_goes_without_a_trace(tmp_path: Pa
     (change,) = plan.changes
     assert change.before is None
     assert not list(tmp_path.iterdir()), "a plan changes nothing"
-    assert hooks.carry_out(plan) == []
+    assert hooks.apply_plan(plan) == []
     assert plan.file.read_text("utf-8") == change.after
     added = [line[1:] for line in plan.diff.splitlines() if line.startswith("+") and not line.startswith("+++")]
     assert added == (change.after or "").splitlines()
     assert stat.S_IMODE(plan.file.stat().st_mode) == 0o600
     assert hooks.state(CLAUDE, tmp_path) == "installed"
-    (backup,) = hooks.carry_out(hooks.plan(CLAUDE, remove=True, folder=tmp_path))
+    (backup,) = hooks.apply_plan(hooks.plan(CLAUDE, remove=True, folder=tmp_path))
     assert backup.read_text("utf-8") == change.after
     assert hooks.state(CLAUDE, tmp_path) == "absent"
 
 
 def test_an_extension_goes_with_its_folders(tmp_path: Path) -> None:
     gemini = LOADED.get("gemini")
-    hooks.carry_out(hooks.plan(gemini, folder=tmp_path / "extensions"))
+    hooks.apply_plan(hooks.plan(gemini, folder=tmp_path / "extensions"))
     assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 2
     assert hooks.state(gemini, tmp_path / "extensions") == "installed"
-    hooks.carry_out(hooks.plan(gemini, remove=True, folder=tmp_path / "extensions"))
+    hooks.apply_plan(hooks.plan(gemini, remove=True, folder=tmp_path / "extensions"))
     assert list((tmp_path / "extensions").iterdir()) == []
 
 
@@ -53,7 +53,7 @@ def test_what_changed_after_it_was_shown_is_not_overwritten(tmp_path: Path) -> N
     plan = hooks.plan(CLAUDE, folder=tmp_path)
     plan.file.write_text("{}", "utf-8")
     with pytest.raises(hooks.HooksError, match="has changed in the meantime"):
-        hooks.carry_out(plan)
+        hooks.apply_plan(plan)
     assert plan.file.read_text("utf-8") == "{}"
     assert hooks.state(CLAUDE, tmp_path) == "outdated"
 

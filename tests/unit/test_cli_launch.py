@@ -20,23 +20,23 @@ ID = "11111111-2222-4333-8444-555555555555"
 
 
 async def test_a_conversations_id_is_minted_where_the_program_allows(tmp_path: Path) -> None:
-    made = await launch.first(CLAUDE, ["claude"], agent="0001", data=tmp_path, environ={}, folder=tmp_path)
+    made = await launch.first_launch(CLAUDE, ["claude"], agent="0001", data=tmp_path, environ={}, folder=tmp_path)
     assert made.argv == ("claude", "--session-id", made.external_id)
     assert uuid.UUID(made.external_id).version == 4
     assert not made.hooked
-    other = await launch.first(OPENCODE, [], agent="0002", data=tmp_path, environ={}, folder=tmp_path)
+    other = await launch.first_launch(OPENCODE, [], agent="0002", data=tmp_path, environ={}, folder=tmp_path)
     assert (other.argv, other.external_id) == (("opencode",), "")
 
 
 async def test_a_chosen_conversation_is_left_alone(tmp_path: Path) -> None:
-    made = await launch.first(
+    made = await launch.first_launch(
         CLAUDE, ["claude", "--resume", ID], agent="0001", data=tmp_path, environ={}, folder=tmp_path
     )
     assert (made.argv, made.external_id) == (("claude", "--resume", ID), "")
 
 
 async def test_a_program_goes_on_where_it_was(tmp_path: Path) -> None:
-    made = await launch.again(
+    made = await launch.next_launch(
         CODEX, ["/bin/codex", "--model", "x"], ID, agent="0001", data=tmp_path, environ={}, folder=tmp_path
     )
     assert made.argv == ("/bin/codex", "resume", ID, "--model", "x")
@@ -56,7 +56,9 @@ async def test_one_that_was_never_spoken_to_begins_under_the_same_id(tmp_path: P
     environ = {"HOME": str(tmp_path / "home")}
 
     async def words() -> tuple[str, ...]:
-        made = await launch.again(CLAUDE, ["claude"], ID, agent="0001", data=tmp_path, environ=environ, folder=tmp_path)
+        made = await launch.next_launch(
+            CLAUDE, ["claude"], ID, agent="0001", data=tmp_path, environ=environ, folder=tmp_path
+        )
         assert (made.argv[2], made.blank) == (made.external_id, False)
         return made.argv
 
@@ -80,7 +82,9 @@ async def test_words_of_the_programs_own_are_nobodys(tmp_path: Path) -> None:
 
     async def words() -> tuple[str, ...]:
         environ = {"HOME": str(tmp_path)}
-        made = await launch.again(GEMINI, ["gemini"], ID, agent="1", data=tmp_path, environ=environ, folder=tmp_path)
+        made = await launch.next_launch(
+            GEMINI, ["gemini"], ID, agent="1", data=tmp_path, environ=environ, folder=tmp_path
+        )
         return made.argv
 
     option, other = (await words())[1:]
@@ -94,7 +98,7 @@ async def test_what_cannot_be_looked_up_is_gone_on_with(tmp_path: Path) -> None:
     """A profile of the person's own may mint ids for a program whose transcripts are not known here."""
     own = msgspec.structs.replace(CLAUDE, name="mine", hooks=profiles.HookRules())
     environ = {"HOME": str(tmp_path)}
-    made = await launch.again(own, ["mine"], ID, agent="0001", data=tmp_path, environ=environ, folder=tmp_path)
+    made = await launch.next_launch(own, ["mine"], ID, agent="0001", data=tmp_path, environ=environ, folder=tmp_path)
     assert made.argv == ("mine", "--resume", ID)
 
 
@@ -111,38 +115,38 @@ async def test_where_history_was_expected_a_blank_start_says_so(
     tmp_path: Path, name: str, external: str, why: str
 ) -> None:
     profile = LOADED.get(name)
-    made = await launch.again(profile, [name], external, agent="0001", data=tmp_path, environ={}, folder=tmp_path)
+    made = await launch.next_launch(profile, [name], external, agent="0001", data=tmp_path, environ={}, folder=tmp_path)
     assert made.blank
     assert why in made.why
     assert external not in made.argv or not external
 
 
 async def test_what_must_not_be_inherited_is_left_out(tmp_path: Path) -> None:
-    made = await launch.first(CLAUDE, ["claude"], agent="0001", data=tmp_path, environ={}, folder=tmp_path)
+    made = await launch.first_launch(CLAUDE, ["claude"], agent="0001", data=tmp_path, environ={}, folder=tmp_path)
     assert made.environment({"CLAUDECODE": "1", "PATH": "/bin"}) == {"PATH": "/bin"}
 
 
 def install(profile: profiles.Profile, folder: Path) -> None:
-    hooks.carry_out(hooks.plan(profile, folder=folder))
+    hooks.apply_plan(hooks.plan(profile, folder=folder))
 
 
 async def test_hooks_are_given_to_the_start_and_nowhere_else(tmp_path: Path) -> None:
     own, data = tmp_path / "own", tmp_path / "data"
     for profile in (CLAUDE, CODEX, GEMINI, OPENCODE):
         install(profile, own)
-    claude = await launch.first(CLAUDE, ["claude"], agent="0001", data=data, environ={}, folder=own)
+    claude = await launch.first_launch(CLAUDE, ["claude"], agent="0001", data=data, environ={}, folder=own)
     assert claude.argv[-2:] == ("--settings", str(own / "claude.json"))
     file = Path(claude.env[hook_reports.VARIABLE])
     assert file == data / "hooks" / "0001.jsonl"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    codex = await launch.first(CODEX, ["codex"], agent="0002", data=data, environ={}, folder=own)
+    codex = await launch.first_launch(CODEX, ["codex"], agent="0002", data=data, environ={}, folder=own)
     overrides = [word for word, before in zip(codex.argv[1:], codex.argv, strict=False) if before == "-c"]
     parsed = tomllib.loads("\n".join(overrides))
     assert set(parsed["hooks"]) == set(CODEX.hooks.events)
     assert parsed["hooks"]["Stop"][0]["hooks"][0]["command"].endswith("report_hook.py codex")
-    gemini = await launch.first(GEMINI, ["gemini"], agent="0003", data=data, environ={}, folder=own)
+    gemini = await launch.first_launch(GEMINI, ["gemini"], agent="0003", data=data, environ={}, folder=own)
     assert (gemini.argv[0], gemini.hooked) == ("gemini", True), "it finds its extension by itself"
-    opencode = await launch.first(OPENCODE, ["opencode"], agent="0004", data=data, environ={}, folder=own)
+    opencode = await launch.first_launch(OPENCODE, ["opencode"], agent="0004", data=data, environ={}, folder=own)
     assert (own / "opencode.js").as_uri() in opencode.env["OPENCODE_CONFIG_CONTENT"]
 
 
@@ -151,26 +155,26 @@ async def test_a_users_own_settings_are_not_displaced_by_hooks(tmp_path: Path) -
     for profile in (CLAUDE, OPENCODE):
         install(profile, own)
     mine = ["claude", "--settings", "mine.json"]
-    made = await launch.first(CLAUDE, mine, agent="0001", data=tmp_path, environ={}, folder=own)
+    made = await launch.first_launch(CLAUDE, mine, agent="0001", data=tmp_path, environ={}, folder=own)
     assert made.argv.count("--settings") == 1
     assert not made.hooked
     environ = {"OPENCODE_CONFIG_CONTENT": "{}"}
-    other = await launch.first(OPENCODE, ["opencode"], agent="0002", data=tmp_path, environ=environ, folder=own)
+    other = await launch.first_launch(OPENCODE, ["opencode"], agent="0002", data=tmp_path, environ=environ, folder=own)
     assert dict(other.env) == {}
 
 
 async def test_a_broken_recipe_keeps_nothing_from_starting(tmp_path: Path) -> None:
     install(CODEX, tmp_path)
     (tmp_path / "codex.json").write_text("{", "utf-8")
-    made = await launch.first(CODEX, ["codex"], agent="0001", data=tmp_path, environ={}, folder=tmp_path)
+    made = await launch.first_launch(CODEX, ["codex"], agent="0001", data=tmp_path, environ={}, folder=tmp_path)
     assert (made.argv, made.hooked) == (("codex",), False)
 
 
 async def test_a_persons_own_arguments_stay_before_those_of_the_conversation(tmp_path: Path) -> None:
     words = ["claude", "--model", "opus"]
-    made = await launch.first(CLAUDE, words, agent="0001", data=tmp_path, environ={}, folder=tmp_path)
+    made = await launch.first_launch(CLAUDE, words, agent="0001", data=tmp_path, environ={}, folder=tmp_path)
     assert made.argv == (*words, "--session-id", made.external_id)
-    bare = await launch.first(OPENCODE, ["opencode"], agent="0002", data=tmp_path, environ={}, folder=tmp_path)
+    bare = await launch.first_launch(OPENCODE, ["opencode"], agent="0002", data=tmp_path, environ={}, folder=tmp_path)
     assert bare.argv == ("opencode",)
 
 
@@ -182,5 +186,7 @@ async def test_an_argument_is_given_only_where_the_program_knows_it(tmp_path: Pa
         program.write_text(f"#!/bin/sh\necho '{helps}'\n", "utf-8")
         program.chmod(0o755)
         environ = {"PATH": "/usr/bin:/bin"}
-        made = await launch.first(CODEX, [str(program)], agent="1", data=tmp_path, environ=environ, folder=tmp_path)
+        made = await launch.first_launch(
+            CODEX, [str(program)], agent="1", data=tmp_path, environ=environ, folder=tmp_path
+        )
         assert ("--no-daemon" in made.argv) == (name == "new")

@@ -34,7 +34,7 @@ def facts(
 def test_a_hook_is_believed_and_dated() -> None:
     known = decide(CLAUDE, hook("tool", 4, "Bash make"), facts("thinking"), NOW)
     assert (known.status, known.source, known.doing, known.at) == ("tool", "hook", "Bash make", NOW - 4)
-    assert known.words(NOW) == "tool · hook · 4 s"
+    assert known.label(NOW) == "tool · hook · 4 s"
 
 
 def test_a_dead_pane_is_never_ready() -> None:
@@ -67,7 +67,7 @@ def test_an_answered_question_is_not_waited_for_any_longer() -> None:
 def test_a_hook_that_says_working_for_hours_is_stale() -> None:
     known = decide(CLAUDE, hook("thinking", 7200), facts("", moved=7000), NOW)
     assert (known.status, known.sure) == ("idle", False)
-    assert known.words(NOW) == "idle? · activity · 116 min"
+    assert known.label(NOW) == "idle? · activity · 116 min"
 
 
 def test_a_long_job_that_still_moves_is_no_stale_hook() -> None:

@@ -45,7 +45,7 @@ def test_a_fault_is_a_private_file_once_and_counted(tmp_path: Path) -> None:
     text = file.read_text()
     assert "the pane failed at a key" in text
     assert "ValueError: broken" in text and "Traceback" in text
-    assert [fault.count for fault in found if fault.news] == [1, 10, 100]
+    assert [fault.count for fault in found if fault.message] == [1, 10, 100]
     assert {fault.file for fault in found} == {str(file)}
 
 

@@ -62,7 +62,7 @@ def test_a_paste_is_one_text_and_known_as_one(cut: int) -> None:
 def test_a_line_is_about_the_question_that_could_be_read_when_it_was_begun() -> None:
     line = InputLine()
     line.feed(b"1", 0.0)
-    line.keys.show("q", {"once"}, 1.0)
+    line.keys.show_question("q", {"once"}, 1.0)
     (before,) = line.feed(b"\r", 2.0)
     (early,) = line.feed(b"1\r", 1.0 + READ - 0.01)
     (same_run,) = line.feed(b"1\r", 2.0 + PAUSE - 0.01)

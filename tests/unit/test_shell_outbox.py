@@ -37,7 +37,7 @@ def test_everything_arrives_once_and_in_order(steps: list[int | str]) -> None:
     for step in steps:
         if isinstance(step, int):
             said += 1
-            assert box.put(line(said, step)) == said
+            assert box.append(line(said, step)) == said
         elif step == "ack":
             box.ack(heard)
             sent = max(sent, heard)
@@ -63,7 +63,7 @@ def test_memory_is_bounded_and_the_file_is_private(tmp_path: Path) -> None:
     path = tmp_path / "waiting"
     box = LineOutbox(path, in_memory=1_000)
     for number in range(1, 1_001):
-        box.put(line(number, 100))
+        box.append(line(number, 100))
     assert box.spilled > 100_000
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert box.lost == 0
@@ -73,7 +73,7 @@ def test_memory_is_bounded_and_the_file_is_private(tmp_path: Path) -> None:
 def test_what_fits_nowhere_is_counted_and_order_is_kept(tmp_path: Path) -> None:
     box = LineOutbox(tmp_path / "waiting", in_memory=200, on_disk=2_000)
     for number in range(1, 101):
-        box.put(line(number))
+        box.append(line(number))
     assert box.lost > 0
     got: list[int] = []
     sent = 0
@@ -83,7 +83,7 @@ def test_what_fits_nowhere_is_counted_and_order_is_kept(tmp_path: Path) -> None:
         box.ack(sent)
     assert got == list(range(1, len(got) + 1))
     assert len(got) == 100 - box.lost
-    assert box.put(line(101)) == sent + 1, "there is room again"
+    assert box.append(line(101)) == sent + 1, "there is room again"
 
 
 def test_a_link_in_the_files_place_is_not_written_through(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_a_link_in_the_files_place_is_not_written_through(tmp_path: Path) -> Non
     target.write_text("mine")
     path.symlink_to(target)
     box = LineOutbox(path, in_memory=0)
-    box.put(line(1))
+    box.append(line(1))
     assert target.read_text() == "mine"
     assert [n for _, n in numbers(box.after(0))] == [1]
     box.close()
@@ -100,6 +100,6 @@ def test_a_link_in_the_files_place_is_not_written_through(tmp_path: Path) -> Non
 @pytest.mark.parametrize("spill", [None, Path("/proc/nowhere/waiting")])
 def test_without_a_file_the_newest_are_given_up(spill: Path | None) -> None:
     box = LineOutbox(spill, in_memory=200)
-    placed = [box.put(line(number)) for number in range(1, 51)]
+    placed = [box.append(line(number)) for number in range(1, 51)]
     assert placed.count(0) == box.lost > 0
     assert [n for _, n in numbers(box.after(0))] == [number for number in placed if number]

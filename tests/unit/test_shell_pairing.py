@@ -53,7 +53,7 @@ def pairing() -> Pairing:
 
 
 def take(pairing: Pairing, *events: Event, process: str = "", now: float = NOW + 5) -> PairingResult:
-    return pairing.take([PairedLine(event, seq, process) for seq, event in enumerate(events, 1)], now)
+    return pairing.add_lines([PairedLine(event, seq, process) for seq, event in enumerate(events, 1)], now)
 
 
 def test_a_command_is_running_then_done_with_all_that_is_known(pairing: Pairing) -> None:
@@ -90,7 +90,7 @@ def test_an_end_without_a_beginning_is_kept_for_it(pairing: Pairing) -> None:
 def test_the_next_command_closes_one_whose_end_was_not_heard(pairing: Pairing) -> None:
     taken = take(pairing, began(1), began(2))
     assert [(record.number, record.state) for record in taken.records] == [(1, "running"), (1, "lost"), (2, "running")]
-    assert [record.state for record in pairing.lose(["s"])] == ["lost"] and not list(pairing.running)
+    assert [record.state for record in pairing.close_shells(["s"])] == ["lost"] and not list(pairing.running)
 
 
 def test_exit_and_exec_end_the_command_that_they_are(pairing: Pairing) -> None:
@@ -141,7 +141,7 @@ def test_a_time_that_cannot_be_is_now(pairing: Pairing, at: float) -> None:
 def test_what_an_earlier_hub_knew_goes_on(pairing: Pairing) -> None:
     taken = take(pairing, ShellStarted(shell="s", pid=7, host="h", at=NOW), began(1), process="p7")
     later = Pairing(RULES)
-    later.know(taken.shells.values(), taken.records)
+    later.restore_shells(taken.shells.values(), taken.records)
     (done,) = take(later, ended(1, 2)).records
     assert (done.command, done.exit, done.host) == ("make", 2, "h")
     assert later.shells["s"].process == "p7"
@@ -158,7 +158,7 @@ def test_in_any_order_and_with_lines_said_again_every_command_comes_out_whole(
     for at, (number, half) in enumerate([*order, *again]):
         if at == restart:
             pairing = Pairing(RULES)  # another hub, which knows what the record says
-            pairing.know([], command_history.running(memory))
+            pairing.restore_shells([], command_history.running(memory))
         event = began(number, f"make {number}") if half == "began" else ended(number, number % 3)
         command_history.keep_records(memory, take(pairing, event).records)
     rows = {row.number: row for row in find_commands(memory, HistoryQuery(), 100)}

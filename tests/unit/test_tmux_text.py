@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gshtui.tmux import frames, pane_keyboard, tmux_program
 from gshtui.tmux.panes import FORMAT, parse, parse_all
 from gshtui.tmux.quoting import command, quoted, unexpanded
-from gshtui.tmux.tmux_errors import TmuxError, said
+from gshtui.tmux.tmux_errors import TmuxError, from_reply
 
 
 def test_an_argument_stays_one_argument_on_one_line() -> None:
@@ -140,7 +140,7 @@ def test_a_pane_seen_from_a_hidden_session_is_its_own_sessions() -> None:
     ],
 )
 def test_what_tmux_says_becomes_a_kind(words: str, kind: str) -> None:
-    assert said(words).kind == kind
+    assert from_reply(words).kind == kind
 
 
 def test_rows_stand_alone() -> None:
@@ -171,5 +171,5 @@ PIECES = st.lists(
 @given(first=st.lists(PIECES, max_size=6), second=st.lists(PIECES, max_size=6))
 def test_remembered_rows_are_as_if_read_anew(first: list[str], second: list[str]) -> None:
     remembering = frames.CompleteRows()
-    remembering.of(first)
-    assert remembering.of(second) == tuple(frames.rows(second))
+    remembering.complete(first)
+    assert remembering.complete(second) == tuple(frames.rows(second))

@@ -66,7 +66,7 @@ class Delivery:
 
     async def start(self) -> None:
         """Take up what was left, and begin. Raises `StoreError`."""
-        await self._store.mail.forget(KEPT_DAYS)
+        await self._store.mail.delete_old(KEPT_DAYS)
         await self._take_over()
         self._life = keep_on(self._live, "the delivery of mail")
 
@@ -176,7 +176,7 @@ class Delivery:
             if trouble := await self._carriers.ready(letter, route):
                 self._later(letter, trouble)
                 return
-            taken = await self._store.mail.take(letter.id)
+            taken = await self._store.mail.claim(letter.id)
             if taken is None:
                 return
             await self._carry(taken, route)
@@ -224,7 +224,7 @@ class Delivery:
 
     async def _take_over(self) -> None:
         """What a hub that died left: typed or not, nobody knows. What can be looked up in the record is."""
-        for letter in await self._store.mail.take_orphans():
+        for letter in await self._store.mail.claim_orphans():
             route = await self._carriers.route(letter)
             session = letter.session if route.row is None else route.row.session
             if not session or (route.row is not None and route.row.kind != "native"):

@@ -96,7 +96,7 @@ class MailInbox:
         for letter in await self._store.mail.find_all(("queued",), recipient=self._agent):
             if letter.defer and self._working():
                 left = True
-            elif (taken := await self._store.mail.take(letter.id)) is not None:
+            elif (taken := await self._store.mail.claim(letter.id)) is not None:
                 await self._put_in(taken)
         self._revision = -1 if left else revision
 

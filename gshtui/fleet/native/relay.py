@@ -120,7 +120,7 @@ class Relay:
         if (remote := self._of(connection)) is not None:
             remote.flush()
 
-    def take(self, connection: HubConnection, event: Event, number: int) -> None:
+    def handle_event(self, connection: HubConnection, event: Event, number: int) -> None:
         """One event of an agent."""
         if (remote := self._of(connection)) is None or not remote.is_new(number):
             return
@@ -150,9 +150,9 @@ class Relay:
         """Say how far it was taken."""
         if (remote := self._of(connection)) is not None and remote.have != remote.told:
             remote.told = remote.have
-            connection.say(ack=remote.have)
+            connection.send_fields(ack=remote.have)
 
-    def gone(self, connection: HubConnection) -> None:
+    def disconnected(self, connection: HubConnection) -> None:
         """The link broke, or the agent has ended."""
         if (remote := self._of(connection)) is not None:
             self._lost(remote)
@@ -257,13 +257,13 @@ class _FaceHost:
     def ready(self, connection: HubConnection) -> None:
         """Nothing waits for it."""
 
-    def take(self, connection: HubConnection, event: Event, number: int) -> None:
+    def handle_event(self, connection: HubConnection, event: Event, number: int) -> None:
         """Pass it on, saying where it is from."""
         if isinstance(event, PromptSubmitted):
             event = msgspec.structs.replace(event, source=f"process {connection.peer.pid}", attachments=())
         self._bus.publish(event)
         if number:
-            connection.say(ack=number)
+            connection.send_fields(ack=number)
 
     def acked(self, connection: HubConnection, number: int) -> None:
         """Nothing was sent."""
@@ -271,5 +271,5 @@ class _FaceHost:
     def batch_done(self, connection: HubConnection) -> None:
         """Each was acknowledged."""
 
-    def gone(self, connection: HubConnection) -> None:
+    def disconnected(self, connection: HubConnection) -> None:
         """Nothing was kept."""

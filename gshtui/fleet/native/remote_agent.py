@@ -60,7 +60,7 @@ class RemoteAgent:
 
     def send(self, event: Event) -> None:
         """Have it delivered, now or when the agent is back."""
-        self.outbox.put(wire.encode(event))
+        self.outbox.append(wire.encode(event))
         self.flush()
 
     def flush(self) -> None:

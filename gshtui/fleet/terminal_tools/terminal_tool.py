@@ -30,7 +30,7 @@ from gshtui.programs.pane_view import SessionError
 from gshtui.programs.pane_writer import PaneWriter
 from gshtui.text.sanitise import one_line, plain
 from gshtui.text.truncation import original_size
-from gshtui.tmux.marker import Marker, since
+from gshtui.tmux.marker import Marker, text_since
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.readiness import wait_ready
 from gshtui.tmux.tmux_errors import TmuxError
@@ -187,9 +187,9 @@ async def _wait(
         if found := sentinel.found([line.rstrip() for line in lines], token, prompted):
             return _Ended("exit", found.code, "\n".join(found.lines), found.whole)
         if back and ready.reason == "idle":
-            return _Ended("stopped", None, await since(server, before))
+            return _Ended("stopped", None, await text_since(server, before))
         if cancelled.is_set() or asyncio.get_running_loop().time() >= until:
-            return _Ended("running", None, await since(server, before))
+            return _Ended("running", None, await text_since(server, before))
 
 
 def _outcome(ended: _Ended, session: str, timeout: float, limit: int) -> Outcome:

@@ -31,7 +31,7 @@ from gshtui.text import markdown_table
 from gshtui.text.sanitise import literal, one_line, plain, visible
 from gshtui.text.truncation import original_size
 from gshtui.tmux import pane_keyboard as key_names
-from gshtui.tmux.marker import Marker, look, since
+from gshtui.tmux.marker import Marker, capture_marker, text_since
 from gshtui.tmux.readiness import Ready, wait_ready
 from gshtui.tmux.tmux_errors import TmuxError
 from gshtui.tools import path_location
@@ -245,7 +245,7 @@ async def _of_keys(
 
 async def _look(reach: TerminalTargets, target: TerminalTarget) -> Seen:
     try:
-        return await (await reach.writer(target)).view.look()
+        return await (await reach.writer(target)).view.read_screen()
     except SessionError as error:
         raise from_typing_error(error) from error
 
@@ -398,7 +398,9 @@ async def _read(
         raise CommandError(
             f"You have typed nothing into {target.label} yet, so nothing is new.", hint="Leave `what` out to read it."
         )
-    return screen_result(target, await since(target.server, mark, await look(target.server, target.info)), limit)
+    return screen_result(
+        target, await text_since(target.server, mark, await capture_marker(target.server, target.info)), limit
+    )
 
 
 async def _wait(

@@ -35,7 +35,7 @@ from gshtui.fleet.native.spec import Spec
 from gshtui.guard.answer_keys import (
     ANSWERS,
     AnswerKeys,
-    Chosen,
+    KeyChosen,
     Outcome,
     ReasonBegun,
     Swallowed,
@@ -203,11 +203,11 @@ class AgentPane:
         """The question that is to be answered next, in full; none can be answered before it has been drawn."""
         front = self._front
         if front is None:
-            self._keys.clear()
+            self._keys.clear_question()
             return
         if self._screen.is_terminal and select.select([0], [], [], 0)[0]:
             self._read()  # what was typed until now was not about it
-        self._keys.expect()
+        self._keys.expect_question()
         self._lines += [*self._words.rest(), *question_lines(front)]
 
     def _output(self, event: ToolOutput) -> list[str]:
@@ -232,7 +232,7 @@ class AgentPane:
         if self._screen.behind:
             self._soon()
         elif (front := self._front) is not None and front.approval not in (self._keys.question, self._answered):
-            self._keys.show(front.approval, choices(offers(front.pattern)), self._clock())
+            self._keys.show_question(front.approval, choices(offers(front.pattern)), self._clock())
         self._draw_once_answers_count()
 
     def _draw_once_answers_count(self) -> None:
@@ -325,7 +325,7 @@ class AgentPane:
                 return False
             self._say("That is no answer here: type the digit of one, and enter.")
             return True
-        outcome = self._keys.line(choice, "" if wish.pasted else wish.about)
+        outcome = self._keys.submit_line(choice, "" if wish.pasted else wish.about)
         self._took(outcome)
         if reason and isinstance(outcome, ReasonBegun):
             self._took(self._keys.give_reason(one_line(reason.strip(), _REASON)))
@@ -333,7 +333,7 @@ class AgentPane:
 
     def _took(self, outcome: Outcome) -> None:
         match outcome:
-            case Chosen():
+            case KeyChosen():
                 self._answered = outcome.question
                 decision = cast("Decision", outcome.choice)
                 self._bus.publish(ApprovalAnswered(approval=outcome.question, decision=decision, reason=outcome.reason))

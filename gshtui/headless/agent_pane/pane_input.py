@@ -100,10 +100,10 @@ class InputLine:
 
     def _key(self, key: str) -> InputAction | None:
         if self.text:
-            self.keys.follow(self._now)
+            self.keys.continue_line(self._now)
             self._seen = ""
         else:
-            self._seen = self.keys.begin(self._now)
+            self._seen = self.keys.begin_line(self._now)
         if key == PASTE_BEGINS:
             self._pasting = True
         elif key == "\r":

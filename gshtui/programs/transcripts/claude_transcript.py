@@ -100,7 +100,7 @@ def _ids(record: dict[str, Any], kind: str, key: str) -> list[str]:
 def _note(book: TranscriptBuilder, record: dict[str, Any]) -> None:
     kind, at = record.get("type"), seconds(record.get("timestamp"))
     if kind == "system" and record.get("subtype") == "compact_boundary":
-        book.begin_again()
+        book.clear()
         return
     if kind not in ("user", "assistant"):
         return
@@ -111,12 +111,12 @@ def _note(book: TranscriptBuilder, record: dict[str, Any]) -> None:
         model = words_of(message.get("model"))
         if model != "<synthetic>":
             error = words_of(record.get("error")) if record.get("isApiErrorMessage") else ""
-            book.request(words_of(message.get("id")) or id, at, model, _usage(message.get("usage")), error)
+            book.add_request(words_of(message.get("id")) or id, at, model, _usage(message.get("usage")), error)
     content = message.get("content")
     summary = bool(record.get("isCompactSummary"))
     words_are: BlockKind = "summary" if summary else "carried" if record.get("isMeta") else "text"
     if isinstance(content, str):
-        book.words(role, content, at, id, kind=words_are)
+        book.add_text(role, content, at, id, kind=words_are)
         return
     for part in sequence(content):
         _part(book, mapping(part), role, at, id, words_are)
@@ -125,15 +125,15 @@ def _note(book: TranscriptBuilder, record: dict[str, Any]) -> None:
 def _part(book: TranscriptBuilder, part: dict[str, Any], role: str, at: float, id: str, words_are: BlockKind) -> None:
     match part.get("type"):
         case "text":
-            book.words(role, words_of(part.get("text")), at, id, kind=words_are if role == "user" else "text")
+            book.add_text(role, words_of(part.get("text")), at, id, kind=words_are if role == "user" else "text")
         case "thinking":
-            book.thought(words_of(part.get("thinking")), at, id)
+            book.add_thinking(words_of(part.get("thinking")), at, id)
         case "tool_use" | "server_tool_use":
-            book.call(words_of(part.get("id")), words_of(part.get("name")), part.get("input"), at, id)
+            book.add_call(words_of(part.get("id")), words_of(part.get("name")), part.get("input"), at, id)
         case "tool_result":
-            book.result(words_of(part.get("tool_use_id")), _result(part.get("content")), at, id)
+            book.add_result(words_of(part.get("tool_use_id")), _result(part.get("content")), at, id)
         case "image" | "document":
-            book.picture("image" if part["type"] == "image" else "document", str(part["type"]), at, id, role)
+            book.add_picture("image" if part["type"] == "image" else "document", str(part["type"]), at, id, role)
         case _:
             pass
 

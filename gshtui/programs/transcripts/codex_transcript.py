@@ -72,7 +72,7 @@ def read(path: Path) -> ProgramTranscript:
     """The whole transcript. Raises `OSError`."""
     reader = _Reader(path)
     for record in read_records(path, reader.book.transcript.notes):
-        reader.take(record)
+        reader.read_record(record)
     return reader.book.transcript
 
 
@@ -86,14 +86,14 @@ class _Reader:
         self._open = False
         """The items that come belong to one answer."""
 
-    def take(self, record: dict[str, Any]) -> None:
+    def read_record(self, record: dict[str, Any]) -> None:
         payload, at = mapping(record.get("payload")), seconds(record.get("timestamp"))
         match record.get("type"):
             case "session_meta":
                 given = payload.get("base_instructions") or payload.get("instructions")
                 text = words_of(given) or words_of(mapping(given).get("text"))
                 if text and not self.book.transcript.entries:
-                    self.book.words("system", text, at, "system", kind="system")
+                    self.book.add_text("system", text, at, "system", kind="system")
             case "turn_context":
                 self._model = words_of(payload.get("model")) or self._model
                 self.book.transcript.model = self._model or self.book.transcript.model
@@ -111,13 +111,13 @@ class _Reader:
         entries = self.book.transcript.entries
         said = [entry for entry in entries[self.book.transcript.start :] if entry.role == "user"]
         system = [entry for entry in entries if entry.kind == "system"][-1:]
-        self.book.begin_again()
+        self.book.clear()
         entries += system
         if not kept:
             entries += said
         for item in kept:
             self._item(mapping(item.get("item")) or item, at, kept=True)
-        self.book.words("user", words_of(payload.get("message")), at, f"compacted {at}", kind="summary")
+        self.book.add_text("user", words_of(payload.get("message")), at, f"compacted {at}", kind="summary")
 
     def _event(self, payload: dict[str, Any], at: float) -> None:
         if payload.get("type") != "token_count":
@@ -139,13 +139,13 @@ class _Reader:
                 reasoning=number(last.get("reasoning_output_tokens")),
             )
             if found.marks and found.marks[-1].usage is None:
-                self.book.request(found.marks[-1].id, at, self._model, usage)
+                self.book.add_request(found.marks[-1].id, at, self._model, usage)
 
     def _answering(self, at: float) -> None:
         """The first item of an answer: what is there by now is what was sent."""
         if not self._open:
             self._open = True
-            self.book.request(f"request-{len(self.book.transcript.marks) + 1}", at, self._model, None)
+            self.book.add_request(f"request-{len(self.book.transcript.marks) + 1}", at, self._model, None)
 
     def _item(self, item: dict[str, Any], at: float, *, kept: bool = False) -> None:
         book, id = self.book, words_of(item.get("id")) or f"item {len(self.book.transcript.entries)}"
@@ -159,15 +159,15 @@ class _Reader:
                 self._message(item, at, id)
             case "reasoning":
                 parts = [mapping(part) for part in sequence(item.get("summary")) + sequence(item.get("content"))]
-                book.thought("\n\n".join(words_of(part.get("text")) for part in parts), at, id)
+                book.add_thinking("\n\n".join(words_of(part.get("text")) for part in parts), at, id)
             case "function_call" | "custom_tool_call" | "local_shell_call" | "web_search_call" | "tool_search_call":
                 name = words_of(item.get("name")) or kind.removesuffix("_call")
                 arguments: Any = item.get("arguments") or item.get("input") or item.get("action")
-                book.call(words_of(item.get("call_id")) or id, name, arguments, at, id)
+                book.add_call(words_of(item.get("call_id")) or id, name, arguments, at, id)
             case "function_call_output" | "custom_tool_call_output" | "local_shell_call_output":
-                book.result(words_of(item.get("call_id")), _output(item.get("output")), at, id)
+                book.add_result(words_of(item.get("call_id")), _output(item.get("output")), at, id)
             case "compaction" | "compaction_summary" | "context_compaction":
-                book.words("user", "(a summary that only the provider can read)", at, id, kind="summary")
+                book.add_text("user", "(a summary that only the provider can read)", at, id, kind="summary")
             case _:
                 pass
 
@@ -176,13 +176,13 @@ class _Reader:
         for part in (mapping(part) for part in sequence(item.get("content"))):
             text = words_of(part.get("text"))
             if "image" in words_of(part.get("type")):
-                self.book.picture("image", "image", at, id, role)
+                self.book.add_picture("image", "image", at, id, role)
             elif role in ("system", "developer"):
-                self.book.words("system", text, at, id, kind="system")
+                self.book.add_text("system", text, at, id, kind="system")
             else:
                 typed = role != "user" or not text.lstrip().startswith(_OURS)
                 kind: BlockKind = "text" if typed else "carried"
-                self.book.words(role, text, at, id, kind=kind)
+                self.book.add_text(role, text, at, id, kind=kind)
 
 
 def _output(value: Any) -> str:

@@ -109,13 +109,13 @@ def _note(book: TranscriptBuilder, message: dict[str, Any], place: int) -> None:
     match message.get("type"):
         case "user":
             kind: BlockKind = "carried" if text.lstrip().startswith(_OURS) else "text"
-            book.words("user", text, at, id, kind=kind)
+            book.add_text("user", text, at, id, kind=kind)
         case "gemini":
-            book.request(id, at, words_of(message.get("model")), _usage(message.get("tokens")))
+            book.add_request(id, at, words_of(message.get("model")), _usage(message.get("tokens")))
             for thought in (mapping(one) for one in sequence(message.get("thoughts"))):
                 words = [words_of(thought.get("subject")), words_of(thought.get("description"))]
-                book.thought("\n".join(word for word in words if word), at, id)
-            book.words("assistant", text, at, id)
+                book.add_thinking("\n".join(word for word in words if word), at, id)
+            book.add_text("assistant", text, at, id)
             for call in (mapping(one) for one in sequence(message.get("toolCalls"))):
                 _call(book, call, at, id)
         case _:
@@ -125,7 +125,7 @@ def _note(book: TranscriptBuilder, message: dict[str, Any], place: int) -> None:
 def _call(book: TranscriptBuilder, call: dict[str, Any], at: float, message: str) -> None:
     id = words_of(call.get("id")) or f"{message}/{len(book.transcript.entries)}"
     at = seconds(call.get("timestamp")) or at
-    book.call(id, words_of(call.get("name")), call.get("args") or {}, at, message)
+    book.add_call(id, words_of(call.get("name")), call.get("args") or {}, at, message)
     if "result" not in call:
         return
     pieces: list[str] = []
@@ -133,7 +133,7 @@ def _call(book: TranscriptBuilder, call: dict[str, Any], at: float, message: str
         answer = mapping(mapping(part.get("functionResponse")).get("response"))
         said = words_of(answer.get("output")) or words_of(answer.get("error")) or words_of(part.get("text"))
         pieces.append(said or (plain_json(answer) if answer else ""))
-    book.result(id, "\n".join(piece for piece in pieces if piece), at, message)
+    book.add_result(id, "\n".join(piece for piece in pieces if piece), at, message)
 
 
 def _text(content: Any) -> str:

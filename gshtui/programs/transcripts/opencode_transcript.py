@@ -152,21 +152,21 @@ def _note(book: TranscriptBuilder, message: _Message) -> None:
     at = seconds(times.get("created"))
     if info.get("role") == "user":
         if any(part.get("type") == "compaction" for part in message.parts):
-            book.begin_again()
+            book.clear()
         for part in message.parts:
             if part.get("type") == "text" and not part.get("ignored"):
-                book.words(
+                book.add_text(
                     "user", words_of(part.get("text")), at, id, kind="carried" if part.get("synthetic") else "text"
                 )
             elif part.get("type") == "file" and part.get("mime") not in ("text/plain", "application/x-directory"):
-                book.picture("document", words_of(part.get("filename")) or "file", at, id)
+                book.add_picture("document", words_of(part.get("filename")) or "file", at, id)
         return
     if info.get("role") != "assistant":
         return
     error = mapping(info.get("error"))
     if not info.get("summary"):
         why = words_of(mapping(error.get("data")).get("message")) or words_of(error.get("name"))
-        book.request(id, at, words_of(info.get("modelID")), _usage(info.get("tokens")), why)
+        book.add_request(id, at, words_of(info.get("modelID")), _usage(info.get("tokens")), why)
     for part in message.parts:
         _part(book, part, at, id, bool(info.get("summary")))
 
@@ -174,19 +174,19 @@ def _note(book: TranscriptBuilder, message: _Message) -> None:
 def _part(book: TranscriptBuilder, part: dict[str, Any], at: float, id: str, summary: bool) -> None:
     match part.get("type"):
         case "text":
-            book.words("assistant", words_of(part.get("text")), at, id, kind="summary" if summary else "text")
+            book.add_text("assistant", words_of(part.get("text")), at, id, kind="summary" if summary else "text")
         case "reasoning":
-            book.thought(words_of(part.get("text")), at, id)
+            book.add_thinking(words_of(part.get("text")), at, id)
         case "tool":
             state = mapping(part.get("state"))
             call = words_of(part.get("callID")) or words_of(part.get("id"))
-            book.call(call, words_of(part.get("tool")), state.get("input") or {}, at, id)
+            book.add_call(call, words_of(part.get("tool")), state.get("input") or {}, at, id)
             if state.get("status") == "completed":
                 cleared = bool(mapping(state.get("time")).get("compacted"))
                 said = words_of(state.get("output")) or plain_json(sequence(state.get("output")))
-                book.result(call, _CLEARED if cleared else said, at, id, pruned=cleared)
+                book.add_result(call, _CLEARED if cleared else said, at, id, pruned=cleared)
             elif state.get("status") == "error":
-                book.result(call, words_of(state.get("error")), at, id)
+                book.add_result(call, words_of(state.get("error")), at, id)
         case _:
             pass
 

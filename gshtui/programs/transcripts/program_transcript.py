@@ -152,7 +152,7 @@ class TranscriptBuilder:
         self._tools: dict[str, tuple[str, str]] = {}
         self._marks: dict[str, int] = {}
 
-    def words(self, role: str, text: str, at: float, message: str, *, kind: BlockKind = "text") -> None:
+    def add_text(self, role: str, text: str, at: float, message: str, *, kind: BlockKind = "text") -> None:
         """What somebody said; a person's words begin a turn."""
         if not text.strip():
             return
@@ -163,33 +163,33 @@ class TranscriptBuilder:
             TranscriptEntry(kind, role, "summary" if kind == "summary" else source, text, at, message, self._turn)
         )
 
-    def thought(self, text: str, at: float, message: str) -> None:
+    def add_thinking(self, text: str, at: float, message: str) -> None:
         """A piece of reasoning that can be read."""
         if text.strip():
             self._add(TranscriptEntry("thinking", "assistant", "thinking", text, at, message, self._turn))
 
-    def call(self, id: str, name: str, arguments: Any, at: float, message: str) -> None:
+    def add_call(self, id: str, name: str, arguments: Any, at: float, message: str) -> None:
         """A tool call, with its arguments as they were written or as plain data."""
         source, path = subject_of(name, arguments)
         self._tools[id] = (source, path)
         text = f"{name} {arguments if isinstance(arguments, str) else plain_json(arguments)}"
         self._add(TranscriptEntry("tool_call", "assistant", source, text, at, message, self._turn, id, path))
 
-    def result(self, id: str, text: str, at: float, message: str, *, pruned: bool = False) -> None:
+    def add_result(self, id: str, text: str, at: float, message: str, *, pruned: bool = False) -> None:
         """The answer to a tool call."""
         source, path = self._tools.get(id, ("tool", ""))
         self._add(TranscriptEntry("tool_result", "tool", source, text, at, message, self._turn, id, path, pruned))
 
-    def picture(self, kind: BlockKind, what: str, at: float, message: str, role: str = "user") -> None:
+    def add_picture(self, kind: BlockKind, what: str, at: float, message: str, role: str = "user") -> None:
         """Something that is no text; its bytes are not kept."""
         self._add(TranscriptEntry(kind, role, what, f"[{what}]", at, message, self._turn))
 
-    def begin_again(self) -> None:
+    def clear(self) -> None:
         """The program made a summary: what came before is not sent any more."""
         self.transcript.start = len(self.transcript.entries)
         self._compacted = True
 
-    def request(self, id: str, at: float, model: str, usage: Usage | None, error: str = "") -> None:
+    def add_request(self, id: str, at: float, model: str, usage: Usage | None, error: str = "") -> None:
         """A request was made with what is there now. Said again with the same id, it only knows more."""
         found = self.transcript
         found.model = model or found.model

@@ -26,11 +26,11 @@ class BranchCache:
     def __init__(self) -> None:
         self._known: dict[str, tuple[str, float]] = {}
 
-    def of(self, folder: str) -> str:
+    def branch_of(self, folder: str) -> str:
         """The branch, as it was when the folder was looked at last; empty for one that was not."""
         return self._known.get(folder, ("", 0.0))[0]
 
-    async def look(self, folders: Iterable[str]) -> None:
+    async def refresh(self, folders: Iterable[str]) -> None:
         """Look at these, unless that was a moment ago."""
         now = time.monotonic()
         wanted = [name for name in set(folders) if name.startswith("/") and self._stale(name, now)]
@@ -38,7 +38,7 @@ class BranchCache:
             return
         if len(self._known) > _KEPT:
             self._known.clear()
-        self._known |= {name: (self.of(name), now) for name in wanted}
+        self._known |= {name: (self.branch_of(name), now) for name in wanted}
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(WITHIN):
                 found = await asyncio.to_thread(lambda: {name: _branch(name) for name in wanted})

@@ -47,7 +47,7 @@ class ShellConnections(_Host):
     def __init__(self, intake: LineIntake) -> None:
         self._intake = intake
         self._processes: dict[HubConnection, str] = {}
-        self._owed: dict[HubConnection, int] = {}
+        self._unacknowledged: dict[HubConnection, int] = {}
         self._kept: dict[str, dict[int, None]] = {}
         """Numbers of the lines that were kept last, by shell: they may come again."""
 
@@ -61,49 +61,49 @@ class ShellConnections(_Host):
         self._processes[connection] = process_name(connection.peer.pid)
         return {}
 
-    def take(self, connection: HubConnection, event: Event, number: int) -> None:
+    def handle_event(self, connection: HubConnection, event: Event, number: int) -> None:
         """One line of it."""
         shell = getattr(event, "shell", "")
         if not shell or len(shell) > SHELL_ID or getattr(event, "number", 1) < 0:
             raise BadLine("`shell` is no id of a shell, or `number` no number")
         if number and number in self._kept.get(shell, {}):
-            self._owe(connection, number)
+            self._schedule_ack(connection, number)
             return
         said = PairedLine(event, number, self._processes.get(connection, ""))
-        self._intake.offer(said, (lambda: self._done(connection, shell, number)) if number else None)
+        self._intake.add_line(said, (lambda: self._line_kept(connection, shell, number)) if number else None)
 
-    def gone(self, connection: HubConnection) -> None:
+    def disconnected(self, connection: HubConnection) -> None:
         """It hung up; its shell may live on."""
         self._processes.pop(connection, None)
 
-    def _done(self, connection: HubConnection, shell: str, number: int) -> None:
+    def _line_kept(self, connection: HubConnection, shell: str, number: int) -> None:
         kept = self._kept.setdefault(shell, {})
         kept[number] = None
         if len(kept) > LINES:
             del kept[next(iter(kept))]
         if len(self._kept) > SHELLS:
             del self._kept[next(iter(self._kept))]
-        self._owe(connection, number)
+        self._schedule_ack(connection, number)
 
-    def _owe(self, connection: HubConnection, number: int) -> None:
+    def _schedule_ack(self, connection: HubConnection, number: int) -> None:
         if connection in self._processes:
-            if not self._owed:
-                asyncio.get_running_loop().call_soon(self._acknowledge)
-            self._owed[connection] = max(number, self._owed.get(connection, 0))
+            if not self._unacknowledged:
+                asyncio.get_running_loop().call_soon(self._send_acks)
+            self._unacknowledged[connection] = max(number, self._unacknowledged.get(connection, 0))
 
-    def _acknowledge(self) -> None:
+    def _send_acks(self) -> None:
         """One word for all that was kept in one piece."""
-        owed, self._owed = self._owed, {}
+        owed, self._unacknowledged = self._unacknowledged, {}
         for connection, number in owed.items():
-            connection.say(ack=number)
+            connection.send_fields(ack=number)
 
 
 class WindowConnections(_Host):
     """The other hubs of this user."""
 
-    def __init__(self, heard: Callable[[Event], None]) -> None:
+    def __init__(self, on_event: Callable[[Event], None]) -> None:
         """`heard` gets what happened at one of them; all others are told."""
-        self._heard = heard
+        self._on_event = on_event
         self._open: set[HubConnection] = set()
 
     @property
@@ -116,16 +116,16 @@ class WindowConnections(_Host):
         self._open.add(connection)
         return {}
 
-    def take(self, connection: HubConnection, event: Event, number: int) -> None:
+    def handle_event(self, connection: HubConnection, event: Event, number: int) -> None:
         """What happened there happens here too, and everywhere."""
-        self._heard(event)
-        self.tell(event, but=connection)
+        self._on_event(event)
+        self.send_event(event, but=connection)
 
-    def gone(self, connection: HubConnection) -> None:
+    def disconnected(self, connection: HubConnection) -> None:
         """It is told nothing any more."""
         self._open.discard(connection)
 
-    def tell(self, event: Event, *, but: HubConnection | None = None) -> None:
+    def send_event(self, event: Event, *, but: HubConnection | None = None) -> None:
         """Tell all windows what happened. Never blocks."""
         if self._open:
             line = wire.encode(event)

@@ -34,7 +34,7 @@ class HubFollower:
     """One connection to the hub that has the socket."""
 
     def __init__(self, take: Callable[[Event], None]) -> None:
-        self._take = take
+        self._on_event = take
         self._writer: asyncio.StreamWriter | None = None
 
     @property
@@ -42,7 +42,7 @@ class HubFollower:
         """Whether a hub has welcomed us."""
         return self._writer is not None
 
-    def tell(self, event: Event) -> None:
+    def send_event(self, event: Event) -> None:
         """Say what happened here. Never blocks; lost when there is no hub, whose successor finds it in the record."""
         writer = self._writer
         if writer is not None and writer.transport.get_write_buffer_size() < _UNREAD_LIMIT:
@@ -69,9 +69,9 @@ class HubFollower:
                     return False
             self._writer = writer
             welcomed()
-            self._hear(lines)
+            self._read_lines(lines)
             while await lines.more():
-                self._hear(lines)
+                self._read_lines(lines)
         except (OSError, TimeoutError, ConnectionError):
             pass
         finally:
@@ -79,7 +79,7 @@ class HubFollower:
             writer.transport.abort()
         return True
 
-    def _hear(self, lines: LineStream) -> None:
+    def _read_lines(self, lines: LineStream) -> None:
         for line in lines.whole():
             try:
                 if isinstance(line, BadLine):
@@ -91,7 +91,7 @@ class HubFollower:
             except (BadLine, wire.WireError):
                 continue
             if isinstance(event, _TAKEN):
-                self._take(event)
+                self._on_event(event)
 
 
 _REMEMBERED = 2_000
@@ -103,17 +103,17 @@ _Key = tuple[str, int]
 
 
 class MissedEvents:
-    """`saw` what was told; `begin` when a hub may have told something that was not heard."""
+    """`note_record` for each record that was published; `compare` when some of another hub may have been missed."""
 
     def __init__(self, store: Store, tell: Callable[[Event], None]) -> None:
         self._store = store
-        self._tell = tell
+        self._publish = tell
         self._seen: OrderedDict[_Key, tuple[str, str]] = OrderedDict()
         self._running: dict[_Key, float] = {}
         self._last = 0.0
         self._task: asyncio.Task[None] | None = None
 
-    def saw(self, record: ShellRecord) -> None:
+    def note_record(self, record: ShellRecord) -> None:
         """A record was told."""
         key = (record.shell, record.number)
         self._seen[key] = (record.state, record.output)
@@ -126,7 +126,7 @@ class MissedEvents:
         else:
             self._running.pop(key, None)
 
-    def begin(self) -> None:
+    def compare(self) -> None:
         """Compare with the record, behind the scenes; the first time nothing was missed."""
         if self._last and (self._task is None or self._task.done()):
             self._task = start_job(self._compare(), "the shell log's comparison")
@@ -139,4 +139,4 @@ class MissedEvents:
             return
         for row in reversed(rows):
             if self._seen.get((row.shell, row.number)) != (row.state, row.output):
-                self._tell(ShellRecorded(record=row))
+                self._publish(ShellRecorded(record=row))

@@ -44,7 +44,7 @@ class _Line:
 
 
 class LineIntake:
-    """`offer` takes lines; `run` keeps them until it is cancelled."""
+    """`add_line` queues a line; `run` stores them until it is cancelled."""
 
     def __init__(
         self, store: Store, pairing: Pairing, branches: BranchCache, publish: Callable[[Event], None], kept: Kept
@@ -58,7 +58,7 @@ class LineIntake:
         self._pairing = pairing
         self._branches = branches
         self._publish = publish
-        self._kept = kept
+        self._on_stored = kept
         self._lines: deque[_Line] = deque()
         self._wake = asyncio.Event()
         self._room = asyncio.Event()
@@ -66,7 +66,7 @@ class LineIntake:
         self._idle = asyncio.Event()
         self._idle.set()
 
-    def offer(self, said: PairedLine, done: Callable[[], None] | None = None) -> None:
+    def add_line(self, said: PairedLine, done: Callable[[], None] | None = None) -> None:
         """Take a line. Never blocks. `done` is called once it is kept."""
         self._lines.append(_Line(said, done))
         self._idle.clear()
@@ -74,11 +74,11 @@ class LineIntake:
         if len(self._lines) >= WAITING:
             self._room.clear()
 
-    async def pace(self) -> None:
+    async def wait_for_room(self) -> None:
         """Wait until more can be taken."""
         await self._room.wait()
 
-    async def idle(self) -> None:
+    async def wait_until_stored(self) -> None:
         """Wait until all that was offered is kept."""
         await self._idle.wait()
 
@@ -91,7 +91,7 @@ class LineIntake:
                 await self._wake.wait()
             lines = [self._lines.popleft() for _ in range(min(BATCH, len(self._lines)))]
             try:
-                await self._batch(lines)
+                await self._store_batch(lines)
             except _RecordClosed:
                 self._idle.set()
                 self._room.set()
@@ -105,40 +105,40 @@ class LineIntake:
                 self._room.set()
             await asyncio.sleep(0)
 
-    async def keep(self, records: Sequence[ShellRecord], notes: Sequence[tuple[ShellNote, int]] = ()) -> None:
+    async def store_records(self, records: Sequence[ShellRecord], notes: Sequence[tuple[ShellNote, int]] = ()) -> None:
         """Keep records of another origin, and tell them. Raises `StoreError`."""
-        kept, notes_kept = await self._store.shells.keep(records, notes)
-        self.tell(kept, notes_kept)
+        kept, notes_kept = await self._store.shells.add_all(records, notes)
+        self.publish_stored(kept, notes_kept)
 
-    def tell(self, records: Sequence[ShellRecord], notes: Sequence[ShellNote | None] = ()) -> None:
+    def publish_stored(self, records: Sequence[ShellRecord], notes: Sequence[ShellNote | None] = ()) -> None:
         """Say what is kept now."""
         for record in records:
             if record.id:
-                self._kept(record)
+                self._on_stored(record)
                 self._publish(ShellRecorded(record=record))
         for note in notes:
             if note is not None and (event := event_of(note)) is not None:
                 self._publish(event)
 
-    async def _batch(self, lines: Sequence[_Line]) -> None:
+    async def _store_batch(self, lines: Sequence[_Line]) -> None:
         begun = [line.said.event for line in lines if isinstance(line.said.event, ShellCommandStarted)]
-        await self._branches.look(event.cwd for event in begun)
-        taken = self._pairing.take([line.said for line in lines], time.time())
-        kept, notes = await self._stored(taken)
-        self.tell(kept, notes)
+        await self._branches.refresh(event.cwd for event in begun)
+        taken = self._pairing.add_lines([line.said for line in lines], time.time())
+        kept, notes = await self._store_result(taken)
+        self.publish_stored(kept, notes)
         for line in lines:
             if line.done is not None:
                 line.done()
 
-    async def _stored(self, taken: PairingResult) -> tuple[list[ShellRecord], list[ShellNote | None]]:
+    async def _store_result(self, taken: PairingResult) -> tuple[list[ShellRecord], list[ShellNote | None]]:
         """Keep it, however long the record needs; what no record would ever take is left out."""
         newest = {(record.shell, record.number): record for record in taken.records}
         records = tuple(newest.values())
         while True:
             try:
-                result = await self._store.shells.keep(records, taken.notes)
+                result = await self._store.shells.add_all(records, taken.notes)
                 for info in taken.shells.values():
-                    await self._store.shells.keep_shell(info.shell, msgspec.json.encode(info).decode(), time.time())
+                    await self._store.shells.put_shell(info.shell, msgspec.json.encode(info).decode(), time.time())
                 if taken.ended:
                     await self._store.shells.close_lost(taken.ended)
                 return result
@@ -153,7 +153,7 @@ class LineIntake:
         kept: list[ShellRecord] = []
         for record in records:
             with contextlib.suppress(StoreError):
-                kept.append(await self._store.shells.keep_record(record))
+                kept.append(await self._store.shells.put_record(record))
         return kept
 
 
@@ -182,54 +182,54 @@ class SpoolIntake:
     def __init__(self, where: Path, intake: LineIntake) -> None:
         self._where = where
         self._intake = intake
-        self._alone = asyncio.Lock()
+        self._lock = asyncio.Lock()
         """A POSIX lock does not hold off one's own process, and is gone when any descriptor of the file is closed."""
-        self.taken = 0
+        self.lines_read = 0
         """Lines that were taken."""
-        self.bad = 0
+        self.bad_lines = 0
         """Lines that were none."""
 
     async def run(self) -> None:
         """Take in what is there, and what comes."""
         tidied = 0.0
         while True:
-            await self.once()
+            await self.read_spools()
             if time.monotonic() - tidied > 600:
                 tidied = time.monotonic()
-                async with self._alone:
+                async with self._lock:
                     await asyncio.to_thread(_tidy, self._where)
             await asyncio.sleep(EVERY)
 
-    async def once(self) -> None:
+    async def read_spools(self) -> None:
         """Take in what is there now."""
-        async with self._alone:
+        async with self._lock:
             for file in await asyncio.to_thread(spool.files, self._where):
                 with contextlib.suppress(OSError), spool.claimed(file) as descriptor:
                     if descriptor is not None:
-                        await self._take(descriptor)
+                        await self._read_spool(descriptor)
 
-    async def _take(self, descriptor: int) -> None:
+    async def _read_spool(self, descriptor: int) -> None:
         start = 0
         while True:
             piece, start = await asyncio.to_thread(spool.read, descriptor, start)
-            self.bad += piece.bad
+            self.bad_lines += piece.bad
             for number, (event, seq) in enumerate(piece.events, 1):
-                self._intake.offer(PairedLine(event, seq))
-                self.taken += 1
+                self._intake.add_line(PairedLine(event, seq))
+                self.lines_read += 1
                 if number % 100 == 0:
-                    await self._intake.pace()
-            await self._intake.idle()
+                    await self._intake.wait_for_room()
+            await self._intake.wait_until_stored()
             if not piece.more:
                 break
         spool.emptied(descriptor, start)  # else it has grown, and is looked at again
 
-    async def forget(self, shells: set[str]) -> None:
+    async def remove_spools(self, shells: set[str]) -> None:
         """Remove the files of shells that are gone, once they are empty."""
         for shell in shells:
             name = f"{shell}.jsonl"
             if Path(name).name != name:
                 continue
-            async with self._alone:
+            async with self._lock:
                 await asyncio.to_thread(spool.remove_empty, self._where / name)
 
 

@@ -152,7 +152,7 @@ Found = Callable[[ShellRecord, str], Awaitable[None]]
 
 
 class PaneOutputs:
-    """`saw` records as they are kept; what a command printed is handed to `found`."""
+    """`record_stored` for each stored record; what its command printed is handed to `found`."""
 
     def __init__(self, lines: int, found: Found, redact: Callable[[str], str]) -> None:
         """`lines`: of each command's output, at most; 0: none is looked for."""
@@ -164,7 +164,7 @@ class PaneOutputs:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._few = asyncio.Semaphore(AT_ONCE)
 
-    def saw(self, record: ShellRecord, info: ShellInfo) -> None:
+    def record_stored(self, record: ShellRecord, info: ShellInfo) -> None:
         """A command began or ended. Never blocks."""
         if not self._lines or record.source != "shell" or not info.socket or not record.pane or record.output:
             return
@@ -175,7 +175,7 @@ class PaneOutputs:
         if record.state == "done" and record.number == self._newest[key] and record.command:
             if (task := self._tasks.pop(key, None)) is not None:
                 task.cancel()  # its command has scrolled up by now
-            self._tasks[key] = start_job(self._look(record, info), "the output of a shell")
+            self._tasks[key] = start_job(self._read_output(record, info), "the output of a shell")
             self._tasks[key].add_done_callback(lambda task: self._done(key, task))
 
     async def stop(self) -> None:
@@ -189,7 +189,7 @@ class PaneOutputs:
         if self._tasks.get(key) is task:
             del self._tasks[key]
 
-    async def _look(self, record: ShellRecord, info: ShellInfo) -> None:
+    async def _read_output(self, record: ShellRecord, info: ShellInfo) -> None:
         from gshtui.tmux.tmux_errors import TmuxError
 
         tmux = await asyncio.to_thread(_client, info.socket)
@@ -207,7 +207,7 @@ class PaneOutputs:
             if self._newest.get(record.shell) != record.number:
                 return  # the next command has begun meanwhile; what is on the screen is not only this one's
             if seen is not None:
-                await self._keep(record, seen)
+                await self._store_output(record, seen)
                 return
 
     async def _read(self, tmux: OneShotTransport, record: ShellRecord) -> PrintedText | None:
@@ -225,7 +225,7 @@ class PaneOutputs:
         scrolled = int(history) > self._lines + _ROOM
         return printed(reply.text(), record.command, self._habits.get(record.shell, PromptHabit()), scrolled=scrolled)
 
-    async def _keep(self, record: ShellRecord, seen: PrintedText) -> None:
+    async def _store_output(self, record: ShellRecord, seen: PrintedText) -> None:
         while len(self._habits) > _PANES:
             self._habits.pop(next(iter(self._habits)))
         self._habits[record.shell] = seen.habit

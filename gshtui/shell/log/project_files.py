@@ -71,5 +71,5 @@ class ProjectFiles:
         while True:
             event = await self._changes.get()
             with contextlib.suppress(StoreError):  # what is seen now matters more than that it is kept
-                await self._store.shells.keep_note_once(files_note(event, str(self._project)), _SAME)
+                await self._store.shells.add_note_once(files_note(event, str(self._project)), _SAME)
             self._bus.publish(event)

@@ -79,33 +79,35 @@ class ShellLog:
         self._store = store
         self._terms = terms
         self._branches = BranchCache()
-        self._pairing = Pairing(PairingRules(redact, ignore_filter(terms.ignore), self._branches.of))
-        self._outputs = PaneOutputs(terms.output_lines, self._printed, redact)
-        self._intake = LineIntake(store, self._pairing, self._branches, self._told, self._kept)
+        self._pairing = Pairing(PairingRules(redact, ignore_filter(terms.ignore), self._branches.branch_of))
+        self._outputs = PaneOutputs(terms.output_lines, self._store_output, redact)
+        self._intake = LineIntake(store, self._pairing, self._branches, self._publish_everywhere, self._on_stored)
         self._shells = ShellConnections(self._intake)
-        self._windows = WindowConnections(self._heard)
-        self._following = HubFollower(self._heard)
-        self._catching_up = MissedEvents(store, self._heard)
+        self._windows = WindowConnections(self._publish_here)
+        self._following = HubFollower(self._publish_here)
+        self._catching_up = MissedEvents(store, self._publish_here)
         self._spooling = SpoolIntake(spool_folder(terms.data), self._intake)
         self._redact = redact
-        self._own_shells = VirtualShells(store, self._intake.tell)
-        self._calls = ToolCommandLog(bus, self._intake.keep, self._printed, self._own_shells, terms.cwd, redact)
+        self._own_shells = VirtualShells(store, self._intake.publish_stored)
+        self._tool_commands = ToolCommandLog(
+            bus, self._intake.store_records, self._store_output, self._own_shells, terms.cwd, redact
+        )
         self.by_hand = UserCommandRunner(
             bus,
-            self._intake.keep,
-            self._printed,
+            self._intake.store_records,
+            self._store_output,
             self._own_shells,
             UserCommandOptions(redact, ignore_filter(terms.ignore), terms.output_lines),
         )
         """Runs what the person types into a face, and keeps that it ran."""
         self.runs = UserCommandHistory(store, self.by_hand)
         """What was run so."""
-        self._seat = SocketLease(terms.socket)
+        self._lease = SocketLease(terms.socket)
         self._listener: HubListener | None = None
         self._tasks: list[asyncio.Task[None]] = []
-        self._looks = itertools.count()
-        self._said = ""
-        self._told_bad = (0, 0.0)
+        self._check_ticks = itertools.count()
+        self._last_complaint = ""
+        self._reported_bad = (0, 0.0)
         self._grown = True
 
     @property
@@ -127,89 +129,89 @@ class ShellLog:
         """Begin to listen, or to hear from the hub that does. Raises nothing: trouble is told as a notice."""
         self._tasks = [
             keep_on(self._intake.run, "the intake of shells"),
-            keep_on(self._live, "the shell log"),
-            keep_on(self._trim, "the trimming of the shell history"),
+            keep_on(self._serve_or_follow, "the shell log"),
+            keep_on(self._trim_regularly, "the trimming of the shell history"),
         ]
-        self._calls.start()
+        self._tool_commands.start()
 
     async def stop(self) -> None:
         """End what the person runs, keep what was heard, then hand the socket on."""
         await end_all(
             "the end of the shell log",
             self.by_hand.close,
-            self._calls.stop,
+            self._tool_commands.stop,
             self._leave_own_shells,
             self._stop_listening,
             self._stop_tasks,
             self._outputs.stop,
-            self._seat.leave,
+            self._lease.release,
         )
 
     async def _leave_own_shells(self) -> None:
         with contextlib.suppress(StoreError):  # then another hub finds that this process is gone
-            await self._own_shells.leave()
+            await self._own_shells.release_shells()
 
     async def _stop_listening(self) -> None:
         if self._listener is not None:
             await self._listener.stop()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(3.0):
-                await self._intake.idle()
+                await self._intake.wait_until_stored()
 
     async def _stop_tasks(self) -> None:
         for task in self._tasks[::-1]:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def settled(self) -> None:
+    async def wait_until_stored(self) -> None:
         """Wait until all that was said is kept and told."""
-        await self._intake.idle()
+        await self._intake.wait_until_stored()
 
-    async def keep(self, records: Sequence[ShellRecord]) -> None:
+    async def store_records(self, records: Sequence[ShellRecord]) -> None:
         """Keep and tell commands of another origin. Raises `StoreError`."""
-        await self._intake.keep(records)
+        await self._intake.store_records(records)
 
-    async def note(self, text: str, cwd: str = "") -> None:
+    async def add_note(self, text: str, cwd: str = "") -> None:
         """Keep and tell a remark of the person. Raises `StoreError`."""
-        await self._intake.keep((), [(ShellNote("note", self._redact(text), time.time(), cwd=cwd), 0)])
+        await self._intake.store_records((), [(ShellNote("note", self._redact(text), time.time(), cwd=cwd), 0)])
 
-    async def _live(self) -> None:
+    async def _serve_or_follow(self) -> None:
         while True:
             try:
-                listening = None if self._terms.visiting else await asyncio.to_thread(self._seat.take)
+                listening = None if self._terms.visiting else await asyncio.to_thread(self._lease.try_acquire)
             except HubRegistryError as error:
-                self._complain(error)
+                self._report_problem(error)
                 await asyncio.sleep(LOOK_EVERY)
                 continue
             if listening is not None:
-                self._said = ""
-                listener = HubListener({SHELL: self._shells, HUB: self._windows}, self._intake.pace)
+                self._last_complaint = ""
+                listener = HubListener({SHELL: self._shells, HUB: self._windows}, self._intake.wait_for_room)
                 try:
-                    await listener.listen(listening, self._seat.path)
-                    await self._own(listener)
+                    await listener.listen(listening, self._lease.path)
+                    await self._serve(listener)
                 finally:
                     self._listener = None
                     await listener.stop()
-                    self._seat.leave()
-            elif not await self._following.follow(self._seat.path, self._catching_up.begin):
+                    self._lease.release()
+            elif not await self._following.follow(self._lease.path, self._catching_up.compare):
                 await asyncio.sleep(_TRY_AGAIN * random.uniform(0.5, 1.0))
 
-    async def _own(self, listener: HubListener) -> None:
+    async def _serve(self, listener: HubListener) -> None:
         """Be the one that shells report to, until the socket is taken from its place."""
         with contextlib.suppress(StoreError):
-            await self._remember()
-        self._catching_up.begin()
+            await self._restore_shells()
+        self._catching_up.compare()
         self._listener = listener
         spooling = keep_on(self._spooling.run, "the spool of shells")
         try:
-            while self._seat.stands():
+            while self._lease.is_held():
                 await asyncio.sleep(LOOK_EVERY)
-                await self._look(listener)
+                await self._close_dead_shells(listener)
         finally:
             spooling.cancel()
             await asyncio.gather(spooling, return_exceptions=True)
 
-    async def _remember(self) -> None:
+    async def _restore_shells(self) -> None:
         """What the hub before knew of shells that still run."""
         known = await self._store.shells.known_shells()
         shells: list[ShellInfo] = []
@@ -217,60 +219,62 @@ class ShellLog:
             with contextlib.suppress(msgspec.DecodeError):
                 info = msgspec.json.decode(data, type=ShellInfo)
                 shells += [info] if info.program != PROGRAM else []  # windows are looked for by themselves
-        self._pairing.know(shells, [row for row in await self._store.shells.running() if row.source == "shell"])
+        self._pairing.restore_shells(
+            shells, [row for row in await self._store.shells.running() if row.source == "shell"]
+        )
 
-    async def _look(self, listener: HubListener) -> None:
+    async def _close_dead_shells(self, listener: HubListener) -> None:
         """Close what shells left open that died without a word."""
-        bad = listener.counts.bad_lines + listener.counts.strangers + self._spooling.bad
-        if bad > self._told_bad[0] and time.monotonic() - self._told_bad[1] > _SAY_EVERY:
-            more = bad - self._told_bad[0]
-            self._told_bad = (bad, time.monotonic())
+        bad = listener.counts.bad_lines + listener.counts.strangers + self._spooling.bad_lines
+        if bad > self._reported_bad[0] and time.monotonic() - self._reported_bad[1] > _SAY_EVERY:
+            more = bad - self._reported_bad[0]
+            self._reported_bad = (bad, time.monotonic())
             text = f"{more} lines that shells sent made no sense, and were left out."
             self._bus.publish(Noticed(level="warning", text=text, about="shell"))
         dead = set(await asyncio.to_thread(gone_shells, tuple(self._pairing.shells.values())))
         dead |= await self._strays()
-        if next(self._looks) % _WINDOWS_EVERY == 0:
+        if next(self._check_ticks) % _WINDOWS_EVERY == 0:
             with contextlib.suppress(StoreError):
-                dead |= await self._own_shells.dead()
+                dead |= await self._own_shells.find_dead()
         if not dead:
             return
-        await self._spooling.once()  # their last words may be there
-        self._pairing.lose(dead)
+        await self._spooling.read_spools()  # their last words may be there
+        self._pairing.close_shells(dead)
         with contextlib.suppress(StoreError):
-            self._intake.tell(await self._store.shells.close_lost(dead))
-            await self._spooling.forget(dead)
+            self._intake.publish_stored(await self._store.shells.close_lost(dead))
+            await self._spooling.remove_spools(dead)
 
     async def _strays(self) -> set[str]:
         """Shells with a running command of which no process is known: nobody will ever say how that ended."""
         return {record.shell for record in self._pairing.running if record.shell not in self._pairing.shells}
 
-    def _told(self, event: Event) -> None:
+    def _publish_everywhere(self, event: Event) -> None:
         """Something happened here: the bus and all other hubs hear it."""
-        self._heard(event)
+        self._publish_here(event)
         if self._listener is not None:
-            self._windows.tell(event)
+            self._windows.send_event(event)
         else:
-            self._following.tell(event)
+            self._following.send_event(event)
 
-    def _heard(self, event: Event) -> None:
+    def _publish_here(self, event: Event) -> None:
         """Something happened, here or at another hub."""
         if isinstance(event, ShellRecorded):
-            self._catching_up.saw(event.record)
+            self._catching_up.note_record(event.record)
         self._bus.publish(event)
 
-    def _kept(self, record: ShellRecord) -> None:
+    def _on_stored(self, record: ShellRecord) -> None:
         self._grown = True
         info = self._pairing.shells.get(record.shell)
         if info is not None:
-            self._outputs.saw(record, info)
+            self._outputs.record_stored(record, info)
 
-    async def _printed(self, record: ShellRecord, text: str) -> None:
+    async def _store_output(self, record: ShellRecord, text: str) -> None:
         """What a command printed is known."""
         kept = await self._store.shells.put_output(record.shell, record.number, text)
         if kept is not None:
-            self._told(ShellRecorded(record=kept))
+            self._publish_everywhere(ShellRecorded(record=kept))
 
-    async def _trim(self) -> None:
+    async def _trim_regularly(self) -> None:
         while True:
             await asyncio.sleep(_TRIM_EVERY)
             if self._terms.keep and self.listens and self._grown:
@@ -285,9 +289,9 @@ class ShellLog:
             removed = await self._store.shells.trim(self._terms.keep)
             await asyncio.sleep(removed / 20_000)
 
-    def _complain(self, error: HubRegistryError) -> None:
-        if error.message != self._said:
-            self._said = error.message
+    def _report_problem(self, error: HubRegistryError) -> None:
+        if error.message != self._last_complaint:
+            self._last_complaint = error.message
             self._bus.publish(Noticed(level="warning", text=error.message, hint=error.hint, about="shell"))
 
 

@@ -88,7 +88,7 @@ class ToolCommandLog:
         for event in batch:
             match event:
                 case ToolStarted(tool=tool) if tool in TOOLS:
-                    self._began(event)
+                    self._run_starts(event)
                 case ApprovalRequested() if event.call in self._calls:
                     self._asked.add(event.call)
                 case ApprovalSettled(decision="once" | "session" | "always") if event.call in self._asked:
@@ -97,11 +97,11 @@ class ToolCommandLog:
                 case ToolOutput() if event.call in self._calls and not self._calls[event.call].id:
                     await self._runs(event.call)
                 case ToolFinished() if event.call in self._calls:
-                    await self._ended(event)
+                    await self._run_ended(event)
                 case _:
                     pass
 
-    def _began(self, event: ToolStarted) -> None:
+    def _run_starts(self, event: ToolStarted) -> None:
         command = event.arguments.get("command")
         if not isinstance(command, str) or not command.strip():
             return
@@ -138,11 +138,11 @@ class ToolCommandLog:
         if record is not None and not record.id:
             self._calls[call] = msgspec.structs.replace(record, id=1)  # told as running
             with contextlib.suppress(StoreError):
-                await self._shells.take(record.shell)
+                await self._shells.claim_shell(record.shell)
             if call in self._calls:  # else its end is being told
                 await self._told(record)
 
-    async def _ended(self, event: ToolFinished) -> None:
+    async def _run_ended(self, event: ToolFinished) -> None:
         record = self._calls[event.call]
         ran = record.id or not (event.status == "denied" or event.call in self._asked)
         self._forget(event.call)

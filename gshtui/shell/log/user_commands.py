@@ -56,7 +56,7 @@ class UnreportedCommands:
             waiting.sort(key=lambda one: one[0].number)
             del waiting[:-_MOST]
 
-    def news(self, session: str, limit: int) -> Contribution:
+    def reports(self, session: str, limit: int) -> Contribution:
         """All that the agent of the conversation was not told; it is offered until it was.
 
         Args:
@@ -123,7 +123,7 @@ class UserCommandRunner:
         self._quiet = asyncio.Event()
         self._quiet.set()
 
-    def takes(self, parsed: Parsed, invocation: Invocation) -> bool:
+    def has_room(self, parsed: Parsed, invocation: Invocation) -> bool:
         """Whether the line is one that the person runs in a shell."""
         return parsed.command.name == COMMAND and not invocation.caller.is_agent
 
@@ -170,7 +170,7 @@ class UserCommandRunner:
                 if not private:
                     await self._told(record)
                 outcome = await run_parsed(parsed.command, parameters, surroundings)
-                ended.take(outcome)
+                ended.set_outcome(outcome)
                 return dataclasses.replace(outcome, shown=True)
             except CommandError as error:
                 ended.status, ended.text = "error", str(error)
@@ -221,7 +221,7 @@ class UserCommandRunner:
             if shell not in self._numbers:
                 self._numbers[shell] = 0
                 with contextlib.suppress(StoreError):  # a record that cannot be read says so by itself
-                    self._numbers[shell] = await self._shells.take(shell)
+                    self._numbers[shell] = await self._shells.claim_shell(shell)
             self._numbers[shell] += 1
             return self._numbers[shell]
 
@@ -252,7 +252,7 @@ class _Ended:
     bytes: int = 0
     cut: bool = False
 
-    def take(self, outcome: Outcome) -> None:
+    def set_outcome(self, outcome: Outcome) -> None:
         data: dict[str, Any] = outcome.data
         code = int(data["exit_code"])
         self.exit = code if code >= 0 else 128 - code  # as shells say it
@@ -303,7 +303,7 @@ class UserCommandHistory:
         )
         return [await self._ran(record) for record in reversed(found)]
 
-    async def news_for(self, session: str, limit: int) -> Contribution:
+    async def reports_for(self, session: str, limit: int) -> Contribution:
         """What the agent of a conversation was not yet told of them.
 
         Args:
@@ -315,7 +315,7 @@ class UserCommandHistory:
             with contextlib.suppress(StoreError):  # then it is told what this process knows
                 for one in await self._since_answer(session):
                     self._by_hand.ran_here.add(session, one.record, one.printed.splitlines())
-        return self._by_hand.ran_here.news(session, limit)
+        return self._by_hand.ran_here.reports(session, limit)
 
     async def _since_answer(self, session: str) -> list[Ran]:
         """What was run since the conversation's last answer, also by a window that is gone."""

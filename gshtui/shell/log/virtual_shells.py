@@ -34,33 +34,33 @@ class VirtualShells:
     """Every coroutine raises `StoreError`."""
 
     def __init__(self, store: Store, tell: Callable[[Sequence[ShellRecord]], None]) -> None:
-        """`tell` says what is kept now of commands."""
+        """`tell` publishes the records that were stored."""
         self._store = store
         self._tell = tell
         self._taken: set[str] = set()
 
-    async def take(self, shell: str) -> int:
+    async def claim_shell(self, shell: str) -> int:
         """This process has it from now on; what an earlier one left running is lost. The last number that was used."""
         if shell not in self._taken:
             self._taken.add(shell)
-            await self._take(shell)
+            await self._claim_shell(shell)
         found = await self._store.shells.find_all(HistoryQuery(shell=shell), limit=1)
         return found[0].number if found else 0
 
-    async def _take(self, shell: str) -> None:
+    async def _claim_shell(self, shell: str) -> None:
         self._tell(await self._store.shells.close_lost({shell}))
         pid = os.getpid()
         process = await asyncio.to_thread(process_name, pid)
         info = ShellInfo(shell, pid, process, PROGRAM, began=time.time())
-        await self._store.shells.keep_shell(shell, msgspec.json.encode(info).decode(), time.time())
+        await self._store.shells.put_shell(shell, msgspec.json.encode(info).decode(), time.time())
 
-    async def leave(self) -> None:
+    async def release_shells(self) -> None:
         """This process has none any more, and nothing runs in them."""
         taken, self._taken = self._taken, set()
         if taken:
             self._tell(await self._store.shells.close_lost(taken))
 
-    async def dead(self) -> set[str]:
+    async def find_dead(self) -> set[str]:
         """Those whose process died without leaving them, and those with a running command that nobody has."""
         own: list[ShellInfo] = []
         running = await self._store.shells.running()  # first: whoever has one is known before it runs

@@ -21,7 +21,7 @@ from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequeste
 from gshtui.guard.answer_keys import (
     AnswerKeys,
     Choice,
-    Chosen,
+    KeyChosen,
     Outcome,
     Passed,
     ReasonBegun,
@@ -159,9 +159,9 @@ class ApprovalsPane(Vertical, can_focus=True):
         """Nobody has seen this question yet. A reason that is being written goes on, and denies nothing."""
         self.refresh_bindings()
         if request is not None:
-            self._keys.expect()
+            self._keys.expect_question()
         else:
-            self._keys.clear()
+            self._keys.clear_question()
         if self.writing:
             self.said = VOID
         elif request is None and self.has_focus:
@@ -171,7 +171,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         """The screen has been painted."""
         request = self.state.shown
         if request is not None and self.is_attached and self.region.height:
-            self._keys.show(request.approval, choices(offers(request.pattern)), self._clock())
+            self._keys.show_question(request.approval, choices(offers(request.pattern)), self._clock())
 
     @property
     def writing(self) -> bool:
@@ -180,7 +180,7 @@ class ApprovalsPane(Vertical, can_focus=True):
 
     def _uncovered(self) -> None:
         """A dialog that lay over the question has gone."""
-        self._keys.look(self._clock())
+        self._keys.question_seen(self._clock())
 
     def say(self, words: str) -> None:
         """Say what became of a key; empty: nothing that a person could wonder about."""
@@ -233,7 +233,7 @@ class ApprovalsPane(Vertical, can_focus=True):
             return
         self._coming = bool(self.region.height)
         if self._coming:
-            self._keys.come(self._clock())
+            self._keys.person_arrived(self._clock())
         self.screen.set_focus(self)
 
     def _noticed(self, focused: Widget | None) -> None:
@@ -244,7 +244,7 @@ class ApprovalsPane(Vertical, can_focus=True):
     def on_focus(self) -> None:
         """Say that keys count here; come by itself, the focus makes no key an answer that was on its way."""
         if not self._coming:
-            self._keys.look(self._clock())
+            self._keys.question_seen(self._clock())
         self._coming = False
         self.draw()
 
@@ -310,7 +310,7 @@ class ApprovalsPane(Vertical, can_focus=True):
 
     async def _take(self, outcome: Outcome) -> None:
         match outcome:
-            case Chosen():
+            case KeyChosen():
                 await self._close_reason()
                 self._settle(outcome)
             case ReasonBegun():
@@ -322,7 +322,7 @@ class ApprovalsPane(Vertical, can_focus=True):
             case _:
                 pass
 
-    def _settle(self, chosen: Chosen) -> None:
+    def _settle(self, chosen: KeyChosen) -> None:
         decision = cast("Decision", chosen.choice)
         self.post_message(Intent(ApprovalAnswered(approval=chosen.question, decision=decision, reason=chosen.reason)))
         had_focus = self.has_focus

@@ -22,7 +22,7 @@ from textual.widgets import Button, Static, TextArea
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.context_events import ContextCut, CutFailed, SummaryAnswered, SummaryProposed
-from gshtui.guard.answer_keys import AnswerKeys, Choice, Chosen, Passed
+from gshtui.guard.answer_keys import AnswerKeys, Choice, KeyChosen, Passed
 from gshtui.text.sanitise import literal, one_line
 from gshtui.ui.kit import figures
 from gshtui.ui.kit.bound_keys import BoundKeys, key_of
@@ -135,9 +135,9 @@ class SummariesPane(Widget, can_focus=True):
             return
         before, self.state = self.state.shown, state
         if state.shown is None:
-            self._keys.clear()
+            self._keys.clear_question()
         elif before is None or before.receipt.id != state.shown.receipt.id:
-            self._keys.expect()
+            self._keys.expect_question()
             self.call_after_refresh(self._drawn)
         self.set_class(self.screen.size.height < 16, "-low")
         self.display = state.shown is not None
@@ -173,23 +173,23 @@ class SummariesPane(Widget, can_focus=True):
         """The screen has been painted."""
         shown = self.state.shown
         if shown is not None and self.is_attached:
-            self._keys.show(shown.receipt.id, _CHOICES, time.monotonic())
+            self._keys.show_question(shown.receipt.id, _CHOICES, time.monotonic())
 
     def _uncovered(self) -> None:
         """A screen that lay over the card has gone; what was answered there may wait still."""
-        self._keys.look(time.monotonic())
+        self._keys.question_seen(time.monotonic())
         self.call_after_refresh(self._drawn)
 
     def action_review(self) -> None:
         """Go to the summary in front, by the person's own key."""
         if self.screen.focused is not self:
             self._coming = True
-            self._keys.come(time.monotonic())
+            self._keys.person_arrived(time.monotonic())
             self.screen.set_focus(self)
 
     def on_focus(self) -> None:
         if not self._coming:
-            self._keys.look(time.monotonic())
+            self._keys.question_seen(time.monotonic())
         self._coming = False
         self.refresh()
 
@@ -202,7 +202,7 @@ class SummariesPane(Widget, can_focus=True):
         choice, how = _ANSWERS.get(action or "", (None, ""))
         kind = choice or ("move" if action else "words")
         outcome = self._keys.press(kind, event.time, printable=event.is_printable)
-        if isinstance(outcome, Chosen):
+        if isinstance(outcome, KeyChosen):
             self._answer(outcome.question, how)
         if choice is not None or not (isinstance(outcome, Passed) and outcome.to == "panel"):
             event.stop()
@@ -230,7 +230,7 @@ class SummariesPane(Widget, can_focus=True):
             self._answered(shown, how)
             return
         choice: Choice = next(choice for choice, name in _ANSWERS.values() if name == how)
-        if isinstance(self._keys.click(choice, shown.receipt.id, self._down), Chosen):
+        if isinstance(self._keys.click(choice, shown.receipt.id, self._down), KeyChosen):
             self._answer(shown.receipt.id, how)
 
     def action_back(self) -> None:

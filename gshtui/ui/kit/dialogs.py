@@ -19,7 +19,7 @@ from textual.widget import Widget
 from textual.widgets import Button, Input, Log, OptionList, Static, TextArea
 from textual.widgets.option_list import Option
 
-from gshtui.guard.answer_keys import AnswerKeys, Chosen
+from gshtui.guard.answer_keys import AnswerKeys, KeyChosen
 from gshtui.ui.kit.bound_keys import BoundKeys
 from gshtui.ui.kit.key_table import bind
 
@@ -205,10 +205,10 @@ class ConfirmScreen(ModalScreen[bool]):
         self.call_after_refresh(self._drawn)
 
     def _drawn(self) -> None:
-        self._keys.show("this", _YES, time.monotonic())
+        self._keys.show_question("this", _YES, time.monotonic())
 
     def on_screen_resume(self) -> None:
-        self._keys.look(time.monotonic())
+        self._keys.question_seen(time.monotonic())
 
     def on_key(self, event: events.Key) -> None:
         """A yes by `y`, or by enter on its button, counts when the question had been read before it was typed."""
@@ -218,7 +218,7 @@ class ConfirmScreen(ModalScreen[bool]):
             event.stop()
             event.prevent_default()
         outcome = self._keys.press("once" if agrees else "move" if action else "words", event.time)
-        if agrees and isinstance(outcome, Chosen):
+        if agrees and isinstance(outcome, KeyChosen):
             self.dismiss(True)
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
@@ -226,7 +226,7 @@ class ConfirmScreen(ModalScreen[bool]):
 
     def action_yes(self) -> None:
         """The yes at the foot of the window was clicked. Keys come in by `on_key`."""
-        if isinstance(self._keys.click("once", "this", self._down), Chosen):
+        if isinstance(self._keys.click("once", "this", self._down), KeyChosen):
             self.dismiss(True)
 
     @on(Button.Pressed)

@@ -67,7 +67,7 @@ class TerminalConnection:
         """Whether anybody can see the tab; what nobody sees is not looked at."""
         self._shown = shown
         if self._watch is not None:
-            self._watch.visible(shown)
+            self._watch.set_visible(shown)
 
     def fail(self, why: str) -> None:
         """Say why something did not happen; empty: all is well again."""
@@ -75,8 +75,8 @@ class TerminalConnection:
         self._widget.post_message(TerminalChanged())
 
     async def history(self, start: int, end: int) -> list[str]:
-        """Lines of the past, as `TerminalWatch.history` gives them."""
-        return await self._watch.history(start, end) if self._watch is not None else []
+        """Lines of the past, as `TerminalWatch.read_history` gives them."""
+        return await self._watch.read_history(start, end) if self._watch is not None else []
 
     # The size
 
@@ -87,7 +87,7 @@ class TerminalConnection:
             return
         if self._watch is None:
             self._watch = self._terminal.watch(self._on_frame, size.width, size.height)
-            self._watch.visible(self._shown)
+            self._watch.set_visible(self._shown)
         elif self._resizing is not None:
             self._resizing.reset()
         else:
@@ -166,7 +166,7 @@ class TerminalConnection:
 
     def _poke(self) -> None:
         if self._watch is not None:
-            self._watch.poke()
+            self._watch.capture_soon()
 
     def _sent(self) -> None:
         if self.failed:

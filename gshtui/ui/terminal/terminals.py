@@ -27,9 +27,9 @@ class TerminalWatch(Protocol):
     """A tab's hold on a terminal (`gshtui.tmux.mirror.Watch`)."""
 
     def resize(self, width: int, height: int) -> None: ...
-    def visible(self, shown: bool) -> None: ...
-    def poke(self) -> None: ...
-    async def history(self, start: int, end: int) -> list[str]: ...
+    def set_visible(self, shown: bool) -> None: ...
+    def capture_soon(self) -> None: ...
+    async def read_history(self, start: int, end: int) -> list[str]: ...
     def close(self) -> None: ...
 
 
@@ -89,12 +89,12 @@ class TmuxTerminal:
         await self._server.send_text(self._pane, text)
 
     def way(self) -> str:
-        """The rung of the ladder, and what a capture costs."""
-        ladder = self._server.ladder
+        """The mode of the connection, and what a capture costs."""
+        connection = self._server.connection
         cost = f" {self._mirror.cost_ms:.1f} ms" if self._mirror.cost_ms else ""
-        if ladder.rung == "control":
+        if connection.mode == "control":
             return f"live{cost}"
-        return f"polled{cost}" if ladder.rung == "chained" else "no tmux server"
+        return f"polled{cost}" if connection.mode == "chained" else "no tmux server"
 
     async def visit(self, app: Any) -> str:
         """Attach full-screen; from inside the same server, switch the person's client there instead."""

@@ -156,7 +156,7 @@ class DrawingFaults:
     def lost(self, error: Exception) -> None:
         """Nothing was drawn."""
         fault = self._faults.record("A frame of the window", error, "while it was drawn")
-        if fault.news:
+        if fault.message:
             text = f"The window could not be drawn: {fault.why}. {fault.details}"
             self._app.notify(text, severity="error", markup=False)
         now = time.monotonic()

@@ -74,7 +74,7 @@ class Isolation:
         fault = self._log.record(name_of(part), error, doing)
         if self.closing:
             self._late(error)
-        elif (fault.news or hint) and not shown and not _shows_notices(part):
+        elif (fault.message or hint) and not shown and not _shows_notices(part):
             if self.standing:
                 self._say(fault, hint)
             else:
