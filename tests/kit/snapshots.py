@@ -7,7 +7,7 @@ commit it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,33 @@ from textual.widgets import Input, TextArea
 
 ROOT = Path(__file__).parent.parent.parent
 Snap = Callable[[App[Any]], None]
+_SMALL, _LARGE = (80, 24), (200, 50)
+
+
+def screens(*states: str, light: Collection[str] | bool = ()) -> pytest.MarkDecorator:
+    """Run a test with `theme` and `size` (and each `state`): in dark, small and large.
+
+    Args:
+        light: the states (`True`: all, or the test without states) whose colours carry meaning: small in light as well.
+    """
+
+    def variants(state: str) -> list[tuple[str, tuple[int, int]]]:
+        in_light = light if isinstance(light, bool) else state in light
+        return [("dark", _SMALL), ("dark", _LARGE), *([("light", _SMALL)] if in_light else [])]
+
+    return pytest.mark.parametrize(
+        ("state", "theme", "size") if states else ("theme", "size"),
+        [
+            pytest.param(
+                *([state] if states else []),
+                f"gsh-{theme}",
+                size,
+                id="-".join([*([state] if states else []), theme, f"{size[0]}x{size[1]}"]),
+            )
+            for state in states or ("",)
+            for theme, size in variants(state)
+        ],
+    )
 
 
 class SVG(SingleFileSnapshotExtension):

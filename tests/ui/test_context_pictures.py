@@ -1,4 +1,4 @@
-"""Inspector, timeline, context pane, receipts and their dialogs in pictures: small and large, dark and light."""
+"""Inspector, timeline, context pane, receipts and their dialogs in pictures: small and large."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from tests.kit import recorded
 from tests.kit.fake_hub import Answer
 from tests.kit.keyboard import Keyboard
 from tests.kit.recorded_contexts import COMPACTED, PRUNED, RecordedContexts
-from tests.kit.snapshots import Snap, snap
+from tests.kit.snapshots import Snap, screens, snap
 from tests.kit.window import NOW, Window
 from tests.ui.test_inspector import settled
-from tests.ui.test_pictures import MODELS, SIZES, THEMES
+from tests.ui.test_pictures import MODELS
 
 __all__ = ["snap"]
 
@@ -89,9 +89,7 @@ def one_place_on_earth(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     time.tzset()
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("state", STATES)
+@screens(*STATES, light={"sections", "receipt", "timeline", "compared"})
 async def test_context(snap: Snap, size: tuple[int, int], theme: str, state: str) -> None:
     events, keys = STATES[state]
     app = Window(

@@ -1,8 +1,7 @@
-"""The sidebar, its dialogs and a tab of changes in pictures: small and large, dark and light."""
+"""The sidebar, its dialogs and a tab of changes in pictures: small and large."""
 
 from __future__ import annotations
 
-import pytest
 from textual.widgets import Input, TextArea
 
 from gshtui.fleet.agent_calls import KillAgent
@@ -11,9 +10,9 @@ from gshtui.ui.prompt.prompt_input import PromptInput
 from tests.kit import recorded
 from tests.kit.fake_hub import Answer
 from tests.kit.recorded_fleet import CLAUDE, DIFF, FEW, MANY, PERSONAS, PROFILES
-from tests.kit.snapshots import Snap, snap
+from tests.kit.snapshots import Snap, screens, snap
 from tests.kit.window import Window
-from tests.ui.test_pictures import MODELS, SIZES, THEMES, settled
+from tests.ui.test_pictures import MODELS, settled
 
 __all__ = ["snap"]
 
@@ -40,9 +39,7 @@ LOSSES = [
 QUESTIONS = {KillAgent(agent="0002"): kill_question(CLAUDE, LOSSES)}
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("state", STATES)
+@screens(*STATES, light={"many", "changes"})
 async def test_fleet(snap: Snap, size: tuple[int, int], theme: str, state: str) -> None:
     events, keys = STATES[state]
     app = Window(answers=ANSWERS, questions=QUESTIONS, theme=theme)

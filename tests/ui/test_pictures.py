@@ -1,4 +1,4 @@
-"""The window in pictures: every state from recorded events, small and large, dark and light.
+"""The window in pictures: every state from recorded events, small and large.
 
 `pytest --snapshot-update` writes them anew; look at them (`rsvg-convert`) before you commit them.
 """
@@ -18,14 +18,11 @@ from gshtui.ui.shell.shell_pane import ShellPane
 from tests.kit import recorded, recorded_shell
 from tests.kit.fake_hub import Answer
 from tests.kit.recorded_shell import FakeRecord
-from tests.kit.snapshots import Snap, readme_snap, snap
+from tests.kit.snapshots import Snap, readme_snap, screens, snap
 from tests.kit.transcript_host import settled as drawn
 from tests.kit.window import NOW, Window
 
 __all__ = ["readme_snap", "snap"]
-
-SIZES = [pytest.param((80, 24), id="80x24"), pytest.param((200, 50), id="200x50")]
-THEMES = [pytest.param("gsh-dark", id="dark"), pytest.param("gsh-light", id="light")]
 
 
 SESSIONS = [
@@ -84,38 +81,32 @@ async def shown(
         snap(app)
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("theme", THEMES)
+@screens()
 async def test_at_first(snap: Snap, size: tuple[int, int], theme: str) -> None:
     await shown(snap, size, theme, recorded.STARTED)
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("theme", THEMES)
+@screens()
 async def test_offer(snap: Snap, size: tuple[int, int], theme: str) -> None:
     await shown(snap, size, theme, recorded.STARTED, answers={"session ls": Answer(SESSIONS)})
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("theme", THEMES)
+@screens()
 async def test_working(snap: Snap, size: tuple[int, int], theme: str) -> None:
     await shown(snap, size, theme, (*recorded.STARTED, *recorded.TURN))
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("theme", THEMES)
+@screens(light=True)
 async def test_asked(snap: Snap, size: tuple[int, int], theme: str) -> None:
     await shown(snap, size, theme, (*recorded.STARTED, *recorded.TURN, *recorded.ASKED))
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("theme", THEMES)
+@screens(light=True)
 async def test_answered(snap: Snap, size: tuple[int, int], theme: str) -> None:
     await shown(snap, size, theme, (*recorded.STARTED, *recorded.TURN, *recorded.ANSWERED))
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("theme", THEMES)
+@screens()
 async def test_commands_of_the_person(snap: Snap, size: tuple[int, int], theme: str) -> None:
     await shown(snap, size, theme, (*recorded.STARTED, *recorded.COMMANDS))
 
@@ -125,33 +116,28 @@ async def test_the_readme_shows_the_window_as_it_is(readme_snap: Snap) -> None:
     await shown(readme_snap, (130, 36), "gsh-dark", said, record=FakeRecord())
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("theme", THEMES)
+@screens()
 async def test_part_failed(snap: Snap, size: tuple[int, int], theme: str) -> None:
     failed = PartFailed(part="store", why="No space left on the device", hint="Make room; recording goes on by itself.")
     await shown(snap, size, theme, (*recorded.STARTED, failed))
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("theme", THEMES)
+@screens()
 async def test_help(snap: Snap, size: tuple[int, int], theme: str) -> None:
     await shown(snap, size, theme, recorded.STARTED, "f1")
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("theme", THEMES)
+@screens()
 async def test_models(snap: Snap, size: tuple[int, int], theme: str) -> None:
     await shown(snap, size, theme, recorded.STARTED, "f2")
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("theme", THEMES)
+@screens()
 async def test_sessions(snap: Snap, size: tuple[int, int], theme: str) -> None:
     await shown(snap, size, theme, recorded.STARTED, "f3", answers={"session ls": Answer(SESSIONS)})
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("theme", THEMES)
+@screens()
 async def test_zoomed_context(snap: Snap, size: tuple[int, int], theme: str) -> None:
     await shown(
         snap,

@@ -1,25 +1,16 @@
-"""The foot of the conversation in pictures: every state, small and large, dark and light."""
+"""The foot of the conversation in pictures: every state, small and large."""
 
 from __future__ import annotations
 
-import pytest
 from textual import events
 
 from gshtui.bus.events.agent_events import AgentStatusChanged, PromptQueued, TurnStarted
 from gshtui.ui.prompt.prompt_completion import CompletionItem
 from tests.kit.prompt_host import PromptHost, question
-from tests.kit.snapshots import Snap, snap
+from tests.kit.snapshots import Snap, screens, snap
 
 __all__ = ["snap"]
 
-EVERY = pytest.mark.parametrize(
-    ("theme", "size"),
-    [
-        pytest.param(f"gsh-{theme}", size, id=f"{theme}-{size[0]}x{size[1]}")
-        for theme in ("dark", "light")
-        for size in ((80, 24), (200, 50))
-    ],
-)
 NOW = 1_000.0
 DIFF = "\n".join(
     [
@@ -49,7 +40,7 @@ def host(theme: str) -> PromptHost:
     return PromptHost(theme, keep_drafts=False, clock=lambda: 0.0, now=lambda: NOW)
 
 
-@EVERY
+@screens()
 async def test_at_rest(snap: Snap, theme: str, size: tuple[int, int]) -> None:
     app = host(theme)
     async with app.run_test(size=size) as pilot:
@@ -57,7 +48,7 @@ async def test_at_rest(snap: Snap, theme: str, size: tuple[int, int]) -> None:
         snap(app)
 
 
-@EVERY
+@screens(light=True)
 async def test_everything_waits(snap: Snap, theme: str, size: tuple[int, int]) -> None:
     app = host(theme)
     async with app.run_test(size=size) as pilot:
@@ -76,7 +67,7 @@ async def test_everything_waits(snap: Snap, theme: str, size: tuple[int, int]) -
         snap(app)
 
 
-@EVERY
+@screens()
 async def test_a_question_in_front(snap: Snap, theme: str, size: tuple[int, int]) -> None:
     app = host(theme)
     async with app.run_test(size=size) as pilot:
@@ -86,7 +77,7 @@ async def test_a_question_in_front(snap: Snap, theme: str, size: tuple[int, int]
         snap(app)
 
 
-@EVERY
+@screens(light=True)
 async def test_a_reason(snap: Snap, theme: str, size: tuple[int, int]) -> None:
     now = [0.0]
     app = PromptHost(theme, keep_drafts=False, clock=lambda: now[0], now=lambda: NOW)
@@ -102,7 +93,7 @@ async def test_a_reason(snap: Snap, theme: str, size: tuple[int, int]) -> None:
         snap(app)
 
 
-@EVERY
+@screens()
 async def test_completions(snap: Snap, theme: str, size: tuple[int, int]) -> None:
     app = host(theme)
     async with app.run_test(size=size) as pilot:
@@ -117,7 +108,7 @@ async def test_completions(snap: Snap, theme: str, size: tuple[int, int]) -> Non
         snap(app)
 
 
-@EVERY
+@screens()
 async def test_history_search(snap: Snap, theme: str, size: tuple[int, int]) -> None:
     app = host(theme)
     async with app.run_test(size=size) as pilot:
@@ -129,7 +120,7 @@ async def test_history_search(snap: Snap, theme: str, size: tuple[int, int]) -> 
         snap(app)
 
 
-@EVERY
+@screens()
 async def test_an_opened_paste(snap: Snap, theme: str, size: tuple[int, int]) -> None:
     app = host(theme)
     async with app.run_test(size=size) as pilot:
@@ -140,7 +131,7 @@ async def test_an_opened_paste(snap: Snap, theme: str, size: tuple[int, int]) ->
         snap(app)
 
 
-@EVERY
+@screens()
 async def test_changing_a_waiting_prompt(snap: Snap, theme: str, size: tuple[int, int]) -> None:
     app = host(theme)
     async with app.run_test(size=size) as pilot:

@@ -1,18 +1,16 @@
-"""The shell log in pictures: in front, filtered, a command with its output; small and large, dark and light.
+"""The shell log in pictures: in front, filtered, a command with its output; small and large.
 
 `pytest --snapshot-update` writes them anew; look at them (`rsvg-convert`) before you commit them.
 """
 
 from __future__ import annotations
 
-import pytest
-
 from gshtui.ui.shell.shell_pane import ShellPane
 from tests.kit import recorded, recorded_shell
 from tests.kit.recorded_shell import FakeRecord
-from tests.kit.snapshots import Snap, snap
+from tests.kit.snapshots import Snap, screens, snap
 from tests.kit.window import Window
-from tests.ui.test_pictures import SIZES, THEMES, settled
+from tests.ui.test_pictures import settled
 
 __all__ = ["snap"]
 
@@ -39,32 +37,27 @@ async def shown(snap: Snap, size: tuple[int, int], theme: str, record: FakeRecor
         snap(app)
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("theme", THEMES)
+@screens(light=True)
 async def test_the_log_alone(snap: Snap, size: tuple[int, int], theme: str) -> None:
     zoom = ("z",) if size[0] > 100 else ()
     await shown(snap, size, theme, FakeRecord(), *zoom, "up", "up", "up", "up", "up", "up")
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("theme", THEMES)
+@screens()
 async def test_the_log_beside_the_chat(snap: Snap, size: tuple[int, int], theme: str) -> None:
     await shown(snap, size, theme, FakeRecord(), *(("alt+1",) if size[0] > 100 else ()))
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("theme", THEMES)
+@screens()
 async def test_filtered(snap: Snap, size: tuple[int, int], theme: str) -> None:
     await shown(snap, size, theme, FakeRecord(), "f", "slash", "t", "e", "s", "t")
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("theme", THEMES)
+@screens()
 async def test_a_command_with_its_output(snap: Snap, size: tuple[int, int], theme: str) -> None:
     await shown(snap, size, theme, FakeRecord(), "home", "down", "down", "down", "down", "down", "enter")
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("theme", THEMES)
+@screens()
 async def test_nothing_yet(snap: Snap, size: tuple[int, int], theme: str) -> None:
     await shown(snap, size, theme, FakeRecord([]))

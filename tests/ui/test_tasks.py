@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
-
 from gshtui.bus.context_data import Task
 from gshtui.bus.events.context_events import TasksChanged
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.ui.prompt.task_strip import TasksState, reduce_tasks
 from tests.kit.prompt_host import PromptHost
-from tests.kit.snapshots import Snap, snap
+from tests.kit.snapshots import Snap, screens, snap
 
 __all__ = ["snap"]
 
-SIZES = pytest.mark.parametrize(
-    ("theme", "size"),
-    [
-        pytest.param(f"gsh-{theme}", size, id=f"{theme}-{size[0]}x{size[1]}")
-        for theme in ("dark", "light")
-        for size in ((80, 24), (200, 50))
-    ],
-)
 TASKS = (
     Task("1", "read the parser and its tests", "done"),
     Task("2", "split lines with csv", "active"),
@@ -101,7 +91,7 @@ def test_another_conversation_has_its_own_list() -> None:
     assert reduce_tasks(state, changed(Task("1", "x"), session="other")).current == Task("1", "x")
 
 
-@SIZES
+@screens()
 async def test_the_list_in_pictures(snap: Snap, theme: str, size: tuple[int, int]) -> None:
     app = PromptHost(theme, keep_drafts=False, clock=lambda: 0.0, now=lambda: 1_000.0)
     async with app.run_test(size=size) as pilot:

@@ -1,19 +1,17 @@
-"""Terminal tabs in pictures: live, typed into, read back, searched, ended; small and large, dark and light.
+"""Terminal tabs in pictures: live, typed into, read back, searched, ended; small and large.
 
 `pytest --snapshot-update` writes them anew; look at them (`rsvg-convert`) before you commit them.
 """
 
 from __future__ import annotations
 
-import pytest
 from textual.pilot import Pilot
 
 from gshtui.ui.kit.widget_messages import OpenTerminal
 from gshtui.ui.terminal.terminal_view import TerminalView
-from tests.kit.snapshots import Snap, snap
+from tests.kit.snapshots import Snap, screens, snap
 from tests.kit.terminal_frames import SHELL, WORKING, ReelWindow
 from tests.kit.terminal_window import until
-from tests.ui.test_pictures import SIZES, THEMES
 
 __all__ = ["snap"]
 PAST = tuple(f"\x1b[2m{number:5}\x1b[0m  \x1b[3{number % 7 + 1}mpassed\x1b[0m test_parser" for number in range(2_000))
@@ -37,8 +35,7 @@ async def settled(pilot: Pilot[int]) -> None:
     await pilot.pause()
 
 
-@pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("size", SIZES)
+@screens(light=True)
 async def test_live(snap: Snap, size: tuple[int, int], theme: str) -> None:
     app = ReelWindow(theme=theme, past=PAST)
     async with app.run_test(size=size) as pilot:
@@ -46,8 +43,7 @@ async def test_live(snap: Snap, size: tuple[int, int], theme: str) -> None:
         snap(app)
 
 
-@pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("size", SIZES)
+@screens()
 async def test_typed_into(snap: Snap, size: tuple[int, int], theme: str) -> None:
     app = ReelWindow(theme=theme, past=PAST)
     async with app.run_test(size=size) as pilot:
@@ -57,8 +53,7 @@ async def test_typed_into(snap: Snap, size: tuple[int, int], theme: str) -> None
         snap(app)
 
 
-@pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("size", SIZES)
+@screens()
 async def test_searched(snap: Snap, size: tuple[int, int], theme: str) -> None:
     app = ReelWindow(theme=theme, past=PAST)
     async with app.run_test(size=size) as pilot:
@@ -69,8 +64,7 @@ async def test_searched(snap: Snap, size: tuple[int, int], theme: str) -> None:
         snap(app)
 
 
-@pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("size", SIZES)
+@screens()
 async def test_ended(snap: Snap, size: tuple[int, int], theme: str) -> None:
     app = ReelWindow(theme=theme)
     async with app.run_test(size=size) as pilot:
