@@ -114,7 +114,7 @@ def _with_usage(row: AgentRow, event: UsageReported) -> AgentRow:
 
 
 def _in_conversation(row: AgentRow, session: str) -> AgentRow:
-    """In another conversation than before the figures count from zero."""
-    if not row.session:
+    """In another conversation than before the figures count from zero; those of an agent in a terminal are its own."""
+    if row.runtime == "tmux":
         return replace(row, session=session)
     return replace(row, session=session, context=0, tokens=0, cost=0.0, report="")

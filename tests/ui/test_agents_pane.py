@@ -66,7 +66,8 @@ async def test_what_can_be_done_depends_on_how_it_is() -> None:
         def actions(agent: AgentView) -> list[str]:
             return [key.removeprefix("agents.") for key in AgentsFeature(app).rows.fitting(agent)]
 
-        assert actions(msgspec.structs.replace(agents["main"], status="idle")) == ["open", "message", "context"]
+        resting = msgspec.structs.replace(agents["main"].row, status="idle")
+        assert actions(msgspec.structs.replace(agents["main"], row=resting)) == ["open", "message", "context"]
         assert {"kill", "attach", "message", "changes"} <= set(actions(agents["0002"]))
         assert "changes" not in actions(agents["0001"])
         assert {"undo"} == set(actions(agents["0007"])) - {"open", "report", "rename", "attach", "copy", "context"}
@@ -282,7 +283,7 @@ async def test_a_long_list_is_shown_a_few_times_a_second_and_ends_right() -> Non
         for number in range(200):
             app.feed(*changed(row("0001", "agent-1", context=number, doing=f"step {number}")))
         assert len(drawn) < 20
-        while len(pane.listing.placed) < 2 or pane.listing.placed[1].agent.doing != "step 199":
+        while len(pane.listing.placed) < 2 or pane.listing.placed[1].agent.row.doing != "step 199":
             await pilot.pause()
 
 

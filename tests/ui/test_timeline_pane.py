@@ -159,9 +159,9 @@ async def test_a_resumed_conversation_has_its_past() -> None:
         context = app.bench.panes["context"]
         assert isinstance(context, ContextPane) and context.state.requests == 4
         agent = app.bench.header.state.agent
-        assert agent is not None and agent.context == context.state.used and agent.trigger == 160_000
+        assert agent is not None and agent.row.context == context.state.used and agent.trigger == 160_000
         listed = app.bench.panes["agents"]
-        assert isinstance(listed, AgentsPane) and listed.state.agents["main"].cost == agent.cost > 0.04
+        assert isinstance(listed, AgentsPane) and listed.state.agents["main"].row.cost == agent.row.cost > 0.04
 
 
 PROPOSED = SummaryProposed(agent="main", session=recorded.S, receipt=COMPACTED, deadline=NOW + 90)

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 from textual.content import Content
 
+from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import AgentAdded, AgentStatusChanged, UsageReported
 from gshtui.bus.events.fleet_events import (
@@ -43,8 +44,8 @@ def test_a_row_is_all_that_is_said_of_an_agent_in_a_terminal() -> None:
     )
     said = AgentStatusChanged(agent="0001", status="idle", source="screen")
     agent = after(AgentAdded(agent="0001", name="x"), *changed(SEARCH), usage, said).agents["0001"]
-    assert (agent.status, agent.source, agent.since) == ("thinking", "event", NOW - 4)
-    assert (agent.cost, agent.context, agent.made_of, agent.parent) == (0.12, 42_000, "explore", "main")
+    assert (agent.status, agent.row.status_source, agent.since) == ("thinking", "event", NOW - 4)
+    assert (agent.row.cost, agent.row.context, agent.made_of, agent.row.parent) == (0.12, 42_000, "explore", "main")
     idle = msgspec.structs.replace(SEARCH, status="idle", status_source="hook")
     assert after(*changed(SEARCH, idle)).agents["0001"].status == "idle"
 
@@ -131,5 +132,5 @@ def test_a_killed_one_says_how_long_it_can_come_back() -> None:
 
 
 def test_an_ended_local_agent_is_no_such_thing() -> None:
-    assert not AgentView("main", "main", status="done").ended
+    assert not AgentView(AgentRow(id="main", name="main", runtime="local", status="done")).ended
     assert after(*changed(LOST)).agents["0005"].ended

@@ -54,29 +54,29 @@ def test_an_agent_comes_with_its_name_and_model() -> None:
         AgentAdded(agent="main", name="Main", at=5.0),
         ModelChanged(agent="main", provider="p", model="m", window=1_000, label="The Model"),
     )
-    assert (agent.name, agent.model, agent.window, agent.since) == ("Main", "The Model", 1_000, 5.0)
+    assert (agent.row.name, agent.model, agent.row.window, agent.since) == ("Main", "The Model", 1_000, 5.0)
 
 
 def test_the_age_of_a_status_is_that_of_its_first_report() -> None:
     thinking = AgentStatusChanged(agent="main", status="thinking", at=10.0)
     again = AgentStatusChanged(agent="main", status="thinking", doing="reads", at=12.0)
     tool = AgentStatusChanged(agent="main", status="tool", source="pane", at=20.0)
-    assert (agents(thinking, again).since, agents(thinking, again).doing) == (10.0, "reads")
-    assert (agents(thinking, again, tool).since, agents(thinking, again, tool).source) == (20.0, "pane")
+    assert (agents(thinking, again).since, agents(thinking, again).row.doing) == (10.0, "reads")
+    assert (agents(thinking, again, tool).since, agents(thinking, again, tool).row.status_source) == (20.0, "pane")
 
 
 def test_the_meter_shows_an_estimate_until_the_provider_has_counted() -> None:
     before = agents(assembled(1, 4_000))
-    assert (before.context, before.exact, before.window) == (4_000, False, 200_000)
+    assert (before.row.context, before.exact, before.row.window) == (4_000, False, 200_000)
     after = agents(assembled(1, 4_000), used(1, Usage(input=3_000, output=200, cache_read=900)))
-    assert (after.context, after.exact, after.spent) == (4_100, True, 4_100)
+    assert (after.row.context, after.exact, after.row.tokens) == (4_100, True, 4_100)
 
 
 def test_cost_adds_up_and_says_when_part_of_it_is_unknown() -> None:
     known = agents(used(1, Usage(input=1)), used(2, Usage(input=1)))
-    assert (known.cost, known.cost_known) == (1.0, True)
+    assert (known.row.cost, known.known_cost, known.cost_known) == (1.0, 1.0, True)
     unknown = agents(used(1, Usage(input=1)), used(2, Usage(input=1), cost=None))
-    assert (unknown.cost, unknown.cost_known) == (0.5, False)
+    assert (unknown.row.cost, unknown.known_cost, unknown.cost_known) == (None, 0.5, False)
 
 
 def test_prompts_that_wait_are_counted() -> None:
@@ -95,7 +95,7 @@ def test_a_turn_makes_busy_and_its_end_idle() -> None:
 def test_another_conversation_starts_counting_anew() -> None:
     opened = SessionOpened(agent="main", session="other")
     agent = agents(used(1, Usage(input=9)), opened)
-    assert (agent.context, agent.cost) == (0, 0.0)
+    assert (agent.row.context, agent.row.cost) == (0, 0.0)
 
 
 def test_the_context_pane_shows_the_last_assembly() -> None:
@@ -120,7 +120,7 @@ def test_after_a_cut_and_its_undoing_the_sizes_are_those_of_the_next_request() -
             pane = context_pane.reduce(pane, one)
         assert (pane.used, pane.tokens) == (tokens, tokens)
         assert pane.sections == tuple((section.name, section.tokens) for section in sections)
-        assert (agents(*said).context, agents(*said).exact) == (tokens, False)
+        assert (agents(*said).row.context, agents(*said).exact) == (tokens, False)
 
 
 def test_the_context_of_other_agents_is_theirs() -> None:

@@ -37,7 +37,7 @@ class AgentsFeature(Feature):
                 RowAction("agents.message", self._message, lambda agent: not agent.terminal or _runs(agent)),
                 RowAction("agents.context", self._show_context),
                 RowAction("agents.interrupt", self._interrupt, lambda agent: agent.busy and not agent.terminal),
-                RowAction("agents.changes", self._show_changes, lambda agent: agent.terminal and bool(agent.worktree)),
+                RowAction("agents.changes", self._show_changes, _has_worktree),
                 RowAction("agents.rename", self._rename, lambda agent: agent.terminal),
                 RowAction("agents.copy", self._copy, _has_pane),
             ),
@@ -52,10 +52,10 @@ class AgentsFeature(Feature):
     def _perform(self, message: AgentsPane.Wanted) -> None:
         key, agent = message.key, message.agent
         if key == "agents.menu":
-            self.rows.show_menu(f"{agent.name} ({agent.id})", agent)
+            self.rows.show_menu(f"{agent.row.name} ({agent.id})", agent)
         elif not self.rows.perform(key, agent):
             word = key.partition(".")[2]
-            words = f"Can't {word} {agent.name} while it is {agent.status}. Press space for the available actions."
+            words = f"Can't {word} {agent.row.name} while it is {agent.status}. Press space for the available actions."
             self.window.notify(words, markup=False, timeout=4)
 
     # Looking
@@ -76,7 +76,7 @@ class AgentsFeature(Feature):
 
     def _mark_seen(self, agent: AgentView) -> None:
         """Showing an agent is what makes it read."""
-        if agent.unread:
+        if agent.row.unread:
             self.window.run_worker(self._mark_read(agent), exit_on_error=False, group="default")
 
     async def _mark_read(self, agent: AgentView) -> None:
@@ -90,7 +90,7 @@ class AgentsFeature(Feature):
         self.window.post_message(ForContext("inspect", agent.id))
 
     def _show_changes(self, agent: AgentView) -> None:
-        self.window.post_message(OpenChanges(agent.worktree))
+        self.window.post_message(OpenChanges(agent.row.worktree))
 
     def _copy(self, agent: AgentView) -> None:
         self.window.run_worker(self._copied(agent), exit_on_error=False, group="commands")
@@ -102,7 +102,7 @@ class AgentsFeature(Feature):
         try:
             found = await self.window.bridge.call(AttachAgent(agent=agent.id))
         except (NotReady, CommandError):
-            self.window.notify(f"{agent.name} has no terminal now.", severity="warning", markup=False)
+            self.window.notify(f"{agent.row.name} has no terminal now.", severity="warning", markup=False)
             return
         line = shlex.join(found.argv)
         self.window.copy_to_clipboard(line)
@@ -125,17 +125,18 @@ class AgentsFeature(Feature):
                 self.window.perform(SendToAgent(agent=agent.id, text=words))
 
         waits = "it is told once it is idle" if agent.busy else ""
-        self.window.push_screen(InputScreen(f"Message to {agent.name} ({agent.id})", hint=waits, lines=True), send)
+        self.window.push_screen(InputScreen(f"Message to {agent.row.name} ({agent.id})", hint=waits, lines=True), send)
 
     def _rename(self, agent: AgentView) -> None:
         from gshtui.fleet.agent_calls import RenameAgent
         from gshtui.ui.kit.dialogs import InputScreen
 
         def rename(name: str | None) -> None:
-            if name and name != agent.name:
+            if name and name != agent.row.name:
                 self.window.perform(RenameAgent(agent=agent.id, name=name))
 
-        self.window.push_screen(InputScreen(f"Another name for {agent.name} ({agent.id})", text=agent.name), rename)
+        title = f"Another name for {agent.row.name} ({agent.id})"
+        self.window.push_screen(InputScreen(title, text=agent.row.name), rename)
 
     async def _ask_for_new(self) -> None:
         from gshtui.fleet.native.commands import ListPersonas
@@ -148,6 +149,10 @@ class AgentsFeature(Feature):
         models = await self.window.result_of(ListModels())
         screen = SpawnScreen(spawn_options(personas, profiles, models))
         self.window.push_screen(screen, lambda line: self.window.run_command(line) if line else None)
+
+
+def _has_worktree(agent: AgentView) -> bool:
+    return agent.terminal and bool(agent.row.worktree)
 
 
 def _has_pane(agent: AgentView) -> bool:

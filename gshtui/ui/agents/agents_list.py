@@ -37,8 +37,8 @@ class AgentListing(msgspec.Struct, frozen=True):
 
 def list_agents(state: AgentsState, *, everything: bool = False) -> AgentListing:
     """The agents in order. `everything`: also those of other folders, and all that have ended."""
-    here = [agent for agent in state.agents.values() if everything or agent.home in ("", state.home)]
-    old = [agent for agent in here if agent.ended and not agent.unread and not agent.waits_for_you]
+    here = [agent for agent in state.agents.values() if everything or agent.row.home in ("", state.home)]
+    old = [agent for agent in here if agent.ended and not agent.row.unread and not agent.waits_for_you]
     hidden = set[str]() if everything else {agent.id for agent in sorted(old, key=_since)[ENDED_SHOWN:]}
     shown = [agent for agent in here if agent.id not in hidden]
     return AgentListing(_tree(shown), len(hidden), len(state.agents) - len(here))
@@ -52,7 +52,7 @@ def _tree(agents: list[AgentView]) -> tuple[AgentPlace, ...]:
     ids = {agent.id for agent in agents}
     below: dict[str, list[AgentView]] = {}
     for agent in agents:
-        parent = agent.parent if agent.parent in ids and agent.parent != agent.id else ""
+        parent = agent.row.parent if agent.row.parent in ids and agent.row.parent != agent.id else ""
         below.setdefault(parent, []).append(agent)
     urgent: dict[str, int] = {}
 
@@ -163,11 +163,11 @@ def _padded(line: Content, width: int) -> Content:
 
 def _head(agent: AgentView, width: int, age: str, chosen: bool) -> Content:
     sign, colour = STATUS_SIGNS[agent.status]
-    marks = f"{agent.unread} new " if agent.unread else ""
+    marks = f"{agent.row.unread} new " if agent.row.unread else ""
     if agent.ended:
         marks = f"{agent.status} {marks}"
-    tail = Content.assemble((marks, "$warning" if agent.unread else _MUTED), (age, _MUTED))
-    name = Content.styled(_clean(agent.name), "bold underline" if chosen else "bold")
+    tail = Content.assemble((marks, "$warning" if agent.row.unread else _MUTED), (age, _MUTED))
+    name = Content.styled(_clean(agent.row.name), "bold underline" if chosen else "bold")
     name = name.truncate(max(4, width - 3 - tail.cell_length), ellipsis=True)
     gap = " " * max(1, width - 2 - name.cell_length - tail.cell_length)
     return Content.assemble((f"{sign} ", colour), name, gap, tail).truncate(width, ellipsis=True)
@@ -175,12 +175,12 @@ def _head(agent: AgentView, width: int, age: str, chosen: bool) -> Content:
 
 def _rest(agent: AgentView, left: str, full: bool, width: int) -> list[Content]:
     _, colour = STATUS_SIGNS[agent.status]
-    doing = _clean(agent.doing)
+    doing = _clean(agent.row.doing)
     status = Content.styled(agent.status, colour)
-    if agent.needs_you:
+    if agent.row.needs_you and agent.terminal:
         before = "" if agent.status == "waiting" else f"{agent.status} · "
         status = Content.assemble((before, colour), ("needs you", "bold $warning"))
-    lines = [Content.assemble(status, (f" · by {agent.source}", _MUTED))]
+    lines = [Content.assemble(status, (f" · by {agent.row.status_source}", _MUTED))]
     if not full and doing and not agent.killed_until:
         lines = [Content.assemble(status, f" · {doing}")]
     if left:
@@ -203,21 +203,21 @@ def _rest(agent: AgentView, left: str, full: bool, width: int) -> list[Content]:
 
 def _meter(agent: AgentView, room: int) -> list[tuple[str, str]]:
     """How full its context is, as a bar, where there is room for one."""
-    if room <= _METER or not agent.window or not agent.context:
+    if room <= _METER or not agent.row.window or not agent.row.context:
         return []
-    bar = figures.bar(min(agent.context, agent.window), agent.window, _METER)
-    colour = "$warning" if agent.context > 0.85 * agent.window else "$primary"
+    bar = figures.bar(min(agent.row.context, agent.row.window), agent.row.window, _METER)
+    colour = "$warning" if agent.row.context > 0.85 * agent.row.window else "$primary"
     return [(bar, colour), (f"{'─' * (_METER - len(bar))} ", _MUTED)]
 
 
 def spending(agent: AgentView) -> str:
     """Tokens in the window and money spent, in words."""
-    if agent.kind == "cli" and not agent.spent and not agent.context:
+    if agent.row.kind == "cli" and not agent.row.tokens and not agent.row.context:
         return "cost unknown"
-    estimate = "" if agent.exact or not agent.context else "~"
-    window = f"/{figures.tokens(agent.window)}" if agent.window else ""
-    cost = figures.dollars(agent.cost, known=agent.cost_known)
-    return f"{estimate}{figures.tokens(agent.context)}{window} · {cost}"
+    estimate = "" if agent.exact or not agent.row.context else "~"
+    window = f"/{figures.tokens(agent.row.window)}" if agent.row.window else ""
+    cost = figures.dollars(agent.known_cost, known=agent.cost_known)
+    return f"{estimate}{figures.tokens(agent.row.context)}{window} · {cost}"
 
 
 def _clean(text: str) -> str:

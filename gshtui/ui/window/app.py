@@ -265,7 +265,7 @@ class Workbench(AppBase):
     def session(self) -> str:
         """The conversation in front; empty: not known yet."""
         agent = self.bench.header.state.agent
-        return agent.session if agent is not None else ""
+        return agent.row.session if agent is not None else ""
 
     @property
     def deck(self) -> Deck:
@@ -363,7 +363,7 @@ class Workbench(AppBase):
             self.upkeep.theme_chosen(name)
 
     def agent_names(self) -> Mapping[str, str]:
-        return {agent.id: agent.name for agent in self.bench.header.state.agents.agents.values()}
+        return {agent.id: agent.row.name for agent in self.bench.header.state.agents.agents.values()}
 
     def show_restored(self, agent: str, iterations: Sequence[Iteration]) -> None:
         from gshtui.ui.agents.agents_pane import AgentsPane

@@ -151,12 +151,12 @@ def _right(state: HeaderState) -> dict[str, Content]:
     parts: dict[str, Content] = {}
     if agent is not None:
         sign, colour = STATUS_SIGNS[agent.status]
-        parts["agent"] = Content.assemble((f"{sign} ", colour), (agent.name, "bold"), (f" {agent.status}", colour))
+        parts["agent"] = Content.assemble((f"{sign} ", colour), (agent.row.name, "bold"), (f" {agent.status}", colour))
         if agent.model:
             parts["model"] = Content.styled(figures.short(agent.model, 36), "$foreground-muted")
-        if agent.window:
+        if agent.row.window:
             parts["meter"] = meter(agent)
-        parts["cost"] = Content(figures.dollars(agent.cost, known=agent.cost_known))
+        parts["cost"] = Content(figures.dollars(agent.known_cost, known=agent.cost_known))
     word, colour = _HUB[state.hub]
     if word:
         parts["hub"] = Content.styled(word, colour)
@@ -165,6 +165,6 @@ def _right(state: HeaderState) -> dict[str, Content]:
 
 def meter(agent: AgentView) -> Content:
     """How full the window is: a bar with the trigger's mark and a percentage; the colour warns, and so does a sign."""
-    bar = context_meter.context_meter(agent.context, agent.window, agent.trigger, METER)
-    warning = context_meter.meter_sign(agent.context, agent.window, agent.trigger)
-    return Content.assemble(bar, f" {figures.percent(agent.context, agent.window)}{warning}")
+    bar = context_meter.context_meter(agent.row.context, agent.row.window, agent.trigger, METER)
+    warning = context_meter.meter_sign(agent.row.context, agent.row.window, agent.trigger)
+    return Content.assemble(bar, f" {figures.percent(agent.row.context, agent.row.window)}{warning}")
