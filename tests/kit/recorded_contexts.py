@@ -1,14 +1,14 @@
 """A context service as recorded: requests, their blocks and texts, cuts with receipts; it notes what is done.
 
-It keeps the contract of `gshtui.ui.context.context_port.ContextPort` in memory, with a pinned clock; `done` holds
-every act.
+It keeps the contract of `gshtui.context.commands.context_router.ContextRouter` in memory, with a pinned clock; `done`
+holds every act.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -25,6 +25,8 @@ from gshtui.bus.context_data import (
     Receipt,
     SectionName,
 )
+from gshtui.bus.event import Event
+from gshtui.bus.events.context_events import BlockPinned, BlockRestored, CutUndone
 from gshtui.bus.messages import Usage
 from gshtui.context.block_diff import differences
 from gshtui.context.limits import ContextSettings
@@ -63,6 +65,8 @@ class RecordedContexts:
         self.texts: dict[str, str] = {}
         self.done: list[tuple[Any, ...]] = []
         self.refuses: ContextError | None = None
+        self.publish: Callable[[Event], None] | None = None
+        """Where it says what has changed; set by the hub."""
         self.pinned: set[str] = set()
         self.restored: set[str] = set()
         self.undone: set[str] = set()
@@ -135,13 +139,13 @@ class RecordedContexts:
     async def forecast(self, agent: str) -> Forecast:
         return Forecast(9, 14_200, 160_000)
 
-    async def what_if(self, agent: str, *, model: str = "", provider: str = "") -> WhatIf:
+    async def what_if(self, agent: str, *, model: str = "", provider: str = "", without: Sequence[str] = ()) -> WhatIf:
         return WhatIf(61_300, 32_000, None, False, ("The oldest 4 results would be pruned.", "Then it is compacted."))
 
     async def difference(self, a: ContextView, b: ContextView) -> Sequence[Difference]:
         return differences(a.blocks, b.blocks)
 
-    async def carry(self, agent: str) -> Sequence[Carry]:
+    async def carry(self, agent: str, by: str = "source") -> Sequence[Carry]:
         return [Carry("bash make test", 640, 3, 1_920, 0.0058), Carry("AGENTS.md", 24, 4, 96, 0.0003)]
 
     # Acting
@@ -155,16 +159,19 @@ class RecordedContexts:
         self._may(agent)
         self.done.append(("undo", agent, cut))
         self.undone.add(cut)
+        self._say(CutUndone(agent=agent, session=S, cut=cut, by=by))
 
     async def restore(self, agent: str, block: str, *, by: str = "person") -> None:
         self._may(agent)
         self.done.append(("restore", agent, block))
         self.restored.add(block)
+        self._say(BlockRestored(agent=agent, session=S, block=block, by=by))
 
     async def pin(self, agent: str, block: str, on: bool, *, by: str = "person") -> None:
         self._may(agent)
         self.done.append(("pin", agent, block, on))
         (self.pinned.add if on else self.pinned.discard)(block)
+        self._say(BlockPinned(agent=agent, session=S, block=block, pinned=on, by=by))
 
     async def edit_summary(self, agent: str, cut: str, text: str, *, by: str = "person") -> None:
         self.done.append(("edit_summary", agent, cut, text))
@@ -184,6 +191,10 @@ class RecordedContexts:
         return ContextSettings()
 
     # What was recorded
+
+    def _say(self, event: Event) -> None:
+        if self.publish is not None:
+            self.publish(event)
 
     def _may(self, agent: str) -> None:
         if self.refuses is not None:

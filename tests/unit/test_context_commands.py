@@ -4,22 +4,48 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import pytest
 
 from gshtui.agents.toolbox import assess
 from gshtui.bus.agent_data import AgentRow
 from gshtui.commands.completion import complete
-from gshtui.commands.declaration import Assessment, Caller, CommandError, Effect, Invocation, Outcome, UsageError
-from gshtui.commands.execution import run_line
+from gshtui.commands.declaration import (
+    Assessment,
+    Caller,
+    CommandError,
+    Effect,
+    Invocation,
+    Outcome,
+    Returns,
+    UsageError,
+    Word,
+)
+from gshtui.commands.execution import bound, call, run_line, run_value
 from gshtui.commands.language import parse
 from gshtui.commands.registry import Registry
 from gshtui.commands.schema import lean_schema, tool_description
+from gshtui.context.commands.answers import ContextRefused
 from gshtui.context.commands.context_commands import commands
+from gshtui.context.commands.cut_commands import EditSummary, PinBlock
+from gshtui.context.commands.view_calls import (
+    CompareContexts,
+    ForecastContext,
+    ReadContext,
+    ReadIterations,
+    ReadReceipts,
+    ReadText,
+    RequestName,
+    ShowBlock,
+    ShowContext,
+    ShowReceipt,
+    ShowTimeline,
+)
 from gshtui.store.store_errors import StoreError
 from tests.kit.told_contexts import TEXTS, ToldContexts
 
+R = TypeVar("R")
 ROWS = {
     "0007": AgentRow(id="0007", name="helper", parent="main"),
     "0008": AgentRow(id="0008", name="grandchild", parent="0007"),
@@ -47,6 +73,9 @@ class Office:
 
     async def run(self, line: str, caller: str = "") -> Outcome:
         return await run_line(self.registry, line, self.invocation(caller))
+
+    async def call(self, parameters: Returns[R]) -> R:
+        return await call(self.registry, parameters, self.invocation())
 
     async def assess(self, line: str, caller: str) -> Assessment:
         parsed = parse(self.registry, line)
@@ -242,6 +271,54 @@ async def test_completion(office: Office) -> None:
     assert any("history" in str(one) for one in found)
     line = "prune hel"
     assert any("helper" in str(one) for one in await complete(office.registry, office.invocation(), line, len(line)))
+
+
+async def test_code_looks_at_contexts_by_value(office: Office) -> None:
+    view = await office.call(ReadContext(agent="helper"))
+    assert (view.agent, view.tokens) == ("0007", 4_500)
+    assert await office.call(ReadText(hash="h1")) == TEXTS["h1"]
+    assert [one.id for one in (await office.call(ReadIterations(limit=2))).iterations] == ["i2", "i3"]
+    assert [one.id for one in (await office.call(ReadReceipts())).receipts] == ["cut1"]
+    assert (await office.call(ForecastContext(agent="main"))).turns == 12
+    sides = CompareContexts(before=RequestName("", "i2"), after=RequestName("helper"))
+    found = await office.call(sides)
+    assert (str(found.first), str(found.second)) == ("main:2", "0007:next")
+    assert [one.kind for one in found.differences] == ["rewritten", "added"]
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        ("context main history", ShowContext(agent="main", section="history")),
+        ("context block=2 iteration=1", ShowBlock(block="2", iteration="1")),
+        ("context diff='1 helper:2'", CompareContexts(before=RequestName("", "1"), after=RequestName("helper", "2"))),
+        ("context diff=helper:2", CompareContexts(before=RequestName("helper", "2"), after=RequestName("helper"))),
+        ("timeline limit=3", ShowTimeline(limit=3)),
+        ("timeline cut=cut1", ShowReceipt(cut="cut1")),
+    ],
+)
+async def test_a_line_comes_down_to_a_value_that_says_the_same(office: Office, line: str, value: Any) -> None:
+    assert bound(office.registry, line) == value
+    by_value = await run_value(office.registry, value, office.invocation())
+    assert by_value == await office.run(line)
+
+
+async def test_a_block_that_a_cut_took_out_can_be_pinned_by_its_id(office: Office) -> None:
+    done = await office.call(PinBlock(block=Word("m0/0")))
+    assert (done.id, done.block) == ("m0/0", None)
+    assert office.contexts.asked == [("pin", "main", "m0/0", True, "person")]
+
+
+async def test_a_summary_is_given_other_words(office: Office) -> None:
+    done = await office.call(EditSummary(agent="helper", cut="cut1", text="Shorter."))
+    assert (done.agent, done.cut) == ("0007", "cut1")
+    assert office.contexts.asked == [("edit_summary", "0007", "cut1", "Shorter.", "person")]
+
+
+async def test_what_is_refused_says_which_kind(office: Office) -> None:
+    with pytest.raises(ContextRefused, match="nobody") as refused:
+        await office.call(ReadContext(agent="nobody"))
+    assert refused.value.kind == "unknown"
 
 
 def test_the_tools_are_few_and_short(office: Office) -> None:

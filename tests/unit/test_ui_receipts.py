@@ -6,8 +6,6 @@ import pytest
 from msgspec.structs import replace
 
 from gshtui.bus.events.context_events import ContextCut, CutFailed, SummaryAnswered, SummaryProposed
-from gshtui.context.views import WhatIf
-from gshtui.ui.context.context_actions import what_if_text
 from gshtui.ui.context.receipt_screen import missing_texts, receipt_entries, receipt_title, receipt_words
 from gshtui.ui.context.summaries import SummariesState, overdue, reduce
 from gshtui.ui.context.tune_dialog import Tuning, parse_tuning
@@ -90,9 +88,3 @@ def test_a_summary_waits_until_it_is_answered_cut_failed_or_overdue() -> None:
     assert reduce(state, CutFailed(agent="main", session=S, kind="compact", why="")).shown is None
     late = reduce(state, proposed("cut3", NOW + 5))
     assert overdue(late, NOW) is late and overdue(late, NOW + 6) == state
-
-
-def test_what_if_in_words() -> None:
-    said = what_if_text(WhatIf(61_300, 32_000, None, False, ("Results are pruned.",)))
-    assert "61,300 tokens: 192 %" in said and "does not fit" in said and "- Results are pruned." in said
-    assert "cost $0.12" in what_if_text(WhatIf(40_000, 200_000, 0.12)) and "It fits" in what_if_text(WhatIf(1, 2, 0.12))

@@ -9,12 +9,21 @@ import json
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from gshtui.bus.context_data import SECTIONS, Block, Difference, Iteration, Receipt
-from gshtui.commands.declaration import CommandError, Invocation, Outcome
+from gshtui.commands.declaration import (
+    Action,
+    AnyAction,
+    CommandError,
+    Invocation,
+    Outcome,
+    Parameters,
+    Question,
+    View,
+)
 from gshtui.context.prompt_cache import CacheEntry
 from gshtui.context.views import Carry, ContextError, ContextView, Forecast, RequestText, WhatIf
 from gshtui.store.store_errors import StoreError
@@ -168,7 +177,17 @@ def short(data: Any) -> str:
 S = TypeVar("S")
 P = TypeVar("P")
 R = TypeVar("R")
+A = TypeVar("A", bound=Parameters)
+G = TypeVar("G", bound=Parameters)
 Handler = Callable[[S, Invocation, P], Awaitable[R]]
+
+
+class ContextRefused(CommandError):
+    """A context cannot be read or changed as asked; `kind` as in `ContextError`."""
+
+    def __init__(self, error: ContextError) -> None:
+        super().__init__(_sentence(error.message), hint=error.hint)
+        self.kind = error.kind
 
 
 def context_errors(handler: Handler[S, P, R]) -> Handler[S, P, R]:
@@ -179,23 +198,44 @@ def context_errors(handler: Handler[S, P, R]) -> Handler[S, P, R]:
         try:
             return await handler(self, invocation, parameters)
         except ContextError as error:
-            raise CommandError(_sentence(error.message), hint=error.hint) from error
+            raise ContextRefused(error) from error
         except StoreError as error:
             raise CommandError(error.message, hint=error.hint) from error
 
     return guarded
 
 
-def context_handler(handler: Handler[S, P, Outcome]) -> Handler[S, P, Outcome]:
-    """The handler, with its errors and its audience taken care of."""
-    guarded = context_errors(handler)
+def action(
+    parameters: type[A],
+    result: type[R],
+    run: Callable[[Invocation, A], Awaitable[R]],
+    render: Callable[[Invocation, R], Outcome],
+    *,
+    asks: Callable[[Invocation, A], Awaitable[Question | None]] | None = None,
+    shows: Callable[[Invocation, R], Awaitable[View | None]] | None = None,
+) -> Action[A, R]:
+    """An action whose rendering is short for agents."""
 
-    @wraps(handler)
-    async def told(self: S, invocation: Invocation, parameters: P) -> Outcome:
-        outcome = await guarded(self, invocation, parameters)
+    def rendered(invocation: Invocation, found: R) -> Outcome:
+        outcome = render(invocation, found)
         return for_agents(outcome) if invocation.caller.is_agent else outcome
 
-    return told
+    return Action(parameters, result, run, rendered, asks, shows)
+
+
+class Family(Generic[G]):
+    """A command whose line comes down to one of several actions."""
+
+    def __init__(self, bind: Callable[[G], Parameters], *actions: AnyAction) -> None:
+        """`bind`: a line's parameters as those of one of the actions. Raises `UsageError`."""
+        self.bind = bind
+        self.actions = actions
+
+    async def handle(self, invocation: Invocation, given: G) -> Outcome:
+        """Run a line's parameters. Raises as the action does."""
+        value = self.bind(given)
+        found = next(one for one in self.actions if one.parameters is type(value))
+        return await found.handle(invocation, value)
 
 
 def _sentence(text: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from gshtui.bus.context_data import SECTIONS
-from gshtui.commands.declaration import Assess, Assessment, Command, Effect, Invocation
+from gshtui.commands.declaration import AnyAction, Assess, Assessment, Command, Effect, Invocation
 from gshtui.commands.registry import AnyCommand
 from gshtui.context.commands.access import ContextAccess, Doing, Row
 from gshtui.context.commands.cut_commands import CutCommands
@@ -56,22 +56,23 @@ def _reading(reading: ViewCommands, rights: ContextAccess, names: Names) -> list
     complete = _complete(names)
     return [
         Command(
-            "context", "What an agent's model is sent, section by section", ContextParameters, reading.context,
+            "context", "What an agent's model is sent, section by section", ContextParameters, reading.context.handle,
             positions=("agent", "section"), description=CONTEXT, family="context", tool=True, assess=look,
-            complete=complete, opens="inspect",
+            complete=complete, actions=reading.context.actions, bind=reading.context.bind, opens="inspect",
         ),
         Command(
             "timeline", "An agent's requests and cuts over time, and when the next cut comes", TimelineParameters,
-            reading.timeline, positions=("agent",), description=TIMELINE, family="context", tool=True, assess=look,
-            complete=complete,
+            reading.timeline.handle, positions=("agent",), description=TIMELINE, family="context", tool=True,
+            assess=look, complete=complete, actions=reading.timeline.actions, bind=reading.timeline.bind,
         ),
         Command(
             "whatif", "The next request with another model, or without some tools or files", WhatIfParameters,
-            reading.what_if, positions=("model",), family="context", assess=look, complete=complete,
+            reading.what_if.handle, positions=("model",), family="context", assess=look, complete=complete,
+            actions=(reading.what_if,),
         ),
         Command(
-            "carry", "What was read once and is paid for with every request", CarryParameters, reading.carry,
-            positions=("agent",), family="context", assess=look, complete=complete,
+            "carry", "What was read once and is paid for with every request", CarryParameters, reading.carry.handle,
+            positions=("agent",), family="context", assess=look, complete=complete, actions=(reading.carry,),
         ),
     ]  # fmt: skip
 
@@ -87,6 +88,7 @@ def _cutting(cutting: CutCommands, rights: ContextAccess, names: Names) -> list[
         *,
         assess: Assess[Any] = cut,
         aliases: tuple[str, ...] = (),
+        also: tuple[AnyAction, ...] = (),
     ) -> AnyCommand:
         action = cutting.actions[name]
         return Command(
@@ -102,11 +104,13 @@ def _cutting(cutting: CutCommands, rights: ContextAccess, names: Names) -> list[
             tool=bool(description),
             assess=assess,
             complete=complete,
-            actions=(action,),
+            actions=(action, *also),
         )
 
     return [
-        command("compact", "Replace the conversation so far by a summary", "focus", COMPACT),
+        command(
+            "compact", "Replace the conversation so far by a summary", "focus", COMPACT, also=(cutting.edit_summary,)
+        ),
         command("prune", "Replace old tool outputs by placeholders", "agent", PRUNE),
         command(
             "forget", "Send nothing of the conversation so far any more, without a summary", "agent",

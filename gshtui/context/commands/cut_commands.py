@@ -6,15 +6,13 @@ by the declarations in `commands`.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
 
 from gshtui.bus.context_data import Block, CutKind, Receipt
 from gshtui.commands.declaration import (
-    Action,
     AnyAction,
     Invocation,
     Outcome,
@@ -29,7 +27,7 @@ from gshtui.commands.declaration import (
 from gshtui.commands.schema import ToolParameters
 from gshtui.context.commands import answers, lookup, tables
 from gshtui.context.commands.access import ContextAccess
-from gshtui.context.commands.answers import context_errors
+from gshtui.context.commands.answers import action, context_errors
 from gshtui.context.limits import ContextSettings
 from gshtui.context.views import ContextView, Forecast
 from gshtui.text.sanitise import one_line
@@ -37,19 +35,18 @@ from gshtui.text.sanitise import one_line
 if TYPE_CHECKING:
     from gshtui.context.commands.context_router import ContextRouter
 
-A = TypeVar("A", bound=Parameters)
-R = TypeVar("R")
-
 
 @dataclass(frozen=True, slots=True)
 class PinnedBlock:
     """A block that is never cut from now on, or that may be cut again."""
 
     agent: str
-    number: int
-    """Its place in the request."""
-    block: Block
+    id: str
     pinned: bool
+    number: int = 0
+    """Its place in the next request, where it is in there."""
+    block: Block | None = None
+    """As it is in the next request; `None`: a cut took it out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +64,14 @@ class UndoneCut:
     agent: str
     receipt: Receipt
     """As it was made."""
+
+
+@dataclass(frozen=True, slots=True)
+class EditedSummary:
+    """A compaction whose summary has other words."""
+
+    agent: str
+    cut: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +148,15 @@ class UndoCut(ToolParameters, Returns[UndoneCut]):
     agent: Word = Field(default=Word(), description="Id or name; empty: your own, or the agent in front")
 
 
+class EditSummary(Parameters, Returns[EditedSummary]):
+    """Other words for a compaction's summary. A line has no room for them: it is called by value alone."""
+
+    COMMAND: ClassVar[str] = "compact"
+    agent: str
+    cut: str
+    text: str
+
+
 class TuneContext(ToolParameters, Returns[ContextLimits]):
     """What is to be another one; what is left out stays."""
 
@@ -171,21 +185,23 @@ class CutCommands:
         self._contexts = contexts
         self._rights = rights
         self.actions: dict[str, AnyAction] = {
-            action.parameters.COMMAND: action
-            for action in (
+            one.parameters.COMMAND: one
+            for one in (
                 self._cutting(CompactContext),
                 self._cutting(PruneContext),
                 self._cutting(ClearContext),
-                _action(PinBlock, PinnedBlock, self._pin, _render_pinned),
-                _action(UnpinBlock, PinnedBlock, self._unpin, _render_pinned),
-                _action(RestoreBlock, RestoredBlock, self._restore, _render_restored),
-                _action(UndoCut, UndoneCut, self._undo, _render_undone),
-                _action(TuneContext, ContextLimits, self._tune, _render_limits, shows=_tuned),
+                action(PinBlock, PinnedBlock, self._pin, _render_pinned),
+                action(UnpinBlock, PinnedBlock, self._unpin, _render_pinned),
+                action(RestoreBlock, RestoredBlock, self._restore, _render_restored),
+                action(UndoCut, UndoneCut, self._undo, _render_undone),
+                action(TuneContext, ContextLimits, self._tune, _render_limits, shows=_tuned),
             )
         }
 
+        self.edit_summary = action(EditSummary, EditedSummary, self._edit, _render_edited, shows=_edited)
+
     def _cutting(self, parameters: type[_Cut]) -> AnyAction:
-        return _action(parameters, Receipt, self._cut, _render_receipt, asks=self._ask, shows=self._said)
+        return action(parameters, Receipt, self._cut, _render_receipt, asks=self._ask, shows=self._said)
 
     @context_errors
     async def _ask(self, invocation: Invocation, parameters: _Cut) -> Question | None:
@@ -227,10 +243,17 @@ class CutCommands:
     @context_errors
     async def _pinned(self, invocation: Invocation, parameters: PinBlock | UnpinBlock) -> PinnedBlock:
         agent = await self._rights.target(invocation, parameters.agent)
-        number, block = lookup.block(await self._contexts.view(agent), parameters.block)
         on = isinstance(parameters, PinBlock)
+        try:
+            number, block = lookup.block(await self._contexts.view(agent), parameters.block)
+        except UsageError:
+            if "/" not in parameters.block:
+                raise
+            # The id of a block that a cut took out, which only an earlier request holds.
+            await self._contexts.pin(agent, parameters.block, on, by=_by(invocation))
+            return PinnedBlock(agent, parameters.block, on)
         await self._contexts.pin(agent, block.id, on, by=_by(invocation))
-        return PinnedBlock(agent, number, block, on)
+        return PinnedBlock(agent, block.id, on, number, block)
 
     @context_errors
     async def _restore(self, invocation: Invocation, parameters: RestoreBlock) -> RestoredBlock:
@@ -251,6 +274,12 @@ class CutCommands:
         return UndoneCut(agent, receipt)
 
     @context_errors
+    async def _edit(self, invocation: Invocation, parameters: EditSummary) -> EditedSummary:
+        agent = await self._rights.target(invocation, parameters.agent)
+        await self._contexts.edit_summary(agent, parameters.cut, parameters.text, by=_by(invocation))
+        return EditedSummary(agent, parameters.cut)
+
+    @context_errors
     async def _tune(self, invocation: Invocation, parameters: TuneContext) -> ContextLimits:
         """Other thresholds for this agent; without any, what they are."""
         agent = await self._rights.target(invocation, parameters.agent)
@@ -262,22 +291,6 @@ class CutCommands:
         return ContextLimits(agent, await self._rights.called(agent), settings, view, forecast, bool(wanted))
 
 
-def _action(
-    parameters: type[A],
-    result: type[R],
-    run: Callable[[Invocation, A], Awaitable[R]],
-    render: Callable[[Invocation, R], Outcome],
-    *,
-    asks: Callable[[Invocation, A], Awaitable[Question | None]] | None = None,
-    shows: Callable[[Invocation, R], Awaitable[View | None]] | None = None,
-) -> Action[A, R]:
-    def rendered(invocation: Invocation, found: R) -> Outcome:
-        outcome = render(invocation, found)
-        return answers.for_agents(outcome) if invocation.caller.is_agent else outcome
-
-    return Action(parameters, result, run, rendered, asks, shows)
-
-
 def _render_receipt(invocation: Invocation, receipt: Receipt) -> Outcome:
     text = tables.receipt(receipt, limit=12)
     if receipt.id:
@@ -287,8 +300,9 @@ def _render_receipt(invocation: Invocation, receipt: Receipt) -> Outcome:
 
 def _render_pinned(_invocation: Invocation, done: PinnedBlock) -> Outcome:
     said = "is never cut from now on" if done.pinned else "may be cut again"
-    text = f"{one_line(done.block.source)} (#{done.number}, {done.block.tokens:,} tokens) {said}."
-    return Outcome({"agent": done.agent, "block": done.block.id, "pinned": done.pinned}, text)
+    block = done.block
+    what = f"{one_line(block.source)} (#{done.number}, {block.tokens:,} tokens)" if block is not None else done.id
+    return Outcome({"agent": done.agent, "block": done.id, "pinned": done.pinned}, f"{what} {said}.")
 
 
 def _render_restored(_invocation: Invocation, done: RestoredBlock) -> Outcome:
@@ -301,6 +315,14 @@ def _render_undone(_invocation: Invocation, done: UndoneCut) -> Outcome:
     back = receipt.tokens_before - receipt.tokens_after
     text = f"The {receipt.kind} {receipt.id} is undone: about {back:,} tokens are sent again from the next request on."
     return Outcome({"agent": done.agent, "cut": receipt.id, "kind": receipt.kind, "tokens": back}, text)
+
+
+async def _edited(_invocation: Invocation, _done: EditedSummary) -> View | None:
+    return ToastView("Your summary will be used from the next request.")
+
+
+def _render_edited(_invocation: Invocation, done: EditedSummary) -> Outcome:
+    return Outcome({"agent": done.agent, "cut": done.cut}, "Your summary will be used from the next request.")
 
 
 async def _tuned(_invocation: Invocation, found: ContextLimits) -> View | None:

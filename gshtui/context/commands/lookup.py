@@ -5,35 +5,19 @@ It refuses names that fit several, and says which. Called by the context command
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from gshtui.bus.context_data import Block, Iteration, Receipt
 from gshtui.commands.declaration import UsageError
+from gshtui.context.commands.view_calls import FoundRequest, RequestName
 from gshtui.context.views import ContextView
-
-if TYPE_CHECKING:
-    from gshtui.context.commands.context_router import ContextRouter
 
 ALL = 1_000_000
 """Iterations: every one."""
 _SHOWN = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Which:
-    """One request of an agent. `number` counts its requests from 1; 0 and an empty `id`: the next one."""
-
-    agent: str
-    id: str = ""
-    number: int = 0
-
-    def __str__(self) -> str:
-        return f"{self.agent}:{self.number or 'next'}"
-
-
-def iteration(agent: str, iterations: Sequence[Iteration], name: str) -> Which:
+def iteration(agent: str, iterations: Sequence[Iteration], name: str) -> FoundRequest:
     """The iteration of this number (from 1; -1 is the last one sent) or id; `next` or nothing is the next request.
 
     Raises:
@@ -41,7 +25,7 @@ def iteration(agent: str, iterations: Sequence[Iteration], name: str) -> Which:
     """
     wanted = name.strip()
     if wanted in ("", "next"):
-        return Which(agent)
+        return FoundRequest(agent)
     if wanted == "last":
         wanted = "-1"
     found = next((place for place, one in enumerate(iterations) if one.id == wanted), None)
@@ -52,19 +36,11 @@ def iteration(agent: str, iterations: Sequence[Iteration], name: str) -> Which:
     if found is None:
         made = f"It made {len(iterations)}" if iterations else "It made none yet"
         raise UsageError(f"{agent} has no request {wanted[:40]!r}.", hint=f"{made}; `timeline` lists them.")
-    return Which(agent, iterations[found].id, found + 1)
+    return FoundRequest(agent, iterations[found].id, found + 1)
 
 
-async def sides(
-    contexts: ContextRouter, agent: str, words: str, target: Callable[[str], Awaitable[str]]
-) -> tuple[Which, Which]:
+def compared_requests(words: str) -> tuple[RequestName, RequestName]:
     """Both sides of a comparison: `3 7`, `3` (with the next), `main helper`, `helper:4 main:last`.
-
-    Args:
-        contexts: where requests are looked up.
-        agent: whose requests are meant where none is named.
-        words: what was typed.
-        target: an agent's name → the one under which its context is found.
 
     Raises:
         UsageError: these are not two requests.
@@ -72,26 +48,25 @@ async def sides(
     parts = words.replace("..", " ").replace(",", " ").split()
     if not 1 <= len(parts) <= 2:
         raise UsageError("A comparison needs two requests.", hint="`diff='3 7'`, `diff=3`, `diff='main helper:4'`.")
-    found: list[Which] = []
-    for word in parts:
-        who, name = side(word)
-        of = await target(who) if who else agent
-        listed = await contexts.iterations(of, limit=ALL) if name not in ("", "next") else []
-        found.append(iteration(of, listed, name))
-    first, second = found if len(found) == 2 else (found[0], Which(found[0].agent if found[0].id else agent))
-    return first, second
+    first, *rest = map(side, parts)
+    return first, rest[0] if rest else RequestName(first.agent if is_past(first.request) else "")
 
 
-def side(word: str) -> tuple[str, str]:
+def is_past(request: str) -> bool:
+    """Whether a request's name is that of a past one."""
+    return request not in ("", "next")
+
+
+def side(word: str) -> RequestName:
     """The agent and the request that one side of a comparison names; either may be empty.
 
     An agent's id is four digits or more with a zero in front; a request's number has none.
     """
     who, colon, name = word.rpartition(":")
     if colon:
-        return who, name
+        return RequestName(who, name)
     request = (word.lstrip("-").isdecimal() and not word.startswith("0")) or word in ("next", "last") or _is_id(word)
-    return ("", word) if request else (word, "")
+    return RequestName("", word) if request else RequestName(word)
 
 
 def _is_id(word: str) -> bool:

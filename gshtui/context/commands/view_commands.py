@@ -1,4 +1,4 @@
-"""Looking at a context: the handlers of `context timeline whatif carry`. Nothing here changes anything.
+"""Looking at a context: `context timeline whatif carry`, as lines and as values. Nothing here changes anything.
 
 It refuses what is not there with a sentence that says how to find it. Called by the declarations in `commands`.
 """
@@ -7,23 +7,22 @@ from __future__ import annotations
 
 import asyncio
 import warnings
-from collections.abc import Iterable
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
 from pydantic import Field
 
-from gshtui.bus.context_data import SECTIONS, Receipt
-from gshtui.commands.declaration import Invocation, Outcome, UsageError, Word
+from gshtui.bus.context_data import SECTIONS, Difference, Receipt
+from gshtui.commands.declaration import Invocation, Outcome, Parameters, Returns, UsageError, Word
 from gshtui.commands.schema import FOR_PEOPLE, ToolParameters
 from gshtui.context.commands import answers, lookup, tables
-from gshtui.context.commands import tables as timeline
+from gshtui.context.commands import view_calls as calls
 from gshtui.context.commands.access import ContextAccess
-from gshtui.context.commands.answers import context_handler
+from gshtui.context.commands.answers import Family, action, context_errors
 from gshtui.context.forecast import CarryBy
 from gshtui.context.prompt_cache import ledger
-from gshtui.context.views import ContextError, ContextView
+from gshtui.context.views import ContextError, ContextView, Forecast, RequestText
 
 if TYPE_CHECKING:
     from gshtui.context.commands.context_router import ContextRouter
@@ -64,171 +63,320 @@ class TimelineParameters(ToolParameters):
     cut: Word = Field(Word(), description="Id of one cut: its receipt, item by item")
 
 
-class WhatIfParameters(ToolParameters):
+class WhatIfParameters(ToolParameters, Returns[calls.WhatIfReport]):
     """What would be different."""
 
-    model: Word = Field(Word(), description="Another model, or provider/model")
-    without: str = Field("", description="What is left out, with commas: a section, a tool (`git_*`), a file, a block")
-    provider: str = Field("", description="Another provider")
-    agent: Word = Field(Word(), description="Id or name; empty: the agent in front")
+    COMMAND: ClassVar[str] = "whatif"
+
+    model: Word = Field(default=Word(), description="Another model, or provider/model")
+    without: str = Field(
+        default="", description="What is left out, with commas: a section, a tool (`git_*`), a file, a block"
+    )
+    provider: str = Field(default="", description="Another provider")
+    agent: Word = Field(default=Word(), description="Id or name; empty: the agent in front")
 
 
-class CarryParameters(ToolParameters):
+class CarryParameters(ToolParameters, Returns[calls.CarryCosts]):
     """What is counted as one."""
 
-    agent: Word = Field(Word(), description="Id or name; empty: the agent in front")
-    by: CarryBy = Field("source", description="source, file, tool, section or agent")
-    limit: int = Field(15, description="Lines at most", ge=1, le=10_000)
+    COMMAND: ClassVar[str] = "carry"
+
+    agent: Word = Field(default=Word(), description="Id or name; empty: the agent in front")
+    by: CarryBy = Field(default="source", description="source, file, tool, section or agent")
+    limit: int = Field(default=15, description="Lines at most", ge=1, le=10_000)
 
 
 class ViewCommands:
-    """The handlers."""
+    """The handlers and the renderings."""
 
     def __init__(self, contexts: ContextRouter, rights: ContextAccess) -> None:
         self._contexts = contexts
         self._rights = rights
-
-    @context_handler
-    async def context(self, invocation: Invocation, parameters: ContextParameters) -> Outcome:
-        """What is sent, the whole, one section, one block, or what differs."""
-        if parameters.section and parameters.section not in SECTIONS:
-            raise UsageError(f"There is no section {parameters.section!r}.", hint=f"There are {', '.join(SECTIONS)}.")
-        agent = await self._rights.target(invocation, parameters.agent)
-        if parameters.diff:
-            return await self._difference(invocation, agent, parameters)
-        listed = await self._contexts.iterations(agent, limit=lookup.ALL) if parameters.iteration else []
-        which = lookup.iteration(agent, listed, parameters.iteration)
-        view = await self._contexts.view(agent, which.id)
-        if parameters.block:
-            number, block = lookup.block(view, parameters.block)
-            text = await self._contexts.text(block.hash)
-            return Outcome(answers.block(block, number, {block.hash: text}), tables.whole_block(block, text, number))
-        limit = parameters.limit or (AGENTS_BLOCKS if invocation.caller.is_agent else 0)
-        texts = await self.texts(view, parameters.section, limit) if parameters.texts else None
-        request = await self._contexts.request(agent, which.id) if parameters.request else None
-        data = answers.view(
-            view, number=which.number, section=parameters.section, limit=limit, texts=texts, request=request
+        self.context = Family(
+            bound_context,
+            action(calls.ShowContext, calls.ContextReport, self._show, _render_context),
+            action(calls.ShowBlock, calls.BlockText, self._block, _render_block),
+            action(calls.CompareContexts, calls.ContextDifference, self._compare, _render_difference),
+            action(calls.ReadContext, ContextView, self._view, _render_view),
+            action(calls.ReadRequest, RequestText, self._request, _render_request),
+            action(calls.ReadText, str, self._text, _render_text),
         )
-        if parameters.json:
-            return Outcome(data, answers.short(data))
-        if request is not None:
-            note = f"\n\n{request.note}" if request.note else ""
-            return Outcome(data, tables.fenced(request.text, "json") + note)
-        view = msgspec.structs.replace(view, agent=await self._rights.called(view.agent))
-        if parameters.section:
-            return Outcome(data, tables.section(view, parameters.section, limit, which.number))
-        forecast = await self._contexts.forecast(agent) if not which.id else None
-        if forecast is not None:
-            data["forecast"] = answers.forecast(forecast)
-        return Outcome(data, tables.overview(view, forecast, which.number))
+        self.timeline = Family(
+            bound_timeline,
+            action(calls.ShowTimeline, calls.Timeline, self._timeline, _render_timeline),
+            action(calls.ShowReceipt, Receipt, self._receipt, _render_receipt),
+            action(calls.ReadIterations, calls.IterationList, self._iterations, _render_iterations),
+            action(calls.ReadReceipts, calls.ReceiptList, self._cuts, _render_receipts),
+            action(calls.ForecastContext, Forecast, self._forecast, _render_forecast),
+        )
+        self.what_if = action(WhatIfParameters, calls.WhatIfReport, self._what_if, _render_what_if)
+        self.carry = action(CarryParameters, calls.CarryCosts, self._carry, _render_carry)
 
-    async def _difference(self, invocation: Invocation, agent: str, parameters: ContextParameters) -> Outcome:
-        target = partial(self._rights.target, invocation)
-        first, second = await lookup.sides(self._contexts, agent, parameters.diff, target)
+    # context
+
+    @context_errors
+    async def _show(self, invocation: Invocation, wanted: calls.ShowContext) -> calls.ContextReport:
+        _check_section(wanted.section)
+        agent = await self._rights.target(invocation, wanted.agent)
+        which, view = await self._found(agent, wanted.iteration)
+        limit = wanted.limit or (AGENTS_BLOCKS if invocation.caller.is_agent else 0)
+        texts = await self._texts(_hashes(view, wanted.section, limit)) if wanted.texts else None
+        request = await self._contexts.request(agent, which.id) if wanted.request else None
+        whole = not (wanted.section or wanted.as_json or which.id or request is not None)
+        forecast = await self._contexts.forecast(agent) if whole else None
+        name = await self._rights.called(view.agent)
+        return calls.ContextReport(
+            view, name, which.number, wanted.section, limit, texts, request, forecast, wanted.as_json
+        )
+
+    @context_errors
+    async def _block(self, invocation: Invocation, wanted: calls.ShowBlock) -> calls.BlockText:
+        _check_section(wanted.section)
+        agent = await self._rights.target(invocation, wanted.agent)
+        _, view = await self._found(agent, wanted.iteration)
+        number, block = lookup.block(view, wanted.block)
+        return calls.BlockText(number, block, await self._contexts.text(block.hash))
+
+    async def _found(self, agent: str, iteration: str) -> tuple[calls.FoundRequest, ContextView]:
+        listed = await self._contexts.iterations(agent, limit=lookup.ALL) if iteration else []
+        which = lookup.iteration(agent, listed, iteration)
+        return which, await self._contexts.view(agent, which.id)
+
+    @context_errors
+    async def _compare(self, invocation: Invocation, wanted: calls.CompareContexts) -> calls.ContextDifference:
+        _check_section(wanted.section)
+        agent = await self._rights.target(invocation, wanted.agent)
+        first = await self._side(invocation, agent, wanted.before)
+        second = await self._side(invocation, agent, wanted.after)
         before = await self._contexts.view(first.agent, first.id)
         after = await self._contexts.view(second.agent, second.id)
-        found = await self._contexts.difference(before, after)
-        if parameters.section:
-            found = [one for one in found if one.section == parameters.section]
+        found: Sequence[Difference] = await self._contexts.difference(before, after)
+        if wanted.section:
+            found = [one for one in found if one.section == wanted.section]
         hashes = [hash for one in found for hash in (one.hash_before, one.hash_after) if hash]
-        texts = await self._texts(hashes) if parameters.texts else None
-        data = {
-            "from": {"agent": before.agent, "iteration": first.number or None, "tokens": before.tokens},
-            "to": {"agent": after.agent, "iteration": second.number or None, "tokens": after.tokens},
-            "differences": answers.difference(found, texts),
-        }
-        if parameters.json:
-            return Outcome(data, answers.short(data))
-        shown = found[-parameters.limit :] if parameters.limit else found
-        return Outcome(data, tables.difference(shown, (str(first), str(second))))
+        texts = await self._texts(hashes) if wanted.texts else None
+        return calls.ContextDifference(first, second, before, after, found, wanted.limit, texts, wanted.as_json)
 
-    @context_handler
-    async def timeline(self, invocation: Invocation, parameters: TimelineParameters) -> Outcome:
-        """The requests so far, or one cut's receipt."""
-        agent = await self._rights.target(invocation, parameters.agent)
-        if parameters.cut:
-            receipt = await self._receipt(invocation, parameters, agent)
-            data = answers.brief(receipt, _AGENTS_ITEMS) if invocation.caller.is_agent else answers.receipt(receipt)
-            return Outcome(data, timeline.receipt(receipt))
+    async def _side(self, invocation: Invocation, agent: str, name: calls.RequestName) -> calls.FoundRequest:
+        of = await self._rights.target(invocation, name.agent) if name.agent else agent
+        listed = await self._contexts.iterations(of, limit=lookup.ALL) if lookup.is_past(name.request) else []
+        return lookup.iteration(of, listed, name.request)
+
+    @context_errors
+    async def _view(self, invocation: Invocation, wanted: calls.ReadContext) -> ContextView:
+        return await self._contexts.view(await self._rights.target(invocation, wanted.agent), wanted.iteration)
+
+    @context_errors
+    async def _request(self, invocation: Invocation, wanted: calls.ReadRequest) -> RequestText:
+        return await self._contexts.request(await self._rights.target(invocation, wanted.agent), wanted.iteration)
+
+    @context_errors
+    async def _text(self, _invocation: Invocation, wanted: calls.ReadText) -> str:
+        return await self._contexts.text(wanted.hash)
+
+    # timeline
+
+    @context_errors
+    async def _timeline(self, invocation: Invocation, wanted: calls.ShowTimeline) -> calls.Timeline:
+        agent = await self._rights.target(invocation, wanted.agent)
         receipts = await self._receipts(agent)
         iterations = await self._contexts.iterations(agent, limit=lookup.ALL)
         forecast = await self._contexts.forecast(agent)
-        numbered = list(enumerate(iterations, 1))
-        if invocation.caller.is_agent:
-            numbered = numbered[-parameters.limit :]
-        cached = {entry.iteration: {"cache": answers.cache(entry)} for entry in ledger(iterations)}
-        data = {
-            "agent": agent,
-            "requests": len(iterations),
-            "iterations": [answers.iteration(one, number) | cached[one.id] for number, one in numbered],
-            "cuts": [answers.receipt(receipt) | {"items": len(receipt.items)} for receipt in receipts],
-            "forecast": answers.forecast(forecast),
-        }
-        called = await self._rights.called(agent)
-        return Outcome(data, timeline.timeline(called, iterations, receipts, forecast, parameters.limit))
+        name = await self._rights.called(agent)
+        return calls.Timeline(agent, name, iterations, receipts, forecast, wanted.limit)
 
-    async def _receipt(self, invocation: Invocation, parameters: TimelineParameters, agent: str) -> Receipt:
+    @context_errors
+    async def _receipt(self, invocation: Invocation, wanted: calls.ShowReceipt) -> Receipt:
         """The cut that is meant: one of the agent's or, for a person, whoever's has this whole id."""
+        agent = await self._rights.target(invocation, wanted.agent)
         try:
-            return lookup.cut(await self._receipts(agent), parameters.cut)
+            return lookup.cut(await self._receipts(agent), wanted.cut)
         except UsageError:
             if invocation.caller.is_agent:
                 raise
             try:
-                return await self._contexts.receipt(parameters.cut)
+                return await self._contexts.receipt(wanted.cut)
             except ContextError as error:
                 if error.kind != "unknown":
                     raise
             raise
 
-    @context_handler
-    async def what_if(self, invocation: Invocation, parameters: WhatIfParameters) -> Outcome:
-        """The next request under other circumstances."""
-        without = tuple(word.strip() for word in parameters.without.split(",") if word.strip())
-        if not (parameters.model or parameters.provider or without):
+    @context_errors
+    async def _iterations(self, invocation: Invocation, wanted: calls.ReadIterations) -> calls.IterationList:
+        agent = await self._rights.target(invocation, wanted.agent)
+        return calls.IterationList(await self._contexts.iterations(agent, limit=wanted.limit))
+
+    @context_errors
+    async def _cuts(self, invocation: Invocation, wanted: calls.ReadReceipts) -> calls.ReceiptList:
+        return calls.ReceiptList(await self._receipts(await self._rights.target(invocation, wanted.agent)))
+
+    @context_errors
+    async def _forecast(self, invocation: Invocation, wanted: calls.ForecastContext) -> Forecast:
+        return await self._contexts.forecast(await self._rights.target(invocation, wanted.agent))
+
+    # whatif, carry
+
+    @context_errors
+    async def _what_if(self, invocation: Invocation, wanted: WhatIfParameters) -> calls.WhatIfReport:
+        without = tuple(word.strip() for word in wanted.without.split(",") if word.strip())
+        if not (wanted.model or wanted.provider or without):
             hint = "`whatif haiku`, `whatif without=git_worktree`, `whatif provider=ollama`."
             raise UsageError("Say what would be different.", hint=hint)
-        agent = await self._rights.target(invocation, parameters.agent)
+        agent = await self._rights.target(invocation, wanted.agent)
         view = await self._contexts.view(agent)
-        told = await self._contexts.what_if(
-            agent, model=parameters.model, provider=parameters.provider, without=without
-        )
-        data = {"agent": agent, "now": {"model": view.model, "tokens": view.expected or view.tokens}}
-        return Outcome(data | answers.what_if(told), tables.what_if(view, told, parameters.model))
+        found = await self._contexts.what_if(agent, model=wanted.model, provider=wanted.provider, without=without)
+        return calls.WhatIfReport(agent, view, found, wanted.model)
 
-    @context_handler
-    async def carry(self, invocation: Invocation, parameters: CarryParameters) -> Outcome:
-        """What was read once and is paid for with every request."""
-        agent = await self._rights.target(invocation, parameters.agent)
-        found = await self._contexts.carry(agent, by=parameters.by)
-        return Outcome([answers.carry(one) for one in found], tables.carry(found, parameters.limit))
-
-    async def texts(self, view: ContextView, section: str = "", limit: int = 0) -> dict[str, str]:
-        """The texts of a view's blocks, by hash."""
-        hashes: list[str] = []
-        for name in SECTIONS if not section else (section,):
-            mine = [block.hash for block in view.blocks if block.section == name]
-            hashes += mine[-limit:] if limit else mine
-        return await self._texts(hashes)
+    @context_errors
+    async def _carry(self, invocation: Invocation, wanted: CarryParameters) -> calls.CarryCosts:
+        agent = await self._rights.target(invocation, wanted.agent)
+        return calls.CarryCosts(await self._contexts.carry(agent, by=wanted.by), wanted.limit)
 
     async def _texts(self, hashes: Iterable[str]) -> dict[str, str]:
         wanted = list(dict.fromkeys(hashes))
         found: dict[str, str] = {}
         for at in range(0, len(wanted), _TOGETHER):
             some = wanted[at : at + _TOGETHER]
-            found |= zip(some, await asyncio.gather(*map(self._text, some)), strict=True)
+            found |= zip(some, await asyncio.gather(*map(self._readable, some)), strict=True)
         return found
 
-    async def _text(self, hash: str) -> str:
+    async def _readable(self, hash: str) -> str:
         try:
             return await self._contexts.text(hash)
         except ContextError as error:
             return f"({error.message})"
 
-    async def _receipts(self, agent: str) -> list[Any]:
+    async def _receipts(self, agent: str) -> list[Receipt]:
         try:
             return await self._contexts.receipts(agent)
         except ContextError as error:
             if error.kind == "unknown":
                 return []
             raise
+
+
+def bound_context(given: ContextParameters) -> Parameters:
+    """A line of `context` as what it asks for. Raises `UsageError`."""
+    agent, section, iteration = given.agent, given.section, given.iteration
+    if given.diff:
+        before, after = lookup.compared_requests(given.diff)
+        return calls.CompareContexts(
+            agent=agent, before=before, after=after, section=section, limit=given.limit, texts=given.texts,
+            as_json=given.json,
+        )  # fmt: skip
+    if given.block:
+        return calls.ShowBlock(agent=agent, block=given.block, section=section, iteration=iteration)
+    return calls.ShowContext(
+        agent=agent, section=section, iteration=iteration, limit=given.limit, request=given.request, texts=given.texts,
+        as_json=given.json,
+    )  # fmt: skip
+
+
+def bound_timeline(given: TimelineParameters) -> Parameters:
+    """A line of `timeline` as what it asks for."""
+    if given.cut:
+        return calls.ShowReceipt(agent=given.agent, cut=given.cut)
+    return calls.ShowTimeline(agent=given.agent, limit=given.limit)
+
+
+def _check_section(section: str) -> None:
+    if section and section not in SECTIONS:
+        raise UsageError(f"There is no section {section!r}.", hint=f"There are {', '.join(SECTIONS)}.")
+
+
+def _hashes(view: ContextView, section: str, limit: int) -> list[str]:
+    """Of the blocks that are shown, by section."""
+    hashes: list[str] = []
+    for name in SECTIONS if not section else (section,):
+        mine = [block.hash for block in view.blocks if block.section == name]
+        hashes += mine[-limit:] if limit else mine
+    return hashes
+
+
+def _render_context(_invocation: Invocation, found: calls.ContextReport) -> Outcome:
+    number, section, limit, request = found.number, found.section, found.limit, found.request
+    data = answers.view(found.view, number=number, section=section, limit=limit, texts=found.texts, request=request)
+    if found.as_json:
+        return Outcome(data, answers.short(data))
+    if request is not None:
+        note = f"\n\n{request.note}" if request.note else ""
+        return Outcome(data, tables.fenced(request.text, "json") + note)
+    view = msgspec.structs.replace(found.view, agent=found.name)
+    if section:
+        return Outcome(data, tables.section(view, section, limit, number))
+    if found.forecast is not None:
+        data["forecast"] = answers.forecast(found.forecast)
+    return Outcome(data, tables.overview(view, found.forecast, number))
+
+
+def _render_block(_invocation: Invocation, found: calls.BlockText) -> Outcome:
+    data = answers.block(found.block, found.number, {found.block.hash: found.text})
+    return Outcome(data, tables.whole_block(found.block, found.text, found.number))
+
+
+def _render_difference(_invocation: Invocation, found: calls.ContextDifference) -> Outcome:
+    first, second, before, after = found.first, found.second, found.before, found.after
+    data = {
+        "from": {"agent": before.agent, "iteration": first.number or None, "tokens": before.tokens},
+        "to": {"agent": after.agent, "iteration": second.number or None, "tokens": after.tokens},
+        "differences": answers.difference(found.differences, found.texts),
+    }
+    if found.as_json:
+        return Outcome(data, answers.short(data))
+    shown = found.differences[-found.limit :] if found.limit else found.differences
+    return Outcome(data, tables.difference(shown, (str(first), str(second))))
+
+
+def _render_view(_invocation: Invocation, view: ContextView) -> Outcome:
+    return Outcome(answers.view(view), tables.overview(view))
+
+
+def _render_request(_invocation: Invocation, request: RequestText) -> Outcome:
+    return Outcome(answers.parsed(request.text), tables.fenced(request.text, "json"))
+
+
+def _render_text(_invocation: Invocation, text: str) -> Outcome:
+    return Outcome(text, tables.fenced(text))
+
+
+def _render_timeline(invocation: Invocation, found: calls.Timeline) -> Outcome:
+    iterations, receipts = found.iterations, found.receipts
+    numbered = list(enumerate(iterations, 1))
+    if invocation.caller.is_agent:
+        numbered = numbered[-found.limit :]
+    cached = {entry.iteration: {"cache": answers.cache(entry)} for entry in ledger(iterations)}
+    data = {
+        "agent": found.agent,
+        "requests": len(iterations),
+        "iterations": [answers.iteration(one, number) | cached[one.id] for number, one in numbered],
+        "cuts": [answers.receipt(receipt) | {"items": len(receipt.items)} for receipt in receipts],
+        "forecast": answers.forecast(found.forecast),
+    }
+    return Outcome(data, tables.timeline(found.name, iterations, receipts, found.forecast, found.limit))
+
+
+def _render_receipt(invocation: Invocation, receipt: Receipt) -> Outcome:
+    data = answers.brief(receipt, _AGENTS_ITEMS) if invocation.caller.is_agent else answers.receipt(receipt)
+    return Outcome(data, tables.receipt(receipt))
+
+
+def _render_iterations(_invocation: Invocation, found: calls.IterationList) -> Outcome:
+    return Outcome([answers.iteration(one, number) for number, one in enumerate(found.iterations, 1)])
+
+
+def _render_receipts(_invocation: Invocation, found: calls.ReceiptList) -> Outcome:
+    return Outcome([answers.receipt(one) for one in found.receipts], tables.cuts_table(found.receipts))
+
+
+def _render_forecast(_invocation: Invocation, found: Forecast) -> Outcome:
+    return Outcome(answers.forecast(found), f"{tables.due(found, found.trigger)}.")
+
+
+def _render_what_if(_invocation: Invocation, found: calls.WhatIfReport) -> Outcome:
+    now = {"model": found.now.model, "tokens": found.now.expected or found.now.tokens}
+    data = {"agent": found.agent, "now": now} | answers.what_if(found.then)
+    return Outcome(data, tables.what_if(found.now, found.then, found.model))
+
+
+def _render_carry(_invocation: Invocation, found: calls.CarryCosts) -> Outcome:
+    return Outcome([answers.carry(one) for one in found.costs], tables.carry(found.costs, found.limit))

@@ -6,21 +6,23 @@ wanted.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gshtui.bus.context_data import Receipt
+from gshtui.bus.context_data import Iteration, Receipt
 from gshtui.bus.events.context_events import SummaryAnswered, SummaryProposed
-from gshtui.commands.declaration import Returns, Word
+from gshtui.commands.declaration import CommandError, Returns, Word
 from gshtui.context.commands.cut_commands import (
     ClearContext,
     CompactContext,
+    EditSummary,
     PruneContext,
     RestoreBlock,
     TuneContext,
     UndoCut,
 )
-from gshtui.context.views import ContextError, WhatIf
+from gshtui.context.commands.view_calls import ReadIterations, ReadText, ShowReceipt
+from gshtui.context.commands.view_commands import WhatIfParameters
 from gshtui.ui.context.receipt_screen import ReceiptDecision, ReceiptKind, ReceiptScreen
 from gshtui.ui.context.tune_dialog import TuneScreen, Tuning
 from gshtui.ui.kit import figures
@@ -29,7 +31,6 @@ from gshtui.ui.kit.dialogs import Picker, PickerChoice
 
 if TYPE_CHECKING:
     from gshtui.ui.context.context_feature import ContextFeature, ContextHost
-    from gshtui.ui.context.context_port import ContextPort
 
 _LISTED = 30
 
@@ -59,28 +60,26 @@ class ContextActions:
         else:
             self._run(self._do[action](agent, about))
 
-    def _run(self, work: Awaitable[None]) -> None:
+    def _run(self, work: Coroutine[Any, Any, None]) -> None:
         async def guarded() -> None:
             try:
                 await work
-            except (NotReady, ContextError) as error:
+            except (NotReady, CommandError) as error:
                 self._app.notify(str(error), severity="error", markup=False, timeout=8)
 
         self._app.run_worker(guarded(), exit_on_error=False, group="context")
 
-    async def _service(self) -> ContextPort:
-        return await self._feature.service()
-
     async def _text(self, hash: str) -> str:
-        return await (await self._service()).text(hash)
+        return await self._feature.call(ReadText(hash=hash))
 
     # Receipts
 
     async def _receipt(self, agent: str, cut: str) -> None:
-        service = await self._service()
-        found = [one for one in await service.receipts(agent) if one.id == cut]
-        receipt = found[0] if found else await service.receipt(cut)
+        receipt = await self._feature.call(ShowReceipt(agent=agent, cut=cut))
         hint = "enter opens an item · u restores it · nothing here is lost: an undo sends it all again"
+
+        def edited(text: str) -> None:
+            self._app.perform(EditSummary(agent=agent, cut=cut, text=text))
 
         def decided(answer: ReceiptDecision | None) -> None:
             if answer is None:
@@ -90,7 +89,7 @@ class ContextActions:
             elif answer.action == "restore":
                 self._app.perform(RestoreBlock(block=Word(answer.about), agent=Word(agent)))
             elif answer.action == "edit":
-                self._edit(receipt.summary, lambda text: self._run(self._edited(agent, cut, text)))
+                self._edit(receipt.summary, edited)
 
         self._show(receipt, "made", hint, decided)
 
@@ -100,10 +99,6 @@ class ContextActions:
             self._app.perform(UndoCut(cut=Word(cut), agent=Word(agent)))
         else:
             self._app.notify("There is no cut to undo here.", markup=False)
-
-    async def _edited(self, agent: str, cut: str, text: str) -> None:
-        await (await self._service()).edit_summary(agent, cut, text)
-        self._app.notify("Your summary will be used from the next request.", markup=False)
 
     def _edit(self, text: str, done: Callable[[str], None]) -> None:
         """Have a summary written anew, here or in the person's editor."""
@@ -146,7 +141,7 @@ class ContextActions:
     # Thresholds, what-if, comparisons
 
     async def _tune(self, agent: str, _about: str) -> None:
-        view = await (await self._service()).view(agent)
+        view = (await self._feature.call(TuneContext(agent=Word(agent)))).view
 
         def decided(answer: Tuning | None) -> None:
             if answer is not None:
@@ -165,20 +160,18 @@ class ContextActions:
             empty="No model is known.",
             hint="enter says it; nothing changes · escape closes",
         )
-        self._app.push_screen(picker, lambda chosen: self._run(self._supposed(agent, chosen)) if chosen else None)
 
-    async def _supposed(self, agent: str, chosen: str) -> None:
-        from gshtui.ui.kit.transcript.text_screen import TextScreen
+        def chosen(answer: str | None) -> None:
+            if answer:
+                provider, _, model = answer.partition("/")
+                wanted = WhatIfParameters(agent=Word(agent), model=Word(model), provider=provider)
+                self._app.perform(wanted)
 
-        provider, _, model = chosen.partition("/")
-        found = await (await self._service()).what_if(agent, model=model, provider=provider)
-        self._app.push_screen(
-            TextScreen(f"{self._feature.name_of(agent)} with {model or provider}", what_if_text(found))
-        )
+        self._app.push_screen(picker, chosen)
 
     async def _diff(self, agent: str, at: str) -> None:
         """Show what a request has that the one before had not."""
-        ids = [one.id for one in await (await self._service()).iterations(agent)]
+        ids = [one.id for one in await self._iterations(agent)]
         before = ids.index(at) - 1 if at in ids else len(ids) - 1
         if before < 0:
             self._app.notify("There is no earlier request to compare with.", markup=False)
@@ -186,9 +179,12 @@ class ContextActions:
         await self._feature.open_inspector(agent, at)
         await self._feature.compare(agent, agent, ids[before])
 
+    async def _iterations(self, agent: str) -> Sequence[Iteration]:
+        return (await self._feature.call(ReadIterations(agent=agent))).iterations
+
     async def _compare(self, agent: str, at: str) -> None:
         """Choose what an inspector's request is compared with: a request of the same agent, or another agent."""
-        iterations = await (await self._service()).iterations(agent)
+        iterations = await self._iterations(agent)
         numbered = [(number, one) for number, one in enumerate(iterations, 1) if one.id != at][::-1][:_LISTED]
         choices = [
             PickerChoice(
@@ -211,17 +207,3 @@ class ContextActions:
                 self._run(self._feature.compare(agent, other, iteration))
 
         self._app.push_screen(picker, chosen)
-
-
-def what_if_text(found: WhatIf) -> str:
-    """What-if in words."""
-    share = figures.percent(found.tokens, found.window)
-    lines = [
-        f"The next request would have {found.tokens:,} tokens: {share} of a window of {figures.tokens(found.window)}.",
-        f"Sending it once without a cache would cost {figures.dollars(found.price)}."
-        if found.price is not None
-        else "Its price is not known.",
-        "It fits as it is." if found.fits else "It does not fit as it is; first this would be cut:",
-        *(f"- {cut}" for cut in found.cuts),
-    ]
-    return "\n\n".join(lines[:3]) + "".join(f"\n{line}" for line in ["", *lines[3:]])

@@ -7,7 +7,7 @@ the forecast, and pins what a person sent to be pinned. A service that fails cos
 from __future__ import annotations
 
 from collections.abc import Coroutine, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from textual.widget import Widget
 
@@ -23,10 +23,11 @@ from gshtui.ui.kit.widget_messages import ForContext
 from gshtui.ui.kit.workbench_port import WorkbenchPort
 
 if TYPE_CHECKING:
+    from gshtui.commands.declaration import Returns
     from gshtui.ui.context.context_actions import ContextActions
-    from gshtui.ui.context.context_port import ContextPort
     from gshtui.ui.kit.dialogs import PickerChoice
 
+R = TypeVar("R")
 _DOCTOR = "`gsh-tui doctor` says what is missing."
 
 
@@ -72,7 +73,7 @@ class ContextFeature(Feature):
         super().__init__(window)
         self._app = window
         self._acts: ContextActions | None = None
-        self.inspectors = InspectorTabs(window.deck, self.service, window.clock)
+        self.inspectors = InspectorTabs(window.deck, self, window.clock)
 
     def routes(self) -> Sequence[Route[Any]]:
         return (Route(ForContext, self.handle_request),)
@@ -86,19 +87,18 @@ class ContextFeature(Feature):
         else:
             self.actions.perform(key.partition(".")[2], self._app.front, "")
 
-    async def service(self) -> ContextPort:
-        """The hub's context service.
+    async def call(self, parameters: Returns[R]) -> R:
+        """Call a command about contexts by its parameters; gives its typed result.
 
         Raises:
             NotReady: there is no hub.
-            ContextError: the hub has no such service, since its record did not start.
+            CommandError: it could not do it, or the hub has no contexts, since its record did not start.
         """
-        service = (await self._app.bridge.running()).contexts
-        if service is None:
-            from gshtui.context.views import ContextError
+        if parameters.COMMAND not in (await self._app.bridge.running()).registry:
+            from gshtui.commands.declaration import CommandError
 
-            raise ContextError("record", "What is sent cannot be looked at: the record did not start.", _DOCTOR)
-        return cast("ContextPort", service)
+            raise CommandError("What is sent cannot be looked at: the record did not start.", hint=_DOCTOR)
+        return await self._app.bridge.call(parameters)
 
     @property
     def actions(self) -> ContextActions:
@@ -165,16 +165,16 @@ class ContextFeature(Feature):
         self._app.run_worker(work, exit_on_error=False, exclusive=True, group=group)
 
     async def _restore(self, session: str) -> None:
-        from gshtui.context.views import ContextError
+        from gshtui.commands.declaration import CommandError
+        from gshtui.context.commands.view_calls import ReadIterations, ReadReceipts
         from gshtui.ui.context.context_pane import ContextPane
         from gshtui.ui.context.timeline_pane import TimelinePane
 
         bench, front = self._app.bench, self._app.front
         try:
-            service = await self.service()
-            iterations = await service.iterations(front)
-            receipts = await service.receipts(front)
-        except (NotReady, ContextError):
+            iterations = (await self.call(ReadIterations(agent=front))).iterations
+            receipts = (await self.call(ReadReceipts(agent=front))).receipts
+        except (NotReady, CommandError):
             return
         mine = [one for one in iterations if one.session == session]
         bench.query_one(TimelinePane).restore(mine, receipts, session)
@@ -185,23 +185,31 @@ class ContextFeature(Feature):
     async def _pin(self, event: MessageAppended) -> None:
         """What came from the shell log to be kept, now that it is in the conversation."""
         from gshtui.context.pin_mark import pinned_blocks
-        from gshtui.context.views import ContextError
+
+        if blocks := pinned_blocks(event.message):
+            await self._pin_blocks(event.agent, blocks)
+
+    async def _pin_blocks(self, agent: str, blocks: Sequence[str]) -> None:
+        from gshtui.commands.declaration import CommandError, Word
+        from gshtui.context.commands.answers import ContextRefused
+        from gshtui.context.commands.cut_commands import PinBlock
 
         try:
-            for block in pinned_blocks(event.message):
-                await (await self.service()).pin(event.agent, block, True)
-        except (NotReady, ContextError) as error:
-            if isinstance(error, ContextError) and error.kind == "invalid":
+            for block in blocks:
+                await self.call(PinBlock(agent=Word(agent), block=Word(block)))
+        except (NotReady, CommandError) as error:
+            if isinstance(error, ContextRefused) and error.kind == "invalid":
                 return  # it is pinned already: another window shows this conversation too
             self._app.notify(f"Couldn't pin it: {error}", severity="error", markup=False, timeout=8)
 
     async def _foretell(self) -> None:
-        from gshtui.context.views import ContextError
+        from gshtui.commands.declaration import CommandError
+        from gshtui.context.commands.view_calls import ForecastContext
         from gshtui.ui.context.timeline_pane import TimelinePane
 
         try:
-            found = await (await self.service()).forecast(self._app.front)
-        except (NotReady, ContextError):
+            found = await self.call(ForecastContext(agent=self._app.front))
+        except (NotReady, CommandError):
             return
         self._app.bench.query_one(TimelinePane).foretell(found.turns, found.per_turn, found.trigger)
 

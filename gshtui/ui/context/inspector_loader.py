@@ -1,26 +1,44 @@
-"""What an inspector shows, loaded: the request, its blocks' texts, its bytes, a comparison; and changes to blocks.
+"""What an inspector shows, loaded: the request, its blocks' texts, its bytes, a comparison.
 
 Owns the state and the order of reading; a failure is shown and costs nothing else. Refuses keys and drawing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
+from typing import Any, Protocol, TypeVar
 
 from msgspec.structs import replace
 from textual.widget import Widget
 
-from gshtui.context.views import ContextError, ContextView
+from gshtui.commands.declaration import CommandError, Returns, Word
+from gshtui.context.commands.view_calls import (
+    CompareContexts,
+    ReadContext,
+    ReadIterations,
+    ReadRequest,
+    ReadText,
+    RequestName,
+)
+from gshtui.context.commands.view_commands import CarryParameters
 from gshtui.text.sanitise import one_line
 from gshtui.ui.context import inspector_state as states
-from gshtui.ui.context.context_port import ContextPort
 from gshtui.ui.context.inspector_state import InspectorState
 from gshtui.ui.kit.bridge import NotReady
 
-ContextSource = Callable[[], Awaitable[ContextPort]]
-"""Gives the context service. Raises `NotReady` or `ContextError`."""
 PEEKED = 400
 """Characters of a block's text of which its line shows the beginning."""
+
+
+R = TypeVar("R")
+
+
+class CommandCaller(Protocol):
+    """Where commands are called by value."""
+
+    async def call(self, parameters: Returns[R]) -> R:
+        """Gives the typed result. Raises `NotReady` or `CommandError`."""
+        ...
 
 
 class BlockBeginnings:
@@ -31,9 +49,9 @@ class BlockBeginnings:
         came: called when there are more of them.
     """
 
-    def __init__(self, host: Widget, source: ContextSource, came: Callable[[], object]) -> None:
+    def __init__(self, host: Widget, hub: CommandCaller, came: Callable[[], object]) -> None:
         self._host = host
-        self._source = source
+        self._hub = hub
         self._came = came
         self._known: dict[str, str] = {}
         self._missed: dict[str, None] = {}
@@ -52,10 +70,9 @@ class BlockBeginnings:
 
     async def _read_all(self, hashes: list[str]) -> None:
         try:
-            contexts = await self._source()
             for hash in hashes:
-                self._known[hash] = beginning(await contexts.text(hash))
-        except (NotReady, ContextError):
+                self._known[hash] = beginning(await self._hub.call(ReadText(hash=hash)))
+        except (NotReady, CommandError):
             self._known.update({hash: "" for hash in hashes if hash not in self._known})
         self._came()
 
@@ -74,10 +91,10 @@ class InspectorLoader:
     """
 
     def __init__(
-        self, host: Widget, source: ContextSource, state: InspectorState, changed: Callable[[InspectorState], None]
+        self, host: Widget, hub: CommandCaller, state: InspectorState, changed: Callable[[InspectorState], None]
     ) -> None:
         self.state = state
-        self.source = source
+        self.hub = hub
         self._host = host
         self._changed = changed
         self._reading = False
@@ -112,48 +129,46 @@ class InspectorLoader:
             while self.state.stale:
                 self.state = replace(self.state, stale=False)
                 await self._read_once()
-        except (NotReady, ContextError) as error:
+        except (NotReady, CommandError) as error:
             self.become(replace(self.state, stale=False, problem=str(error)))
         finally:
             self._reading = False
 
     async def _read_once(self) -> None:
-        contexts, agent = await self.source(), self.state.agent
-        at = self.state.at
-        view = await contexts.view(agent, at)
-        iterations = tuple(await contexts.iterations(agent))
+        agent, at = self.state.agent, self.state.at
+        view = await self.hub.call(ReadContext(agent=agent, iteration=at))
+        iterations = tuple((await self.hub.call(ReadIterations(agent=agent))).iterations)
         if at != self.state.at:
             self.state = replace(self.state, stale=True)
             return
         again = self.state.stale
         self.become(replace(states.with_view(self.state, view, iterations), stale=False))
         if self.state.mode == "request" and self.state.request is None:
-            await self._read_request(contexts)
-        if self.state.other is not None:
-            await self._compare_with(contexts, self.state.other)
+            await self._read_request()
+        if (other := self.state.other) is not None:
+            await self._compare(other.agent, other.iteration.id if other.iteration is not None else "")
         self.state = replace(self.state, stale=again or self.state.stale)
 
     async def _read_carry(self) -> None:
         """What each source has cost: it goes through all requests, so only where it is shown, and once a request."""
         try:
-            carry = {one.source: one for one in await (await self.source()).carry(self.state.agent)}
-        except (NotReady, ContextError):
+            found = await self.hub.call(CarryParameters(agent=Word(self.state.agent)))
+        except (NotReady, CommandError):
             return
-        self.become(replace(self.state, carry=carry))
+        self.become(replace(self.state, carry={one.source: one for one in found.costs}))
 
     async def _read_texts(self) -> None:
         try:
-            contexts = await self.source()
             while wanted := states.wanted(self.state):
-                found = {hash: await contexts.text(hash) for hash in wanted[:20]}
+                found = {hash: await self.hub.call(ReadText(hash=hash)) for hash in wanted[:20]}
                 self.become(states.with_texts(self.state, found))
-        except (NotReady, ContextError) as error:
+        except (NotReady, CommandError) as error:
             missing = dict.fromkeys(states.wanted(self.state), f"⟨This text cannot be read. {error!s}⟩")
             self.become(states.with_texts(self.state, missing))
 
-    async def _read_request(self, contexts: ContextPort) -> None:
+    async def _read_request(self) -> None:
         at = self.state.at
-        request = await contexts.request(self.state.agent, at)
+        request = await self.hub.call(ReadRequest(agent=self.state.agent, iteration=at))
         if at == self.state.at:
             self.become(replace(self.state, request=request))
 
@@ -161,45 +176,29 @@ class InspectorLoader:
         """Show the request as it is sent."""
         self.become(replace(self.state, mode="request", other=None, differences=()))
         if self.state.request is None:
-            self.work(self._shown_request)
-
-    async def _shown_request(self, contexts: ContextPort) -> str:
-        await self._read_request(contexts)
-        return ""
-
-    # Comparing
+            self.attempt(self._read_request())
 
     def compare(self, agent: str, iteration: str) -> None:
         """Compare what is shown with a request of this or another agent."""
+        self.attempt(self._compare(agent, iteration))
 
-        async def work(contexts: ContextPort) -> str:
-            await self._compare_with(contexts, await contexts.view(agent, iteration))
-            return ""
-
-        self.work(work)
-
-    async def _compare_with(self, contexts: ContextPort, other: ContextView) -> None:
+    async def _compare(self, other: str, iteration: str) -> None:
         agent, at = self.state.agent, self.state.at
-        shown = self.state.view
-        if shown is None or (shown.iteration.id if shown.iteration is not None else "") != at:
-            shown = await contexts.view(agent, at)
-            self.become(states.with_view(self.state, shown, tuple(await contexts.iterations(agent))))
-        found = tuple(await contexts.difference(other, shown))
-        if at == self.state.at:
-            self.become(states.compared(self.state, other, found))
-
-    # Doing
-
-    def work(self, do: Callable[[ContextPort], Awaitable[str]]) -> None:
-        """Do something with the service, say what it says, and look again where something changed."""
-        self._host.run_worker(self._work(do), exit_on_error=False, group="work")
-
-    async def _work(self, do: Callable[[ContextPort], Awaitable[str]]) -> None:
-        try:
-            said = await do(await self.source())
-        except (NotReady, ContextError) as error:
-            self._host.notify(str(error), severity="error", markup=False, timeout=8)
+        before, after = RequestName(other, iteration), RequestName(agent, at)
+        found = await self.hub.call(CompareContexts(agent=agent, before=before, after=after))
+        if at != self.state.at:
             return
-        if said:
-            self._host.notify(said, markup=False, timeout=4)
-            self.read()
+        if found.after != self.state.view:
+            iterations = (await self.hub.call(ReadIterations(agent=agent))).iterations
+            self.become(states.with_view(self.state, found.after, tuple(iterations)))
+        self.become(states.compared(self.state, found.before, tuple(found.differences)))
+
+    def attempt(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something with what the hub gives, and say what fails."""
+        self._host.run_worker(self._attempt(work), exit_on_error=False, group="work")
+
+    async def _attempt(self, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except (NotReady, CommandError) as error:
+            self._host.notify(str(error), severity="error", markup=False, timeout=8)

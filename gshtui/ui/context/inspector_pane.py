@@ -1,7 +1,7 @@
 """A tab that shows exactly what an agent's model is sent: any past request or the next one, as blocks, bytes or a diff.
 
-Owns the tab's keys and draws the state; `InspectorLoader` reads it through the context service that is handed in, and
-`InspectorSearch` finds words in it.
+Owns the tab's keys and draws the state; `InspectorLoader` reads it by calls to the hub, and `InspectorSearch` finds
+words in it.
 """
 
 from __future__ import annotations
@@ -17,10 +17,12 @@ from textual.widgets import Static
 
 from gshtui.bus.context_data import Block
 from gshtui.bus.event import Event
+from gshtui.commands.declaration import Word
+from gshtui.context.commands.cut_commands import PinBlock, RestoreBlock, UnpinBlock
+from gshtui.context.commands.view_calls import ReadRequest, ReadText
 from gshtui.ui.context import inspector_state as states
-from gshtui.ui.context.context_port import ContextPort
 from gshtui.ui.context.inspector_lines import ChangeLine, inspector_entries, inspector_title, inspector_words
-from gshtui.ui.context.inspector_loader import BlockBeginnings, ContextSource, InspectorLoader, beginning
+from gshtui.ui.context.inspector_loader import BlockBeginnings, CommandCaller, InspectorLoader, beginning
 from gshtui.ui.context.inspector_search import InspectorSearch
 from gshtui.ui.context.inspector_state import InspectorState
 from gshtui.ui.context.outline import EntryWords, OutlineEntry
@@ -29,7 +31,7 @@ from gshtui.ui.kit.key_table import bind
 from gshtui.ui.kit.search_line import SearchLine
 from gshtui.ui.kit.tabs import TabPane
 from gshtui.ui.kit.textual.typed_app import app_of
-from gshtui.ui.kit.widget_messages import ForContext
+from gshtui.ui.kit.widget_messages import CommandCall, ForContext
 
 
 class InspectorPane(TabPane):
@@ -68,14 +70,14 @@ class InspectorPane(TabPane):
     ]
 
     def __init__(
-        self, agent: str, name: str, source: ContextSource, clock: Callable[[], float], at: str = "", section: str = ""
+        self, agent: str, name: str, hub: CommandCaller, clock: Callable[[], float], at: str = "", section: str = ""
     ) -> None:
         super().__init__(classes="inspector-pane")
         opened = frozenset({f"s:{section}"}) if section else frozenset[str]()
         self.view = self.front = OutlineView(self._words)
-        self.loader = InspectorLoader(self, source, InspectorState(agent, at=at, opened=opened), self._show)
+        self.loader = InspectorLoader(self, hub, InspectorState(agent, at=at, opened=opened), self._show)
         self.search = InspectorSearch(self, self.loader, self.view)
-        self._beginnings = BlockBeginnings(self, source, self.view.refresh)
+        self._beginnings = BlockBeginnings(self, hub, self.view.refresh)
         self._agent_name = name
         self._clock = clock
         self._head = Static("", markup=False, classes="inspector-title")
@@ -231,13 +233,9 @@ class InspectorPane(TabPane):
         if block is None:
             self.notify("Move the cursor to a block to pin it.", markup=False)
             return
-        pinned, source = not block.pinned, block.source
-
-        async def work(contexts: ContextPort) -> str:
-            await contexts.pin(self.state.agent, block.id, pinned)
-            return f"{source} is never cut from now on." if pinned else f"{source} may be cut again."
-
-        self.loader.work(work)
+        agent, id = Word(self.state.agent), Word(block.id)
+        call = UnpinBlock(agent=agent, block=id) if block.pinned else PinBlock(agent=agent, block=id)
+        self.post_message(CommandCall(call))
 
     def action_restore(self) -> None:
         block = self._block()
@@ -247,12 +245,7 @@ class InspectorPane(TabPane):
         elif block.kind in ("summary", "carried") and cut:
             self.post_message(ForContext("undo", self.state.agent, about=cut))
         else:
-
-            async def work(contexts: ContextPort) -> str:
-                await contexts.restore(self.state.agent, block.id)
-                return f"{block.source} is sent in full from the next request on."
-
-            self.loader.work(work)
+            self.post_message(CommandCall(RestoreBlock(agent=Word(self.state.agent), block=Word(block.id))))
 
     def action_reload(self) -> None:
         self.loader.read()
@@ -267,22 +260,20 @@ class InspectorPane(TabPane):
         elif self.state.mode == "request":
             self.action_copy_all()
         elif block is not None:
-
-            async def work(contexts: ContextPort) -> str:
-                self._copied(await contexts.text(block.hash))
-                return ""
-
-            self.loader.work(work)
+            self.loader.attempt(self._copy_block(block))
         elif (entry := self.view.entry) is not None and entry.text:
             self._copied(entry.text)
 
-    def action_copy_all(self) -> None:
-        async def work(contexts: ContextPort) -> str:
-            said = self.state.request or await contexts.request(self.state.agent, self.state.at)
-            self._copied(said.text)
-            return ""
+    async def _copy_block(self, block: Block) -> None:
+        self._copied(await self.loader.hub.call(ReadText(hash=block.hash)))
 
-        self.loader.work(work)
+    def action_copy_all(self) -> None:
+        self.loader.attempt(self._copy_request())
+
+    async def _copy_request(self) -> None:
+        state = self.state
+        wanted = ReadRequest(agent=state.agent, iteration=state.at)
+        self._copied((state.request or await self.loader.hub.call(wanted)).text)
 
     def _copied(self, text: str) -> None:
         app_of(self).copy_to_clipboard(text)

@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from textual.widget import Widget
 
 from gshtui.bus.context_data import SECTIONS, Block
-from gshtui.context.views import ContextError
+from gshtui.commands.declaration import CommandError
+from gshtui.context.commands.view_calls import ReadRequest, ReadText
 from gshtui.ui.context import inspector_state as states
 from gshtui.ui.context.inspector_loader import InspectorLoader
 from gshtui.ui.context.outline import displayed
@@ -113,16 +114,17 @@ class InspectorSearch:
 
     async def _look(self, search: BlockSearch) -> None:
         try:
-            contexts = await self._loader.source()
-            state = self._loader.state
+            hub, state = self._loader.hub, self._loader.state
             if state.mode == "request":
-                said = state.request or await contexts.request(state.agent, state.at)
-                search.look(None, said.text)
+                wanted = ReadRequest(agent=state.agent, iteration=state.at)
+                search.look(None, (state.request or await hub.call(wanted)).text)
             else:
                 for block in ordered(state.blocks):
                     text = self._loader.state.texts.get(block.hash)
-                    search.look(block, await contexts.text(block.hash) if text is None else text, block.source)
-        except (NotReady, ContextError) as error:
+                    if text is None:
+                        text = await hub.call(ReadText(hash=block.hash))
+                    search.look(block, text, block.source)
+        except (NotReady, CommandError) as error:
             self._host.notify(str(error), severity="error", markup=False)
         search.done = True
         if search is self._search:
@@ -147,7 +149,7 @@ class InspectorSearch:
     async def _reveal(self, block: Block, offset: int) -> None:
         loader = self._loader
         if block.hash not in loader.state.texts:
-            text = await (await loader.source()).text(block.hash)
+            text = await loader.hub.call(ReadText(hash=block.hash))
             loader.state = states.with_texts(loader.state, {block.hash: text})
         loader.become(states.revealed(loader.state, block))
         self._view.go(f"t:{block.id}", offset)

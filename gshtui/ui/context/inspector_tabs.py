@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from gshtui.ui.kit.tabs import Deck, PaneTabs
 
 if TYPE_CHECKING:
+    from gshtui.ui.context.inspector_loader import CommandCaller
     from gshtui.ui.context.inspector_pane import InspectorPane
 
 
@@ -15,12 +16,12 @@ class InspectorTabs:
     """Tabs in a deck.
 
     Args:
-        source: gives the context service (`context_port.ContextService`).
+        hub: where commands are called.
         clock: seconds since the epoch.
     """
 
-    def __init__(self, deck: Deck, source: Callable[[], Awaitable[Any]], clock: Callable[[], float]) -> None:
-        self._source = source
+    def __init__(self, deck: Deck, hub: CommandCaller, clock: Callable[[], float]) -> None:
+        self._hub = hub
         self._clock = clock
         self._tabs: PaneTabs[InspectorPane] = PaneTabs(deck, "inspector")
 
@@ -35,7 +36,7 @@ class InspectorTabs:
         return await self._tabs.open(
             agent,
             f"◫ {one_line(name, 20)}",
-            lambda: InspectorPane(agent, name, self._source, self._clock, at, section),
+            lambda: InspectorPane(agent, name, self._hub, self._clock, at, section),
         )
 
     def of(self, agent: str) -> InspectorPane | None:

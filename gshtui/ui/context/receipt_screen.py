@@ -21,7 +21,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Button, Static
 
 from gshtui.bus.context_data import Fate, Item, Receipt
-from gshtui.context.views import ContextError
+from gshtui.commands.declaration import CommandError
 from gshtui.text.sanitise import one_line
 from gshtui.ui.context.outline import EntryWords, OutlineEntry, StyledPart, displayed
 from gshtui.ui.context.outline_view import OutlineView
@@ -190,7 +190,7 @@ def _change(before: int, after: int) -> str:
 
 ReceiptKind = Literal["made", "preview", "proposed"]
 FetchText = Callable[[str], Awaitable[str]]
-"""A text by its hash. Raises `ContextError` or `NotReady`."""
+"""A text by its hash. Raises `CommandError` or `NotReady`."""
 
 
 class ReceiptDecision(msgspec.Struct, frozen=True):
@@ -291,7 +291,7 @@ class ReceiptScreen(ModalScreen[ReceiptDecision | None]):
         for hash in missing_texts(self.receipt, self._opened, self._texts):
             try:
                 self._texts[hash] = await self._text(hash)
-            except (NotReady, ContextError) as error:
+            except (NotReady, CommandError) as error:
                 self._texts[hash] = f"⟨This text cannot be read. {error}⟩"
         self._show()
 

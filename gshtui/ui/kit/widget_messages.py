@@ -5,9 +5,14 @@ So a widget never holds the hub, and a test can look at what a widget would have
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from textual.message import Message
 
 from gshtui.bus.event import Event
+
+if TYPE_CHECKING:
+    from gshtui.commands.declaration import Returns
 
 
 class Intent(Message):
@@ -24,6 +29,14 @@ class CommandLine(Message):
     def __init__(self, line: str) -> None:
         super().__init__()
         self.line = line
+
+
+class CommandCall(Message):
+    """Run a command by its parameters as the person: ask what it asks, and show its outcome."""
+
+    def __init__(self, parameters: Returns[object]) -> None:
+        super().__init__()
+        self.parameters = parameters
 
 
 class FeatureMessage(Message):

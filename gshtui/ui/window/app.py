@@ -35,7 +35,7 @@ from gshtui.ui.kit.tabs import Deck
 from gshtui.ui.kit.textual.app_base import AppBase
 from gshtui.ui.kit.textual.driver import WorkbenchDriver, free_alt_digits, release_input
 from gshtui.ui.kit.textual.typed_app import takes_every_key
-from gshtui.ui.kit.widget_messages import CommandLine, FeatureMessage, Intent
+from gshtui.ui.kit.widget_messages import CommandCall, CommandLine, FeatureMessage, Intent
 from gshtui.ui.window import lazy_imports
 from gshtui.ui.window.features import FEATURES, action_of, own_keys
 from gshtui.ui.window.main_area import MainArea, SessionOffer
@@ -208,6 +208,10 @@ class Workbench(AppBase):
     @on(CommandLine)
     def _command(self, message: CommandLine) -> None:
         self.run_command(message.line)
+
+    @on(CommandCall)
+    def _call(self, message: CommandCall) -> None:
+        self.perform(message.parameters)
 
     @on(Deck.Turned)
     def _turned(self) -> None:

@@ -117,8 +117,10 @@ class CommandRunner:
         self._app.push_screen(ReceiptScreen(receipt, self._text, "preview", hint), decided)
 
     async def _text(self, hash: str) -> str:
-        """A block's text. Raises `NotReady`, `ContextError`."""
-        return await (await self._app.bridge.running()).contexts.text(hash)
+        """A block's text. Raises `NotReady`, `CommandError`."""
+        from gshtui.context.commands.view_calls import ReadText
+
+        return await self._app.bridge.call(ReadText(hash=hash))
 
     # Showing
 

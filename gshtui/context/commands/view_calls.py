@@ -1,0 +1,227 @@
+"""What code calls to look at contexts, `await hub.call(ReadContext(agent="main"))`, and what it gets.
+
+Plain parameters and results. A line of `context` or `timeline` comes down to `ShowContext`, `ShowBlock`,
+`CompareContexts`, `ShowTimeline` or `ShowReceipt`. The calls that begin with `Read` and `Forecast` are for panes, which
+name a request by its id and a text by its hash: a line has no words for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from gshtui.bus.context_data import Block, Difference, Iteration, Receipt
+from gshtui.commands.declaration import Parameters, Returns
+from gshtui.context.views import Carry, ContextView, Forecast, RequestText, WhatIf
+
+
+class RequestName(NamedTuple):
+    """One side of a comparison, as it is named."""
+
+    agent: str = ""
+    """Id or name; empty: whose context is looked at."""
+    request: str = ""
+    """Number or id; empty: the next one."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRequest:
+    """One request of an agent. `number` counts its requests from 1; 0 and an empty `id`: the next one."""
+
+    agent: str
+    id: str = ""
+    number: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.agent}:{self.number or 'next'}"
+
+
+@dataclass(frozen=True, slots=True)
+class ContextReport:
+    """What one request holds, and how much of it is shown."""
+
+    view: ContextView
+    name: str
+    """What people call the agent."""
+    number: int
+    """Of the request in its agent's timeline; 0: the next one."""
+    section: str
+    """This section alone; empty: all."""
+    limit: int
+    """Blocks of each section at most; 0: all."""
+    texts: Mapping[str, str] | None
+    """By hash, where they were asked for."""
+    request: RequestText | None
+    """Where it was asked for."""
+    forecast: Forecast | None
+    """Of the next request, where all of it is shown."""
+    as_json: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BlockText:
+    """One block of a request with its exact text."""
+
+    number: int
+    """Its place in the request."""
+    block: Block
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ContextDifference:
+    """What differs between two requests."""
+
+    first: FoundRequest
+    second: FoundRequest
+    before: ContextView
+    after: ContextView
+    differences: Sequence[Difference]
+    limit: int = 0
+    """Differences that are shown at most, the last ones; 0: all."""
+    texts: Mapping[str, str] | None = None
+    """By hash, where they were asked for."""
+    as_json: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """An agent's requests and cuts, oldest first, and when the next cut comes."""
+
+    agent: str
+    name: str
+    """What people call it."""
+    iterations: Sequence[Iteration]
+    receipts: Sequence[Receipt]
+    forecast: Forecast
+    limit: int
+    """Requests and cuts that are listed at most, the newest."""
+
+
+@dataclass(frozen=True, slots=True)
+class IterationList:
+    """An agent's requests, oldest first."""
+
+    iterations: Sequence[Iteration]
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiptList:
+    """An agent's cuts, oldest first."""
+
+    receipts: Sequence[Receipt]
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIfReport:
+    """The next request under other circumstances, beside what it is now."""
+
+    agent: str
+    now: ContextView
+    then: WhatIf
+    model: str
+    """The other model, as it was named; empty: the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class CarryCosts:
+    """What was read once and is paid for with every request, the dearest first."""
+
+    costs: Sequence[Carry]
+    limit: int
+    """Lines that are shown at most."""
+
+
+class _OfAgent(Parameters):
+    """Whose context is looked at."""
+
+    agent: str = ""
+    """Id or name; empty: the agent in front, or the one that calls."""
+
+
+class ShowContext(_OfAgent, Returns[ContextReport]):
+    """What an agent's model is sent, section by section."""
+
+    COMMAND: ClassVar[str] = "context"
+    section: str = ""
+    iteration: str = ""
+    limit: int = 0
+    request: bool = False
+    texts: bool = False
+    as_json: bool = False
+
+
+class ShowBlock(_OfAgent, Returns[BlockText]):
+    """One block of a request, by number, id, file or source."""
+
+    COMMAND: ClassVar[str] = "context"
+    block: str
+    section: str = ""
+    iteration: str = ""
+
+
+class CompareContexts(_OfAgent, Returns[ContextDifference]):
+    """What differs between two requests, of one agent or of two."""
+
+    COMMAND: ClassVar[str] = "context"
+    before: RequestName
+    after: RequestName = RequestName()
+    section: str = ""
+    limit: int = 0
+    texts: bool = False
+    as_json: bool = False
+
+
+class ReadContext(_OfAgent, Returns[ContextView]):
+    """A past request by its id or, without one, the next request."""
+
+    COMMAND: ClassVar[str] = "context"
+    iteration: str = ""
+
+
+class ReadRequest(_OfAgent, Returns[RequestText]):
+    """A past request by its id or, without one, the next request, as its provider gets it."""
+
+    COMMAND: ClassVar[str] = "context"
+    iteration: str = ""
+
+
+class ReadText(Parameters, Returns[str]):
+    """A block's text."""
+
+    COMMAND: ClassVar[str] = "context"
+    hash: str
+
+
+class ShowTimeline(_OfAgent, Returns[Timeline]):
+    """An agent's requests and cuts over time."""
+
+    COMMAND: ClassVar[str] = "timeline"
+    limit: int = 10
+
+
+class ShowReceipt(_OfAgent, Returns[Receipt]):
+    """One cut by its id, or by the beginning or the end of it."""
+
+    COMMAND: ClassVar[str] = "timeline"
+    cut: str
+
+
+class ReadIterations(_OfAgent, Returns[IterationList]):
+    """An agent's newest requests."""
+
+    COMMAND: ClassVar[str] = "timeline"
+    limit: int = 500
+
+
+class ReadReceipts(_OfAgent, Returns[ReceiptList]):
+    """An agent's cuts; none where it has no conversation."""
+
+    COMMAND: ClassVar[str] = "timeline"
+
+
+class ForecastContext(_OfAgent, Returns[Forecast]):
+    """When an agent's next compaction comes."""
+
+    COMMAND: ClassVar[str] = "timeline"
