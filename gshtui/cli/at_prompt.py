@@ -13,9 +13,8 @@ import click
 
 from gshtui.cli.config import config
 from gshtui.cli.declared import DeclaredGroup, group
-from gshtui.cli.options import MODEL, PROVIDER, SESSION, SessionGroup, agent_option, json_option, yes_option
+from gshtui.cli.options import MODEL, PROVIDER, SESSION, agent_option, json_option, yes_option
 from gshtui.cli.prompt import prompt
-from gshtui.cli.session import session
 
 HELP = """\
 Ask an agent, with what you just did in this shell as context. A follow-up goes on with the same conversation.
@@ -33,7 +32,7 @@ Commands:
 Quotes belong to the shell: write `gsh "what's this?"`, or press ctrl+g, which sends any line as it is.
 """
 _AGENT = group("agent")
-_GROUPS: dict[str, click.Group] = {"agents": _AGENT, "sessions": session, "config": config}
+_GROUPS: dict[str, click.Group] = {"agents": _AGENT, "sessions": group("session"), "config": config}
 _FIRST = {"agents": "ls", "sessions": "ls", "config": "show"}
 
 
@@ -46,9 +45,7 @@ def command_of(words: list[str]) -> list[str] | None:
         family = _GROUPS[first]
         if not rest or rest[0].startswith("-"):
             return [family.name or first, _FIRST[first], *rest]
-        known = (
-            family.knows(rest[0]) if isinstance(family, DeclaredGroup | SessionGroup) else rest[0] in family.commands
-        )
+        known = family.knows(rest[0]) if isinstance(family, DeclaredGroup) else rest[0] in family.commands
         return [family.name or first, *rest] if known else None
     if first in ("show", "attach"):
         return ["agent", first, *rest] if len(rest) == 1 or (rest and rest[1:] == ["--json"]) else None

@@ -106,7 +106,15 @@ def _run(form: CommandForm, given: dict[str, Any]) -> int:
     parameters = getattr(importlib.import_module(form.module), form.parameters)
     yes = bool(given.get("yes"))
     flags: dict[str, str] = given.get("flags") or {}
-    return run_call(CommandCall(parameters, values(form, given), json=given["as_json"], yes=yes, flags=flags))
+    call = CommandCall(parameters, values(form, given), json=given["as_json"], yes=yes, flags=flags)
+    return run_call(call, _open_session)
+
+
+def _open_session(session: str) -> int:
+    from gshtui.cli.opening import Opening
+    from gshtui.cli.window import open_window
+
+    return open_window(Opening(session=session))
 
 
 def _parameter(value: FormValue) -> Callable[[Callable[..., int]], Callable[..., int]]:

@@ -19,7 +19,6 @@ BY_HAND = {
     "timeline": "context",
     "compact": "context",
     "prune": "context",
-    "session": "session",
     "shell": "shell",
     "config": "config",
     "doctor": "doctor",

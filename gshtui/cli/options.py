@@ -90,19 +90,6 @@ KINDS: dict[str, click.ParamType[Any]] = {
 """What a text of a declared command may name."""
 
 
-class SessionGroup(click.Group):
-    """`session`, with other words for some of its commands."""
-
-    synonyms = {"list": "ls", "remove": "rm", "delete": "rm"}
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        return super().get_command(ctx, self.synonyms.get(cmd_name, cmd_name))
-
-    def knows(self, word: str) -> bool:
-        """Whether this is a command of the group, by whichever word."""
-        return self.synonyms.get(word, word) in self.commands
-
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -153,33 +152,3 @@ def _value(raw: bytes) -> Any:
         return json.loads(raw)
     except (ValueError, RecursionError):
         return None
-
-
-def find_session(id: str, *, as_json: bool, then: Callable[[str], int] | None) -> int:
-    """Find the conversation; say it, or open it in its own folder with `then(session)`."""
-    from gshtui.commands.language import quote
-
-    if then is not None and not (os.isatty(0) and os.isatty(1) and os.isatty(2)):
-        streams.complain("`session resume` opens the window and needs a terminal; `prompt --session ID` does not.")
-        return exits.USAGE
-    found: dict[str, Any] = {}
-
-    def keep(outcome: Outcome) -> None:
-        found.update(outcome.data)
-
-    line = f"session resume target={quote(id)}"
-    code = run_line(LineOptions(line, json=as_json, parts=STORE_ONLY, write=keep if then is not None else None))
-    if code or then is None:
-        return code
-    try:
-        os.chdir(found["cwd"])
-    except OSError as error:
-        streams.complain(f"its folder {found['cwd']} cannot be opened: {error.strerror}. The current one is used.")
-    return then(str(found["session"]))
-
-
-def confirm(question: str) -> bool:
-    """A person's yes; without a terminal nobody is asked, and what was typed stands."""
-    if not (os.isatty(0) and os.isatty(2)):
-        return True
-    return streams.ask_yes_no(question)

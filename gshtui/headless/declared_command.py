@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gshtui.bus.events.fleet_events import AgentSpawned
     from gshtui.commands.declaration import Outcome, Parameters, Question, Returns
     from gshtui.hub.hub import Hub
+    from gshtui.store.session_table import SessionInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +68,17 @@ class CommandCall:
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What it came to, and how to see the agent that it shows."""
+    """What it came to, and what this terminal is given to."""
 
     outcome: Outcome
     attach: tuple[str, ...] = ()
-    """The tmux command."""
+    """The tmux command that shows an agent."""
+    session: SessionInfo | None = None
+    """The conversation that a window goes on with."""
 
 
-def run_call(call: CommandCall) -> int:
-    """Run it; gives the exit code."""
+def run_call(call: CommandCall, open_session: Callable[[str], int] | None = None) -> int:
+    """Run it; gives the exit code. `open_session`: opens the window with a conversation."""
     from gshtui.commands.shell_form import ShellForm
 
     form = call.parameters.SHELL
@@ -99,7 +102,7 @@ def run_call(call: CommandCall) -> int:
             return ran
         if call.json:
             return write_outcome(ran.outcome, as_json=True)
-        if ran.attach:
+        if ran.attach or ran.session is not None:
             shown.append(ran)
             return exits.DONE
         if form.prints_agents:
@@ -107,7 +110,12 @@ def run_call(call: CommandCall) -> int:
         return write_outcome(ran.outcome, as_json=False, text=ran.outcome.plain)
 
     code = run_command(lambda stop: until_stopped(work(), stop))
-    return _attach(shown[0].attach) if shown else code
+    if not shown:
+        return code
+    session = shown[0].session
+    if session is not None and open_session is not None:
+        return _resume(session, open_session)
+    return _attach(shown[0].attach)
 
 
 async def run_on(hub: Hub, call: CommandCall, before_asking: Callable[[], None]) -> Ran | int:
@@ -116,6 +124,7 @@ async def run_on(hub: Hub, call: CommandCall, before_asking: Callable[[], None])
     Raises:
         CommandError: the command could not do it, or `Unconfirmed`, where nobody can be asked.
     """
+    from gshtui.bus.events.session_events import SessionChangeRequested
     from gshtui.commands.declaration import AttachView
 
     value = call.value()
@@ -133,7 +142,20 @@ async def run_on(hub: Hub, call: CommandCall, before_asking: Callable[[], None])
         from gshtui.fleet.agent_calls import AttachAgent
 
         return Ran(outcome, tuple((await hub.call(AttachAgent(agent=outcome.view.agent))).argv))
+    if isinstance(outcome.intent, SessionChangeRequested) and not call.json:
+        from gshtui.store.session_calls import ResumeSession
+
+        return Ran(outcome, session=await hub.call(ResumeSession(session=outcome.intent.session)))
     return Ran(outcome)
+
+
+def _resume(session: SessionInfo, open_session: Callable[[str], int]) -> int:
+    """Open the window in the conversation's own folder."""
+    try:
+        os.chdir(session.cwd)
+    except OSError as error:
+        streams.complain(f"its folder {session.cwd} cannot be opened: {error.strerror}. The current one is used.")
+    return open_session(session.id)
 
 
 async def _agreed(hub: Hub, question: Question) -> Outcome | None:

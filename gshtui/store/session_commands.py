@@ -9,8 +9,9 @@ import asyncio
 import os
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 from pydantic import Field
@@ -18,6 +19,8 @@ from pydantic import Field
 from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.commands.declaration import (
     Access,
+    Action,
+    AnyAction,
     Assessment,
     Command,
     CommandError,
@@ -25,10 +28,12 @@ from gshtui.commands.declaration import (
     Invocation,
     Outcome,
     Parameters,
+    Question,
     UsageError,
     synonyms,
 )
 from gshtui.commands.schema import FOR_PEOPLE
+from gshtui.store import session_calls as calls
 from gshtui.store import session_export
 from gshtui.store.encoding import visible
 from gshtui.store.message_table import SearchHit
@@ -81,16 +86,18 @@ def _title(info: SessionInfo) -> str:
     return f"{title}  [open in {one_line(info.held_by)}]" if info.held_by else title
 
 
-Action = Literal["ls", "show", "resume", "rm", "export", "search", "rename"]
-SYNONYMS = {"list": "ls", "remove": "rm", "delete": "rm"}
+Word = Literal["ls", "show", "resume", "rm", "export", "search", "rename"]
 _LOOKING = frozenset({"ls", "show", "search"})
 _SHOWN_IDS = 50
+A = TypeVar("A", bound=Parameters)
+R = TypeVar("R")
 
 
 class SessionParameters(Parameters):
     """What to do with which conversation."""
 
-    action: Annotated[Action, synonyms(SYNONYMS)] = Field(
+    SHELL = calls.SESSION_GROUP
+    action: Annotated[Word, synonyms(calls.SESSION_SYNONYMS)] = Field(
         default="ls", description="Agents may use ls, show and search."
     )
     target: str = Field(
@@ -114,59 +121,29 @@ class ResumeParameters(Parameters):
     target: str = Field(default="latest", description="An id, or its beginning or end; `latest`: of this folder.")
 
 
-Do = Callable[[Store, Invocation, SessionParameters], Awaitable[Outcome]]
-
-
 def commands(store: Store) -> list[Command[Any]]:
     """The session family, on this store."""
-
-    async def run(invocation: Invocation, parameters: SessionParameters) -> Outcome:
-        if invocation.caller.is_agent and parameters.action not in _LOOKING:
-            hint = "Agents can use ls, show and search."
-            raise UsageError(f"Only a person can use `session {parameters.action}`.", hint=hint)
-        try:
-            return await _ACTIONS[parameters.action](store, invocation, parameters)
-        except StoreError as error:
-            raise CommandError(error.message, hint=error.hint, data={"kind": error.kind}) from error
+    family = _Family(store)
 
     async def resume(invocation: Invocation, parameters: ResumeParameters) -> Outcome:
-        return await run(invocation, SessionParameters(action="resume", target=parameters.target))
-
-    async def assess(invocation: Invocation, parameters: SessionParameters) -> Assessment:
-        looking = parameters.action in _LOOKING
-        inside = looking and not (parameters.all and parameters.action != "show")
-        if parameters.action == "show":
-            try:
-                cwd = (await _wanted(store, invocation, parameters.target)).cwd
-                inside = Path(cwd).is_relative_to(invocation.project)
-            except StoreError:
-                inside = True  # there is nothing to see; the run says so
-        subject = " ".join(part for part in ("session", parameters.action, parameters.target) if part)
-        return Assessment(Effect.READ if looking else Effect.WRITE, subject, inside=inside)
-
-    async def complete(_invocation: Invocation, parameter: str, prefix: str) -> list[str]:
-        if parameter != "target":
-            return []
-        try:
-            found = await store.sessions.find_all(limit=_SHOWN_IDS)
-        except StoreError:
-            return []
-        return [info.id for info in found if info.id.startswith(prefix)]
+        return await family.session(invocation, SessionParameters(action="resume", target=parameters.target))
 
     return [
         Command(
             "session",
             "Conversations: list, show, resume, remove, export, search, rename",
             SessionParameters,
-            run,
+            family.session,
             effect=Effect.WRITE,
             positions=("action", "target", "text"),
             description="Look at earlier conversations of this folder: `ls`, `show ID`, `search WORDS`.",
             family="session",
             opens="sessions",
             tool=True,
-            assess=assess,
-            complete=complete,
+            assess=family.assess,
+            complete=family.complete,
+            actions=tuple(family.actions.values()),
+            bind=_bindings,
         ),
         Command(
             "resume",
@@ -177,63 +154,215 @@ def commands(store: Store) -> list[Command[Any]]:
             positions=("target",),
             family="session",
             opens="sessions",
-            complete=complete,
+            complete=family.complete,
         ),
     ]
 
 
-async def _ls(store: Store, invocation: Invocation, parameters: SessionParameters) -> Outcome:
-    cwd = None if parameters.all else str(invocation.cwd)
-    found = await store.sessions.find_all(cwd=cwd, limit=parameters.limit)
-    text = sessions_text(found, folders=parameters.all)
-    if not found:
+def _bindings(given: SessionParameters) -> Parameters:
+    """A line's parameters as those of the word that it uses."""
+    target = given.target
+    match given.action:
+        case "ls":
+            return calls.ListSessions(everywhere=given.all, limit=given.limit)
+        case "show":
+            return calls.ShowSession(session=target, whole=given.all, limit=given.limit)
+        case "resume":
+            return calls.ResumeSession(session=target)
+        case "rm":
+            return calls.RemoveSessions(sessions=tuple(filter(None, (target, *given.text.split()))))
+        case "export":
+            return calls.ExportSession(session=target, format=given.format, out=given.out)
+        case "search":
+            query = f"{target} {given.text}".strip()
+            return calls.SearchSessions(query=query, everywhere=given.all, limit=given.limit)
+        case "rename":
+            return calls.RenameSession(session=target, title=given.text)
+
+
+def _store_errors(run: Callable[[Invocation, A], Awaitable[R]]) -> Callable[[Invocation, A], Awaitable[R]]:
+    """The handler, with the record's errors as a command's."""
+
+    @wraps(run)
+    async def guarded(invocation: Invocation, parameters: A) -> R:
+        try:
+            return await run(invocation, parameters)
+        except StoreError as error:
+            raise CommandError(error.message, hint=error.hint, data={"kind": error.kind}) from error
+
+    return guarded
+
+
+def _action(
+    parameters: type[A],
+    result: type[R],
+    run: Callable[[Invocation, A], Awaitable[R]],
+    render: Callable[[Invocation, R], Outcome],
+    *,
+    asks: Callable[[Invocation, A], Awaitable[Question | None]] | None = None,
+    access: Access = Access.HUMAN_ONLY,
+) -> Action[A, R]:
+    effect = Effect.READ if access is Access.SHARED else Effect.WRITE
+    return Action(parameters, result, _store_errors(run), render, asks, access=access, effect=effect)
+
+
+class _Family:
+    """The handlers and the renderings."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        shared = Access.SHARED
+        self.actions: dict[str, AnyAction] = {
+            action.parameters.WORD: action
+            for action in (
+                _action(calls.ListSessions, calls.SessionList, self._ls, _render_list, access=shared),
+                _action(calls.ShowSession, calls.ShownSession, self._show, _render_shown, access=shared),
+                _action(calls.ResumeSession, SessionInfo, self._resume, _render_resumed),
+                _action(calls.RemoveSessions, calls.RemovedSessions, self._rm, _render_removed, asks=_ask_removal),
+                _action(calls.ExportSession, calls.SessionExport, self._export, _render_export),
+                _action(calls.SearchSessions, calls.SessionHits, self._search, _render_hits, access=shared),
+                _action(calls.RenameSession, SessionInfo, self._rename, _render_renamed),
+            )
+        }
+
+    async def session(self, invocation: Invocation, parameters: SessionParameters) -> Outcome:
+        action = self.actions[parameters.action]
+        if invocation.caller.is_agent and action.access is Access.HUMAN_ONLY:
+            hint = "Agents can use ls, show and search."
+            raise UsageError(f"Only a person can use `session {parameters.action}`.", hint=hint)
+        return await action.handle(invocation, _bindings(parameters))
+
+    async def assess(self, invocation: Invocation, parameters: SessionParameters) -> Assessment:
+        looking = parameters.action in _LOOKING
+        inside = looking and not (parameters.all and parameters.action != "show")
+        if parameters.action == "show":
+            try:
+                cwd = (await self._wanted(invocation, parameters.target)).cwd
+                inside = Path(cwd).is_relative_to(invocation.project)
+            except StoreError:
+                inside = True  # there is nothing to see; the run says so
+        subject = " ".join(part for part in ("session", parameters.action, parameters.target) if part)
+        return Assessment(Effect.READ if looking else Effect.WRITE, subject, inside=inside)
+
+    async def complete(self, _invocation: Invocation, parameter: str, prefix: str) -> list[str]:
+        if parameter != "target":
+            return []
+        try:
+            found = await self._store.sessions.find_all(limit=_SHOWN_IDS)
+        except StoreError:
+            return []
+        return [info.id for info in found if info.id.startswith(prefix)]
+
+    async def _ls(self, invocation: Invocation, parameters: calls.ListSessions) -> calls.SessionList:
+        cwd = None if parameters.everywhere else str(invocation.cwd)
+        found = await self._store.sessions.find_all(cwd=cwd, limit=parameters.limit)
+        return calls.SessionList(found, parameters.everywhere)
+
+    async def _show(self, invocation: Invocation, parameters: calls.ShowSession) -> calls.ShownSession:
+        info = await self._wanted(invocation, parameters.session)
+        limit = None if parameters.whole else parameters.limit
+        return calls.ShownSession(info, await self._store.messages.read(info.id, limit=limit))
+
+    async def _resume(self, invocation: Invocation, parameters: calls.ResumeSession) -> SessionInfo:
+        return await self._wanted(invocation, parameters.session, other=True)
+
+    async def _rm(self, invocation: Invocation, parameters: calls.RemoveSessions) -> calls.RemovedSessions:
+        if not parameters.sessions:
+            raise UsageError("Name the conversation to remove.", hint="`session ls` lists them.")
+        found = {info.id: info for name in parameters.sessions if (info := await self._wanted(invocation, name))}
+        if invocation.session in found:
+            raise CommandError("This conversation is open here.", hint="Start a new one first, then remove this one.")
+        for session in found:
+            await self._store.sessions.delete(session)
+        return calls.RemovedSessions(list(found.values()))
+
+    async def _export(self, invocation: Invocation, parameters: calls.ExportSession) -> calls.SessionExport:
+        info = await self._wanted(invocation, parameters.session)
+        form = parameters.format or ("jsonl" if parameters.out.endswith((".jsonl", ".ndjson")) else "markdown")
+        if not parameters.out:
+            text = "".join([line async for line in session_export.lines(self._store, info.id, form)])
+            return calls.SessionExport(info, form, text)
+        target = invocation.cwd / Path(parameters.out).expanduser()
+        size = await _write(self._store, info.id, form, target)
+        return calls.SessionExport(info, form, file=str(target), bytes=size)
+
+    async def _search(self, invocation: Invocation, parameters: calls.SearchSessions) -> calls.SessionHits:
+        if not parameters.query:
+            raise UsageError("Name the words to look for.", hint="For example: session search flaky test")
+        cwd = None if parameters.everywhere else str(invocation.cwd)
+        hits = await self._store.messages.search(parameters.query, cwd=cwd, limit=parameters.limit)
+        return calls.SessionHits(hits, parameters.everywhere)
+
+    async def _rename(self, _invocation: Invocation, parameters: calls.RenameSession) -> SessionInfo:
+        if not parameters.session or not parameters.title.strip():
+            hint = "For example: session rename ID New title"
+            raise UsageError("Name the conversation and its new title.", hint=hint)
+        info = await self._store.sessions.find(parameters.session)
+        await self._store.sessions.update(info.id, title=parameters.title)
+        return await self._store.sessions.find(info.id)
+
+    async def _wanted(self, invocation: Invocation, name: str, *, other: bool = False) -> SessionInfo:
+        """The conversation that is named, else the current one (unless `other`), else the folder's latest."""
+        name = name or ("" if other else invocation.session)
+        if name and name != "latest":
+            return await self._store.sessions.find(name)
+        if info := await self._store.sessions.latest(str(invocation.cwd)):
+            return info
+        raise StoreError("unknown", "This folder has no conversation yet.", hint="`session ls all=true` lists all.")
+
+
+async def _ask_removal(_invocation: Invocation, parameters: calls.RemoveSessions) -> Question | None:
+    if not parameters.sessions:
+        return None
+    return Question(parameters, f"Remove {', '.join(parameters.sessions)} for good?", yes="Remove")
+
+
+def _render_list(_invocation: Invocation, found: calls.SessionList) -> Outcome:
+    text = sessions_text(found.sessions, folders=found.everywhere)
+    if not found.sessions:
         text = "There are no conversations yet."
-        text += "" if parameters.all else " Those of other folders: `session ls all=true`."
-    return Outcome([_data(info) for info in found], text)
+        text += "" if found.everywhere else " Those of other folders: `session ls all=true`."
+    return Outcome([_data(info) for info in found.sessions], text)
 
 
-async def _show(store: Store, invocation: Invocation, parameters: SessionParameters) -> Outcome:
-    info = await _wanted(store, invocation, parameters.target)
-    found = await store.messages.read(info.id, limit=None if parameters.all else parameters.limit)
-    data = {"session": _data(info), "messages": msgspec.to_builtins(found)}
+def _render_shown(_invocation: Invocation, shown: calls.ShownSession) -> Outcome:
+    info = shown.session
+    data = {"session": _data(info), "messages": msgspec.to_builtins(shown.messages)}
     head = sessions_text([info], folders=True)
-    left_out = info.messages - len(found)
+    left_out = info.messages - len(shown.messages)
     note = f"({left_out} earlier messages; `session show {info.id} all=true` shows them too)" if left_out > 0 else ""
-    said = [session_export.message_markdown(stored.message) for stored in found]
+    said = [session_export.message_markdown(stored.message) for stored in shown.messages]
     return Outcome(data, "\n".join(part for part in (head, note, *said) if part))
 
 
-async def _resume(store: Store, invocation: Invocation, parameters: SessionParameters) -> Outcome:
-    info = await _wanted(store, invocation, parameters.target, other=True)
+def _render_resumed(invocation: Invocation, info: SessionInfo) -> Outcome:
     open_in = f" It is open in {one_line(info.held_by)}." if info.held_by else ""
     text = f"The conversation {info.id}, {one_line(info.title) or 'without a title'}.{open_in}"
     change = SessionChangeRequested(agent=invocation.agent, session=info.id)
     return Outcome({"session": info.id, "held_by": info.held_by, "cwd": info.cwd}, text, intent=change)
 
 
-async def _rm(store: Store, invocation: Invocation, parameters: SessionParameters) -> Outcome:
-    if not parameters.target:
-        raise UsageError("Name the conversation to remove.", hint="`session ls` lists them.")
-    names = (parameters.target, *parameters.text.split())
-    found = {info.id: info for name in names if (info := await _wanted(store, invocation, name))}
-    if invocation.session in found:
-        raise CommandError("This conversation is open here.", hint="Start a new one first, then remove this one.")
-    for session in found:
-        await store.sessions.delete(session)
-    titles = ", ".join(one_line(info.title) or info.id for info in found.values())
-    return Outcome({"removed": list(found)}, f"Removed: {titles}.")
+def _render_removed(_invocation: Invocation, gone: calls.RemovedSessions) -> Outcome:
+    titles = ", ".join(one_line(info.title) or info.id for info in gone.sessions)
+    return Outcome({"removed": [info.id for info in gone.sessions]}, f"Removed: {titles}.")
 
 
-async def _export(store: Store, invocation: Invocation, parameters: SessionParameters) -> Outcome:
-    info = await _wanted(store, invocation, parameters.target)
-    form = parameters.format or ("jsonl" if parameters.out.endswith((".jsonl", ".ndjson")) else "markdown")
-    if not parameters.out:
-        text = "".join([line async for line in session_export.lines(store, info.id, form)])
-        return Outcome({"session": info.id, "format": form, "text": text}, text)
-    target = invocation.cwd / Path(parameters.out).expanduser()
-    size = await _write(store, info.id, form, target)
-    data = {"session": info.id, "format": form, "file": str(target), "bytes": size}
-    return Outcome(data, f"{info.messages} messages are in {one_line(str(target))} ({size:,} bytes).")
+def _render_export(_invocation: Invocation, made: calls.SessionExport) -> Outcome:
+    info = made.session
+    data: dict[str, Any] = {"session": info.id, "format": made.format}
+    if not made.file:
+        return Outcome(data | {"text": made.text}, made.text)
+    said = f"{info.messages} messages are in {one_line(made.file)} ({made.bytes:,} bytes)."
+    return Outcome(data | {"file": made.file, "bytes": made.bytes}, said)
+
+
+def _render_hits(_invocation: Invocation, found: calls.SessionHits) -> Outcome:
+    nothing = "Nothing was found." + ("" if found.everywhere else " In every folder: add all=true before the words.")
+    return Outcome(msgspec.to_builtins(found.hits), hits_text(found.hits) if found.hits else nothing)
+
+
+def _render_renamed(_invocation: Invocation, info: SessionInfo) -> Outcome:
+    return Outcome(_data(info), f"{info.id} is called {one_line(info.title)} now.")
 
 
 async def _write(store: Store, session: str, form: session_export.Format, target: Path) -> int:
@@ -257,46 +386,6 @@ async def _write(store: Store, session: str, form: session_export.Format, target
     finally:
         if not done:
             target.unlink(missing_ok=True)
-
-
-async def _search(store: Store, invocation: Invocation, parameters: SessionParameters) -> Outcome:
-    query = f"{parameters.target} {parameters.text}".strip()
-    if not query:
-        raise UsageError("Name the words to look for.", hint="For example: session search flaky test")
-    cwd = None if parameters.all else str(invocation.cwd)
-    hits = await store.messages.search(query, cwd=cwd, limit=parameters.limit)
-    nothing = "Nothing was found." + ("" if parameters.all else " In every folder: add all=true before the words.")
-    return Outcome(msgspec.to_builtins(hits), hits_text(hits) if hits else nothing)
-
-
-async def _rename(store: Store, invocation: Invocation, parameters: SessionParameters) -> Outcome:
-    if not parameters.target or not parameters.text.strip():
-        raise UsageError("Name the conversation and its new title.", hint="For example: session rename ID New title")
-    info = await store.sessions.find(parameters.target)
-    await store.sessions.update(info.id, title=parameters.text)
-    info = await store.sessions.find(info.id)
-    return Outcome(_data(info), f"{info.id} is called {one_line(info.title)} now.")
-
-
-_ACTIONS: dict[str, Do] = {
-    "ls": _ls,
-    "show": _show,
-    "resume": _resume,
-    "rm": _rm,
-    "export": _export,
-    "search": _search,
-    "rename": _rename,
-}
-
-
-async def _wanted(store: Store, invocation: Invocation, name: str, *, other: bool = False) -> SessionInfo:
-    """The conversation that is named, else the current one (unless `other`), else the folder's latest."""
-    name = name or ("" if other else invocation.session)
-    if name and name != "latest":
-        return await store.sessions.find(name)
-    if info := await store.sessions.latest(str(invocation.cwd)):
-        return info
-    raise StoreError("unknown", "This folder has no conversation yet.", hint="`session ls all=true` lists all.")
 
 
 def _data(info: SessionInfo) -> dict[str, Any]:
