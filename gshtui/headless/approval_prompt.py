@@ -1,8 +1,8 @@
 """Questions for approval at the prompt: asked on the terminal, in the middle of a turn, answered by one key.
 
-Owns the question's words and the reading of the key; what a key means is `AnswerKeys`'s affair. The answers are shown
-once they count: after the question has been on the terminal for a moment in which nothing was typed. What was typed
-before is thrown away. Called by `prompt` for a person at a shell.
+Owns the reading of the key; `question_text` has the words, and `AnswerKeys` says what a key means. The answers are
+shown once they count: after the question has been on the terminal for a moment in which nothing was typed. What was
+typed before is thrown away. Called by `prompt` for a person at a shell.
 """
 
 from __future__ import annotations
@@ -28,33 +28,20 @@ from gshtui.guard.answer_keys import (
     line_of,
     offers,
 )
+from gshtui.guard.question_text import DECISIONS, question_lines, question_title, shortened
 from gshtui.headless.terminal_keys import TerminalKeys
 from gshtui.text.sanitise import one_line
 
-_DIFF_LINES = 60
-"""Lines of a diff that are shown; more are counted."""
-_DETAIL_LINES = 20
+_LINES = 60
+"""Lines of a detail or a diff that are shown; more are counted."""
 _REASON = 2_000
-_DONE = {
-    "once": "allowed once",
-    "session": "allowed, this exact call for the session",
-    "always": "always allowed",
-    "deny": "denied",
-}
 _ERASE, _CLEAR, _ENTER, _ESCAPE = ("\x7f", "\x08"), ("\x15",), ("\r", "\n"), ("\x1b",)
 
 
 def question_text(request: ApprovalRequested) -> str:
     """The question as lines of text, without its keys."""
-    lines = [f"{request.agent} wants to use {request.tool} ({request.effect}): {request.subject}"]
-    if request.detail and request.detail.strip() != request.subject.strip():
-        lines += _some(request.detail, _DETAIL_LINES)
-    if request.diff:
-        lines += _some(request.diff, _DIFF_LINES)
-    lines += [f"! {warning}" for warning in request.warnings]
-    if request.pattern:
-        lines.append(f"3 would always allow: {request.pattern}")
-    return "\n".join(lines)
+    lines = shortened(question_lines(request), _LINES)
+    return "\n".join([question_title(request), *(f"  {line.text.expandtabs(4)}".rstrip() for line in lines)])
 
 
 def key_hints(request: ApprovalRequested) -> str:
@@ -184,7 +171,7 @@ class ApprovalPrompt:
             if chosen is None:
                 self._say("\n")
                 continue
-            self._say(f"{_DONE[chosen.choice]}\n")
+            self._say(f"{DECISIONS[chosen.choice]}\n")
             decision = cast("Decision", chosen.choice)
             self._bus.publish(ApprovalAnswered(approval=chosen.question, decision=decision, reason=chosen.reason))
 
@@ -207,9 +194,3 @@ class ApprovalPrompt:
                 if (chosen := reader.feed(typed, time.monotonic())) is not None:
                     return chosen
         return None
-
-
-def _some(text: str, most: int) -> list[str]:
-    lines = text.rstrip("\n").split("\n")
-    more = [f"… {len(lines) - most} more lines"] if len(lines) > most else []
-    return [f"  {line}" for line in lines[:most]] + more

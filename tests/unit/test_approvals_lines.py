@@ -1,12 +1,17 @@
-"""A question in lines: all of it, and nothing hidden."""
+"""A question in words: all of it, and nothing hidden; the same in every face."""
 
 from __future__ import annotations
+
+import re
 
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from gshtui.ui.approvals.question_view import QuestionLine, question_lines, question_title, wrapped_question
+from gshtui.guard.question_text import QuestionLine, question_lines, question_title, shortened
+from gshtui.headless.agent_pane import pane_lines
+from gshtui.headless.approval_prompt import question_text
+from gshtui.ui.approvals.question_view import wrapped_question
 from tests.kit.prompt_host import question
 
 
@@ -60,3 +65,18 @@ def test_wrapping_loses_nothing(texts: list[str], width: int) -> None:
 
 def test_a_budget_that_is_used_up_is_a_question_about_going_on() -> None:
     assert question_title(question(1, tool="budget"), 1, 1) == "main asks to go on · budget"
+
+
+def test_every_face_asks_in_the_same_words() -> None:
+    asked = question(1, warnings=("deletes",), detail="rm -r a\nrm -r b", diff="--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y")
+    words = [question_title(asked), *(line.text for line in question_lines(asked))]
+    assert [line.strip() for line in question_text(asked).split("\n")] == words
+    pane = [re.sub(r"\x1b\[[\d;]*m", "", line).strip() for line in pane_lines.question_lines(asked)]
+    assert pane == ["", f"? {words[0]}", *words[1:]]
+
+
+def test_lines_without_room_are_counted() -> None:
+    asked = question(1, detail="make", diff="+1\n+2\n+3\n+4", warnings=("w",))
+    found = shortened(question_lines(asked), 2)
+    assert [line.text for line in found][-5:] == ["make", "", "+1", "+2", "… 2 more lines"]
+    assert shortened(question_lines(asked), 4) == question_lines(asked)

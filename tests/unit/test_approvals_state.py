@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.events.approval_events import ApprovalSettled
 from gshtui.bus.events.fleet_events import AgentChanged
+from gshtui.guard.question_text import question_title
 from gshtui.ui.approvals.approvals_state import ApprovalsState, reduce_approvals, turned_to, without_question
-from gshtui.ui.approvals.question_view import question_title
 from tests.kit.prompt_host import question
 
 

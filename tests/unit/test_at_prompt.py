@@ -103,7 +103,7 @@ def test_a_question_is_bounded_and_complete() -> None:
     assert "+59" in text
     assert "+60" not in text
     assert "440 more lines" in text
-    assert "! reaches out" in text
+    assert "⚠ reaches out" in text
 
 
 def test_a_conversation_goes_on_by_shell_and_project(tmp_path: Path) -> None:

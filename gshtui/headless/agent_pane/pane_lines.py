@@ -19,21 +19,17 @@ from gshtui.bus.events.agent_events import (
 from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.hub_events import FaultReported, Noticed
 from gshtui.bus.loop_faults import in_words
+from gshtui.guard import question_text
 from gshtui.guard.answer_keys import line_of, offers
+from gshtui.guard.question_text import DECISIONS, LineKind
 from gshtui.text import cells
-from gshtui.text.sanitise import one_line, plain, visible
+from gshtui.text.sanitise import one_line, plain
 
 BOLD, DIM, RED, GREEN, YELLOW, CYAN = "1", "2", "31", "32", "33", "36"
-_PROMPT_LINES, _DETAIL_LINES, _DIFF_LINES = 20, 60, 40
-_DECISIONS = {
-    "once": "allowed once",
-    "session": "allowed, this exact call for the whole conversation",
-    "always": "always allowed in this project",
-    "deny": "denied",
-    "withdrawn": "withdrawn",
-    "timeout": "not answered in time",
-    "nobody": "refused, since nobody is there to ask",
-}
+_PROMPT_LINES, _QUESTION_LINES, _DIFF_LINES = 20, 60, 40
+_COLOURS: dict[LineKind, tuple[str, ...]] = {
+    "warning": (RED,), "pattern": (DIM,), "add": (GREEN,), "remove": (RED,), "hunk": (DIM,), "context": (DIM,),
+}  # fmt: skip
 
 
 def styled(text: str, *codes: str) -> str:
@@ -57,7 +53,7 @@ def lines_of(event: Event) -> list[str]:
         case ProviderRetried():
             return [styled(f"{one_line(event.why)} Again in {event.wait:.0f} s.", YELLOW)]
         case ApprovalSettled():
-            said = _DECISIONS.get(event.decision, event.decision)
+            said = DECISIONS.get(event.decision, event.decision)
             why = f": {one_line(event.reason)}" if event.reason and event.decision == "deny" else ""
             return [styled(f"  {said}{why}", GREEN if event.decision in ("once", "session", "always") else RED)]
         case Noticed():
@@ -78,16 +74,10 @@ def question_keys(request: ApprovalRequested, waiting: int, width: int) -> str:
 
 
 def question_lines(event: ApprovalRequested) -> list[str]:
-    """A question in full."""
-    head = f"? {visible(event.tool)} wants to {one_line(event.effect)}: {visible(event.subject)}"
-    found = ["", *_block(head, 10, BOLD, YELLOW)]
-    if event.detail and event.detail != event.subject:
-        found += _block(visible(event.detail), _DETAIL_LINES, first="  ")
-    found += diff_lines(event.diff)
-    found += [styled(f"  ! {visible(warning)}", RED) for warning in event.warnings]
-    if event.pattern:
-        found += _block(f"3 would always allow: {visible(event.pattern)}", 3, DIM, first="  ")
-    return found
+    """A question, and how many of its lines there is no room for."""
+    lines = question_text.shortened(question_text.question_lines(event), _QUESTION_LINES)
+    shown = [styled(f"  {line.text.expandtabs(4)}".rstrip(), *_COLOURS.get(line.kind, ())) for line in lines]
+    return ["", styled(f"? {question_text.question_title(event)}", BOLD, YELLOW), *shown]
 
 
 def _tool_ended(event: ToolFinished) -> list[str]:

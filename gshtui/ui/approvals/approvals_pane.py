@@ -29,6 +29,7 @@ from gshtui.guard.answer_keys import (
     choices,
     offers,
 )
+from gshtui.guard.question_text import question_lines, question_title
 from gshtui.ui.approvals.approvals_state import (
     APPROVAL_EVENTS,
     ApprovalsState,
@@ -36,7 +37,7 @@ from gshtui.ui.approvals.approvals_state import (
     turned_to,
     without_question,
 )
-from gshtui.ui.approvals.question_view import Answers, QuestionView, question_lines, question_title
+from gshtui.ui.approvals.question_view import Answers, QuestionView
 from gshtui.ui.kit.bound_keys import BoundKeys, key_of
 from gshtui.ui.kit.fitted_text import fit
 from gshtui.ui.kit.folding_area import FoldingArea

@@ -6,8 +6,8 @@ what is seen of it; a click answers the question that was shown when the mouse b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import ClassVar, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import ClassVar, get_args
 
 from rich.cells import cell_len, chop_cells
 from rich.segment import Segment
@@ -20,68 +20,8 @@ from textual.strip import Strip
 from textual.style import Style
 from textual.widgets import Static
 
-from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.guard.answer_keys import Offer, worded
-
-EFFECTS = {"write": "write", "execute": "execute", "network": "reach the network", "read": "read"}
-
-BUDGET = "budget"
-"""Stands in place of a tool where an agent asks to go on beyond its budget."""
-
-
-class QuestionLine(NamedTuple):
-    """A line and what it is: subject, warning, label, detail, add, remove, hunk, context, pattern."""
-
-    kind: str
-    text: str
-
-
-def question_title(request: ApprovalRequested, place: int, count: int, name: str = "") -> str:
-    """Who asks, with which tool, to what effect, and which of how many questions this is.
-
-    Args:
-        name: what the agent is called, where it is known by a number.
-    """
-    from gshtui.text.sanitise import one_line  # not before the first letter
-
-    effect = EFFECTS.get(request.effect, one_line(request.effect, 40))
-    if request.tool == BUDGET:
-        effect = "go on"
-    of = f" · {place} of {count}" if count > 1 else ""
-    who = one_line(request.agent, 40)
-    if name and name != request.agent:
-        who = f"{one_line(name, 40)} ({who})"
-    return f"{who} asks to {effect} · {one_line(request.tool, 40)}{of}"
-
-
-def question_lines(request: ApprovalRequested) -> list[QuestionLine]:
-    """The whole question."""
-    from gshtui.text.sanitise import visible  # not before the first letter
-
-    found = [QuestionLine("subject", text) for text in visible(request.subject).split("\n")]
-    found += [
-        QuestionLine("warning", f"⚠ {text}") for warning in request.warnings for text in visible(warning).split("\n")
-    ]
-    if request.pattern:
-        found += [QuestionLine("pattern", f"3 would always allow: {' '.join(visible(request.pattern).split())}")]
-    if request.detail and request.detail.strip() != request.subject.strip():
-        found += [
-            QuestionLine("label", ""),
-            *(QuestionLine("detail", text) for text in visible(request.detail).split("\n")),
-        ]
-    if request.diff:
-        found += [QuestionLine("label", ""), *_diff_lines(request.diff)]
-    return found
-
-
-def _diff_lines(diff: str) -> Iterator[QuestionLine]:
-    from gshtui.text.sanitise import literal  # not before the first letter
-
-    for text in literal(diff).removesuffix("\n").split("\n"):
-        if text.startswith(("+++", "---", "@@", "diff ", "index ")):
-            yield QuestionLine("hunk", text)
-        else:
-            yield QuestionLine({"+": "add", "-": "remove"}.get(text[:1], "context"), text)
+from gshtui.guard.question_text import LineKind, QuestionLine
 
 
 def wrapped_question(question: Sequence[QuestionLine], width: int) -> list[QuestionLine]:
@@ -131,7 +71,7 @@ class Answers(Static):
         self.post_message(self.Clicked(choice, question, self._down))
 
 
-KINDS = ("subject", "warning", "label", "detail", "add", "remove", "hunk", "context", "pattern")
+KINDS: tuple[str, ...] = get_args(LineKind)
 
 
 class QuestionView(ScrollView, can_focus=False):
