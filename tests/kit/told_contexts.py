@@ -86,7 +86,8 @@ class ToldContexts:
         self.asked.append(("edit_summary", agent, cut, text, by))
 
     async def tune(self, agent: str, *, by: str = "person", **settings: Any) -> None:
-        self.asked.append(("tune", agent, by, settings))
+        wanted = {name: value for name, value in settings.items() if value is not None}
+        self.asked.append(("tune", agent, by, wanted))
 
     async def settings(self, agent: str) -> ContextSettings:
         return ContextSettings(threshold=0.7)

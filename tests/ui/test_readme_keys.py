@@ -720,7 +720,7 @@ async def thresholds(here: Recorded) -> None:
     await here.press("escape", "w")
     await here.type("gpt")
     await here.press("enter")
-    assert isinstance(here.app.screen, TextScreen) and "61,300 tokens" in here.app.screen.plain
+    assert isinstance(here.app.screen, TextScreen) and "61,300 of 32,000 tokens" in here.app.screen.plain
 
 
 # In the timeline

@@ -5,8 +5,10 @@ It works from the record, also for agents that live elsewhere. Called by the com
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from gshtui.bus.context_data import Block
 from gshtui.commands.declaration import CommandError
 from gshtui.context.commands import lookup, tables
 from gshtui.context.views import ContextError
@@ -46,7 +48,7 @@ async def facts(contexts: ContextRouter, agent: str) -> dict[str, Any]:
     }
 
 
-def _sections(blocks: Any) -> list[tuple[str, int]]:
+def _sections(blocks: Sequence[Block]) -> list[tuple[str, int]]:
     sums: dict[str, int] = {}
     for block in blocks:
         sums[block.section] = sums.get(block.section, 0) + block.tokens

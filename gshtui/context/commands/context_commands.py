@@ -13,7 +13,7 @@ from gshtui.bus.context_data import SECTIONS
 from gshtui.commands.declaration import AnyAction, Assess, Assessment, Command, Effect, Invocation
 from gshtui.commands.registry import AnyCommand
 from gshtui.context.commands.access import ContextAccess, Doing, Row
-from gshtui.context.commands.cut_commands import CutCommands
+from gshtui.context.commands.cut_commands import CutCommands, CutParameters
 from gshtui.context.commands.lookup import side
 from gshtui.context.commands.view_commands import (
     CarryParameters,
@@ -127,9 +127,10 @@ def _cutting(cutting: CutCommands, rights: ContextAccess, names: Names) -> list[
 def _assess(rights: ContextAccess, doing: Doing) -> Callable[[Invocation, Any], Awaitable[Assessment]]:
     async def assess(invocation: Invocation, parameters: Any) -> Assessment:
         said = [str(value) for name, value in parameters.model_dump(exclude_unset=True).items() if name != "agent"]
-        strength: Doing = "look" if getattr(parameters, "preview", False) else doing
-        if also := _other_agents(parameters):
-            for agent in also:
+        preview = isinstance(parameters, CutParameters) and parameters.preview
+        strength: Doing = "look" if preview else doing
+        if isinstance(parameters, ContextParameters):
+            for agent in _other_agents(parameters):
                 assessment = await rights.assess(invocation, agent, strength, " ".join(said))
                 if not assessment.inside:
                     return assessment
@@ -138,9 +139,9 @@ def _assess(rights: ContextAccess, doing: Doing) -> Callable[[Invocation, Any], 
     return assess
 
 
-def _other_agents(parameters: Any) -> list[str]:
+def _other_agents(parameters: ContextParameters) -> list[str]:
     """The agents that a comparison names: looking at them is looking at them."""
-    words = str(getattr(parameters, "diff", "")).replace("..", " ").replace(",", " ").split()
+    words = parameters.diff.replace("..", " ").replace(",", " ").split()
     return [who for who, _ in map(side, words) if who]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.context_data import CutKind, Difference, Iteration, Receipt
@@ -108,30 +108,41 @@ class ContextRouter:
         await self._mine(agent)
         return await self._ours.cut(agent, kind, by=by, focus=focus)
 
-    async def undo(self, agent: str, cut: str, *, by: str = "person") -> Any:
+    async def undo(self, agent: str, cut: str, *, by: str = "person") -> None:
         """Undo a cut. Raises `ContextError`."""
         await self._mine(agent)
-        return await self._ours.undo(agent, cut, by=by)
+        await self._ours.undo(agent, cut, by=by)
 
-    async def restore(self, agent: str, block: str, *, by: str = "person") -> Any:
+    async def restore(self, agent: str, block: str, *, by: str = "person") -> None:
         """Send one block in full again. Raises `ContextError`."""
         await self._mine(agent)
-        return await self._ours.restore(agent, block, by=by)
+        await self._ours.restore(agent, block, by=by)
 
-    async def pin(self, agent: str, block: str, on: bool, *, by: str = "person") -> Any:
+    async def pin(self, agent: str, block: str, on: bool, *, by: str = "person") -> None:
         """Never cut a block, or let it be cut again. Raises `ContextError`."""
         await self._mine(agent)
-        return await self._ours.pin(agent, block, on, by=by)
+        await self._ours.pin(agent, block, on, by=by)
 
-    async def edit_summary(self, agent: str, cut: str, text: str, *, by: str = "person") -> Any:
+    async def edit_summary(self, agent: str, cut: str, text: str, *, by: str = "person") -> None:
         """Other words for a summary. Raises `ContextError`."""
         await self._mine(agent)
-        return await self._ours.edit_summary(agent, cut, text, by=by)
+        await self._ours.edit_summary(agent, cut, text, by=by)
 
-    async def tune(self, agent: str, *, by: str = "person", **settings: Any) -> Any:
+    async def tune(
+        self,
+        agent: str,
+        *,
+        threshold: float | None = None,
+        protect: int | None = None,
+        strategy: str | None = None,
+        output_bytes: int | None = None,
+        by: str = "person",
+    ) -> None:
         """When and how an agent's context is cut. Raises `ContextError`."""
         await self._mine(agent)
-        return await self._ours.tune(agent, by=by, **settings)
+        await self._ours.tune(
+            agent, threshold=threshold, protect=protect, strategy=strategy, output_bytes=output_bytes, by=by
+        )
 
     async def settings(self, agent: str) -> ContextSettings:
         """When and how an agent's context is cut. Raises `ContextError`."""

@@ -89,27 +89,27 @@ class ContextLimits:
     """They were set just now, and not only read."""
 
 
-class _Cut(ToolParameters):
+class CutParameters(ToolParameters):
     """Whose context is cut."""
 
     agent: Word = Field(default=Word(), description="Id or name; empty: your own, or the agent in front")
     preview: bool = Field(default=False, description="Only say what it would do")
 
 
-class CompactContext(_Cut, Returns[Receipt]):
+class CompactContext(CutParameters, Returns[Receipt]):
     """Parameters of `compact`."""
 
     COMMAND: ClassVar[str] = "compact"
     focus: str = Field(default="", description="What the summary should dwell on")
 
 
-class PruneContext(_Cut, Returns[Receipt]):
+class PruneContext(CutParameters, Returns[Receipt]):
     """Parameters of `prune`."""
 
     COMMAND: ClassVar[str] = "prune"
 
 
-class ClearContext(_Cut, Returns[Receipt]):
+class ClearContext(CutParameters, Returns[Receipt]):
     """Parameters of `forget`."""
 
     COMMAND: ClassVar[str] = "forget"
@@ -172,7 +172,7 @@ class TuneContext(ToolParameters, Returns[ContextLimits]):
     output_bytes: int | None = Field(default=None, description="Bytes of a tool's output that are kept; 0: all", ge=0)
 
 
-_KINDS: dict[type[_Cut], CutKind] = {CompactContext: "compact", PruneContext: "prune", ClearContext: "clear"}
+_KINDS: dict[type[CutParameters], CutKind] = {CompactContext: "compact", PruneContext: "prune", ClearContext: "clear"}
 _DONE = {"compact": "Compacted", "prune": "Pruned", "clear": "Cleared"}
 _FROM_NOW = "It counts from the next request on, and can be undone at any time: the conversation itself is kept."
 _ESTIMATES = "The model writes the summary when it is done; the sizes are estimates until then."
@@ -200,11 +200,11 @@ class CutCommands:
 
         self.edit_summary = action(EditSummary, EditedSummary, self._edit, _render_edited, shows=_edited)
 
-    def _cutting(self, parameters: type[_Cut]) -> AnyAction:
+    def _cutting(self, parameters: type[CutParameters]) -> AnyAction:
         return action(parameters, Receipt, self._cut, _render_receipt, asks=self._ask, shows=self._said)
 
     @context_errors
-    async def _ask(self, invocation: Invocation, parameters: _Cut) -> Question | None:
+    async def _ask(self, invocation: Invocation, parameters: CutParameters) -> Question | None:
         """What it would do, item by item; nothing when only that is asked for."""
         if parameters.preview:
             return None
@@ -217,7 +217,7 @@ class CutCommands:
         return Question(parameters, note=note, preview=receipt, doing=doing)
 
     @context_errors
-    async def _cut(self, invocation: Invocation, parameters: _Cut) -> Receipt:
+    async def _cut(self, invocation: Invocation, parameters: CutParameters) -> Receipt:
         agent = await self._rights.target(invocation, parameters.agent)
         kind = _KINDS[type(parameters)]
         if parameters.preview:
