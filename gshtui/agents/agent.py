@@ -40,7 +40,7 @@ from gshtui.system.faults import Fault
 from gshtui.system.tasks import end_all, keep_on
 
 ChooseModel = Callable[[str, str], Awaitable[ModelHandle]]
-"""(provider, model) → mind; either may be empty. Raises `ProviderError`."""
+"""(provider, model) → the model's handle; either may be empty. Raises `ProviderError`."""
 
 
 class Agent:
@@ -68,7 +68,7 @@ class Agent:
         self._max_steps = max_steps
         self._limit = limit
         self._conversation: Conversation | None = None
-        self._mind: ModelHandle | None = None
+        self._model: ModelHandle | None = None
         self._inbox: deque[InboxPrompt] = deque()
         self._wake = asyncio.Event()
         self._turn: asyncio.Task[TurnFinished] | None = None
@@ -90,9 +90,9 @@ class Agent:
         return self._conversation.session if self._conversation else ""
 
     @property
-    def mind(self) -> ModelHandle | None:
-        """What it thinks with now."""
-        return self._mind
+    def model_handle(self) -> ModelHandle | None:
+        """The model that it uses now."""
+        return self._model
 
     @property
     def working(self) -> bool:
@@ -138,16 +138,20 @@ class Agent:
         Raises:
             ProviderError: there is no such provider or model, or its key is missing; the old one stays.
         """
-        mind = await self._choose(provider, model)
-        if mind.instead_of and (self._mind is None or self._mind.model != mind.model):
-            text = f"{mind.instead_of} is no longer served; {mind.label or mind.model} is used instead."
-            hint = f"Set providers.{mind.provider.name}.default_model to one of `model list`."
+        handle = await self._choose(provider, model)
+        if handle.instead_of and (self._model is None or self._model.model != handle.model):
+            text = f"{handle.instead_of} is no longer served; {handle.label or handle.model} is used instead."
+            hint = f"Set providers.{handle.provider.name}.default_model to one of `model list`."
             self._bus.publish(Noticed(level="warning", text=text, hint=hint, about="models"))
-        self._mind = mind
-        window = mind.provider.capabilities(mind.model).window
+        self._model = handle
+        window = handle.provider.capabilities(handle.model).window
         self._bus.publish(
             ModelChanged(
-                agent=self.name, provider=mind.provider.name, model=mind.model, window=window, label=mind.label
+                agent=self.name,
+                provider=handle.provider.name,
+                model=handle.model,
+                window=window,
+                label=handle.label,
             )
         )
 
@@ -223,9 +227,9 @@ class Agent:
 
     async def draft(self) -> ContextDraft:
         """Its next request, as the context engine is told of it. Raises `ProviderError`."""
-        if self._mind is None:
+        if self._model is None:
             await self.think_with("", "")
-        return request_draft(self._current_mind(), self._toolbox, self._turn_id)
+        return request_draft(self._current_model(), self._toolbox, self._turn_id)
 
     async def messages(self) -> list[Message]:
         """The log of the conversation in hand; empty without one. Raises `StoreError`."""
@@ -263,7 +267,7 @@ class Agent:
     async def _take_turn(self, prompt: InboxPrompt, conversation: Conversation) -> TurnFinished | None:
         """The prompt's turn; `None` where it has none."""
         try:
-            if self._mind is None:
+            if self._model is None:
                 await self.think_with("", "")
         except ProviderError as error:
             self._bus.publish(Noticed(level="error", text=error.message, hint=error.hint, about=self.name))
@@ -275,7 +279,7 @@ class Agent:
             self.name,
             conversation,
             self._toolbox,
-            self._current_mind,
+            self._current_model,
             self.engine,
             self._max_iterations,
             self._max_steps,
@@ -314,9 +318,9 @@ class Agent:
             self._say("idle")
         return before is not None
 
-    def _current_mind(self) -> ModelHandle:
-        assert self._mind is not None
-        return self._mind
+    def _current_model(self) -> ModelHandle:
+        assert self._model is not None
+        return self._model
 
     def _say(self, status: Status, doing: str = "") -> None:
         self.status = status
@@ -355,13 +359,13 @@ class LocalRoster:
 
     async def open(self, agent: Agent, session: str) -> None:
         """Give the agent another conversation. Raises `StoreError`."""
-        mind = agent.mind
+        handle = agent.model_handle
         opened = await self._sessions.open(
             session,
             agent=agent.name,
             cwd=self._cwd,
-            provider=mind.provider.name if mind else "",
-            model=mind.model if mind else "",
+            provider=handle.provider.name if handle else "",
+            model=handle.model if handle else "",
         )
         agent.converse(opened.conversation)
 

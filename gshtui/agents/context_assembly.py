@@ -106,7 +106,7 @@ def make_contexts(
     bus: Bus,
     store: Store,
     table: Context,
-    minds: ModelPool,
+    models: ModelPool,
     here: Callable[[str], Agent | None],
     cwd: str,
     redact: Callable[[str], str],
@@ -114,8 +114,8 @@ def make_contexts(
     """The service for every agent, other programs' too."""
 
     async def choose(provider: str, model: str) -> tuple[Provider, str]:
-        mind = await minds.choose(provider, model)
-        return mind.provider, mind.model
+        handle = await models.choose(provider, model)
+        return handle.provider, handle.model
 
     async def load(session: str) -> Sequence[Message]:
         return [stored.message for stored in await store.messages.read(session)]
@@ -123,7 +123,7 @@ def make_contexts(
     def abilities(provider: str, model: str) -> Capabilities:
         if provider == OFFLINE:
             return Capabilities(price_input=0.0, price_output=0.0, known=True)
-        found = minds.catalog.find(model, provider) or minds.catalog.find(model)
+        found = models.catalog.find(model, provider) or models.catalog.find(model)
         return found.capabilities if found is not None else Capabilities()
 
     def known(model: str) -> Capabilities:

@@ -99,13 +99,13 @@ class Turn:
         agent: str,
         conversation: Conversation,
         toolbox: Toolbox,
-        mind: Callable[[], ModelHandle],
+        handle: Callable[[], ModelHandle],
         engine: ContextEngine,
         max_iterations: int,
         max_steps: int,
         limit: TurnLimit = unlimited,
     ) -> None:
-        """`mind` is asked before each iteration, so that a model can be changed in the middle of a turn.
+        """`handle` is asked before each iteration, so that a model can be changed in the middle of a turn.
 
         `limit` too: what it says, if anything, ends the turn there and is told as the reason.
         """
@@ -113,7 +113,7 @@ class Turn:
         self._agent = agent
         self._conversation = conversation
         self._toolbox = toolbox
-        self._mind = mind
+        self._model = handle
         self._engine = engine
         self._max_iterations = max_iterations
         self._steps_left = max_steps
@@ -214,15 +214,17 @@ class Turn:
     async def _iterate(self) -> None:
         for iteration in range(1, self._max_iterations + 1):
             self._say("thinking")
-            mind = self._mind()
-            if reached := await self._limit(mind):
+            handle = self._model()
+            if reached := await self._limit(handle):
                 self._progress.stop, self._progress.hint = "max_iterations", reached
                 return
-            completed = await self._answer(mind, iteration)
+            completed = await self._answer(handle, iteration)
             answer = completed.message
             if not answer.blocks:
                 raise ProviderError(
-                    "garbage", f"{mind.provider.name} answered with nothing.", hint="Send it again, or change /model."
+                    "garbage",
+                    f"{handle.provider.name} answered with nothing.",
+                    hint="Send it again, or change /model.",
                 )
             self._progress.text = answer.text or self._progress.text
             self._open = answer if answer.calls else None
@@ -243,26 +245,26 @@ class Turn:
         self._progress.stop = "max_iterations"
         self._progress.hint = f"Say `continue` to let it go on, or raise `{limit}`."
 
-    async def _answer(self, mind: ModelHandle, iteration: int) -> Completed:
+    async def _answer(self, handle: ModelHandle, iteration: int) -> Completed:
         """One answer. A provider that says "too long" before it says anything is asked again with less."""
         while True:
-            draft = request_draft(mind, self._toolbox, self._id, iteration)
+            draft = request_draft(handle, self._toolbox, self._id, iteration)
             prepared = await self._engine.prepare(await self._conversation.messages(), draft)
             self._toolbox.max_output_bytes = self._engine.output_bytes(draft)
             self._toolbox.says_key = any(tool.name == "output" for tool in prepared.assembly.request.tools)
             try:
-                return await self._ask(mind, prepared, iteration)
+                return await self._ask(handle, prepared, iteration)
             except Interrupted:
-                await self._engine.failed(prepared, "", hash_of_body(mind.provider.body(prepared.assembly.request)))
+                await self._engine.failed(prepared, "", hash_of_body(handle.provider.body(prepared.assembly.request)))
                 raise
             except AnswerFailed as failed:
-                sent = hash_of_body(mind.provider.body(prepared.assembly.request))
+                sent = hash_of_body(handle.provider.body(prepared.assembly.request))
                 await self._engine.failed(prepared, failed.error.message, sent)
                 again = failed.error.kind == "context" and not failed.partial.blocks
                 if not again or not self._engine.overflowed(prepared, failed.error.message):
                     raise
 
-    async def _ask(self, mind: ModelHandle, prepared: Prepared, iteration: int) -> Completed:
+    async def _ask(self, handle: ModelHandle, prepared: Prepared, iteration: int) -> Completed:
         blank = Message(
             id=new_id(),
             role="assistant",
@@ -271,8 +273,8 @@ class Turn:
             agent=self._agent,
             turn=self._id,
             iteration=iteration,
-            provider=mind.provider.name,
-            model=mind.model,
+            provider=handle.provider.name,
+            model=handle.model,
         )
         self._bus.publish(
             IterationStarted(
@@ -284,17 +286,17 @@ class Turn:
             )
         )
         completed = await AnswerStream(self._bus, self._conversation, self._agent, blank).stream(
-            mind.provider, prepared.assembly.request
+            handle.provider, prepared.assembly.request
         )
-        cost = self._count(mind, completed.usage, iteration)
+        cost = self._count(handle, completed.usage, iteration)
         await self._engine.answered(prepared, completed.usage, cost, completed.sent)
         message = msgspec.structs.replace(
             blank, blocks=completed.message.blocks, stop=completed.stop, usage=completed.usage
         )
         return Completed(message, completed.stop, completed.usage)
 
-    def _count(self, mind: ModelHandle, usage: Usage, iteration: int) -> float | None:
-        cost = mind.provider.capabilities(mind.model).cost(usage)
+    def _count(self, handle: ModelHandle, usage: Usage, iteration: int) -> float | None:
+        cost = handle.provider.capabilities(handle.model).cost(usage)
         p = self._progress
         p.usage = p.usage + usage
         p.cost = None if p.cost is None or cost is None else p.cost + cost
@@ -304,8 +306,8 @@ class Turn:
                 session=self._conversation.session,
                 turn=self._id,
                 iteration=iteration,
-                provider=mind.provider.name,
-                model=mind.model,
+                provider=handle.provider.name,
+                model=handle.model,
                 usage=usage,
                 cost=cost,
             )
@@ -346,10 +348,10 @@ class Turn:
         self._bus.publish(AgentStatusChanged(agent=self._agent, status=status, doing=doing))
 
 
-def request_draft(mind: ModelHandle, toolbox: Toolbox, turn: str = "", iteration: int = 0) -> ContextDraft:
-    """What the context engine is told of a request with this mind and these tools."""
-    tools = toolbox.specs() if mind.provider.capabilities(mind.model).tools else ()
-    return ContextDraft(mind.provider, mind.model, tools, turn, iteration, mind.max_output)
+def request_draft(handle: ModelHandle, toolbox: Toolbox, turn: str = "", iteration: int = 0) -> ContextDraft:
+    """What the context engine is told of a request with this model and these tools."""
+    tools = toolbox.specs() if handle.provider.capabilities(handle.model).tools else ()
+    return ContextDraft(handle.provider, handle.model, tools, turn, iteration, handle.max_output)
 
 
 def title_of(prompt: str) -> str:

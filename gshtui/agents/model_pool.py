@@ -44,12 +44,12 @@ class ModelPool:
         named = tables.get(provider) or next((t for t in tables.values() if t.type == provider), None)
         return named.max_tokens if named is not None else 0
 
-    def warm_soon(self, mind: ModelHandle, after: float) -> None:
+    def warm_soon(self, handle: ModelHandle, after: float) -> None:
         """Load the provider's SDK in `after` seconds, so that the first answer does not wait for it."""
 
         async def later() -> None:
             await asyncio.sleep(after)
-            await warm(mind.provider)
+            await warm(handle.provider)
 
         self._warming = start_job(later(), "the loading of the provider")
 

@@ -60,10 +60,10 @@ class Fleet:
         self,
         bus: Bus,
         store: Store,
-        place: FleetOptions,
+        options: FleetOptions,
         launcher: Launcher,
         *,
-        post: Callable[[], MessageTransport] | None = None,
+        transport: Callable[[], MessageTransport] | None = None,
         terminals: AgentTerminals | None = None,
         programs: Programs | None = None,
         session_of: Callable[[str], str] = lambda agent: "",
@@ -71,9 +71,9 @@ class Fleet:
     ) -> None:
         """
         Args:
-            place: where it lives.
+            options: where it lives.
             launcher: makes command lines.
-            post: makes what delivers messages; by the terminals when none is given.
+            transport: makes what delivers messages; by the terminals when none is given.
             terminals: the tmux servers, when they are shared with others.
             programs: somebody's programs, likewise.
             session_of: the conversation that a local agent of this hub is in.
@@ -83,22 +83,24 @@ class Fleet:
         rows = AgentRows(bus, store)
         self._programs = programs or Programs()
 
-        def typing() -> MessageTransport:
+        def terminal_transport() -> MessageTransport:
             from gshtui.fleet.transport import TerminalTransport
 
             return TerminalTransport(bus, self.terminals, self._programs, connected)
 
-        self._ground = FleetContext(bus, store, rows, self.terminals, launcher, post or typing, place)
+        self._context = FleetContext(
+            bus, store, rows, self.terminals, launcher, transport or terminal_transport, options
+        )
         self._session_of = session_of
-        self._reports = Reports(self._ground, session_of)
+        self._reports = Reports(self._context, session_of)
         self._reconciler = Reconciler(
-            self._ground,
-            JournalReader(self._ground, connected),
+            self._context,
+            JournalReader(self._context, connected),
             self._programs,
             on_ended=self._reports.ended,
             on_killed=lambda row: self._killer.watch(row),
         )
-        self._hearing = FleetHandlers(self._ground, self._reports, self.spawn)
+        self._handlers = FleetHandlers(self._context, self._reports, self.spawn)
 
     # What a short call such as `agent ls` never needs is made, and loaded, when it is first used.
 
@@ -106,40 +108,40 @@ class Fleet:
     def _starter(self) -> Starter:
         from gshtui.fleet.starter import Starter
 
-        return Starter(self._ground)
+        return Starter(self._context)
 
     @cached_property
     def _killer(self) -> Killer:
         from gshtui.fleet.killer import Killer
 
-        return Killer(self._ground, self._reports.ended)
+        return Killer(self._context, self._reports.ended)
 
     @cached_property
     def _recoverer(self) -> Recoverer:
         from gshtui.fleet.starter import Recoverer
 
-        return Recoverer(self._ground, self._starter, self._killer)
+        return Recoverer(self._context, self._starter, self._killer)
 
     @cached_property
     def _follower(self) -> AgentFollower:
         from gshtui.fleet.follower import AgentFollower
 
-        return AgentFollower(self._ground, self._programs, self._reconciler.poke)
+        return AgentFollower(self._context, self._programs, self._reconciler.poke)
 
     async def start(self) -> None:
         """Take the roster up: look what really runs, say who is lost, and go on looking."""
-        ground = self._ground
-        if ground.place.visiting:
+        context = self._context
+        if context.options.visiting:
             return  # whatever it is asked to do begins with a look
         self._reconciler.on_look = self._follower.keep
         try:
-            await ground.store.agents.delete_old(KEPT_DAYS)
+            await context.store.agents.delete_old(KEPT_DAYS)
             lost = await self._reconciler.look()
         except StoreError as error:
             raise from_store_error(error) from error
         self._reconciler.tell_lost(lost)
         self._reconciler.start()
-        for row in ground.rows.all():
+        for row in context.rows.all():
             if is_over(row) and row.background and not row.reported:
                 await self._reports.hand_over(row)
 
@@ -150,14 +152,14 @@ class Fleet:
             "the end of the fleet",
             self._reconciler.stop,
             *((self._follower.stop,) if "_follower" in made else ()),
-            self._hearing.stop,
+            self._handlers.stop,
             *((self._starter.stop,) if "_starter" in made else ()),
             self._reports.stop,
             *((self._killer.stop,) if "_killer" in made else ()),
         )
         try:
-            await self._ground.rows.flush()
-            await self._ground.store.agents.release()
+            await self._context.rows.flush()
+            await self._context.store.agents.release()
         except StoreError as error:
             raise from_store_error(error) from error
         finally:
@@ -167,16 +169,16 @@ class Fleet:
 
     def rows(self, *, everywhere: bool = True) -> list[AgentRow]:
         """Every agent on the roster in the order of the numbers; of this folder alone unless `everywhere`."""
-        home = str(self._ground.place.home)
-        return [row for row in self._ground.rows.all() if everywhere or row.home == home]
+        home = str(self._context.options.home)
+        return [row for row in self._context.rows.all() if everywhere or row.home == home]
 
     def get(self, id: str) -> AgentRow | None:
         """The agent of this very id, as it is known here."""
-        return self._ground.rows.get(id)
+        return self._context.rows.get(id)
 
     async def find(self, wanted: str) -> AgentRow:
         """The agent of this id (leading zeros may be missing) or name."""
-        return await self._ground.row(wanted)
+        return await self._context.row(wanted)
 
     async def refresh(self) -> list[AgentRow]:
         """Look at the terminals and the record now; every row."""
@@ -215,9 +217,9 @@ class Fleet:
             return row.status in statuses or is_over(row)
 
         try:
-            if self._ground.place.visiting:
+            if self._context.options.visiting:
                 return await self._visit(row, matches, timeout)
-            return await self._ground.rows.wait(row.id, matches, timeout)
+            return await self._context.rows.wait(row.id, matches, timeout)
         except KeyError:
             raise FleetError("ended", f"{row.name} ({row.id}) is off the roster.") from None
 
@@ -226,7 +228,7 @@ class Fleet:
     @property
     def grace(self) -> float:
         """Seconds in which a kill can be undone."""
-        return self._ground.place.grace
+        return self._context.options.grace
 
     async def spawn(self, request: SpawnRequest, *, spawn: str = "", by_person: bool = False) -> AgentRow:
         """Start an agent; it runs in its terminal when this returns.
@@ -235,14 +237,14 @@ class Fleet:
             spawn: id of the wish; the events that answer it carry it.
             by_person: a person asks, whom the limits on agents do not hold back.
         """
-        parent = self._ground.rows.get(request.parent) if request.parent else None
+        parent = self._context.rows.get(request.parent) if request.parent else None
         session = parent.session if parent is not None else self._session_of(request.parent)
         if request.parent:
             depth = parent.depth + 1 if parent is not None else 1
             request = msgspec.structs.replace(request, depth=max(depth, request.depth))
         row = await self._starter.spawn(request, parent_session=session, spawn=spawn, limited=not by_person)
         self._reconciler.poke()
-        if self._ground.place.visiting:
+        if self._context.options.visiting:
             await self._starter.briefed()
         return row
 
@@ -252,12 +254,12 @@ class Fleet:
         text = text.rstrip("\r\n")  # where it ends it is entered; a newline of its own would enter it once more
         if not text.strip():
             raise FleetError("invalid", "There is nothing to say.", hint="Give the words of the message.")
-        return await self._ground.post.send(row, text, sender=source, defer_if_busy=defer_if_busy)
+        return await self._context.transport.send(row, text, sender=source, defer_if_busy=defer_if_busy)
 
     async def is_queued(self, message: str) -> bool:
         """Whether a message still waits; one that was typed at once was never kept."""
         try:
-            return (await self._ground.store.mail.find(message)).state == "queued"
+            return (await self._context.store.mail.find(message)).state == "queued"
         except StoreError as error:
             if error.kind == "unknown":
                 return False
@@ -265,7 +267,7 @@ class Fleet:
 
     async def interrupt(self, id: str) -> None:
         """Stop what the agent is doing; it stays."""
-        await self._ground.post.interrupt(await self._alive(id))
+        await self._context.transport.interrupt(await self._alive(id))
 
     async def rename(self, id: str, name: str) -> AgentRow:
         """Give it another name; made unique when it is taken."""
@@ -280,7 +282,7 @@ class Fleet:
                 "ended", f"{row.name} ({row.id}) has ended.", hint=f"`agent remove {row.id}` takes it off the roster."
             )
         try:
-            return await self._killer.kill(row, now=now or self._ground.place.visiting)
+            return await self._killer.kill(row, now=now or self._context.options.visiting)
         except StoreError as error:
             raise from_store_error(error) from error
 
@@ -317,15 +319,15 @@ class Fleet:
             raise FleetError("busy", f"{row.name} ({row.id}) is not over.", hint=f"`agent kill {row.id}` ends it.")
         try:
             await self._killer.clear(row)
-            await self._ground.store.agents.remove(row.id)
+            await self._context.store.agents.remove(row.id)
         except StoreError as error:
             raise from_store_error(error) from error
-        self._ground.rows.drop(row.id)
-        await asyncio.to_thread(remove_agent_files, self._ground.place.data, row.id)
+        self._context.rows.drop(row.id)
+        await asyncio.to_thread(remove_agent_files, self._context.options.data, row.id)
 
     def seen(self, id: str) -> None:
         """A person has looked at it: nothing of it is unread."""
-        self._ground.rows.change_soon(id, {"unread": 0})
+        self._context.rows.change_soon(id, {"unread": 0})
 
     # Below
 
@@ -340,7 +342,7 @@ class Fleet:
 
     async def _change(self, row: AgentRow, **fields: object) -> AgentRow:
         try:
-            return await self._ground.rows.change(row.id, **fields)
+            return await self._context.rows.change(row.id, **fields)
         except StoreError as error:
             raise from_store_error(error) from error
 
@@ -350,7 +352,7 @@ class Fleet:
         async with asyncio.timeout(timeout):
             while True:
                 await self.refresh()
-                found = self._ground.rows.get(row.id)
+                found = self._context.rows.get(row.id)
                 if found is None:
                     raise KeyError(row.id)
                 if matches(found):
@@ -358,6 +360,6 @@ class Fleet:
                 doing = f": {one_line(found.doing, 60)}" if found.doing else ""
                 now = f"Waiting for {found.name} ({found.id}), which is {found.status}{doing}"
                 if now != said:
-                    self._ground.bus.publish(WaitReported(text=now, about=found.id))
+                    self._context.bus.publish(WaitReported(text=now, about=found.id))
                     said = now
                 await asyncio.sleep(_STALE / 4)

@@ -160,13 +160,13 @@ class FleetContext:
     rows: AgentRows
     terminals: AgentTerminals
     launcher: Launcher
-    make_post: Callable[[], MessageTransport]
-    place: FleetOptions
+    make_transport: Callable[[], MessageTransport]
+    options: FleetOptions
 
     @cached_property
-    def post(self) -> MessageTransport:
+    def transport(self) -> MessageTransport:
         """Delivers messages; made when the first one is sent."""
-        return self.make_post()
+        return self.make_transport()
 
     async def row(self, wanted: str) -> AgentRow:
         """The agent of this id (leading zeros may be missing) or name.

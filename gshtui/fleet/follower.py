@@ -35,12 +35,12 @@ _Key = tuple[str, str, int]
 class AgentFollower:
     """One follower an agent. `stop` ends all of them."""
 
-    def __init__(self, ground: FleetContext, programs: Programs, poke: Callable[[], None]) -> None:
+    def __init__(self, context: FleetContext, programs: Programs, poke: Callable[[], None]) -> None:
         """`poke`: something has changed that a look should see."""
-        self._ground = ground
+        self._context = context
         self._programs = programs
         self._poke = poke
-        self._feed = HookFeed(ground.place.data)
+        self._feed = HookFeed(context.options.data)
         self._pace = Pacer()
         self._statuses: dict[_Key, CliStatus | None] = {}
         self._ends: dict[_Key, Callable[[], None]] = {}
@@ -48,7 +48,7 @@ class AgentFollower:
         self._worked: set[str] = set()
         """Agents that were seen at work since their last answer."""
         self._answers: set[asyncio.Task[None]] = set()
-        self._subscription = ground.bus.subscribe(self._asked, MessageSubmitted, name="follower")
+        self._subscription = context.bus.subscribe(self._asked, MessageSubmitted, name="follower")
 
     async def keep(self, alive: list[AgentRow]) -> None:
         """Follow exactly these."""
@@ -72,7 +72,7 @@ class AgentFollower:
         await asyncio.gather(*self._answers, return_exceptions=True)
 
     async def _follow(self, key: _Key, row: AgentRow) -> None:
-        server = self._ground.terminals.of(row.socket)
+        server = self._context.terminals.of(row.socket)
         self._statuses[key] = None
         self._ends[key] = server.watcher.watch(row.pane, self._changed)
         if row.kind == "cli":
@@ -99,7 +99,7 @@ class AgentFollower:
         if known.status in ENDED_STATUSES:
             self._poke()
             return
-        self._ground.bus.publish(
+        self._context.bus.publish(
             AgentStatusChanged(
                 agent=row.id,
                 status=cast("Status", known.status),
@@ -125,13 +125,13 @@ class AgentFollower:
         """A text was entered: its turn may be over before anything has shown that it began."""
         for event in batch:
             for key, status in self._statuses.items():
-                row = self._ground.rows.get(key[0])
+                row = self._context.rows.get(key[0])
                 if isinstance(event, MessageSubmitted) and event.agent == key[0] and status is not None and row:
                     self._soon(self._short_turn(key, row, status), row)
 
     async def _short_turn(self, key: _Key, row: AgentRow, status: CliStatus) -> None:
         """Where a program rests and its screen shows the same answer twice, its turn was too short to be seen."""
-        session = await self._programs.session(self._ground.terminals.of(row.socket), row)
+        session = await self._programs.session(self._context.terminals.of(row.socket), row)
         if session.takes_code:
             await self._ran(key, row, status, session)
             return
@@ -172,7 +172,7 @@ class AgentFollower:
         said = status.answer if status is not None else ""
         if not said:
             try:
-                session = await self._programs.session(self._ground.terminals.of(row.socket), row)
+                session = await self._programs.session(self._context.terminals.of(row.socket), row)
                 said = await session.answer()
             except SessionError:
                 return  # its terminal is gone, which the next look tells
@@ -180,7 +180,7 @@ class AgentFollower:
             self._answered(row.id, said)
 
     def _answered(self, agent: str, text: str) -> None:
-        self._ground.bus.publish(TurnFinished(agent=agent, session="", turn="", stop="end", text=text))
+        self._context.bus.publish(TurnFinished(agent=agent, session="", turn="", stop="end", text=text))
 
     def _bound(self, agent: str, conversation: str) -> None:
-        self._ground.rows.change_soon(agent, {"external_id": conversation})
+        self._context.rows.change_soon(agent, {"external_id": conversation})

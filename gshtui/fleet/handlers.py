@@ -35,8 +35,8 @@ SessionOf = Callable[[str], str]
 class Reports:
     """Tells parents, once each, what became of their agents."""
 
-    def __init__(self, ground: FleetContext, session_of: SessionOf) -> None:
-        self._ground = ground
+    def __init__(self, context: FleetContext, session_of: SessionOf) -> None:
+        self._context = context
         self._session_of = session_of
         self._tellings: set[asyncio.Task[None]] = set()
         self._said: set[tuple[str, int]] = set()
@@ -61,7 +61,7 @@ class Reports:
         if not row.pane or not row.socket:
             return ""
         try:
-            server = self._ground.terminals.of(row.socket)
+            server = self._context.terminals.of(row.socket)
             if (await server.pane(row.pane)).pid != row.pid:
                 return ""  # another program's by now
             lines = await server.capture(row.pane, start=-_LINES, styled=False, join=True)
@@ -71,13 +71,13 @@ class Reports:
 
     async def ended(self, row: AgentRow) -> None:
         """Say that an agent has ended, and hand its report over."""
-        ground = self._ground
+        context = self._context
         if (row.id, row.pid) in self._said:
             return
         self._said.add((row.id, row.pid))
         if not row.report and (report := await self.of(row)):
-            row = await ground.rows.change(row.id, report=report[-100_000:])
-        ground.bus.publish(
+            row = await context.rows.change(row.id, report=report[-100_000:])
+        context.bus.publish(
             AgentEnded(
                 agent=row.id,
                 name=row.name,
@@ -94,14 +94,14 @@ class Reports:
         """Give the parent the report of its background agent, unless it has it."""
         if not row.background or not row.parent or row.killed or row.reported:
             return
-        parent = self._ground.rows.get(row.parent)
+        parent = self._context.rows.get(row.parent)
         here = self._session_of(row.parent)
         if parent is None and (not here or here != row.parent_session):
             return  # its parent is not here now, or talks of something else; it is told when it is back
         try:
-            if not await self._ground.store.agents.claim(row.id, "reported"):
+            if not await self._context.store.agents.claim(row.id, "reported"):
                 return
-            await self._ground.rows.load(force=True)
+            await self._context.rows.load(force=True)
         except StoreError:
             return  # it waits: the next look finds it unreported
         task = start_job(self._tell(row, parent), f"the report of {row.id}")
@@ -109,21 +109,23 @@ class Reports:
         task.add_done_callback(self._tellings.discard)
 
     async def _tell(self, row: AgentRow, parent: AgentRow | None) -> None:
-        ground = self._ground
+        context = self._context
         words = report_text(row)
         if parent is None:
-            ground.bus.publish(PromptSubmitted(prompt=new_id(), agent=row.parent, text=words, source=f"agent {row.id}"))
+            context.bus.publish(
+                PromptSubmitted(prompt=new_id(), agent=row.parent, text=words, source=f"agent {row.id}")
+            )
             return
         try:
-            await ground.post.send(parent, words, sender=row.id, defer_if_busy=True)
+            await context.transport.send(parent, words, sender=row.id, defer_if_busy=True)
         except FleetError as error:
             text = f"The report of {row.name} ({row.id}) could not be given to {parent.name} ({parent.id})."
             hint = f"{error.message} `agent show {row.id}` prints it."
-            ground.bus.publish(Noticed(level="warning", text=text, hint=hint, about=row.id))
+            context.bus.publish(Noticed(level="warning", text=text, hint=hint, about=row.id))
 
     async def _last_answer(self, session: str) -> str:
         try:
-            stored = await self._ground.store.messages.read(session, limit=50)
+            stored = await self._context.store.messages.read(session, limit=50)
         except StoreError:
             return ""
         return next(
@@ -158,53 +160,53 @@ class Spawn(Protocol):
 class FleetHandlers:
     """Listens from the start; `stop` ends it."""
 
-    def __init__(self, ground: FleetContext, reports: Reports, spawn: Spawn) -> None:
-        self._ground = ground
+    def __init__(self, context: FleetContext, reports: Reports, spawn: Spawn) -> None:
+        self._context = context
         self._reports = reports
         self._spawn = spawn
-        self._wishes: set[asyncio.Task[None]] = set()
-        self._subscription = ground.bus.subscribe(self._listen, AgentSpawnRequested, *ROW_EVENTS, name="fleet")
+        self._starts: set[asyncio.Task[None]] = set()
+        self._subscription = context.bus.subscribe(self._handle_events, AgentSpawnRequested, *ROW_EVENTS, name="fleet")
 
     async def stop(self) -> None:
         """Hear no more, and give up what is still being started."""
         self._subscription.unsubscribe()
-        for task in tuple(self._wishes):
+        for task in tuple(self._starts):
             task.cancel()
-        await asyncio.gather(*self._wishes, return_exceptions=True)
+        await asyncio.gather(*self._starts, return_exceptions=True)
 
-    async def _listen(self, batch: Sequence[Event]) -> None:
+    async def _handle_events(self, batch: Sequence[Event]) -> None:
         for event in batch:
             if isinstance(event, AgentSpawnRequested):
-                task = start_job(self._wished(event), "the start of an agent")
-                self._wishes.add(task)
-                task.add_done_callback(self._wishes.discard)
-            elif (row := self._ground.rows.get(getattr(event, "agent", ""))) is not None:
-                await self._heard(row, event)
+                task = start_job(self._start_requested(event), "the start of an agent")
+                self._starts.add(task)
+                task.add_done_callback(self._starts.discard)
+            elif (row := self._context.rows.get(getattr(event, "agent", ""))) is not None:
+                await self._update_row(row, event)
             elif isinstance(event, SessionOpened):
-                await self._parent_is_back(event)
+                await self._report_to_parent(event)
 
-    async def _wished(self, event: AgentSpawnRequested) -> None:
+    async def _start_requested(self, event: AgentSpawnRequested) -> None:
         with contextlib.suppress(FleetError):  # it was said as `AgentSpawnFailed`
             await self._spawn(event.request, spawn=event.spawn)
 
-    async def _heard(self, row: AgentRow, event: Event) -> None:
+    async def _update_row(self, row: AgentRow, event: Event) -> None:
         fields = differences(row, apply_event(row, event))
         if isinstance(event, TurnFinished):
             fields["unread"] = row.unread + 1
-        self._ground.rows.change_soon(row.id, fields)
+        self._context.rows.change_soon(row.id, fields)
         # One of ours ends when its task is done; somebody's program goes on waiting, and its answer is the report.
         if isinstance(event, TurnFinished) and row.kind == "cli":
-            now = self._ground.rows.get(row.id)
+            now = self._context.rows.get(row.id)
             if now is not None and now.report:
                 await self._reports.hand_over(now)
 
-    async def _parent_is_back(self, event: SessionOpened) -> None:
+    async def _report_to_parent(self, event: SessionOpened) -> None:
         """Its reports are due. What was meant for a conversation that it put aside is for the new one."""
-        for row in self._ground.rows.all():
+        for row in self._context.rows.all():
             if row.parent != event.agent:
                 continue
             if event.follows and row.parent_session == event.follows and not row.reported:
                 with contextlib.suppress(StoreError):  # then its report waits for the old one
-                    row = await self._ground.rows.change(row.id, parent_session=event.session)
+                    row = await self._context.rows.change(row.id, parent_session=event.session)
             if is_over(row) and row.parent_session == event.session:
                 await self._reports.hand_over(row)

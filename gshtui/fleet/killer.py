@@ -41,33 +41,33 @@ class _Wait:
 class Killer:
     """Keeps the killed ones standing, and ends them when their while is over."""
 
-    def __init__(self, ground: FleetContext, on_ended: Callable[[AgentRow], Awaitable[None]]) -> None:
-        self._ground = ground
+    def __init__(self, context: FleetContext, on_ended: Callable[[AgentRow], Awaitable[None]]) -> None:
+        self._context = context
         self._on_ended = on_ended
         self._waiting: dict[str, _Wait] = {}
 
     async def unsaved(self, row: AgentRow) -> list[str]:
         """What would be lost with the agent now, a sentence each."""
         if is_over(row):
-            return await self._ground.launcher.unsaved(row)
+            return await self._context.launcher.unsaved(row)
         found: list[str] = []
         if row.status in ("thinking", "tool", "waiting"):
             found.append(f"It is at work: {row.doing or row.status}.")
         running = await asyncio.to_thread(process_tree.below, row.pid, row.pid_started)
         found += [f"It runs a command: {line}" for line in running[:3]]
-        return found + await self._ground.launcher.unsaved(row)
+        return found + await self._context.launcher.unsaved(row)
 
     async def kill(self, row: AgentRow, *, now: bool) -> AgentRow:
         """Kill it; for good at once when `now`. Raises `FleetError`."""
         if row.killed and not now:
             return row
-        grace = self._ground.place.grace
+        grace = self._context.options.grace
         if not now:
             now = not await self._stand(row)
-        row = await self._ground.rows.change(
+        row = await self._context.rows.change(
             row.id, killed=True, killed_at=row.killed_at or time.time(), needs_you=False, doing="killed"
         )
-        self._ground.bus.publish(AgentKilled(agent=row.id, until=0.0 if now else row.killed_at + grace))
+        self._context.bus.publish(AgentKilled(agent=row.id, until=0.0 if now else row.killed_at + grace))
         if now:
             return await self.end(row)
         self.watch(row)
@@ -89,14 +89,14 @@ class Killer:
             raise FleetError("ended", f"{row.name} ({row.id}) has ended already.", hint=hint)
         await self._call_off(row.id)
         await asyncio.to_thread(process_tree.continue_below, row.pid, row.pid_started)
-        row = await self._ground.rows.change(row.id, killed=False, killed_at=0.0, doing="")
-        self._ground.bus.publish(AgentRestored(agent=row.id))
+        row = await self._context.rows.change(row.id, killed=False, killed_at=0.0, doing="")
+        self._context.bus.publish(AgentRestored(agent=row.id))
         return row
 
     async def end(self, row: AgentRow) -> AgentRow:
         """End what runs of the agent, all of it, for good. Raises `FleetError` when something cannot be ended."""
         await self.clear(row)
-        row = await self._ground.rows.change(row.id, **ended_changes(row, None, time.time()), pane="")
+        row = await self._context.rows.change(row.id, **ended_changes(row, None, time.time()), pane="")
         await self._on_ended(row)
         return row
 
@@ -104,7 +104,7 @@ class Killer:
         """Close the agent's terminal and end whatever runs in it; the row stays as it is. Raises `FleetError`."""
         await self._call_off(row.id)
         try:
-            server = self._ground.terminals.of(row.socket)
+            server = self._context.terminals.of(row.socket)
             if row.pane and (await server.pane(row.pane)).pid == row.pid:
                 await server.kill_pane(row.pane, grace=END_GRACE)
         except TmuxError as error:
@@ -118,7 +118,7 @@ class Killer:
         waiting = list(self._waiting)
         for id in waiting:
             await self._call_off(id)
-        rows = [row for id in waiting if (row := self._ground.rows.get(id)) is not None and not is_over(row)]
+        rows = [row for id in waiting if (row := self._context.rows.get(id)) is not None and not is_over(row)]
         await asyncio.gather(*(self.end(row) for row in rows), return_exceptions=True)
 
     async def _stand(self, row: AgentRow) -> bool:
@@ -127,14 +127,14 @@ class Killer:
         if not is_known(row):
             return False  # nothing is known that would interrupt this program without ending it
         try:
-            await self._ground.post.interrupt(row)
+            await self._context.transport.interrupt(row)
         except FleetError:
             return False
         return True
 
     async def _later(self, row: AgentRow, called_off: asyncio.Event) -> None:
         try:
-            until = row.killed_at + self._ground.place.grace
+            until = row.killed_at + self._context.options.grace
             while (left := until - time.time()) > 0:
                 await asyncio.to_thread(process_tree.stop_below, row.pid, row.pid_started)
                 with contextlib.suppress(TimeoutError):
@@ -146,9 +146,9 @@ class Killer:
             await self.end(row)
         except (FleetError, StoreError) as error:
             text = f"{row.name} ({row.id}) was killed, but has not ended: {error.message}"
-            self._ground.bus.publish(Noticed(level="error", text=text, hint=error.hint, about=row.id))
+            self._context.bus.publish(Noticed(level="error", text=text, hint=error.hint, about=row.id))
         else:
-            self._ground.bus.publish(AgentKilled(agent=row.id))
+            self._context.bus.publish(AgentKilled(agent=row.id))
 
     async def _call_off(self, id: str) -> None:
         """Stop waiting for its end; after this nothing makes it stand any more."""

@@ -30,9 +30,9 @@ _FIGURES = ("provider", "model", "window", "context", "tokens", "cost", "report"
 class JournalReader:
     """Remembers how far each journal was read."""
 
-    def __init__(self, ground: FleetContext, connected: Callable[[str], bool]) -> None:
+    def __init__(self, context: FleetContext, connected: Callable[[str], bool]) -> None:
         """`connected`: whether an agent's own process talks to this hub now."""
-        self._ground = ground
+        self._context = context
         self._connected = connected
         self._read: dict[str, tuple[int, AgentRow]] = {}
 
@@ -43,15 +43,15 @@ class JournalReader:
             return
         blank = msgspec.structs.replace(row, tokens=0, cost=None, context=0, needs_you=False)
         after, told = self._read.get(row.id, (0, blank))
-        while page := await self._ground.store.journal.read(row.session, after=after, limit=_PAGE):
-            for place, event in page:
-                after = place
+        while page := await self._context.store.journal.read(row.session, after=after, limit=_PAGE):
+            for position, event in page:
+                after = position
                 if getattr(event, "agent", "") == row.id:
                     told = apply_event(told, event)
         self._read[row.id] = (after, told)
-        now = self._ground.rows.get(row.id)
+        now = self._context.rows.get(row.id)
         if now is not None and after:
-            self._ground.rows.change_soon(row.id, _news(now, told))
+            self._context.rows.change_soon(row.id, _news(now, told))
 
 
 def _news(row: AgentRow, told: AgentRow) -> dict[str, Any]:
@@ -73,14 +73,14 @@ class Reconciler:
 
     def __init__(
         self,
-        ground: FleetContext,
+        context: FleetContext,
         catch_up: JournalReader,
         programs: Programs,
         *,
         on_ended: OnRow,
         on_killed: Callable[[AgentRow], None],
     ) -> None:
-        self._ground = ground
+        self._context = context
         self._catch_up = catch_up
         self._programs = programs
         self._on_ended = on_ended
@@ -108,13 +108,13 @@ class Reconciler:
     async def look(self) -> list[AgentRow]:
         """One look. Returns the rows that turned out to be lost. Raises `StoreError`."""
         async with self._looking:
-            rows, place = self._ground.rows, self._ground.place
+            rows, options = self._context.rows, self._context.options
             before = {row.id for row in rows.all() if not is_over(row)}
             # That a hub has died is written nowhere; reading the rows again finds it out.
             others = any(row.owner not in (0, os.getpid()) for row in rows.all())
             await rows.load(force=others)
-            if not place.visiting and any(not row.owner and row.home == str(place.home) for row in rows.all()):
-                await self._ground.store.agents.adopt(str(place.home))
+            if not options.visiting and any(not row.owner and row.home == str(options.home) for row in rows.all()):
+                await self._context.store.agents.adopt(str(options.home))
                 await rows.load()
             mine = [row for row in rows.all() if self._is_mine(row)]
             for row in mine:
@@ -122,20 +122,19 @@ class Reconciler:
                     # another process ended it; who waits for that is here
                     await attempt(f"the end of {row.id}", self._on_ended(row), StoreError)
             for row in mine:
-                if row.killed and not is_over(row) and not place.visiting:
+                if row.killed and not is_over(row) and not options.visiting:
                     self._on_killed(row)
             alive = [row for row in mine if not is_over(row)]
-            seen = await self._ground.terminals.look(alive) if alive else {}
+            seen = await self._context.terminals.look(alive) if alive else {}
             for row in alive:
                 await attempt(f"the journal of {row.id}", self._catch_up.of(row), StoreError)
-            lost = [
-                row
-                for before in alive
-                if (row := await attempt(f"the watch on {before.id}", self._take(before, seen[before.id]), StoreError))
-                is not None
-            ]
+            lost: list[AgentRow] = []
+            for agent in alive:
+                probe = self._record_probe(agent, seen[agent.id])
+                if (row := await attempt(f"the watch on {agent.id}", probe, StoreError)) is not None:
+                    lost.append(row)
             left = [row for before in alive if (row := rows.get(before.id)) is not None and not is_over(row)]
-            if place.visiting:
+            if options.visiting:
                 await self._glance(left)
             elif self.on_look is not None:
                 await self.on_look([row for row in left if not row.killed])
@@ -145,23 +144,23 @@ class Reconciler:
         """What the screens of somebody's programs say, where nobody follows them."""
         for row in rows:
             if row.kind == "cli" and row.pane and not row.killed:
-                fields = await self._programs.glance(self._ground.terminals.of(row.socket), row)
+                fields = await self._programs.glance(self._context.terminals.of(row.socket), row)
                 if fields:
-                    self._ground.rows.change_soon(row.id, fields | {"status_at": time.time()})
+                    self._context.rows.change_soon(row.id, fields | {"status_at": time.time()})
 
     def _is_mine(self, row: AgentRow) -> bool:
         """Whether this process is the one that writes about the row."""
-        return row.owner == os.getpid() or (self._ground.place.visiting and not row.owner)
+        return row.owner == os.getpid() or (self._context.options.visiting and not row.owner)
 
-    async def _take(self, before: AgentRow, seen: terminals.PaneProbe) -> AgentRow | None:
+    async def _record_probe(self, before: AgentRow, seen: terminals.PaneProbe) -> AgentRow | None:
         """Write down what was seen of one row; the row, when it is lost by that."""
-        ground = self._ground
-        row = ground.rows.get(before.id)
+        context = self._context
+        row = context.rows.get(before.id)
         if row is None or row.pid != before.pid or row.pane != before.pane or is_over(row):
             return None  # it was restarted or ended while its terminal was looked at
         if not (fields := terminals.probed_changes(row, seen, time.time())):
             return None
-        row = await ground.rows.change(row.id, **fields)
+        row = await context.rows.change(row.id, **fields)
         status = (
             "lost"
             if row.status == "lost"
@@ -171,14 +170,14 @@ class Reconciler:
             if is_over(row)
             else "idle"
         )
-        ground.bus.publish(AgentStatusChanged(agent=row.id, status=status, source="process", doing=row.doing))
+        context.bus.publish(AgentStatusChanged(agent=row.id, status=status, source="process", doing=row.doing))
         if is_over(row):
             await self._on_ended(row)
         return row if row.status == "lost" else None
 
     async def _watch(self) -> None:
         while True:
-            busy = any(not is_over(row) for row in self._ground.rows.all())
+            busy = any(not is_over(row) for row in self._context.rows.all())
             try:
                 async with asyncio.timeout(LOOK_EVERY if busy else IDLE_LOOK_EVERY):
                     await self._wake.wait()
@@ -198,4 +197,4 @@ class Reconciler:
         text = f"Lost: {names}; {lost[0].doing}." if len(lost) == 1 else f"{len(lost)} agents are lost: {names}."
         which = lost[0].id if len(lost) == 1 else "all"
         hint = f"`agent recover {which}` brings {'it' if len(lost) == 1 else 'them'} back one at a time."
-        self._ground.bus.publish(Noticed(level="warning", text=text, hint=hint, about="agents"))
+        self._context.bus.publish(Noticed(level="warning", text=text, hint=hint, about="agents"))

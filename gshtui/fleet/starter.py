@@ -70,8 +70,8 @@ PROVEN_AFTER = 1.0
 class Starter:
     """Starts agents on one server."""
 
-    def __init__(self, ground: FleetContext) -> None:
-        self._ground = ground
+    def __init__(self, context: FleetContext) -> None:
+        self._context = context
         self._row_at_a_time = asyncio.Lock()
         self._places = asyncio.Semaphore(AT_ONCE)
         self._briefings: set[asyncio.Task[None]] = set()
@@ -94,20 +94,20 @@ class Starter:
                 raise
         except (FleetError, TmuxError, StoreError) as error:
             failed = _plain(error)
-            self._ground.bus.publish(
+            self._context.bus.publish(
                 AgentSpawnFailed(why=failed.message, hint=failed.hint, name=request.name, spawn=spawn)
             )
             raise failed from error
         except Exception as error:  # a fault of ours: who asked hears of it
-            fault = self._ground.bus.report("the start of an agent", error, shown=True)
+            fault = self._context.bus.report("the start of an agent", error, shown=True)
             failed = FleetError(
                 "failed", f"The agent was not started, for a fault inside gsh-tui: {fault.why}.", hint=fault.details
             )
-            self._ground.bus.publish(
+            self._context.bus.publish(
                 AgentSpawnFailed(why=failed.message, hint=failed.hint, name=request.name, spawn=spawn)
             )
             raise failed from error
-        self._ground.bus.publish(AgentSpawned(agent=row.id, row=row, spawn=spawn))
+        self._context.bus.publish(AgentSpawned(agent=row.id, row=row, spawn=spawn))
         return row
 
     async def again(self, row: AgentRow, *, blank_is_fine: bool) -> AgentRow:
@@ -116,10 +116,10 @@ class Starter:
         Raises:
             FleetError: `blank` when its program cannot go on where it was and that is not fine; or it did not start.
         """
-        ground = self._ground
+        context = self._context
         try:
-            request = await ground.store.agents.request(row.id)
-            start = await ground.launcher.again(row, request)
+            request = await context.store.agents.request(row.id)
+            start = await context.launcher.again(row, request)
             if start.blank and not blank_is_fine:
                 raise FleetError(
                     "blank",
@@ -133,7 +133,7 @@ class Starter:
 
     async def proven(self, row: AgentRow) -> bool:
         """Whether the agent is alive after a moment: it has spoken, or its program has at least not ended."""
-        server = self._ground.terminals.of(row.socket)
+        server = self._context.terminals.of(row.socket)
         deadline = time.monotonic() + PROVEN_AFTER
         while time.monotonic() < deadline:
             try:
@@ -142,7 +142,7 @@ class Starter:
             except TmuxError as error:
                 if error.kind in ("no_such_pane", "gone"):
                     return False
-            now = self._ground.rows.get(row.id)
+            now = self._context.rows.get(row.id)
             if now is not None and now.status_source in ("event", "hook"):
                 return True
             await asyncio.sleep(0.1)
@@ -161,8 +161,8 @@ class Starter:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _new_row(self, request: SpawnRequest, parent_session: str, limited: bool) -> AgentRow:
-        place, rows = self._ground.place, self._ground.rows
-        cwd = Path(request.cwd or place.home)
+        options, rows = self._context.options, self._context.rows
+        cwd = Path(request.cwd or options.home)
         if not await asyncio.to_thread(cwd.is_dir):
             raise FleetError("invalid", f"The folder {cwd} does not exist.", hint="Choose another one to start in.")
         now = time.time()
@@ -178,8 +178,8 @@ class Starter:
             parent_session=parent_session,
             depth=request.depth,
             cwd=str(cwd),
-            home=str(place.home),
-            socket=place.socket,
+            home=str(options.home),
+            socket=options.socket,
             profile=request.profile,
             persona=request.persona,
             provider=request.provider,
@@ -194,23 +194,23 @@ class Starter:
             return await rows.add(row, request)
 
     async def _first(self, row: AgentRow, request: SpawnRequest) -> AgentRow:
-        ground = self._ground
+        context = self._context
         async with self._places:
             if request.worktree:
-                folder = await ground.launcher.worktree(row, request.worktree)
-                row = await ground.rows.change(row.id, worktree=str(folder), cwd=str(folder))
+                folder = await context.launcher.worktree(row, request.worktree)
+                row = await context.rows.change(row.id, worktree=str(folder), cwd=str(folder))
             if row.kind == "native":
                 # A parent keeps it from being "the folder's latest conversation".
-                info = await ground.store.sessions.create(
+                info = await context.store.sessions.create(
                     cwd=row.cwd, agent=row.id, provider=row.provider, model=row.model, title=row.name,
                     parent=row.parent_session or f"agent {row.id}",
                 )  # fmt: skip
-                row = await ground.rows.change(row.id, session=info.id)
-            return await self._run(row, await ground.launcher.first(row, request))
+                row = await context.rows.change(row.id, session=info.id)
+            return await self._run(row, await context.launcher.first(row, request))
 
     async def _run(self, row: AgentRow, start: AgentStart) -> AgentRow:
-        ground = self._ground
-        server = ground.terminals.of(ground.place.socket)
+        context = self._context
+        server = context.terminals.of(context.options.socket)
         pane = await self._open(server, row, start)
         begun = await asyncio.to_thread(process_tree.start_time, pane.pid)
         fields = {
@@ -224,7 +224,7 @@ class Starter:
         if start.profile:
             fields["profile"] = start.profile
         try:
-            row = await ground.rows.change(row.id, **fields)
+            row = await context.rows.change(row.id, **fields)
         except BaseException:
             await asyncio.shield(_close(server, pane))
             raise
@@ -235,7 +235,7 @@ class Starter:
         return row
 
     async def _open(self, server: TmuxServer, row: AgentRow, start: AgentStart) -> PaneInfo:
-        base = f"{self._ground.place.prefix}-agent-{row.id}"
+        base = f"{self._context.options.prefix}-agent-{row.id}"
         number = 1
         for _ in range(_NAMES_TRIED):
             session = base if number == 1 else f"{base}-{number}"
@@ -254,39 +254,39 @@ class Starter:
 
     async def _brief(self, row: AgentRow, prompt: str) -> None:
         try:
-            await self._ground.post.send(row, prompt, sender=row.parent or "person", defer_if_busy=True)
+            await self._context.transport.send(row, prompt, sender=row.parent or "person", defer_if_busy=True)
         except FleetError as error:
             text = f"{row.name} ({row.id}) runs, but did not get its prompt: {error.message}"
-            self._ground.bus.publish(Noticed(level="warning", text=text, hint=error.hint, about=row.id))
+            self._context.bus.publish(Noticed(level="warning", text=text, hint=error.hint, about=row.id))
         except Exception as error:
-            fault = self._ground.bus.report(f"the first prompt of {row.id}", error, shown=True)
+            fault = self._context.bus.report(f"the first prompt of {row.id}", error, shown=True)
             text = f"{row.name} ({row.id}) runs, but did not get its prompt: {fault.why}."
             hint = f"Send it again. {fault.details}"
-            self._ground.bus.publish(Noticed(level="warning", text=text, hint=hint, about=row.id))
+            self._context.bus.publish(Noticed(level="warning", text=text, hint=hint, about=row.id))
 
     async def _undo(self, id: str) -> None:
         """Take back a start that failed: its terminal, when there is one, and its row."""
-        row = self._ground.rows.get(id)
+        row = self._context.rows.get(id)
         if row is not None and row.pane:
-            await _close(self._ground.terminals.of(row.socket), row)
+            await _close(self._context.terminals.of(row.socket), row)
         try:
-            await self._ground.store.agents.remove(id)
+            await self._context.store.agents.remove(id)
         except StoreError:
             # The record failed, which is what is being reported. Should it not come round, the row is found lost later.
             self._removals.add(task := start_job(self._remove(id), f"the removal of {id}"))
             task.add_done_callback(self._removals.discard)
-        self._ground.rows.drop(id)
+        self._context.rows.drop(id)
 
     async def _remove(self, id: str) -> None:
         """Take a row back as soon as the record takes anything again."""
         while True:
             await asyncio.sleep(_AGAIN)
             try:
-                await self._ground.store.agents.remove(id)
+                await self._context.store.agents.remove(id)
             except StoreError as error:
                 if error.kind != "unknown":  # else it is gone already
                     continue
-            self._ground.rows.drop(id)
+            self._context.rows.drop(id)
             return
 
 
@@ -312,8 +312,8 @@ ENOUGH = 3
 class Recoverer:
     """Restarts and recovers; one agent at a time over all callers."""
 
-    def __init__(self, ground: FleetContext, starter: Starter, killer: Killer) -> None:
-        self._ground = ground
+    def __init__(self, context: FleetContext, starter: Starter, killer: Killer) -> None:
+        self._context = context
         self._starter = starter
         self._killer = killer
         self._turn = asyncio.Lock()
@@ -325,7 +325,7 @@ class Recoverer:
                 if not is_over(row) or row.pane:
                     await self._killer.clear(row)
                 fresh = await self._starter.again(row, blank_is_fine=True)
-                return await self._ground.rows.change(fresh.id, failures=0, reported=False, report="")
+                return await self._context.rows.change(fresh.id, failures=0, reported=False, report="")
             except StoreError as error:
                 raise from_store_error(error) from error
 
@@ -370,8 +370,8 @@ class Recoverer:
         await self._killer.clear(row)
         fresh = await self._starter.again(row, blank_is_fine=False)
         if await self._starter.proven(fresh):
-            return await self._ground.rows.change(fresh.id, failures=0)
-        fresh = await self._ground.rows.change(fresh.id, failures=row.failures + 1)
+            return await self._context.rows.change(fresh.id, failures=0)
+        fresh = await self._context.rows.change(fresh.id, failures=row.failures + 1)
         raise FleetError(
             "failed",
             f"{row.name} ({row.id}) was started again but ended at once, for the {fresh.failures}. time in a row.",
@@ -379,4 +379,4 @@ class Recoverer:
         )
 
     def _say(self, text: str, hint: str, about: str) -> None:
-        self._ground.bus.publish(Noticed(level="warning", text=text, hint=hint, about=about))
+        self._context.bus.publish(Noticed(level="warning", text=text, hint=hint, about=about))

@@ -78,7 +78,7 @@ class AgentProcess:
         """`linked`: whether a hub is connected now."""
         self.spec = spec
         self._linked = linked
-        self._letterbox: MailInbox | None = None
+        self._inbox: MailInbox | None = None
         self.bus = bus
         self.registry = Registry()
         self.agent_states = AgentStates(bus)
@@ -90,12 +90,12 @@ class AgentProcess:
         self._loaded: Loaded | None = None
         self._store: Store | None = None
         self._gate: Gate | None = None
-        self._minds: ModelPool | None = None
+        self._models: ModelPool | None = None
         self._sessions: OpenSessions | None = None
         self._branch = ""
         self._skills = ""
-        self._counter: MailOutbox | None = None
-        self._observing: Telemetry | None = None
+        self._outbox: MailOutbox | None = None
+        self._telemetry: Telemetry | None = None
         self._terminals = AgentTerminals()
 
     @property
@@ -117,7 +117,7 @@ class AgentProcess:
         try:
             store = await self._open_record()
             self._gate = open_gate(self.spec, self.bus, store, self._loaded.settings, self.project)
-            self._minds = ModelPool(self._loaded.settings, os.environ)
+            self._models = ModelPool(self._loaded.settings, os.environ)
             self._register()
             await self._open_agent()
         except StoreError as error:
@@ -130,22 +130,22 @@ class AgentProcess:
         await end_all("the end of the agent", *self._ends())
 
     def _ends(self) -> Iterator[Callable[[], Awaitable[object] | None]]:
-        if self._letterbox is not None:
-            yield self._letterbox.stop
+        if self._inbox is not None:
+            yield self._inbox.stop
         if self.agent is not None:
             yield self.agent.stop
         if self._sessions is not None:
             yield partial(self._close_sessions, self._sessions)
         if self._gate is not None:
             yield self._gate.close
-        if self._minds is not None:
-            yield partial(self._close_minds, self._minds)
-        if self._counter is not None:
-            yield self._counter.close
+        if self._models is not None:
+            yield partial(self._close_models, self._models)
+        if self._outbox is not None:
+            yield self._outbox.close
         yield self._terminals.close
         yield self.bus.drained
-        if self._observing is not None:
-            yield self._observing.close
+        if self._telemetry is not None:
+            yield self._telemetry.close
         yield self.agent_states.close
         if self._store is not None:
             yield self._store.close
@@ -154,9 +154,9 @@ class AgentProcess:
         with contextlib.suppress(StoreError):  # the hold of a process that is gone counts for nothing
             await sessions.close_all()
 
-    async def _close_minds(self, minds: ModelPool) -> None:
+    async def _close_models(self, models: ModelPool) -> None:
         with contextlib.suppress(ProviderError, OSError):  # its connections end with the process
-            await minds.close()
+            await models.close()
 
     def invocation(self, output: Callable[[str], None] | None = None) -> Invocation:
         """The surroundings of a command that a person types in the agent's pane."""
@@ -178,8 +178,8 @@ class AgentProcess:
                 Noticed(level="warning", text=text, hint=hint, about=self.spec.agent)
             ),
         )
-        self._observing = Telemetry(self.bus, self._loaded.settings, os.environ)
-        self._observing.keep_usage(store)
+        self._telemetry = Telemetry(self.bus, self._loaded.settings, os.environ)
+        self._telemetry.keep_usage(store)
         self.bus.subscribe(self._journal, name="journal")
         self.bus.subscribe(self.budget.note, UsageReported, ContextCut, name="budget")
         return store
@@ -190,14 +190,14 @@ class AgentProcess:
             self._store.journal.record(event)
 
     def _register(self) -> None:
-        assert self._loaded is not None and self._minds is not None and self._store is not None
+        assert self._loaded is not None and self._models is not None and self._store is not None
         settings = self._loaded.settings
         for command in (
             *tool_commands.commands(ToolConfig.from_settings(settings)),
             *status_commands.commands(self.bus, self.agent_states),
             *help_commands.commands(self.registry),
             *model_commands.commands(
-                self._minds.catalog,
+                self._models.catalog,
                 self._change_model,
                 settings=settings,
                 environ=os.environ,
@@ -219,10 +219,10 @@ class AgentProcess:
 
     def _about_context(self, settings: Settings) -> list[AnyCommand]:
         """What is told of contexts, its own and others'."""
-        assert self._store is not None and self._minds is not None and self._observing is not None
+        assert self._store is not None and self._models is not None and self._telemetry is not None
         contexts = make_contexts(
-            self.bus, self._store, settings.context, self._minds, self._here, self.spec.cwd,
-            self._observing.redactor.redact,
+            self.bus, self._store, settings.context, self._models, self._here, self.spec.cwd,
+            self._telemetry.redactor.redact,
         )  # fmt: skip
         return context_commands.commands(contexts, self._store.agents.find)
 
@@ -232,18 +232,18 @@ class AgentProcess:
     def _shared(self, settings: Settings) -> list[AnyCommand]:
         """What it shares with others: terminals, and messages, which a hub delivers."""
         assert self._store is not None
-        self._counter = MailOutbox(self.bus, self._store, Addresses(self._store, lambda name: ""))
+        self._outbox = MailOutbox(self.bus, self._store, Addresses(self._store, lambda name: ""))
         reach = terminal_commands.terminal_targets(
             settings, self._terminals, self._store.agents.find_all, socket=self.spec.tmux_socket
         )
         return [
-            *mail_commands.commands(self._counter, self._store),
+            *mail_commands.commands(self._outbox, self._store),
             *terminal_commands.commands(reach, settings.context.max_tool_output_bytes),
         ]
 
     async def _open_agent(self) -> None:
-        assert self._store is not None and self._gate is not None and self._observing is not None
-        assert self._minds is not None and self._loaded is not None
+        assert self._store is not None and self._gate is not None and self._telemetry is not None
+        assert self._models is not None and self._loaded is not None
         spec, settings = self.spec, self._loaded.settings
         self._sessions = OpenSessions(self.bus, self._store, f"agent {spec.name or spec.agent}")
         steps = min((n for n in (settings.agent.max_steps, spec.max_steps) if n), default=settings.agent.max_steps)
@@ -271,12 +271,12 @@ class AgentProcess:
             spec.agent,
             toolbox,
             engine,
-            self._minds.choose,
+            self._models.choose,
             spec.request.max_iterations or settings.context.max_iterations,
             steps,
             spending_limit(
                 self.budget,
-                self._observing.budgets(spec.agent, self._store, self._gate),
+                self._telemetry.budgets(spec.agent, self._store, self._gate),
                 lambda: self._session_of(spec.agent),
             ),
         )
@@ -284,13 +284,11 @@ class AgentProcess:
         await agent.think_with(spec.request.provider, spec.request.model)
         await self._converse(agent, self._store, self._sessions)
         agent.start()
-        self._letterbox = MailInbox(
-            self.bus, self._store, spec.agent, linked=self._linked, working=lambda: agent.working
-        )
-        self._letterbox.start()
+        self._inbox = MailInbox(self.bus, self._store, spec.agent, linked=self._linked, working=lambda: agent.working)
+        self._inbox.start()
 
     async def _converse(self, agent: Agent, store: Store, sessions: OpenSessions) -> None:
-        spec, mind = self.spec, agent.mind
+        spec, handle = self.spec, agent.model_handle
         session = spec.session
         if not session:
             info = await store.sessions.create(
@@ -305,8 +303,8 @@ class AgentProcess:
             )
         messages = await opened.conversation.messages()
         self.resumed = any(message.id == spec.prompt for message in messages[:-1])
-        if mind is not None:
-            self.budget.spent_before(messages, mind)
+        if handle is not None:
+            self.budget.spent_before(messages, handle)
         agent.converse(opened.conversation)
 
     def _system(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The part for the window's own agent: its conversation, its tools and its mind.
+"""The part for the window's own agent: its conversation, its tools and its handle.
 
 Needs guard and providers, and refuses to start without. Started by the hub.
 """
@@ -30,7 +30,7 @@ _WARM_AFTER = 1.0
 
 async def start_agents(hub: Hub) -> None:
     """Open the conversation and let its agent live. Raises `ProviderError`, `StoreError`."""
-    if hub.gate is None or hub.minds is None:
+    if hub.gate is None or hub.models is None:
         raise ProviderError("missing", "Agents need the guard and the providers.")
     hub.sessions = OpenSessions(hub.bus, hub.store, hub.options.where or f"process {os.getpid()}")
     if hub.journal is not None:
@@ -44,12 +44,12 @@ async def start_agents(hub: Hub) -> None:
     except ProviderError as error:
         hub.parts.fail("providers", error.message, error.hint)
     else:
-        if agent.mind is not None:
-            hub.minds.warm_soon(agent.mind, _WARM_AFTER)
+        if agent.model_handle is not None:
+            hub.models.warm_soon(agent.model_handle, _WARM_AFTER)
 
 
 def _make_agent(hub: Hub) -> Agent:
-    assert hub.gate is not None and hub.minds is not None and hub.sessions is not None
+    assert hub.gate is not None and hub.models is not None and hub.sessions is not None
     name, options = hub.options.agent, hub.options
     record = hub.sessions.record
     toolbox = Toolbox(
@@ -86,8 +86,8 @@ def _make_agent(hub: Hub) -> Agent:
         name,
         toolbox,
         engine,
-        hub.minds.choose,
+        hub.models.choose,
         options.max_iterations or hub.settings.context.max_iterations,
         hub.settings.agent.max_steps,
-        hub.observing.limit(name, hub.store, hub.gate, hub.session_of) if hub.observing else unlimited,
+        hub.telemetry.limit(name, hub.store, hub.gate, hub.session_of) if hub.telemetry else unlimited,
     )

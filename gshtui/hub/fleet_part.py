@@ -78,9 +78,9 @@ def make_fleet(
     def notice(text: str, about: str) -> None:
         bus.publish(Noticed(text=text, about=about))
 
-    place = FleetOptions(home, data, settings.tmux.socket_name, settings.tmux.session_prefix, visiting)
+    options = FleetOptions(home, data, settings.tmux.socket_name, settings.tmux.session_prefix, visiting)
 
-    def post() -> MessageTransport:
+    def transport() -> MessageTransport:
         from gshtui.fleet.transport import TerminalTransport
 
         return mail().post(TerminalTransport(bus, terminals, programs, connected))
@@ -88,9 +88,9 @@ def make_fleet(
     return Fleet(
         bus,
         store,
-        place,
+        options,
         CommandLines(data, terms, hub, programs=programs, consent=consent, notice=notice),
-        post=post,
+        transport=transport,
         terminals=terminals,
         programs=programs,
         session_of=session_of,
@@ -153,7 +153,7 @@ async def start_fleet(hub: Hub) -> None:
     hub.parts.stops_with("fleet", hub.fleet.stop)
 
     @functools.cache
-    def reach() -> TerminalTargets:
+    def targets() -> TerminalTargets:
         from gshtui.fleet.terminal_tools.commands import terminal_targets
 
         return terminal_targets(hub.settings, terminals, store.agents.find_all, programs=programs)
@@ -164,21 +164,21 @@ async def start_fleet(hub: Hub) -> None:
 
         return commands(fleet, hub.agent_states.local, functools.partial(window_agents, store))
 
-    def letters() -> list[AnyCommand]:
+    def mail_commands() -> list[AnyCommand]:
         from gshtui.fleet.mail.commands import commands
 
-        return commands(mail().counter, store, mail())
+        return commands(mail().outbox, store, mail())
 
-    def typing() -> list[AnyCommand]:
+    def terminal_commands() -> list[AnyCommand]:
         from gshtui.fleet.terminal_tools.commands import commands
 
-        return commands(reach(), hub.settings.context.max_tool_output_bytes)
+        return commands(targets(), hub.settings.context.max_tool_output_bytes)
 
     if not visiting:
-        hub.shared_shell = reach().shared
+        hub.shared_shell = targets().shared
     hub.registry.offer(("spawn", "agent"), agents)
-    hub.registry.offer(("say", "talk", "report", "mail"), letters)
-    hub.registry.offer(("tmux", "terminal"), typing)
+    hub.registry.offer(("say", "talk", "report", "mail"), mail_commands)
+    hub.registry.offer(("tmux", "terminal"), terminal_commands)
     if hub.relay is not None:
         rows = hub.fleet
         hub.relay.name_of = lambda id: row.name if (row := rows.get(id)) is not None else ""

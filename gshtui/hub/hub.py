@@ -81,11 +81,11 @@ class Hub:
         self.journal: Journal | None = None
         self.gate: Gate | None = None
         self.relay: Relay | None = None
-        self.minds: ModelPool | None = None
+        self.models: ModelPool | None = None
         self.sessions: OpenSessions | None = None
         self.roster: LocalRoster | None = None
         self.skills = ""
-        self.observing: Telemetry | None = None
+        self.telemetry: Telemetry | None = None
         self.fleet: Fleet | None = None
         self.contexts: ContextRouter | None = None
         """What any agent's model is sent, once there are providers and a record."""
@@ -206,8 +206,8 @@ class Hub:
         from gshtui.agents.telemetry import Journal, Telemetry
         from gshtui.store.store import Store
 
-        observing = self.observing = Telemetry(self.bus, self.settings, os.environ, self.carries)
-        self.parts.stops_with("log", observing.close)
+        telemetry = self.telemetry = Telemetry(self.bus, self.settings, os.environ, self.carries)
+        self.parts.stops_with("log", telemetry.close)
         self.store = await Store.open(
             self.settings.general.session_dir / "gsh.db",
             synchronous=self.settings.store.synchronous,
@@ -216,7 +216,7 @@ class Hub:
             ),
         )
         self.journal = Journal(self.bus, self.store)
-        observing.keep_usage(self.store)
+        telemetry.keep_usage(self.store)
         self._offer_record_commands(self.store)
 
     def _offer_record_commands(self, store: Store) -> None:
@@ -265,17 +265,17 @@ class Hub:
     async def _start_providers(self) -> None:
         from gshtui.agents.model_pool import ModelPool
 
-        self.minds = ModelPool(self.settings, os.environ)
-        self.parts.stops_with("providers", self.minds.close)
-        for problem in self.minds.catalog.problems:
+        self.models = ModelPool(self.settings, os.environ)
+        self.parts.stops_with("providers", self.models.close)
+        for problem in self.models.catalog.problems:
             self.bus.publish(Noticed(level="warning", text=problem, about="models"))
-        minds = self.minds
+        pool = self.models
 
         def models() -> list[AnyCommand]:
             from gshtui.providers.model_command import commands
 
             return commands(
-                minds.catalog,
+                pool.catalog,
                 self._change_model,
                 settings=self.settings,
                 environ=os.environ,
@@ -283,7 +283,7 @@ class Hub:
             )
 
         self.registry.offer(("model",), models)
-        self._make_contexts(minds)
+        self._make_contexts(pool)
 
     def carries(self, agent: str) -> bool:
         """Whether the agent lives in another process, which keeps what it does itself."""
@@ -383,15 +383,15 @@ class Hub:
 
         await start_shell(self)
 
-    def _make_contexts(self, minds: ModelPool) -> None:
-        if self.store is None or self.observing is None:
+    def _make_contexts(self, models: ModelPool) -> None:
+        if self.store is None or self.telemetry is None:
             return
         from gshtui.agents.context_assembly import make_contexts
 
         contexts = self.contexts = make_contexts(
-            self.bus, self.store, self.settings.context, minds,
+            self.bus, self.store, self.settings.context, models,
             lambda name: self.roster.get(name) if self.roster is not None else None,
-            str(self.options.cwd), self.observing.redactor.redact,
+            str(self.options.cwd), self.telemetry.redactor.redact,
         )  # fmt: skip
         find = self.store.agents.find
 

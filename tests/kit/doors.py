@@ -118,8 +118,8 @@ class Doors:
             said = await m.run("report", (await self.child(row)).id, text=text)
             id = said.data["message"]
         elif door == "talk":
-            to = await m.room.counter.addresses.find(row.id, "person")
-            id = (await m.room.counter.post("person", to, text, kind="talk")).id
+            to = await m.room.outbox.addresses.find(row.id, "person")
+            id = (await m.room.outbox.post("person", to, text, kind="talk")).id
         else:
             id = (await m.say(row.id, text, "person", now=door == "say now")).id
         return await m.store.mail.find(id)

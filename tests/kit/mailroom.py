@@ -36,7 +36,7 @@ class Mail:
     linked: set[str] = field(default_factory=set[str])
 
     def __post_init__(self) -> None:
-        family = commands(self.room.counter, self.store, self.room)
+        family = commands(self.room.outbox, self.store, self.room)
         self.commands: dict[str, Command[Any]] = {command.name: command for command in family}
 
     async def run(self, name: str, sender: str = "person", **arguments: Any) -> Outcome:

@@ -39,7 +39,7 @@ async def office(folder: Path, server: TmuxServer) -> AsyncGenerator[tuple[Mail,
             m.store,
             FleetOptions(folder, data, socket=str(server.socket_path), prefix="gsh"),
             CommandLines(data, LaunchTerms()),
-            post=lambda: room.post(TerminalTransport(bus, room.terminals, room.programs)),
+            transport=lambda: room.post(TerminalTransport(bus, room.terminals, room.programs)),
             terminals=room.terminals,
             programs=room.programs,
         )

@@ -229,9 +229,9 @@ class ReportParameters(ToolParameters):
     text: str = Field(description="What it must know", min_length=1)
 
 
-def commands(counter: MailOutbox, store: Store, room: MailService | None = None) -> list[AnyCommand]:
+def commands(outbox: MailOutbox, store: Store, room: MailService | None = None) -> list[AnyCommand]:
     """The family. `room`: where a person can see to messages; not in an agent's own process."""
-    family = _Family(counter, store, room.programs if room is not None else Programs())
+    family = _Family(outbox, store, room.programs if room is not None else Programs())
     speaking = [
         Command(
             "say", "Send a message to an agent", SayParameters, family.say, effect=Effect.EXECUTE,
@@ -254,35 +254,35 @@ def commands(counter: MailOutbox, store: Store, room: MailService | None = None)
 class _Family:
     """The handlers."""
 
-    def __init__(self, counter: MailOutbox, store: Store, programs: Programs) -> None:
-        self._counter = counter
+    def __init__(self, outbox: MailOutbox, store: Store, programs: Programs) -> None:
+        self._outbox = outbox
         self._store = store
         self._programs = programs
 
     async def say(self, invocation: Invocation, parameters: SayParameters) -> Outcome:
         sender = _sender(invocation)
-        to = await self._counter.addresses.find(parameters.to, sender)
-        letter = await self._counter.post(sender, to, parameters.text, defer=not parameters.now)
+        to = await self._outbox.addresses.find(parameters.to, sender)
+        letter = await self._outbox.post(sender, to, parameters.text, defer=not parameters.now)
         return _posted(letter, to)
 
     async def talk(self, invocation: Invocation, parameters: TalkParameters) -> Outcome:
         sender = _sender(invocation)
-        to = await self._counter.addresses.find(parameters.to, sender)
-        letter = await self._counter.post(sender, to, parameters.text, kind="talk")
+        to = await self._outbox.addresses.find(parameters.to, sender)
+        letter = await self._outbox.post(sender, to, parameters.text, kind="talk")
         return await wait_for_answer(self._store, letter, parameters.timeout_s)
 
     async def report(self, invocation: Invocation, parameters: ReportParameters) -> Outcome:
         if not invocation.caller.is_agent:
             raise CommandError("Only an agent reports to its parent.", hint="`say` sends a message to an agent.")
         sender = invocation.caller.name
-        to = await self._counter.addresses.parent(sender)
-        letter = await self._counter.post(sender, to, parameters.text, kind="report")
+        to = await self._outbox.addresses.parent(sender)
+        letter = await self._outbox.post(sender, to, parameters.text, kind="report")
         return _posted(letter, to)
 
     async def assess(self, invocation: Invocation, parameters: SayParameters | TalkParameters) -> Assessment:
         sender = _sender(invocation)
-        to = await self._counter.addresses.find(parameters.to, sender)
-        relation = await self._counter.addresses.relation(sender, to)
+        to = await self._outbox.addresses.find(parameters.to, sender)
+        relation = await self._outbox.addresses.relation(sender, to)
         program = to.row is not None and to.row.kind == "cli"
         if to.row is not None and program and takes_code(profile := await self._programs.profile(to.row)):
             return await self._of_code(invocation, to.row, profile, parameters.text)

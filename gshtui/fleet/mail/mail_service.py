@@ -1,4 +1,4 @@
-"""The mail room of one hub: counter, delivery, and what a person may do with messages that still wait.
+"""The mail room of one hub: outbox, delivery, and what a person may do with messages that still wait.
 
 Owns those parts and the fleet's post; refuses to change what an agent has taken up. Made, started and stopped by the
 hub; an agent's own process has a counter alone.
@@ -59,7 +59,7 @@ class MailService:
         """
         self.terminals = terminals or AgentTerminals()
         self.programs = programs or Programs()
-        self.counter = MailOutbox(bus, store, Addresses(store, here))
+        self.outbox = MailOutbox(bus, store, Addresses(store, here))
         carriers = MailTransports(bus, store, self.terminals, self.programs, here, connected, visiting)
         self.delivery = Delivery(bus, store, carriers)
         self.visiting = visiting
@@ -74,7 +74,7 @@ class MailService:
 
     async def stop(self) -> None:
         """Deliver no more; what waits is kept."""
-        await end_all("the end of mail", self._subscription.unsubscribe, self.counter.close, self.delivery.stop)
+        await end_all("the end of mail", self._subscription.unsubscribe, self.outbox.close, self.delivery.stop)
 
     async def letters(self, *, all: bool = False, recipient: str = "") -> list[Letter]:
         """Messages that are not taken up yet, or all that are kept; oldest first. Raises `StoreError`."""
@@ -127,9 +127,9 @@ class MailService:
         family = sender == row.parent or sender == PERSON
         try:
             if not family:
-                above = await self.counter.addresses.row(sender)
+                above = await self.outbox.addresses.row(sender)
                 family = above is not None and above.parent == row.id
-            letter = await self.counter.post(
+            letter = await self.outbox.post(
                 sender, Address(row.id, row.name, row=row), text, kind="send" if family else "say", defer=defer_if_busy
             )
             if self.visiting:

@@ -72,18 +72,18 @@ class SpendingBudget:
             elif isinstance(event, ContextCut) and event.agent == self._agent:
                 self.spent += event.receipt.cost or 0.0
 
-    def spent_before(self, messages: Iterable[Message], mind: ModelHandle) -> None:
-        """Count what the conversation cost so far, at the prices of this mind: an estimate where models differ."""
-        price = mind.provider.capabilities(mind.model)
+    def spent_before(self, messages: Iterable[Message], handle: ModelHandle) -> None:
+        """Count what the conversation cost so far, at this model's prices: an estimate where models differ."""
+        price = handle.provider.capabilities(handle.model)
         self.spent += sum(price.cost(message.usage) or 0.0 for message in messages if message.usage is not None)
 
-    def limit(self, mind: ModelHandle) -> str:
+    def limit(self, handle: ModelHandle) -> str:
         """Why no further request may be made; empty when it may."""
         if self.allowed <= 0:
             return ""
-        if mind.provider.capabilities(mind.model).price_input is None:
+        if handle.provider.capabilities(handle.model).price_input is None:
             return (
-                f"It has a budget of ${self.allowed:.2f}, and the price of {mind.model} is not known. "
+                f"It has a budget of ${self.allowed:.2f}, and the price of {handle.model} is not known. "
                 "Choose another model, or start it without a budget."
             )
         spent = self.spent + self.children
@@ -97,10 +97,10 @@ def spending_limit(
 ) -> Callable[[ModelHandle], Awaitable[str]]:
     """What a turn asks before each request: the agent's own budget, then those of the settings."""
 
-    async def stop(mind: ModelHandle) -> str:
+    async def stop(handle: ModelHandle) -> str:
         if budget.allowed > 0:
             with contextlib.suppress(StoreError):  # then what was known last counts
                 budget.children = await budgets.children_cost(session())
-        return budget.limit(mind) or await budgets.stop(session())
+        return budget.limit(handle) or await budgets.stop(session())
 
     return stop
