@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Any
 
@@ -170,16 +170,22 @@ class FilePatch:
     binary: bool = False
     lines: list[str] = field(default_factory=list[str])
 
+    def shown(self) -> FilePatch:
+        """The same, sanitised."""
+        lines = [literal(line) for line in self.lines]
+        return replace(self, path=_shown_name(self.path), before=_shown_name(self.before), lines=lines)
+
     def plain(self) -> dict[str, Any]:
-        """As data for scripts and faces, sanitised."""
+        """As data for scripts, sanitised."""
+        shown = self.shown()
         return {
-            "path": _shown_name(self.path),
-            "before": _shown_name(self.before),
-            "status": self.status,
-            "added": self.added,
-            "removed": self.removed,
-            "binary": self.binary,
-            "text": "\n".join(literal(line) for line in self.lines),
+            "path": shown.path,
+            "before": shown.before,
+            "status": shown.status,
+            "added": shown.added,
+            "removed": shown.removed,
+            "binary": shown.binary,
+            "text": "\n".join(shown.lines),
         }
 
 

@@ -62,6 +62,7 @@ def _reading(workspace: Workspace) -> list[Command[Any]]:
 
 
 def _changing(workspace: Workspace) -> list[Command[Any]]:
+    worktrees = git_worktree.WorktreeCommand(workspace)
     return [
         Command(
             name="write",
@@ -109,7 +110,9 @@ def _changing(workspace: Workspace) -> list[Command[Any]]:
             name="git_worktree",
             summary="Make, list, compare, merge and remove working trees of the repository",
             parameters=git_worktree.WorktreeParameters,
-            handler=partial(git_worktree.run, workspace),
+            handler=worktrees.run,
+            actions=tuple(worktrees.actions.values()),
+            bind=worktrees.bind,
             access=Access.AGENT_PRIMARY,
             effect=Effect.WRITE,
             positions=("action", "branch", "path"),

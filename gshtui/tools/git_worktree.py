@@ -5,12 +5,26 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal, TypeVar
 
 from pydantic import Field
 
-from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation, Outcome
+from gshtui.commands.declaration import (
+    Action,
+    AnyAction,
+    Assessment,
+    CommandError,
+    Effect,
+    Invocation,
+    Outcome,
+    Parameters,
+    Question,
+    Returns,
+    Where,
+)
 from gshtui.commands.schema import PLAIN, ToolParameters
 from gshtui.text.sanitise import literal, one_line
 from gshtui.tools import path_location, worktree_changes
@@ -18,11 +32,104 @@ from gshtui.tools.workspace import Workspace
 from gshtui.tools.worktree import Worktree, count, find_worktree, list_worktrees
 from gshtui.tools.worktree_changes import MergeResult, WorktreeChanges, changes_of
 from gshtui.tools.worktree_create import create_worktree, place_for
-from gshtui.tools.worktree_state import WorktreeState, losses_of, remove_worktree, state_of
+from gshtui.tools.worktree_state import RemovedWorktree, WorktreeState, losses_of, remove_worktree, state_of
 
 
-def _list_outcome(trees: list[Worktree]) -> Outcome:
+@dataclass(frozen=True, slots=True)
+class WorktreeList:
+    """The working trees of a repository, the main one first."""
+
+    trees: list[Worktree]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownWorktree:
+    """A working tree and its state."""
+
+    tree: Worktree
+    state: WorktreeState
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenPatch:
+    """A patch file, and its size in bytes."""
+
+    tree: Worktree
+    file: Path
+    size: int
+
+
+class _Call(Parameters):
+    """Parameters of one word of `git_worktree`."""
+
+    COMMAND: ClassVar[str] = "git_worktree"
+    WORD: ClassVar[str]
+
+    def line(self) -> WorktreeParameters:
+        """The same as a line of the word."""
+        return WorktreeParameters.model_validate({"action": self.WORD, **self.model_dump()})
+
+
+class _ForTree(_Call):
+    """Parameters that name a working tree: by its folder, else by its branch, else the one that the caller is in."""
+
+    path: str = ""
+    branch: str = ""
+
+
+class ListWorktrees(_Call, Returns[WorktreeList]):
+    """Every working tree."""
+
+    WORD: ClassVar[str] = "list"
+
+
+class CreateWorktree(_ForTree, Returns[Worktree]):
+    """A new working tree."""
+
+    WORD: ClassVar[str] = "create"
+    base: str = ""
+    setup: bool | None = None
+
+
+class ShowWorktree(_ForTree, Returns[ShownWorktree]):
+    """What one holds that is not elsewhere."""
+
+    WORD: ClassVar[str] = "status"
+    base: str = ""
+
+
+class CompareWorktree(_ForTree, Returns[WorktreeChanges]):
+    """All changes against the base."""
+
+    WORD: ClassVar[str] = "diff"
+    base: str = ""
+
+
+class MergeWorktree(_ForTree, Returns[MergeResult]):
+    """The branch merged into its base."""
+
+    WORD: ClassVar[str] = "merge"
+    base: str = ""
+
+
+class WritePatch(_ForTree, Returns[WrittenPatch]):
+    """All changes as a file."""
+
+    WORD: ClassVar[str] = "patch"
+    base: str = ""
+    file: str = ""
+
+
+class RemoveWorktree(_ForTree, Returns[RemovedWorktree]):
+    """One taken away; its branch is kept."""
+
+    WORD: ClassVar[str] = "remove"
+    force: bool = False
+
+
+def _list_outcome(_invocation: Invocation, found: WorktreeList) -> Outcome:
     """All of them, a line each."""
+    trees = found.trees
     data = [
         {
             "path": tree.shown,
@@ -42,7 +149,7 @@ def _list_outcome(trees: list[Worktree]) -> Outcome:
     return Outcome(data=data, text="\n".join(rows))
 
 
-def _created_outcome(tree: Worktree) -> Outcome:
+def _created_outcome(_invocation: Invocation, tree: Worktree) -> Outcome:
     """A new one."""
     kind = "the new branch" if tree.new_branch else "the branch"
     data = {"path": tree.path, "branch": tree.branch, "new_branch": tree.new_branch}
@@ -50,8 +157,9 @@ def _created_outcome(tree: Worktree) -> Outcome:
     return Outcome(data=data | ({"notes": list(tree.notes)} if tree.notes else {}), text=text)
 
 
-def _state_outcome(tree: Worktree, state: WorktreeState) -> Outcome:
+def _state_outcome(_invocation: Invocation, shown: ShownWorktree) -> Outcome:
     """The state of one worktree."""
+    tree, state = shown.tree, shown.state
     data = {
         "path": tree.shown,
         "branch": tree.branch,
@@ -70,7 +178,7 @@ def _state_outcome(tree: Worktree, state: WorktreeState) -> Outcome:
     return Outcome(data=data, text=f"{name} at {tree.shown} is {against}. It holds {held}.")
 
 
-def _changes_outcome(changes: WorktreeChanges) -> Outcome:
+def _changes_outcome(_invocation: Invocation, changes: WorktreeChanges) -> Outcome:
     """Its changes, as a unified diff."""
     if not changes.files:
         name = changes.tree.branch or changes.tree.shown
@@ -85,18 +193,25 @@ def _changes_outcome(changes: WorktreeChanges) -> Outcome:
     return Outcome(data=changes.plain(), text=f"{changes.summary}\n\n```diff\n{text}\n```", diff=text)
 
 
-def _merge_outcome(done: MergeResult) -> Outcome:
+def _merge_outcome(_invocation: Invocation, done: MergeResult) -> Outcome:
     """A merge that was made."""
     data = {"branch": done.branch, "base": done.base, "path": done.into, "commits": done.commits, "commit": done.commit}
     text = f"Merged {count(done.commits, 'commit')} of {done.branch} into {done.base}, now at {done.commit[:8]}."
     return Outcome(data=data, text=text)
 
 
-def _patch_outcome(tree: Worktree, file: Path, size: int) -> Outcome:
+def _patch_outcome(_invocation: Invocation, patch: WrittenPatch) -> Outcome:
     """A patch that was written."""
-    shown = one_line(literal(str(file)), limit=4096)
+    tree, size = patch.tree, patch.size
+    shown = one_line(literal(str(patch.file)), limit=4096)
     text = f"Wrote {size:,} bytes to {shown}. `git apply {shown}` applies it."
     return Outcome(data={"path": tree.shown, "branch": tree.branch, "file": shown, "bytes": size}, text=text)
+
+
+def _removed_outcome(_invocation: Invocation, removed: RemovedWorktree) -> Outcome:
+    """One that was taken away."""
+    data = {"path": removed.tree.path, "branch": removed.tree.branch, "lost": list(removed.lost)}
+    return Outcome(data=data, text=removed.text)
 
 
 DESCRIPTION = """\
@@ -165,56 +280,113 @@ async def assess(workspace: Workspace, invocation: Invocation, parameters: Workt
     )
 
 
-async def run(workspace: Workspace, invocation: Invocation, parameters: WorktreeParameters) -> Outcome:
-    """Do it."""
-    limit = workspace.config.git_timeout_s
-    match parameters.action:
-        case "list":
-            return _list_outcome(await list_worktrees(invocation.cwd, limit))
-        case "create":
-            return await _create(workspace, invocation, parameters)
-        case "status":
-            tree = await _found(workspace, invocation, parameters)
-            return _state_outcome(tree, await state_of(tree, parameters.base, limit))
-        case "diff":
-            tree = await _found(workspace, invocation, parameters)
-            return _changes_outcome(await changes_of(tree, parameters.base, limit))
-        case "merge":
-            tree = await _found(workspace, invocation, parameters)
-            target = await worktree_changes.merge_target(tree, parameters.base, limit)
-            _must_be_told(workspace, invocation, parameters, Path(target.path))
-            return _merge_outcome(await worktree_changes.merge_worktree(tree, parameters.base, limit))
-        case "patch":
-            tree = await _found(workspace, invocation, parameters)
-            file = await _patch_file(workspace, invocation, parameters, tree)
-            _must_be_told(workspace, invocation, parameters, file)
-            return _patch_outcome(tree, file, await worktree_changes.write_patch(tree, file, parameters.base, limit))
-        case "remove":
-            if not (parameters.path or parameters.branch):
-                raise CommandError("remove needs a path or a branch.", hint="action=list shows them.")
-            tree = await _found(workspace, invocation, parameters)
-            removed = await remove_worktree(tree, invocation.cwd, force=parameters.force, limit=limit)
-            data = {"path": tree.path, "branch": tree.branch, "lost": list(removed.lost)}
-            return Outcome(data=data, text=removed.text)
+C = TypeVar("C", bound=_Call)
+R = TypeVar("R")
 
 
-async def _create(workspace: Workspace, invocation: Invocation, parameters: WorktreeParameters) -> Outcome:
-    place = await asyncio.to_thread(_new_place, workspace, invocation, parameters)
-    _must_be_told(workspace, invocation, parameters, place)
-    tree = await create_worktree(
-        invocation.cwd,
-        parameters.branch,
-        inside=workspace.config.worktrees_inside,
-        at=await asyncio.to_thread(_at, invocation, parameters),
-        base=parameters.base,
-        setup=_setup(workspace, parameters),
-        # The question about an agent's call named the command; a person asks for it after it was named.
-        agreed=bool(workspace.approved_path(invocation, _asked(parameters)))
-        if invocation.caller.is_agent
-        else bool(parameters.setup),
-        limit=workspace.config.git_timeout_s,
-    )
-    return _created_outcome(tree)
+class WorktreeCommand:
+    """What each word does, for lines and for calls from code."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._limit = workspace.config.git_timeout_s
+        write = Effect.WRITE
+        self.actions: dict[str, AnyAction] = {
+            action.parameters.WORD: action
+            for action in (
+                Action(ListWorktrees, WorktreeList, self._list, _list_outcome),
+                Action(CreateWorktree, Worktree, self._on(self._create), _created_outcome, effect=write),
+                Action(ShowWorktree, ShownWorktree, self._on(self._show), _state_outcome),
+                Action(CompareWorktree, WorktreeChanges, self._on(self._compare), _changes_outcome),
+                Action(
+                    MergeWorktree, MergeResult, self._on(self._merge), _merge_outcome, self._ask_merge, effect=write,
+                    where=(Where("diff.merge", _of_folder(MergeWorktree)),),
+                ),
+                Action(
+                    WritePatch, WrittenPatch, self._on(self._write_patch), _patch_outcome, effect=write,
+                    where=(Where("diff.patch", _of_folder(WritePatch)),),
+                ),
+                Action(RemoveWorktree, RemovedWorktree, self._on(self._remove), _removed_outcome, effect=write),
+            )
+        }  # fmt: skip
+
+    async def run(self, invocation: Invocation, parameters: WorktreeParameters) -> Outcome:
+        """Do it."""
+        return await self.actions[parameters.action].handle(invocation, self.bind(parameters))
+
+    def bind(self, given: WorktreeParameters) -> Parameters:
+        """A line's parameters as those of its word."""
+        called = self.actions[given.action].parameters
+        return called.model_validate(given.model_dump(include=set(called.model_fields)))
+
+    def _on(
+        self, work: Callable[[Invocation, WorktreeParameters], Awaitable[R]]
+    ) -> Callable[[Invocation, _Call], Awaitable[R]]:
+        async def run(invocation: Invocation, parameters: _Call) -> R:
+            return await work(invocation, parameters.line())
+
+        return run
+
+    async def _list(self, invocation: Invocation, _parameters: ListWorktrees) -> WorktreeList:
+        return WorktreeList(await list_worktrees(invocation.cwd, self._limit))
+
+    async def _show(self, invocation: Invocation, parameters: WorktreeParameters) -> ShownWorktree:
+        tree = await _found(self._workspace, invocation, parameters)
+        return ShownWorktree(tree, await state_of(tree, parameters.base, self._limit))
+
+    async def _compare(self, invocation: Invocation, parameters: WorktreeParameters) -> WorktreeChanges:
+        tree = await _found(self._workspace, invocation, parameters)
+        return await changes_of(tree, parameters.base, self._limit)
+
+    async def _ask_merge(self, invocation: Invocation, parameters: MergeWorktree) -> Question | None:
+        changes = await self._compare(invocation, parameters.line())
+        if not changes.files:
+            return None
+        size = f"{count(len(changes.files), 'file')}, +{changes.added} −{changes.removed}."
+        name = changes.tree.branch or changes.tree.shown.rpartition("/")[2]
+        text = f"{size} What conflicts is told, and then nothing changes."
+        return Question(parameters, f"Merge {name} into {changes.base}?", text, "Merge")
+
+    async def _merge(self, invocation: Invocation, parameters: WorktreeParameters) -> MergeResult:
+        tree = await _found(self._workspace, invocation, parameters)
+        target = await worktree_changes.merge_target(tree, parameters.base, self._limit)
+        _must_be_told(self._workspace, invocation, parameters, Path(target.path))
+        return await worktree_changes.merge_worktree(tree, parameters.base, self._limit)
+
+    async def _write_patch(self, invocation: Invocation, parameters: WorktreeParameters) -> WrittenPatch:
+        tree = await _found(self._workspace, invocation, parameters)
+        file = await _patch_file(self._workspace, invocation, parameters, tree)
+        _must_be_told(self._workspace, invocation, parameters, file)
+        size = await worktree_changes.write_patch(tree, file, parameters.base, self._limit)
+        return WrittenPatch(tree, file, size)
+
+    async def _remove(self, invocation: Invocation, parameters: WorktreeParameters) -> RemovedWorktree:
+        if not (parameters.path or parameters.branch):
+            raise CommandError("remove needs a path or a branch.", hint="action=list shows them.")
+        tree = await _found(self._workspace, invocation, parameters)
+        return await remove_worktree(tree, invocation.cwd, force=parameters.force, limit=self._limit)
+
+    async def _create(self, invocation: Invocation, parameters: WorktreeParameters) -> Worktree:
+        workspace = self._workspace
+        place = await asyncio.to_thread(_new_place, workspace, invocation, parameters)
+        _must_be_told(workspace, invocation, parameters, place)
+        return await create_worktree(
+            invocation.cwd,
+            parameters.branch,
+            inside=workspace.config.worktrees_inside,
+            at=await asyncio.to_thread(_at, invocation, parameters),
+            base=parameters.base,
+            setup=_setup(workspace, parameters),
+            # The question about an agent's call named the command; a person asks for it after it was named.
+            agreed=bool(workspace.approved_path(invocation, _asked(parameters)))
+            if invocation.caller.is_agent
+            else bool(parameters.setup),
+            limit=self._limit,
+        )
+
+
+def _of_folder(parameters: Callable[..., C]) -> Callable[[str], C]:
+    return lambda folder: parameters(path=folder)
 
 
 def _setup(workspace: Workspace, parameters: WorktreeParameters) -> tuple[str, ...]:

@@ -20,6 +20,8 @@ from gshtui.commands.declaration import Caller, CommandError, Invocation, Questi
 from gshtui.commands.registry import Registry
 from gshtui.context.commands import context_commands, view_calls, view_commands
 from gshtui.fleet import commands as fleet_commands
+from gshtui.tools import commands as tool_commands
+from gshtui.tools.workspace import ToolConfig
 from gshtui.ui.kit.hub_port import OpenRequest
 
 
@@ -41,8 +43,8 @@ OPENS = {"model": "models", "session": "sessions", "resume": "sessions", "spawn"
 
 @cache
 def declared_keys() -> Registry:
-    """Commands of agents, for the keys that they declare; none of them can be run."""
-    return Registry(fleet_commands.commands(cast("Any", None)))
+    """Commands of agents and worktrees, for the keys that they declare; none of them can be run."""
+    return Registry([*fleet_commands.commands(cast("Any", None)), *tool_commands.commands(ToolConfig())])
 
 
 LOOKING = (

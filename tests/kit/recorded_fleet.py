@@ -15,6 +15,9 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.fleet_events import AgentChanged, AgentKilled, MessageQueued
 from gshtui.programs.commands import ListedProfile, ProfileList
 from gshtui.programs.profile import Profile
+from gshtui.text.unified_diff import FilePatch
+from gshtui.tools.worktree import Worktree
+from gshtui.tools.worktree_changes import WorktreeChanges
 from tests.kit.recorded import NOW
 
 HOME = "/src/aurora"
@@ -63,38 +66,69 @@ MANY: tuple[Event, ...] = (
     MessageQueued(message="m1", agent="0003", text="and the slow ones"),
 )
 
-DIFF: dict[str, Any] = {
-    "path": "/src/aurora-lexer",
-    "branch": "lexer",
-    "base": "main",
-    "commit": "0" * 40,
-    "added": 9,
-    "removed": 3,
-    "cut": False,
-    "files": [
-        {
-            "path": "src/lexer.py", "before": "", "status": "changed", "added": 4, "removed": 2, "binary": False,
-            "text": "@@ -3,7 +3,8 @@ class Lexer:\n     def tokens(self, line: str) -> list[str]:\n"
-            "-        words = line.split(' ')\n-        return words\n"
-            "+        words = line.split()\n+        if not words:\n+            return []\n+        return words\n"
-            " \n     def peek(self) -> str:\n"
-            "@@ -40,3 +41,3 @@ def main() -> None:\n     lexer = Lexer()\n"
-            "     for line in sys.stdin:\n         print(lexer.tokens(line))",
-        },
-        {
-            "path": "tests/test_lexer.py", "before": "", "status": "added", "added": 5, "removed": 0, "binary": False,
-            "text": "@@ -0,0 +1,5 @@\n+from src.lexer import Lexer\n+\n+\n+def test_an_empty_line() -> None:\n"
-            "+    assert Lexer().tokens('') == [], 'an empty line has no token, and neither has one that is made of "
-            "blanks alone, however many of them there are'",
-        },
-        {"path": "docs/logo.png", "before": "", "status": "added", "binary": True, "text": ""},
-        {
-            "path": "docs/lexer.md", "before": "docs/tokens.md", "status": "renamed", "added": 0, "removed": 1,
-            "binary": False, "text": "@@ -9,2 +9,1 @@\n Tokens are words.\n-Empty lines are an error.",
-        },
-    ],
-}  # fmt: skip
-"""Data of `git_worktree action=diff`."""
+DIFF = WorktreeChanges(
+    Worktree("/src/aurora-lexer", "lexer"),
+    "main",
+    "0" * 40,
+    (
+        FilePatch(
+            "src/lexer.py",
+            "",
+            "changed",
+            4,
+            2,
+            False,
+            [
+                "@@ -3,7 +3,8 @@ class Lexer:",
+                "     def tokens(self, line: str) -> list[str]:",
+                "-        words = line.split(' ')",
+                "-        return words",
+                "+        words = line.split()",
+                "+        if not words:",
+                "+            return []",
+                "+        return words",
+                " ",
+                "     def peek(self) -> str:",
+                "@@ -40,3 +41,3 @@ def main() -> None:",
+                "     lexer = Lexer()",
+                "     for line in sys.stdin:",
+                "         print(lexer.tokens(line))",
+            ],
+        ),
+        FilePatch(
+            "tests/test_lexer.py",
+            "",
+            "added",
+            5,
+            0,
+            False,
+            [
+                "@@ -0,0 +1,5 @@",
+                "+from src.lexer import Lexer",
+                "+",
+                "+",
+                "+def test_an_empty_line() -> None:",
+                "+    assert Lexer().tokens('') == [], 'an empty line has no token, and neither has one tha"
+                "t is made of blanks alone, however many of them there are'",
+            ],
+        ),
+        FilePatch("docs/logo.png", "", "added", 0, 0, True, []),
+        FilePatch(
+            "docs/lexer.md",
+            "docs/tokens.md",
+            "renamed",
+            0,
+            1,
+            False,
+            [
+                "@@ -9,2 +9,1 @@",
+                " Tokens are words.",
+                "-Empty lines are an error.",
+            ],
+        ),
+    ),
+)
+"""The changes of a worktree."""
 PERSONAS = Personas(
     {
         "explore": Persona("explore", "Looks around and answers a question; changes nothing", read_only=True),

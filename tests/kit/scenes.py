@@ -19,6 +19,7 @@ from gshtui.bus.events.context_events import SummaryProposed, TasksChanged
 from gshtui.fleet.agent_calls import KillAgent
 from gshtui.fleet.commands import kill_question
 from gshtui.providers.model_command import ListedModel, ModelList
+from gshtui.tools.git_worktree import WorktreeList
 from gshtui.ui.kit.transcript.transcript import Transcript
 from gshtui.ui.kit.widget_messages import OpenTerminal
 from gshtui.ui.prompt.prompt_completion import CompletionItem, CompletionPopup
@@ -48,8 +49,8 @@ TOLD = {
     "model list": Answer(MODELS),
     "personas": Answer(PERSONAS),
     "profiles ls": Answer(PROFILES),
-    "git_worktree action=list": Answer([]),
-    "git_worktree action=diff path=/src/aurora-lexer": Answer(DIFF),
+    "git_worktree list": Answer(WorktreeList([])),
+    "git_worktree diff /src/aurora-lexer": Answer(DIFF),
 }
 ASKED = {KillAgent(agent="0002"): kill_question(CLAUDE, ["Its worktree lexer holds 2 files not committed."])}
 WAITS = (SummaryProposed(agent="main", session=recorded.S, receipt=COMPACTED, deadline=NOW + 90),)

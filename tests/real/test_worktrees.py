@@ -8,7 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.commands.declaration import CommandError, Effect
+from gshtui.commands import execution
+from gshtui.commands.declaration import Caller, CommandError, Effect, Invocation
+from gshtui.commands.registry import Registry
+from gshtui.tools.commands import commands
+from gshtui.tools.git_worktree import MergeWorktree
 from gshtui.tools.workspace import ToolConfig
 from gshtui.tools.worktree_create import create_worktree
 from gshtui.tools.worktree_state import unsaved_work
@@ -228,6 +232,21 @@ async def test_a_diff_shows_all_that_was_done(project: Path, tools: Tools) -> No
 
 
 # Brought home
+
+
+async def test_a_merge_is_asked_about_with_what_it_brings(project: Path) -> None:
+    place = Path((await create_worktree(project, "x")).path)
+    registry = Registry(commands(ToolConfig()))
+    here = Invocation(Caller(), project, project)
+    merge = MergeWorktree(path=str(place))
+    assert await execution.question(registry, merge, here) is None, "there is nothing to merge"
+    commit(place, "b.txt", "b\n")
+    question = await execution.question(registry, merge, here)
+    assert question is not None and question.agreed == merge
+    assert (question.title, question.yes) == ("Merge x into main?", "Merge")
+    assert question.text.startswith("1 file, +1 −0.")
+    assert execution.bound(registry, f"git_worktree merge path={place}") == merge
+    assert (await execution.call(registry, merge, here)).commits == 1
 
 
 async def test_a_merge(project: Path, tools: Tools) -> None:

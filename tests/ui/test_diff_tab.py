@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from textual.widgets import OptionList, Select
 
-from gshtui.commands.declaration import CommandError
+from gshtui.commands.declaration import CommandError, Question
 from gshtui.providers.model_command import ListModels
+from gshtui.tools.git_worktree import CompareWorktree, MergeWorktree, WorktreeList, WritePatch
+from gshtui.tools.worktree import Worktree
 from gshtui.ui.agents.spawn_dialog import SpawnScreen
 from gshtui.ui.changes.diff_pane import DiffPane, WorktreesScreen
 from gshtui.ui.kit.dialogs import ConfirmScreen
@@ -20,8 +23,9 @@ from tests.kit.window import Window
 from tests.ui.test_agents_pane import ran, settled
 
 PATH = "/src/aurora-lexer"
-LINE = f"git_worktree action=diff path={PATH}"
-TREES = [{"path": "/src/aurora", "branch": "main", "main": True}, {"path": PATH, "branch": "lexer"}]
+COMPARE = CompareWorktree(path=PATH)
+LINE = COMPARE.words()
+TREES = WorktreeList([Worktree("/src/aurora", "main", main=True), Worktree(PATH, "lexer")])
 
 
 async def test_keys_go_from_change_to_change_and_file_to_file() -> None:
@@ -75,7 +79,7 @@ async def test_the_list_of_files_comes_by_key_where_there_is_no_room() -> None:
 
 
 async def test_a_tab_is_opened_once_and_closed() -> None:
-    app = Window(answers={LINE: Answer(DIFF), "git_worktree action=list": Answer(TREES)})
+    app = Window(answers={LINE: Answer(DIFF), "git_worktree list": Answer(TREES)})
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
         await pilot.press("f5")
@@ -96,7 +100,9 @@ async def test_a_tab_is_opened_once_and_closed() -> None:
 
 
 async def test_a_merge_is_confirmed_and_the_tab_looks_again() -> None:
-    app = Window(answers={LINE: Answer(DIFF)})
+    merge = MergeWorktree(path=PATH)
+    question = Question(merge, "Merge lexer into main?", "4 files.", "Merge")
+    app = Window(answers={LINE: Answer(DIFF)}, questions={merge: question})
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
         app.post_message(OpenChanges(PATH))
@@ -106,10 +112,10 @@ async def test_a_merge_is_confirmed_and_the_tab_looks_again() -> None:
         assert isinstance(app.screen, ConfirmScreen)
         Keyboard(app).post("y")
         await settled(pilot)
-        assert ran(app) == [LINE, f"git_worktree action=merge path={PATH}", LINE]
+        assert ran(app) == [COMPARE, merge, COMPARE]
         await pilot.press("p")
         await settled(pilot)
-        assert ran(app)[-1] == f"git_worktree action=patch path={PATH}"
+        assert ran(app)[-1] == WritePatch(path=PATH)
 
 
 async def test_what_git_says_instead_of_changes_is_shown() -> None:
@@ -121,7 +127,7 @@ async def test_what_git_says_instead_of_changes_is_shown() -> None:
         await settled(pilot)
         shot = app.export_screenshot().replace("&#160;", " ")
         assert "The changes cannot be shown. There is no worktree" in shot
-        answers[LINE] = Answer({**DIFF, "files": []})
+        answers[LINE] = Answer(replace(DIFF, files=()))
         assert app.hub is not None
         app.hub.answers[LINE] = answers[LINE]
         app.bench.deck.query_one(DiffPane).action_reload()

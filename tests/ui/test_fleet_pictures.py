@@ -30,7 +30,7 @@ ANSWERS = {
     "model list": Answer(MODELS),
     "personas": Answer(PERSONAS),
     "profiles ls": Answer(PROFILES),
-    "git_worktree action=diff path=/src/aurora-lexer": Answer(DIFF),
+    "git_worktree diff /src/aurora-lexer": Answer(DIFF),
 }
 LOSSES = [
     "It is at work: May it edit src/lexer.py?.",

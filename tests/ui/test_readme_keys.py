@@ -35,8 +35,11 @@ from gshtui.bus.events.fleet_events import AgentKilled
 from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandPrinted
 from gshtui.bus.messages import Text
+from gshtui.commands.declaration import Question
 from gshtui.fleet.agent_calls import InterruptAgent, KillAgent, SendToAgent, UndoKill
 from gshtui.fleet.commands import kill_question
+from gshtui.tools.git_worktree import CompareWorktree, MergeWorktree, WorktreeList, WritePatch
+from gshtui.tools.worktree import Worktree
 from gshtui.ui.agents.agents_pane import AgentsPane
 from gshtui.ui.agents.spawn_dialog import SpawnScreen
 from gshtui.ui.changes.diff_pane import DiffPane, WorktreesScreen
@@ -88,7 +91,7 @@ pytestmark = pytest.mark.timeout(180)
 SIZE = (120, 40)
 CLAIMS: list[Claim] = []
 PARSER = "/src/aurora-lexer"
-CHANGES = f"git_worktree action=diff path={PARSER}"
+CHANGES = CompareWorktree(path=PARSER)
 UNSAVED = ["Its worktree lexer holds 2 files not committed (src/lexer.py, tests/test_lexer.py)."]
 
 
@@ -184,12 +187,10 @@ class Recorded(Here):
 ANSWERS: dict[str, Answer] = {
     "session ls": Answer(SESSIONS),
     "model list": Answer(MODELS),
-    "agent personas": Answer(PERSONAS),
-    "agent profiles": Answer(PROFILES),
-    "git_worktree action=list": Answer(
-        [{"path": "/src/aurora", "branch": "main", "main": True}, {"path": PARSER, "branch": "lexer"}]
-    ),
-    CHANGES: Answer(DIFF),
+    "personas": Answer(PERSONAS),
+    "profiles ls": Answer(PROFILES),
+    "git_worktree list": Answer(WorktreeList([Worktree("/src/aurora", "main", main=True), Worktree(PARSER, "lexer")])),
+    CHANGES.words(): Answer(DIFF),
 }
 
 
@@ -220,7 +221,11 @@ def timeline() -> contextlib.AbstractAsyncContextManager[Recorded]:
 
 
 def sidebar() -> contextlib.AbstractAsyncContextManager[Recorded]:
-    questions = {KillAgent(agent="0002"): kill_question(CLAUDE, UNSAVED)}
+    merge = MergeWorktree(path=PARSER)
+    questions = {
+        KillAgent(agent="0002"): kill_question(CLAUDE, UNSAVED),
+        merge: Question(merge, "Merge lexer into main?", "4 files.", "Merge"),
+    }
     app = ReelWindow(answers=ANSWERS, questions=questions, service=RecordedContexts())
     terminal_feature(app).terminals = ReelTerminals(
         {"0002": app.reel, "0001": Reel()}, {"0002": CLAUDE, "0001": SEARCH}
@@ -901,7 +906,7 @@ async def changes(here: Recorded) -> None:
             await here.press("enter")
         assert len(here.app.query(DiffPane)) == 1
         await here.press("p")
-        assert here.ran[-1] == f"git_worktree action=patch path={PARSER}"
+        assert here.ran[-1] == WritePatch(path=PARSER)
         await here.press("M")
         assert isinstance(here.app.screen, ConfirmScreen)
         await here.press("escape", "x")

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import pytest
-
 from gshtui.commands.language import parse
 from gshtui.commands.registry import Registry
 from gshtui.providers.model_command import ListedModel, ModelList
+from gshtui.text.unified_diff import FilePatch
+from gshtui.tools.worktree import Worktree
+from gshtui.tools.worktree_changes import WorktreeChanges
 from gshtui.ui.agents.spawn_dialog import ANY, SpawnForm, form_problem, spawn_line, spawn_options
-from gshtui.ui.changes.diff_document import MOST_ROWS, parse_diff
-from gshtui.ui.changes.diff_pane import listed_worktrees
+from gshtui.ui.changes.diff_document import MOST_ROWS, make_document
+from gshtui.ui.changes.diff_pane import worktree_choices
 from tests.kit.recorded_fleet import DIFF, PERSONAS, PROFILES
 
 
 def test_the_rows_of_a_diff_have_their_numbers_and_places() -> None:
-    found = parse_diff(DIFF)
+    found = make_document(DIFF)
     assert [(file.path, file.row) for file in found.files][:2] == [("src/lexer.py", 0), ("tests/test_lexer.py", 16)]
     assert [found.file_at(row) for row in (0, 14, 16, 17)] == [0, 0, 1, 1]
     assert [(row.kind, row.number) for row in found.rows[1:7]] == [
@@ -30,37 +29,40 @@ def test_the_rows_of_a_diff_have_their_numbers_and_places() -> None:
     assert "Not text" in found.rows[found.hunks[3]].text
 
 
+def changes(*files: FilePatch) -> WorktreeChanges:
+    return WorktreeChanges(Worktree("/a", "a"), "main", "0" * 40, files)
+
+
 def test_lines_that_look_like_headers_are_lines() -> None:
-    text = "@@ -1,2 +1,2 @@\n--- a/x\n+++ b/x\n@@ no hunk\n\\ No newline at end of file"
-    rows = parse_diff({"files": [{"path": "x", "text": text}]}).rows
+    lines = ["@@ -1,2 +1,2 @@", "--- a/x", "+++ b/x", "@@ no hunk", "\\ No newline at end of file"]
+    rows = make_document(changes(FilePatch("x", lines=lines))).rows
     assert [row.kind for row in rows] == ["file", "hunk", "removed", "added", "same", "note"]
     assert rows[2].text == "-- a/x"
 
 
-@pytest.mark.parametrize("data", [None, [], "x", {}, {"files": None}])
-def test_data_that_is_none_is_an_empty_document(data: Any) -> None:
-    found = parse_diff(data)
+def test_no_changes_are_an_empty_document() -> None:
+    found = make_document(changes())
     assert (found.files, found.rows, found.hunk_at(0), found.file_at(0)) == ((), (), -1, -1)
 
 
+def test_what_a_file_says_is_shown_without_its_escapes() -> None:
+    document = make_document(changes(FilePatch("a\x1b[2Jb", lines=["@@ -1 +1 @@", "+c\x1b[2Jd"])))
+    assert "\x1b" not in "".join(row.text for row in document.rows)
+
+
 def test_a_document_has_an_end() -> None:
-    text = "@@ -1 +1 @@\n" + "\n".join(["+x"] * (MOST_ROWS + 5))
-    found = parse_diff({"files": [{"path": "a", "text": text}, {"path": "b", "text": "@@ -1 +1 @@\n+y"}]})
+    long = FilePatch("a", lines=["@@ -1 +1 @@", *["+x"] * (MOST_ROWS + 5)])
+    found = make_document(changes(long, FilePatch("b", lines=["@@ -1 +1 @@", "+y"])))
     assert len(found.rows) == MOST_ROWS + 1
     assert "more than can be shown" in found.rows[-1].text
 
 
 def test_worktrees_whose_folder_is_gone_are_not_offered() -> None:
-    rows = [
-        {"path": "/a", "branch": "main", "main": True},
-        {"path": "/b", "branch": "", "commit": "0123456789"},
-        {"path": "/c", "branch": "c", "gone": True},
-    ]
-    assert [(choice.id, choice.name) for choice in listed_worktrees(rows)] == [
+    trees = [Worktree("/a", "main", main=True), Worktree("/b", commit="0123456789"), Worktree("/c", "c", gone=True)]
+    assert [(choice.id, choice.name) for choice in worktree_choices(trees)] == [
         ("/b", "01234567"),
         ("/a", "main (main tree)"),
     ]
-    assert listed_worktrees(None) == []
 
 
 def test_the_offers_come_from_the_commands_data() -> None:

@@ -11,6 +11,7 @@ from gshtui.ui.kit.widget_messages import OpenChanges
 from gshtui.ui.kit.workbench_port import WorkbenchPort
 
 if TYPE_CHECKING:
+    from gshtui.tools.worktree_changes import WorktreeChanges
     from gshtui.ui.changes.diff_pane import DiffPane
 
 
@@ -38,9 +39,11 @@ class ChangesFeature(Feature):
         self.window.run_worker(self._choose(), exit_on_error=False, group="pick", exclusive=True)
 
     async def _choose(self) -> None:
-        from gshtui.ui.changes.diff_pane import WorktreesScreen, listed_worktrees
+        from gshtui.tools.git_worktree import ListWorktrees
+        from gshtui.ui.changes.diff_pane import WorktreesScreen, worktree_choices
 
-        found = listed_worktrees(await self.window.data_of("git_worktree action=list"))
+        listed = await self.window.result_of(ListWorktrees())
+        found = worktree_choices(listed.trees) if listed is not None else []
         if len(found) == 1:
             await self._open(found[0].id)
             return
@@ -55,35 +58,17 @@ class ChangesFeature(Feature):
         """Show what a worktree holds against its base, in a tab; one that is open is brought to the front."""
         from gshtui.ui.changes.diff_pane import DiffPane
 
-        async def fetch() -> Any:
-            from gshtui.commands.language import quote
+        async def fetch() -> WorktreeChanges:
+            from gshtui.tools.git_worktree import CompareWorktree
 
-            return (await self.window.bridge.run(f"git_worktree action=diff path={quote(worktree)}")).data
+            return await self.window.bridge.call(CompareWorktree(path=worktree))
 
         self.window.show_centre()
         title = f"± {worktree.rstrip('/').rpartition('/')[2][-24:]}"
-        await self._tabs.open(worktree, title, lambda: DiffPane(worktree, fetch, self._bring))
+        await self._tabs.open(worktree, title, lambda: DiffPane(worktree, fetch, self._perform))
 
-    def _bring(self, pane: DiffPane, how: str) -> None:
-        """Merge, once it is confirmed; or write a patch."""
-        from gshtui.commands.language import quote
-        from gshtui.ui.kit.dialogs import ConfirmScreen
-
-        found = pane.document
-        line = f"git_worktree action={how} path={quote(pane.worktree)}"
-        if how == "patch":
-            self.window.run_command(line)
-            return
-        count = "1 file" if len(found.files) == 1 else f"{len(found.files)} files"
-        text = f"{count}, +{found.added} −{found.removed}. What conflicts is told, and then nothing changes."
-        question = ConfirmScreen(f"Merge {found.title} into {found.base}?", text, yes="Merge")
-
-        def answer(yes: bool | None) -> None:
-            if yes:
-                self.window.run_worker(self._merged(pane, line), exit_on_error=False, group="commands")
-
-        self.window.push_screen(question, answer)
-
-    async def _merged(self, pane: DiffPane, line: str) -> None:
-        await self.window.performed(line)
-        pane.action_reload()
+    def _perform(self, pane: DiffPane, key: str) -> None:
+        """Bring the work home as the key says; after a merge, look again."""
+        value = self.window.bridge.for_row(key, pane.worktree)
+        if value is not None:
+            self.window.perform(value, pane.action_reload if key == "diff.merge" else None)

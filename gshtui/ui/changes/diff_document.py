@@ -1,17 +1,21 @@
-"""The document of a tab of changes: files, hunks and lines, from the data of `git_worktree action=diff`.
+"""The document of a tab of changes: files, hunks and lines.
 
-Pure; refuses to draw, and takes nothing of the data on trust.
+Pure; refuses to draw.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from typing import Any, cast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from gshtui.ui.kit.diff_lines import DiffRow
+
+if TYPE_CHECKING:
+    from gshtui.tools.worktree_changes import WorktreeChanges
 
 _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@(.*)")
 _SIGNS = {"added": "+", "removed": "-", "same": " "}
@@ -74,27 +78,21 @@ def _patch_line(row: DiffRow) -> str:
     return _SIGNS.get(row.kind, "") + row.text
 
 
-def parse_diff(data: Any) -> DiffDocument:
-    """The document of a diff's data; an empty one for whatever is no such data."""
-    if not isinstance(data, dict):
-        return DiffDocument()
-    said = cast("dict[str, Any]", data)
+def make_document(changes: WorktreeChanges) -> DiffDocument:
+    """The document of a worktree's changes."""
     files: list[ChangedFile] = []
     rows: list[DiffRow] = []
     hunks: list[int] = []
-    for one in cast("list[dict[str, Any]]", said.get("files") or []):
+    for one in (patch.shown() for patch in changes.files):
         if rows:
             rows.append(DiffRow("note", ""))
-        file = ChangedFile(
-            str(one.get("path", "")), str(one.get("status", "changed")), int(one.get("added") or 0),
-            int(one.get("removed") or 0), len(rows), str(one.get("before") or ""),
-        )  # fmt: skip
+        file = ChangedFile(one.path, one.status, one.added, one.removed, len(rows), one.before)
         files.append(file)
         rows.append(DiffRow("file", described(file)))
-        if one.get("binary"):
+        if one.binary:
             hunks.append(len(rows))
             rows.append(DiffRow("note", "Not text, so its changes cannot be shown line by line."))
-        for row in _rows(str(one.get("text") or "")):
+        for row in _rows(one.lines):
             if row.kind == "hunk":
                 hunks.append(len(rows))
             rows.append(row)
@@ -102,15 +100,15 @@ def parse_diff(data: Any) -> DiffDocument:
             rows[MOST_ROWS:] = [DiffRow("note", "There is more than can be shown; a patch file holds all of it.")]
             hunks = [row for row in hunks if row < MOST_ROWS]
             break
-    branch, base = str(said.get("branch") or ""), str(said.get("base") or "")
+    tree = changes.tree
     return DiffDocument(
-        title=branch or str(said.get("path") or "").rpartition("/")[2],
-        path=str(said.get("path") or ""),
-        branch=branch,
-        base=base,
-        added=int(said.get("added") or 0),
-        removed=int(said.get("removed") or 0),
-        cut=bool(said.get("cut")),
+        title=tree.branch or tree.shown.rpartition("/")[2],
+        path=tree.shown,
+        branch=tree.branch,
+        base=changes.base,
+        added=changes.added,
+        removed=changes.removed,
+        cut=changes.cut,
         files=tuple(files),
         rows=tuple(rows),
         hunks=tuple(hunks),
@@ -125,10 +123,10 @@ def described(file: ChangedFile) -> str:
     return f"{file.path}  +{file.added} −{file.removed}{what}"
 
 
-def _rows(text: str) -> list[DiffRow]:
+def _rows(lines: Sequence[str]) -> list[DiffRow]:
     rows: list[DiffRow] = []
     old = new = 0
-    for line in text.split("\n") if text else []:
+    for line in lines:
         sign, words = line[:1], line[1:]
         if (found := _HUNK.match(line)) is not None:
             old, new = int(found.group(1)), int(found.group(2))

@@ -6,7 +6,7 @@ Owns the tab and how a worktree is described in the picker. A function that is h
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -17,12 +17,17 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from gshtui.system.tasks import report_unexpected
-from gshtui.ui.changes.diff_document import ChangedFile, DiffDocument, parse_diff
+from gshtui.ui.changes.diff_document import ChangedFile, DiffDocument, make_document
 from gshtui.ui.changes.diff_view import ChangesView
 from gshtui.ui.kit.dialogs import Picker, PickerChoice
 from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.row_actions import row_bindings
 from gshtui.ui.kit.tabs import TabPane
 from gshtui.ui.kit.textual.typed_app import app_of
+
+if TYPE_CHECKING:
+    from gshtui.tools.worktree import Worktree
+    from gshtui.tools.worktree_changes import WorktreeChanges
 
 
 class WorktreesScreen(Picker):
@@ -37,19 +42,18 @@ class WorktreesScreen(Picker):
         )
 
 
-def listed_worktrees(data: Any) -> list[PickerChoice]:
-    """Worktrees in the data of `git_worktree action=list` whose folder is there; last the main one, without base."""
-    rows = [cast("dict[str, Any]", one) for one in cast("list[Any]", data or []) if isinstance(one, dict)]
+def worktree_choices(trees: Sequence[Worktree]) -> list[PickerChoice]:
+    """The worktrees whose folder is there; last the main one, which has no base."""
     return [
-        PickerChoice(str(one.get("path", "")), _worktree_name(one), str(one.get("path", "")))
-        for one in sorted(rows, key=lambda one: bool(one.get("main")))
-        if not one.get("gone") and one.get("path")
+        PickerChoice(tree.shown, _worktree_name(tree), tree.shown)
+        for tree in sorted(trees, key=lambda one: one.main)
+        if not tree.gone
     ]
 
 
-def _worktree_name(one: dict[str, Any]) -> str:
-    name = str(one.get("branch") or "") or str(one.get("commit") or "")[:8]
-    return f"{name} (main tree)" if one.get("main") else name
+def _worktree_name(tree: Worktree) -> str:
+    name = tree.branch or tree.commit[:8]
+    return f"{name} (main tree)" if tree.main else name
 
 
 WIDE = 90
@@ -57,8 +61,8 @@ WIDE = 90
 LIST = 32
 _SIGNS = {"added": ("+", "$success"), "deleted": ("−", "$error"), "renamed": ("→", "$secondary")}
 
-FetchDiff = Callable[[], Awaitable[Any]]
-"""Gives the data of `git_worktree action=diff`. Raises an exception whose text is for people."""
+FetchDiff = Callable[[], Awaitable["WorktreeChanges"]]
+"""Asks for the changes. Raises an exception whose text is for people."""
 
 
 class DiffPane(TabPane):
@@ -66,7 +70,7 @@ class DiffPane(TabPane):
 
     Args:
         worktree: the folder it is about.
-        bring: has the work brought home: `patch` or `merge`.
+        perform: does what a row of the key table says with the worktree.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -74,17 +78,16 @@ class DiffPane(TabPane):
         bind("diff.copy", "copy"),
         bind("diff.copy_all", "copy_all"),
         bind("diff.reload", "reload"),
-        bind("diff.patch", "bring('patch')"),
-        bind("diff.merge", "bring('merge')"),
+        *row_bindings("diff"),
         bind("diff.close", "close"),
     ]
 
-    def __init__(self, worktree: str, fetch: FetchDiff, bring: Callable[[DiffPane, str], None]) -> None:
+    def __init__(self, worktree: str, fetch: FetchDiff, perform: Callable[[DiffPane, str], None]) -> None:
         super().__init__(classes="diff-pane")
         self.worktree = worktree
         self.view = self.front = ChangesView()
         self._fetch = fetch
-        self._bring = bring
+        self._perform = perform
         self._title = Static("", markup=False, classes="diff-title")
         self._says = Static("Looking …", markup=False, classes="diff-says")
         self._list = OptionList(markup=False, compact=True, classes="diff-files")
@@ -122,7 +125,7 @@ class DiffPane(TabPane):
 
     async def _load(self) -> None:
         try:
-            found = parse_diff(await self._fetch())
+            found = make_document(await self._fetch())
         except Exception as error:  # whatever it is, it is told, and the tab stays
             report_unexpected("the changes", error)
             self.view.load(DiffDocument())
@@ -195,9 +198,10 @@ class DiffPane(TabPane):
             app_of(self).copy_to_clipboard(text)
             self.notify("Copied.", markup=False, timeout=2)
 
-    def action_bring(self, how: str) -> None:
+    def action_want(self, key: str) -> None:
+        """Have something done with the worktree."""
         if self.document.files:
-            self._bring(self, how)
+            self._perform(self, key)
 
 
 def _entry(file: ChangedFile) -> Content:

@@ -61,16 +61,16 @@ class WorkbenchPort(Protocol):
         """Publish an intent; say so where there is no hub to take it."""
         ...
 
-    def perform(self, parameters: Returns[object]) -> None:
-        """Run a command by its parameters: ask what it asks, and show its outcome."""
+    def perform(self, parameters: Returns[object], then: Callable[[], None] | None = None) -> None:
+        """Run a command by its parameters: ask what it asks, and show its outcome.
+
+        Args:
+            then: called once it has run, also when it failed; not where the person said no.
+        """
         ...
 
     def run_command(self, line: str) -> None:
         """The same with a line of the command language."""
-        ...
-
-    async def performed(self, line: str) -> None:
-        """Run a line, and return when it is done or its question is on the screen."""
         ...
 
     async def result_of(self, parameters: Returns[R]) -> R | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
@@ -299,13 +299,9 @@ class Workbench(AppBase):
         """Run a line of the command language in a worker: ask what it asks, and show its outcome."""
         self.run_worker(self.runner.run_line(line), exit_on_error=False, group="commands")
 
-    async def performed(self, line: str) -> None:
-        """Run a line, and return when it is done or its question is on the screen."""
-        await self.runner.run_line(line)
-
-    def perform(self, parameters: Returns[object]) -> None:
+    def perform(self, parameters: Returns[object], then: Callable[[], None] | None = None) -> None:
         """Run a command by its parameters in a worker: ask what it asks, and show its outcome."""
-        self.run_worker(self.runner.run_value(parameters), exit_on_error=False, group="commands")
+        self.run_worker(self.runner.run_value(parameters, then=then), exit_on_error=False, group="commands")
 
     async def result_of(self, parameters: Returns[R]) -> R | None:
         """The result of a command that lists something; `None` where it cannot be had."""

@@ -53,11 +53,12 @@ class CommandRunner:
         elif value is not None:
             await self.run_value(value, line)
 
-    async def run_value(self, value: Returns[Any], title: str = "") -> None:
+    async def run_value(self, value: Returns[Any], title: str = "", then: Callable[[], None] | None = None) -> None:
         """Run a command by its parameters, once the person agrees where it asks, and show its outcome.
 
         Args:
             title: what it is called where its outcome is shown; empty: as the command says.
+            then: called once it has run, also when it failed; not where the person said no.
         """
         title = title or value.words()
         try:
@@ -73,28 +74,33 @@ class CommandRunner:
             self._failed(title, error)
             return
         if question is None:
-            await self._run(value, title)
+            await self._run(value, title, then)
         else:
-            self._ask(question, lambda: self._agreed(question, value, title))
+            self._ask(question, lambda: self._agreed(question, value, title, then))
 
-    def _agreed(self, question: Question, value: Returns[Any], title: str) -> None:
+    def _agreed(self, question: Question, value: Returns[Any], title: str, then: Callable[[], None] | None) -> None:
         if question.doing:
             self._app.notify(question.doing, markup=False, timeout=4)
-        work = self._run(question.agreed, title, again=value)
+        work = self._run(question.agreed, title, then, again=value)
         self._app.run_worker(work, exit_on_error=False, group="commands")
 
-    async def _run(self, parameters: Any, title: str, again: Returns[Any] | None = None) -> None:
+    async def _run(
+        self, parameters: Any, title: str, then: Callable[[], None] | None, again: Returns[Any] | None = None
+    ) -> None:
         try:
             outcome = await self._app.bridge.run(parameters)
         except Unconfirmed as error:
             if again is None:
                 self._failed(title, error)
             else:  # something came up since it was asked
-                await self.run_value(again, title)
+                await self.run_value(again, title, then)
+                return
         except Exception as error:
             self._failed(title, error)
         else:
             self._show(title, outcome)
+        if then is not None:
+            then()
 
     # Asking
 
