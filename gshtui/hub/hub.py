@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from gshtui.guard.approval import Gate
     from gshtui.shell.log.shell_log import ShellLog
     from gshtui.store.message_table import StoredMessage
+    from gshtui.store.prompt_table import PromptTable
+    from gshtui.store.shell_tables import ShellTables
     from gshtui.store.store import Store
 
 
@@ -188,6 +190,16 @@ class Hub:
             agent=self.options.agent,
             output=output or (lambda _: None),
         )
+
+    @property
+    def shell_rows(self) -> ShellTables | None:
+        """The rows of the shell log; `None` where there is no record."""
+        return self.store.shells if self.store is not None else None
+
+    @property
+    def sent_prompts(self) -> PromptTable | None:
+        """What was typed into input lines; `None` where there is no record."""
+        return self.store.prompts if self.store is not None else None
 
     @property
     def socket(self) -> str:

@@ -91,12 +91,12 @@ class FakeHub:
 
     def __post_init__(self) -> None:
         self.bus = Bus()
-        self.registry = FakeRegistry()
+        self.registry: Any = FakeRegistry()
         self.fleet: Any = None
         self.shared_shell: Any = None
         self.shell_log: Any = self.log_of_shells
         ui = SimpleNamespace(theme=self.theme, fps=60, notifications=["badge", "bell", "desktop"], editor="")
-        self.settings = SimpleNamespace(ui=ui, keybindings=self.keybindings)
+        self.settings: Any = SimpleNamespace(ui=ui, keybindings=self.keybindings)
         self.ran: list[Any] = []
         """Every line and value that does something or is shown, in order: what panes look up is not in it."""
         if self.service is not None:
@@ -108,6 +108,14 @@ class FakeHub:
         self.said: list[Event] = []
         self.stopped = False
         self.bus.subscribe(self.said.extend, name="test")
+
+    @property
+    def shell_rows(self) -> Any:
+        return self.store.shells if self.store is not None else None
+
+    @property
+    def sent_prompts(self) -> Any:
+        return self.store.prompts if self.store is not None else None
 
     async def start(self) -> None:
         if self.gate is not None:

@@ -294,7 +294,7 @@ class Notes:
     def __init__(self) -> None:
         self.kept: list[tuple[str, str]] = []
 
-    async def note(self, text: str, cwd: str = "") -> None:
+    async def add_note(self, text: str, cwd: str = "") -> None:
         self.kept.append((text, cwd))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar, runtime_checkable
 from weakref import WeakKeyDictionary
 
 from gshtui.bus.bus import Subscription, WhenFull
@@ -24,7 +24,10 @@ from gshtui.ui.kit.garbage_collector import GarbageCollector
 from gshtui.ui.kit.hub_port import HubPort, MakeHub, OpenRequest, Result, Stored
 
 if TYPE_CHECKING:
+    from gshtui.commands.completion import Completion
     from gshtui.commands.declaration import Question, Returns
+    from gshtui.commands.registry import Registry
+    from gshtui.settings.model import Settings
 
 R = TypeVar("R")
 
@@ -139,7 +142,7 @@ class Bridge:
         self.hub.bus.publish(event)
         return True
 
-    async def run(self, line: str | Returns[Any]) -> Result:
+    async def run(self, line: str | Returns[object]) -> Result:
         """Run a line of the command language as the person, or a value.
 
         Raises:
@@ -152,11 +155,11 @@ class Bridge:
         """Run a command by its parameters; gives its typed result. Raises as `run`."""
         return await (await self._running()).call(parameters)
 
-    async def question(self, parameters: Returns[Any]) -> Question | None:
+    async def question(self, parameters: Returns[object]) -> Question | None:
         """What the person is asked before these are run; `None`: nothing. Raises as `run`."""
         return await (await self._running()).question(parameters)
 
-    async def bound(self, line: str) -> Returns[Any] | None:
+    async def bound(self, line: str) -> Returns[object] | None:
         """A line as a value to call; `None`: its command has none. Raises as `run`."""
         return (await self._running()).bound(line)
 
@@ -189,13 +192,13 @@ class Bridge:
             NotReady: the hub does not run.
             gshtui.store.store_errors.StoreError: the record cannot give them.
         """
-        store = (await self._running()).store
-        return None if store is None else await store.shells.rows(wanted, start, limit)
+        shells = (await self._running()).shell_rows
+        return None if shells is None else await shells.rows(wanted, start, limit)
 
     async def output(self, key: str) -> str:
         """What a command of the shell log printed. Raises as `shell_rows`."""
-        store = (await self._running()).store
-        return "" if store is None else await store.shells.output(key)
+        shells = (await self._running()).shell_rows
+        return "" if shells is None else await shells.output(key)
 
     async def note(self, text: str, cwd: str) -> None:
         """Keep a remark in the shell log.
@@ -207,9 +210,9 @@ class Bridge:
         log = (await self._running()).shell_log
         if log is None:
             raise NotReady("There is no shell log here: that part did not start.")
-        await log.note(text, cwd or str(self.opening.cwd))
+        await log.add_note(text, cwd or str(self.opening.cwd))
 
-    async def complete(self, line: str, cursor: int) -> Sequence[Any]:
+    async def complete(self, line: str, cursor: int) -> Sequence[Completion]:
         """What may stand at the cursor of a half-typed line of the command language; nothing while there is no hub."""
         if self.hub is None:
             return ()
@@ -220,21 +223,21 @@ class Bridge:
 
     async def prompts(self) -> Sequence[str]:
         """What was sent from this folder before, newest first. Raises `NotReady`."""
-        store = (await self._running()).store
-        return () if store is None else await store.prompts.find_all(str(self.opening.cwd), limit=1_000)
+        prompts = (await self._running()).sent_prompts
+        return () if prompts is None else await prompts.find_all(str(self.opening.cwd), limit=1_000)
 
     async def keep_prompt(self, text: str) -> None:
         """Keep a sent text for the input's history. Raises `NotReady`."""
-        if (store := (await self._running()).store) is not None:
-            await store.prompts.add(str(self.opening.cwd), text)
+        if (prompts := (await self._running()).sent_prompts) is not None:
+            await prompts.add(str(self.opening.cwd), text)
 
     @property
-    def registry(self) -> Any:
+    def registry(self) -> Registry | None:
         """The command registry, or `None` while there is none."""
         return self.hub.registry if self.hub is not None else None
 
     @property
-    def settings(self) -> Any:
+    def settings(self) -> Settings | None:
         """The settings, or `None` while they are not read."""
         return self.hub.settings if self.hub is not None else None
 

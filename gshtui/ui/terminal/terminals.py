@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gshtui.bus.agent_data import AgentRow
+from gshtui.ui.kit.hub_port import SharedShellPort, TerminalFleet
 from gshtui.ui.kit.widget_messages import OpenTerminal
 
 if TYPE_CHECKING:
     from gshtui.tmux.mirror import Frame, Mirror
-    from gshtui.tmux.panes import PaneInfo
     from gshtui.tmux.server import TmuxServer
 
 
@@ -47,20 +47,6 @@ class Terminal(Protocol):
     async def visit(self, app: Any) -> str:
         """Give a person the whole screen; afterwards a sentence, if there is something to say."""
         ...
-
-
-class TerminalServers(Protocol):
-    """tmux servers by socket (`gshtui.fleet.terminals.AgentTerminals`)."""
-
-    def of(self, socket: str) -> TmuxServer: ...
-
-
-class TerminalFleet(Protocol):
-    """The hub's agents in terminals (`gshtui.fleet.fleet.Fleet`)."""
-
-    @property
-    def terminals(self) -> TerminalServers: ...
-    def get(self, id: str) -> AgentRow | None: ...
 
 
 class TmuxTerminal:
@@ -103,25 +89,13 @@ class TmuxTerminal:
         return await attach_full_screen(app, self._server, self._session)
 
 
-class SharedShellPort(Protocol):
-    """The shared shell (`gshtui.fleet.terminal_tools.shared_shell.SharedShell`)."""
-
-    @property
-    def server(self) -> TmuxServer: ...
-    @property
-    def session(self) -> str: ...
-    async def open(self, cwd: Path) -> PaneInfo:
-        """Its pane, started if it is missing. Raises `gshtui.tmux.tmux_errors.TmuxError`."""
-        ...
-
-
 class TerminalSource(Protocol):
     """The part of a hub that has terminals."""
 
     @property
-    def fleet(self) -> Any: ...
+    def fleet(self) -> TerminalFleet | None: ...
     @property
-    def shared_shell(self) -> Any: ...
+    def shared_shell(self) -> SharedShellPort | None: ...
 
 
 class TerminalRegistry:
@@ -140,7 +114,7 @@ class TerminalRegistry:
 
     async def row(self, agent: str) -> AgentRow:
         """The agent's row. Raises `TerminalError`."""
-        fleet: TerminalFleet | None = (await self._source()).fleet
+        fleet = (await self._source()).fleet
         if fleet is None:
             raise TerminalError("Agents in terminals are not running here; `gsh-tui doctor` says what is missing.")
         row = fleet.get(agent)
@@ -157,7 +131,7 @@ class TerminalRegistry:
             TerminalError: there is none here.
             gshtui.tmux.tmux_errors.TmuxError: it could not be started.
         """
-        shell: SharedShellPort | None = (await self._source()).shared_shell
+        shell = (await self._source()).shared_shell
         if shell is None:
             raise TerminalError("The shared shell is not there; `gsh-tui doctor` says what is missing.")
         info, server = await shell.open(self._cwd), shell.server

@@ -125,9 +125,10 @@ class Workbench(AppBase):
             hint = "`gsh-tui doctor` says what is missing. You can look around, but nothing will answer."
             self.bench.banner.say(f"The workbench's hub did not start: {self.bridge.failed}", hint)
             return
-        if self.bridge.settings is None:
+        settings = self.bridge.settings
+        if settings is None:
             return  # the window was left while its hub started
-        self.upkeep.apply(self.bridge, self._watchers)
+        self.upkeep.apply(settings, self.bridge, self._watchers)
         self.bench.centre.connect()
         if not self.bridge.opening.session:
             await self.offer_last()

@@ -9,9 +9,12 @@ from __future__ import annotations
 import asyncio
 import os
 from importlib import import_module
-from typing import Any, cast
+from typing import TYPE_CHECKING
 
 from gshtui.ui.kit.hub_port import HubPort, OpenRequest
+
+if TYPE_CHECKING:
+    from gshtui.settings.loader import Loaded
 
 
 async def make_hub(opening: OpenRequest) -> HubPort:
@@ -29,10 +32,10 @@ async def make_hub(opening: OpenRequest) -> HubPort:
         model=opening.model,
         where=_where(),
     )
-    return cast("HubPort", Hub(options))
+    return Hub(options)
 
 
-def _load(opening: OpenRequest) -> Any:
+def _load(opening: OpenRequest) -> Loaded:
     import_module("gshtui.hub.hub")  # here, in the thread: it takes longer than all the rest
     from gshtui.settings.loader import load
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 from msgspec.structs import replace
@@ -24,6 +24,9 @@ from gshtui.ui.kit.pane_layout import PANES, RIGHT, PaneLayout
 from gshtui.ui.kit.themes import DARK
 from gshtui.ui.window.notifications import Attention
 from gshtui.ui.window.workbench_screen import WorkbenchScreen
+
+if TYPE_CHECKING:
+    from gshtui.settings.model import Settings
 
 NAME = "workbench.json"
 LARGEST = 64 * 1024
@@ -140,9 +143,8 @@ class UiStateStore:
             # Remembered, so that the next first frame has the right colours before settings are read.
             self._keep(self.memory.with_theme(self.theme, theme))
 
-    def apply(self, bridge: Bridge, watchers: Iterable[object]) -> None:
+    def apply(self, settings: Settings, bridge: Bridge, watchers: Iterable[object]) -> None:
         """The hub is up: what the settings say about the window holds from now on."""
-        settings = bridge.settings
         self.settings_say(settings.ui.theme)
         bridge.fps = settings.ui.fps
         for watcher in watchers:
