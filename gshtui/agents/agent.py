@@ -1,4 +1,4 @@
-"""A native agent: an inbox, one turn at a time, and the intents that it handles. The roster holds those of this hub."""
+"""A native agent: its inbox, one turn at a time, and the intents it handles. The roster holds this hub's agents."""
 
 from __future__ import annotations
 
@@ -101,15 +101,15 @@ class Agent:
 
     @property
     def waiting(self) -> int:
-        """Prompts that wait."""
+        """Prompts in the queue."""
         return len(self._inbox)
 
     def start(self) -> None:
-        """Begin to answer prompts."""
+        """Start answering prompts."""
         self._life = keep_on(self._live, f"the agent {self.name}")
 
     async def stop(self, timeout: float = 5.0) -> None:
-        """Interrupt the turn in progress, let it record what it has, and end. Waits `timeout` seconds at most."""
+        """Interrupt the turn in progress, let it record what it has, and end. Waits at most `timeout` seconds."""
         self._subscription.unsubscribe()
         if (turn := self._turn) is not None:
             turn.cancel()
@@ -119,7 +119,7 @@ class Agent:
             await asyncio.wait([self._life], timeout=timeout)
 
     def converse(self, conversation: Conversation | None) -> None:
-        """Take this conversation in hand; `None`: it is open for reading only, and prompts are refused.
+        """Open this conversation; `None`: it is open for reading only, and prompts are refused.
 
         Raises:
             RuntimeError: a turn is in progress.
@@ -216,13 +216,13 @@ class Agent:
             self._wake.clear()
 
     async def _cut(self) -> None:
-        """Make the cuts that were asked for and that no request has made."""
+        """Make the requested cuts that no request has made yet."""
         try:
             if self.engine.wished and self._conversation is not None:
                 await self.engine.grant(await self._conversation.messages(), await self.draft())
         except (ProviderError, StoreError, ContextError) as error:
             self.engine.forget(str(error))
-        except Exception as error:  # a fault of ours: the wish is not tried for ever
+        except Exception as error:  # our own fault: drop the request instead of retrying forever
             self.engine.forget(f"The cut failed inside gsh-tui: {self._bus.report('a cut', error, shown=True).why}.")
 
     async def draft(self) -> ContextDraft:
@@ -256,7 +256,7 @@ class Agent:
             if (task := asyncio.current_task()) is None or task.cancelling():
                 raise
             finished = self._ended(conversation, "interrupted")  # before the turn's first step
-        except Exception as error:  # a fault of ours before the turn, or in telling how it ended
+        except Exception as error:  # our own fault, before the turn or while reporting its end
             fault = self._bus.report(f"the agent {self.name}", error, shown=True)
             finished = self._ended(conversation, "error", f"The prompt failed inside gsh-tui: {fault.why}.", fault)
         finally:
@@ -265,7 +265,7 @@ class Agent:
             self._say("failed" if finished.stop == "error" else "idle", finished.error)
 
     async def _take_turn(self, prompt: InboxPrompt, conversation: Conversation) -> TurnFinished | None:
-        """The prompt's turn; `None` where it has none."""
+        """Run the prompt's turn; `None` if there is none."""
         try:
             if self._model is None:
                 await self.think_with("", "")
@@ -292,7 +292,7 @@ class Agent:
     def _ended(
         self, conversation: Conversation, stop: Stop, error: str = "", fault: Fault | None = None
     ) -> TurnFinished:
-        """Say the end of a turn that could not say it itself."""
+        """Publish the end of a turn that could not publish it itself."""
         finished = TurnFinished(
             agent=self.name,
             session=conversation.session,
@@ -306,11 +306,11 @@ class Agent:
         return finished
 
     async def _told_again(self, prompt: InboxPrompt, conversation: Conversation) -> bool:
-        """Whether this prompt had its turn: then what came of it is told once more, to who could not hear it."""
+        """Return whether this prompt already had its turn; if so, publish the outcome again for those who missed it."""
         try:
             messages = await conversation.messages()
         except StoreError:
-            return False  # which the turn will say
+            return False  # the turn will report it
         before = answered_turn(self.name, conversation.session, messages, prompt.id)
         for event in before or ():
             self._bus.publish(event)
@@ -341,7 +341,7 @@ class LocalRoster:
         return iter(tuple(self._agents.values()))
 
     def get(self, name: str) -> Agent | None:
-        """The agent of this name."""
+        """Return the agent with this name."""
         return self._agents.get(name)
 
     async def add(self, name: str, make: Callable[[], Agent], session: str) -> Agent:
@@ -370,7 +370,7 @@ class LocalRoster:
         agent.converse(opened.conversation)
 
     async def stop(self) -> None:
-        """Stop every agent, then let go of their conversations."""
+        """Stop every agent, then close their conversations."""
         self._subscription.unsubscribe()
         await end_all("the end of agents", *(agent.stop for agent in self))
         await self._sessions.close_all()

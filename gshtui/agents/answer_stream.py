@@ -125,5 +125,5 @@ class AnswerStream:
             try:
                 await self._conversation.save_partial(self.so_far("interrupted"))
             except StoreError:
-                # The record reports its own troubles; an answer is not cut off because it can't be kept twice.
+                # The record reports its own errors; an answer goes on even if it cannot be saved twice.
                 self._kept_at += 60 * _KEEP_EVERY

@@ -27,8 +27,10 @@ from gshtui.tools import stored_output
 class ApprovalParameters(Parameters):
     """What to do."""
 
-    action: Literal["list", "revoke"] = Field(default="list", description="`revoke` takes one back: it is asked again")
-    number: int = Field(default=0, ge=0, description="Which one (revoke), as `list` counts them")
+    action: Literal["list", "revoke"] = Field(
+        default="list", description="`revoke` takes one back: it will need approval again"
+    )
+    number: int = Field(default=0, ge=0, description="revoke: its number in `list`")
 
 
 def approvals_command(store: Store, project: str, auto_approve: Sequence[str]) -> Command[Any]:

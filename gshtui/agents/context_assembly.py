@@ -61,7 +61,7 @@ def make_engine(
     return ContextEngine(bus, agent, store or MemoryContextStore(), settings, sources, review)
 
 
-_HINT = "`agents` lists those that there are."
+_HINT = "`agents` lists them."
 
 
 class AgentFinder:
@@ -130,7 +130,7 @@ def make_contexts(
         return abilities("", model)
 
     def transcripts() -> Transcripts:
-        from gshtui.programs.transcripts.reconstruction import Transcripts  # what no first screen needs
+        from gshtui.programs.transcripts.reconstruction import Transcripts  # not needed for the first screen
 
         return Transcripts(known)
 

@@ -36,7 +36,7 @@ from gshtui.providers.request_hash import hash_of_body
 from gshtui.store.store_errors import StoreError
 from gshtui.system.ids import new_id
 
-_STILL_SHOWN = "What was said so far is in the window; send it again."
+_STILL_SHOWN = "The partial answer is still shown; send the prompt again."
 _MAX_BYTES = 20 * 1024 * 1024
 _IMAGES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
 
@@ -69,7 +69,7 @@ def _block(path: Path) -> Block:
 
 
 TurnLimit = Callable[[ModelHandle], Awaitable[str]]
-"""Asked before each request. What it says, if anything, ends the turn there; it may ask a person first."""
+"""Called before each request; a non-empty answer ends the turn with that reason. It may ask a person first."""
 
 
 async def unlimited(_: ModelHandle) -> str:
@@ -79,7 +79,7 @@ async def unlimited(_: ModelHandle) -> str:
 
 @dataclass(slots=True)
 class TurnProgress:
-    """What a turn has come to so far."""
+    """How far a turn has come."""
 
     text: str = ""
     usage: Usage = field(default_factory=Usage)
@@ -194,7 +194,7 @@ class Turn:
     async def _record_prompt(self, prompt: InboxPrompt) -> None:
         before = unanswered_prompt(await self._conversation.messages(), prompt.id)
         if before is not None:
-            self._id = before.turn or self._id  # it was recorded, and whoever was to answer it died
+            self._id = before.turn or self._id  # it was recorded, but the process that was to answer it died
         else:
             blocks = await asyncio.to_thread(attachment_blocks, prompt.attachments)
             message = user_message(prompt.text, id=prompt.id, turn=self._id, extra=blocks)

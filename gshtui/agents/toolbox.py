@@ -1,7 +1,7 @@
-"""Running the tool calls of one answer: each is checked, reviewed by the gate, run and shortened, and gets one result.
+"""Run the tool calls of one answer: check, review by the gate, run and shorten each; every call gets one result.
 
-Consecutive reads run in parallel, everything else one after the other in the model's order. Nothing here raises but
-cancellation, and that only after every call has its result.
+Consecutive reads run in parallel, everything else one at a time in the model's order. Only cancellation raises, and
+only after every call has its result.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The plain data about agents that outlive a window: a row of the roster, and what is asked for when one is started.
-
-It owns the two structs that store, agents and faces share, and holds no behaviour and no state.
-"""
+"""Plain data about agents that outlive a window: rows of the roster, and requests to start one."""
 
 from __future__ import annotations
 
@@ -12,13 +9,13 @@ import msgspec
 AgentKind = Literal["native", "cli"]
 Runtime = Literal["local", "tmux"]
 ENDED_STATUSES: tuple[str, ...] = ("done", "failed", "lost")
-"""Statuses in which nothing runs any more. `lost` can be recovered, the other two restarted."""
+"""Statuses in which nothing is running. `lost` can be recovered, the other two restarted."""
 AT_WORK: tuple[str, ...] = ("thinking", "tool", "waiting")
-"""Statuses in which an agent has a turn in hand."""
+"""Statuses in which an agent is in a turn."""
 
 
 class SpawnRequest(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is asked for when an agent is started. Empty and 0 mean: the default."""
+    """A request to start an agent. Empty and 0 mean the default."""
 
     prompt: str = ""
     name: str = ""
@@ -30,17 +27,17 @@ class SpawnRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     max_iterations: int = 0
     budget_usd: float = 0.0
     background: bool = False
-    """Whoever asked goes on at once; the report comes to it as a message."""
+    """The caller continues at once; the report arrives as a message."""
     worktree: str = ""
     """Branch that gets a git worktree of its own."""
     cli: tuple[str, ...] = ()
-    """Argument vector of somebody's program; empty: one of our own agents."""
+    """Argument vector of another program; empty: one of our own agents."""
     profile: str = ""
     parent: str = ""
     """Id of the agent that asks; empty: a person."""
     cwd: str = ""
     depth: int = 0
-    """How many agents are above it: 0 for one that a person started."""
+    """Number of agents above it: 0 for one that a person started."""
 
 
 class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -63,14 +60,16 @@ class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     cwd: str = ""
     """Where it works; its worktree, when it has one."""
     home: str = ""
-    """Folder of the window that it belongs to."""
+    """Folder of its window."""
     socket: str = ""
-    """Of its tmux server: a name for `-L`, or a path for `-S`."""
+    """Its tmux server: a name for `-L`, or a path for `-S`."""
     tmux_session: str = ""
     pane: str = ""
     pid: int = 0
     pid_started: float = 0.0
-    """When the process began, in the unit of `store.process.start_of`; with `pid` and `pane` its identity."""
+    """Start time of the process, in the unit of `system.process_identity.start_of`; with `pid` and `pane` it
+    identifies the process.
+    """
     argv: tuple[str, ...] = ()
     profile: str = ""
     persona: str = ""
@@ -79,16 +78,16 @@ class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     worktree: str = ""
     """Folder of the git worktree made for it."""
     external_id: str = ""
-    """The conversation's id in somebody else's program, for resuming it."""
+    """The conversation's id in the other program, for resuming it."""
     background: bool = False
     created: float = 0.0
     ended: float = 0.0
     exit_status: int | None = None
     report: str = ""
     reported: bool = False
-    """The report was handed to the parent."""
+    """The parent has received the report."""
     parent_session: str = ""
-    """The parent's conversation that asked for it: the report goes there and nowhere else."""
+    """The parent's conversation that asked for it; the report goes only there."""
     unread: int = 0
     needs_you: bool = False
     tokens: int = 0

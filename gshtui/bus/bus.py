@@ -1,8 +1,8 @@
-"""The bus: every event goes over it, in one order, to every subscriber.
+"""The bus: delivers every event to every subscriber, in one order.
 
-`publish` is synchronous and never blocks: it hands the event to each subscriber's own bounded queue. Each subscriber is
-served by its own task, so a slow or failing one never holds up another. What a full queue means is the subscription's
-own rule, and nothing is lost without an event that says so.
+`publish` is synchronous and never blocks: it puts the event into each subscriber's own bounded queue. A task of its
+own serves each subscriber, so a slow or failing one never holds up another. The subscription decides what a full queue
+does; no loss goes unreported.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ E = TypeVar("E", bound=Event)
 
 
 class Bus:
-    """Publish and subscribe, within one event loop. See the module's text for the guarantees."""
+    """Publish and subscribe, within one event loop."""
 
     def __init__(self) -> None:
         self._subscriptions: dict[Subscription, tuple[type[Event], ...]] = {}
@@ -37,16 +37,16 @@ class Bus:
         self._publishing = False
         self._loop = asyncio.get_running_loop()
         self.faults = FaultLog(paths.logs_dir)
-        """Where the traceback of a fault goes that was isolated: a subscriber's, a task's, a part's."""
+        """Where tracebacks of isolated faults go: a subscriber's, a task's, a part's."""
 
     def report(self, part: str, error: BaseException, *, doing: str = "", hint: str = "", shown: bool = False) -> Fault:
-        """Write a fault down that nobody expected, and tell everybody once (then at the tenth time, the hundredth …).
+        """Record an unexpected fault and announce it, the first time, the tenth, the hundredth and so on.
 
         Args:
             part: what failed, in a person's words.
-            doing: what it was doing then; may be empty.
-            hint: what becomes of it, or what to do, in one sentence.
-            shown: the person hears of it by another event, such as the end of a turn.
+            doing: what it was doing; may be empty.
+            hint: what happens next, or what to do, in one sentence.
+            shown: another event already tells the person, such as the end of a turn.
         """
         fault = self.faults.record(part, error, doing)
         if fault.message:
@@ -58,11 +58,11 @@ class Bus:
         return fault
 
     def publish(self, event: Event) -> None:
-        """Hand the event to every subscriber's queue, in the order of the calls. Never blocks, never raises."""
+        """Put the event into every subscriber's queue, in call order. Never blocks, never raises."""
         if not event.at:
             event = msgspec.structs.replace(event, at=time.time())
         if self._publishing:
-            # A queue that overflows reports it from inside `offer`: everyone must get the event at hand first.
+            # An overflowing queue reports from inside `offer`: everyone must get the current event first.
             self._pending.append(event)
             return
         self._publishing = True
@@ -87,7 +87,7 @@ class Bus:
             subscription.offer(event)
 
     def publish_from_thread(self, event: Event) -> None:
-        """`publish` for a thread that is not the loop's. Nothing happens once the loop is closed: nobody listens."""
+        """`publish` for another thread. Does nothing once the loop is closed, because nobody listens."""
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self.publish, event)
 
@@ -99,14 +99,14 @@ class Bus:
         limit: int = 10_000,
         when_full: WhenFull = WhenFull.SPILL,
     ) -> Subscription:
-        """Have `handler` called with every event of these types (of all types, when none is named).
+        """Call `handler` with every event of these types, or of all types if none is named.
 
         Args:
-            handler: takes a batch of events in order; may be a coroutine function. An exception is reported as
-                `SubscriberFailed`. It costs the event at which it was raised when the handler reads its batch once
-                from front to back (`for event in batch`), otherwise that batch; nothing else.
-            types: event classes; a base class takes its subclasses too.
-            name: who this is, for reports.
+            handler: gets a batch of events in order; may be a coroutine function. An exception is reported as
+                `SubscriberFailed`. It costs the event at which it was raised if the handler reads its batch once from
+                front to back (`for event in batch`), otherwise the batch.
+            types: event classes; a base class includes its subclasses.
+            name: the subscriber's name, for reports.
             limit: events that may wait before `when_full` applies; at least 1.
             when_full: see `WhenFull`.
         """
@@ -124,14 +124,14 @@ class Bus:
         return subscription
 
     def _discard(self, subscription: Subscription) -> None:
-        """Stop offering events to it."""
+        """Stop offering events to the subscription."""
         if self._subscriptions.pop(subscription, None) is not None:
             self._routes.clear()
 
     async def wait_for(
         self, kind: type[E], matches: Callable[[E], bool] = lambda _: True, *, timeout: float | None = None
     ) -> E:
-        """The next event of this type that matches. What `matches` raises is raised here.
+        """Return the next matching event of this type. Exceptions from `matches` are raised here.
 
         Raises:
             TimeoutError: none came within `timeout` seconds.
@@ -158,20 +158,20 @@ class Bus:
     async def drained(self) -> None:
         """Wait until every subscriber has handled what was published so far.
 
-        A handler may wait here too: its own queue is not waited for. Two handlers that wait for each other do so for
-        ever, so give it a deadline there.
+        A handler may call this: its own queue is not waited for. Two handlers that wait for each other never finish,
+        so use a deadline there.
         """
         for subscription in tuple(self._subscriptions):
             await subscription.drained()
 
     async def close(self, *, timeout: float = 10.0) -> list[str]:
-        """Let every subscriber finish what is queued and what comes of that, then stop them all.
+        """Let subscribers finish their queues and what follows from them, then stop them all.
 
         Args:
             timeout: seconds to wait for that.
 
         Returns:
-            the names of those that had to be cut off, empty when all came to an end.
+            The names of the subscribers that were cut off.
         """
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout):

@@ -1,8 +1,7 @@
-"""The plain data about what a model is sent: blocks of sections, cuts with their receipts, tasks, budgets.
+"""Plain data about what a model is sent: blocks of sections, cuts with their receipts, tasks, budgets.
 
-It owns the structs that context, store, commands and panes share, and holds no behaviour and no state. Tokens are the
-house's estimate (bytes / 4, and 4 a message) unless a field says otherwise; times are seconds since the epoch; money
-is in US dollars, `None` where a price is unknown.
+Tokens are estimates (bytes / 4, plus 4 per message) unless a field says otherwise; times are seconds since the epoch;
+money is in US dollars, `None` if a price is unknown.
 """
 
 from __future__ import annotations
@@ -15,16 +14,16 @@ from gshtui.bus.messages import Usage
 
 SectionName = Literal["system", "call", "memory", "tools", "history", "input"]
 SECTIONS: tuple[SectionName, ...] = ("system", "call", "memory", "tools", "history", "input")
-"""In the order in which they are sent."""
+"""In sending order."""
 BlockKind = Literal[
     "system", "file", "tool", "text", "thinking", "tool_call", "tool_result", "image", "document", "summary", "carried"
 ]
-"""`carried`: what is kept through a compaction by us and not by a model (words of the person, pins, tasks, files)."""
+"""`carried`: what we, not a model, keep through a compaction (words of the person, pins, tasks, files)."""
 CutKind = Literal["truncate", "prune", "compact", "clear", "drop"]
-"""`clear`: everything before this point, without a summary. `drop`: the oldest pairs, when nothing else makes room."""
+"""`clear`: everything before this point, without a summary. `drop`: the oldest pairs, if nothing else makes room."""
 ChangeKind = Literal["truncated", "pruned", "summarised", "carried", "restored", "shortened"]
 CacheState = Literal["", "read", "written", "fresh"]
-"""By the provider's count: read from its prompt cache, written into it, or neither; empty: not known."""
+"""As the provider counted it: read from its prompt cache, written to it, or neither; empty: unknown."""
 Fate = Literal["kept", "shortened", "dropped", "summarised", "carried"]
 
 
@@ -49,12 +48,12 @@ class Block(msgspec.Struct, frozen=True, omit_defaults=True):
     """Where it comes from, for people: `you`, `main`, `AGENTS.md`, `bash npm test`, `read src/a.py:10` …"""
     tokens: int
     hash: str
-    """Of the text as sent; the key under which it can be read."""
+    """Hash of the text as sent; the key to read it by."""
     at: float = 0.0
     message: str = ""
-    """Id of the log's message, where it comes from one."""
+    """Id of the log's message that it comes from, if any."""
     call: str = ""
-    """Id of the tool call, for a call and its result."""
+    """Id of the tool call, for calls and results."""
     turn: str = ""
     iteration: int = 0
     path: str = ""
@@ -66,7 +65,7 @@ class Block(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Iteration(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One model request of an agent: a mark of the timeline. What it sent is read by its id."""
+    """One model request of an agent: a mark of the timeline. Its id gives access to what it sent."""
 
     id: str
     agent: str
@@ -80,21 +79,21 @@ class Iteration(msgspec.Struct, frozen=True, omit_defaults=True):
     window: int = 0
     sections: tuple[tuple[SectionName, int], ...] = ()
     usage: Usage | None = None
-    """What the provider counted; `None`: it has not answered (yet)."""
+    """The provider's count; `None`: no answer (yet)."""
     cost: float | None = None
     trigger: int = 0
     """Tokens at which a compaction starts."""
     error: str = ""
     cuts: tuple[str, ...] = ()
-    """Ids of the receipts of cuts since the iteration before."""
+    """Ids of the receipts of cuts since the previous iteration."""
     broken_by: str = ""
     """Id of the first block that differs from what the provider had cached; empty: the prefix held."""
     sent: str = ""
-    """Hash of the body as it went out, by which one can tell whether it was rendered again exactly."""
+    """Hash of the body as sent, which shows whether it was reproduced exactly."""
 
 
 class Item(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One block's lot in a cut."""
+    """What a cut did to one block."""
 
     block: str
     source: str
@@ -108,7 +107,7 @@ class Item(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a cut did, item by item. Also a preview, whose `id` is empty."""
+    """What a cut did, item by item. Also a preview, with an empty `id`."""
 
     kind: CutKind
     agent: str
@@ -125,23 +124,23 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
     messages_before: int = 0
     messages_after: int = 0
     request_before: float | None = None
-    """Price of sending it once, before and after."""
+    """Price of sending the request once, before and after."""
     request_after: float | None = None
     usage: Usage = Usage()
     cost: float | None = 0.0
-    """What making the cut itself cost."""
+    """Price of making the cut itself."""
     seconds: float = 0.0
     items: tuple[Item, ...] = ()
     summary: str = ""
     steps: tuple[str, ...] = ()
-    """What was tried in order, a sentence each, where it did not work at once."""
+    """The attempts in order, one sentence each, if the first did not succeed."""
     undone: bool = False
     undone_by: str = ""
     notes: tuple[str, ...] = ()
 
 
 def compacted(receipt: Receipt) -> str:
-    """What is said in a conversation where it was replaced by a summary, or left out."""
+    """Describe, in the conversation, the part that was replaced by a summary or left out."""
     done = "cleared" if receipt.kind == "clear" else "compacted"
     return f"[context {done}: {receipt.tokens_before} -> {receipt.tokens_after} tokens]"
 
@@ -161,7 +160,7 @@ class Difference(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Task(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One entry of an agent's list of things to do."""
+    """One entry of an agent's task list."""
 
     id: str
     text: str
@@ -169,7 +168,7 @@ class Task(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Budget(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How far a limit is used. `unit`: tokens, dollars or minutes."""
+    """How much of a limit is used. `unit`: tokens, dollars or minutes."""
 
     scope: Literal["agent", "tree", "day"]
     unit: Literal["tokens", "dollars", "minutes"]

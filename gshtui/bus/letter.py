@@ -1,7 +1,4 @@
-"""The plain data of a message to an agent: who says what to whom, and how far it has come.
-
-Owns the struct that store, agents and faces share, and holds no behaviour and no state.
-"""
+"""Plain data of a message to an agent: sender, recipient, text, and delivery state."""
 
 from __future__ import annotations
 
@@ -12,15 +9,15 @@ import msgspec
 from gshtui.bus.events.fleet_events import MessageState
 
 PERSON = "person"
-"""The sender of what a person writes."""
+"""The sender of a person's messages."""
 OPEN: tuple[MessageState, ...] = ("queued", "held")
 """States in which nothing of it has reached its agent."""
 LetterKind = Literal["say", "talk", "report", "send"]
-"""say: one way. talk: its sender waits for the answer. report: to the parent. send: by the fleet, as it stands."""
+"""say: one way. talk: the sender waits for the answer. report: to the parent. send: by the fleet, unchanged."""
 
 
 class Letter(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """One message. Its id becomes the prompt's where the agent is one of ours."""
+    """One message. For our own agents, its id becomes the prompt's."""
 
     id: str
     sender: str = PERSON
@@ -30,7 +27,7 @@ class Letter(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """Id of an agent on the roster, or the name of one that lives in a window."""
     recipient_name: str = ""
     session: str = ""
-    """For an agent that lives in a window: the conversation that it is for."""
+    """For an agent in a window: the target conversation."""
     text: str
     kind: LetterKind = "say"
     defer: bool = True
@@ -39,10 +36,10 @@ class Letter(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     why: str = ""
     """Why it is held or dropped."""
     depth: int = 1
-    """How many messages of agents led to it, itself included; 0 for a person's."""
+    """Number of agents' messages that led to it, including itself; 0 for a person's."""
     created: float = 0.0
     changed: float = 0.0
     answered: bool = False
-    """The turn that took it up is over."""
+    """The turn that handled it is over."""
     answer: str = ""
-    """What that turn said last."""
+    """The last thing said in that turn."""

@@ -1,7 +1,7 @@
-"""What escapes a task, a callback or a listener of this event loop becomes a file and an event on the bus.
+"""Turns whatever escapes a task, a callback or a listener of this event loop into a file and an event on the bus.
 
-Owns the loop's exception handler while a hub, or an agent in its own process, lives. Refuses to end anything: the part
-that failed has ended or goes on by itself. Third-party code is covered too: asyncio hands every such error to the loop.
+Handles the loop's exceptions while a hub, or an agent in its own process, lives. asyncio hands third-party errors to
+the loop too.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gshtui.bus.events.hub_events import FaultReported
 
 
 class LoopFaults:
-    """`install` and `remove` bracket its life; what was set before is put back."""
+    """Call `install` first and `remove` last; `remove` restores the previous handler."""
 
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
@@ -23,14 +23,14 @@ class LoopFaults:
         self._before: Callable[[asyncio.AbstractEventLoop, dict[str, Any]], object] | None = None
 
     def install(self) -> None:
-        """Take over from the handler that heard of the loop's faults so far."""
+        """Replace the loop's exception handler."""
         if self._loop is None:
             self._loop = asyncio.get_running_loop()
             self._before = self._loop.get_exception_handler()
             self._loop.set_exception_handler(self._escaped)
 
     def remove(self) -> None:
-        """Hand back to the handler from before. One that somebody else has set since stays."""
+        """Restore the previous handler, unless someone else has set another one since."""
         loop, self._loop = self._loop, None
         if loop is not None and loop.get_exception_handler() == self._escaped:
             loop.set_exception_handler(self._before)
@@ -48,13 +48,13 @@ class LoopFaults:
 
 
 def in_words(event: FaultReported) -> tuple[str, str]:
-    """A fault in one sentence; and what becomes of it, with where its traceback is."""
+    """A fault in one sentence, with what happens next and where its traceback is."""
     where = f"The details are in {event.file}." if event.file else "The details could not be written."
     return f"{event.part} failed {event.doing}".rstrip() + f": {event.why}.", f"{event.hint} {where}".lstrip()
 
 
 def part_of(context: dict[str, Any]) -> str:
-    """What failed, from what the loop says of it: the part that a task of ours names, else its name or the message."""
+    """What failed: the part that our task names, or else the task's name or the message."""
     part = context.get("part")
     if isinstance(part, str) and part:
         return part

@@ -1,8 +1,8 @@
 """The conversation's vocabulary: messages made of typed blocks, independent of any provider.
 
-Provider adapters translate to and from these; the store keeps them as JSON; panes render them. A block that only its
-own provider can read again (a signed thought, an encrypted reasoning item) carries that in `opaque`, keyed by the
-provider's name, and every other provider ignores it: so a conversation can change providers in the middle.
+Provider adapters convert to and from these; the store keeps them as JSON; panes render them. What only one provider
+can read again (a signed thought, an encrypted reasoning item) goes in `opaque` under that provider's name; other
+providers ignore it, so a conversation can change providers midway.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ import msgspec
 
 Role = Literal["user", "assistant", "tool"]
 ResultStatus = Literal["ok", "error", "denied", "cancelled", "timeout", "lost"]
-"""How a tool call ended. `lost`: the process died while it ran, and a resume closed the call."""
+"""How a tool call ended. `lost`: the process died while it ran, and resuming closed the call."""
 Stop = Literal["end", "tool_use", "max_tokens", "refusal", "context", "interrupted", "error", "max_iterations"]
 
 
 class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Tokens of one model request. `input` excludes what came from or went into the prompt cache."""
+    """Tokens of one model request. `input` excludes tokens read from or written to the prompt cache."""
 
     input: int = 0
     output: int = 0
     cache_read: int = 0
     cache_write: int = 0
     reasoning: int = 0
-    """The part of `output` spent on thinking, where the provider says it."""
+    """The part of `output` spent on thinking, if the provider reports it."""
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -39,12 +39,12 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def context(self) -> int:
-        """Tokens that this request put into the model's window: everything sent and everything answered."""
+        """Tokens that this request put into the model's window: input and output."""
         return self.input + self.cache_read + self.cache_write + self.output
 
 
 class Text(msgspec.Struct, frozen=True, tag="text", omit_defaults=True):
-    """Words: a prompt or an answer, as Markdown."""
+    """Text of a prompt or an answer, as Markdown."""
 
     text: str
     opaque: dict[str, Any] = {}
@@ -76,18 +76,18 @@ class Document(msgspec.Struct, frozen=True, tag="document", omit_defaults=True):
 
 
 class ToolCall(msgspec.Struct, frozen=True, tag="tool_call", omit_defaults=True):
-    """A model asks for a command. Never run when `broken` is set: its arguments did not arrive whole."""
+    """A model's request to run a command. Never run if `broken` is set: its arguments arrived incomplete."""
 
     id: str
     name: str
     arguments: dict[str, Any] = {}
     broken: str = ""
-    """The raw argument text, when it was cut off or is not a JSON object."""
+    """The raw argument text, if it was cut off or is not a JSON object."""
     opaque: dict[str, Any] = {}
 
 
 class ToolResult(msgspec.Struct, frozen=True, tag="tool_result", omit_defaults=True):
-    """The one answer that every tool call gets."""
+    """The one result of a tool call."""
 
     call_id: str
     name: str
@@ -96,9 +96,9 @@ class ToolResult(msgspec.Struct, frozen=True, tag="tool_result", omit_defaults=T
     duration: float = 0.0
     """Seconds."""
     bytes: int = 0
-    """Size of the full output, also where `content` is shortened."""
+    """Size of the full output, even if `content` is shortened."""
     output: str = ""
-    """Key of the full output in the store, when `content` is shortened."""
+    """Key of the full output in the store, if `content` is shortened."""
     diff: str = ""
     """Unified diff of what the call changed, for people; not sent to the model."""
 
@@ -107,13 +107,15 @@ Block = Text | Thinking | Image | Document | ToolCall | ToolResult
 
 
 class Message(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One entry of the append-only conversation. `tool` messages hold the results of the assistant message before."""
+    """One entry of the append-only conversation. A `tool` message holds the results for the assistant message before
+    it.
+    """
 
     id: str
     role: Role
     blocks: tuple[Block, ...]
     at: float = 0.0
-    """Seconds since the epoch; for display only. Order is the log's own."""
+    """Seconds since the epoch; for display only. The log defines the order."""
     agent: str = ""
     turn: str = ""
     iteration: int = 0
@@ -124,7 +126,7 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def text(self) -> str:
-        """The words of the message, without thinking and tools."""
+        """The text of the message, without thinking and tools."""
         return "\n\n".join(block.text for block in self.blocks if isinstance(block, Text))
 
     @property

@@ -1,7 +1,6 @@
-"""The plain data about commands that ran in shells: one record for each, as it is kept and shown.
+"""Plain data about commands that ran in shells: one record each, as stored and shown.
 
-It owns the structs that shell, store, context and panes share, and holds no behaviour and no state. Times are seconds
-since the epoch, durations seconds.
+Times are seconds since the epoch, durations seconds.
 """
 
 from __future__ import annotations
@@ -11,18 +10,18 @@ from typing import Literal
 import msgspec
 
 RecordState = Literal["running", "done", "lost"]
-"""`lost`: its shell is gone and nobody knows how it ended."""
+"""`lost`: its shell is gone and how it ended is unknown."""
 
 
 class ShellRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     """One command of a shell."""
 
     id: int = 0
-    """Row of the history; 0: not kept yet."""
+    """Row of the history; 0: not stored yet."""
     shell: str = ""
-    """Id of the shell: unique for all time, made by the plugin when it is loaded."""
+    """Id of the shell: unique forever, made by the plugin when it is loaded."""
     number: int = 0
-    """Counts the shell's commands from 1; with `shell` the identity of a record."""
+    """Counts the shell's commands from 1; with `shell` it identifies a record."""
     command: str = ""
     """As typed, secrets redacted."""
     expanded: str = ""
@@ -31,7 +30,7 @@ class ShellRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     host: str = ""
     tty: str = ""
     pane: str = ""
-    """tmux pane id, where the shell runs in tmux."""
+    """tmux pane id, if the shell runs in tmux."""
     branch: str = ""
     program: str = "zsh"
     at: float = 0.0
@@ -40,9 +39,9 @@ class ShellRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     pipestatus: tuple[int, ...] = ()
     state: RecordState = "running"
     cut: int = 0
-    """Bytes of the command that were left out because it was too long."""
+    """Bytes of the command left out because it was too long."""
     output: str = ""
-    """Key of what it printed, in the store's outputs; empty: not kept."""
+    """Key of its output in the store; empty: not kept."""
     output_lines: int = 0
     agent: str = ""
     """Name of the agent that ran it; empty: a person."""
@@ -51,7 +50,7 @@ class ShellRecord(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Ran(msgspec.Struct, frozen=True):
-    """A command that was run from a conversation's input line, as it is kept."""
+    """A command run from a conversation's input line, as stored."""
 
     run: str
     """Id of the run."""
@@ -61,7 +60,7 @@ class Ran(msgspec.Struct, frozen=True):
 
 
 class ShellNote(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A remark, a change of folder or a file's change, between the commands."""
+    """A note, a change of folder or of a file, between the commands."""
 
     kind: Literal["note", "folder", "file"]
     text: str

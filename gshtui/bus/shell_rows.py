@@ -1,7 +1,6 @@
-"""The plain data of the shell log's rows: what is asked for, a stretch of rows, and which rows a filter lets through.
+"""Plain data of the shell log's rows: requests, a span of rows, and which rows pass a filter.
 
-It owns the structs that the record and the pane share. Rows are counted from 0, the oldest first, commands and notes
-together in the order of their times.
+Rows are counted from 0, oldest first, commands and notes together in order of time.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from gshtui.bus.shell_data import ShellNote, ShellRecord
 
 Row = ShellRecord | ShellNote
 NAMED = 3
-"""Files that a line about changed files names."""
+"""Files named in a line about changed files."""
 
 
 class Filter(msgspec.Struct, frozen=True):
@@ -32,11 +31,11 @@ class Filter(msgspec.Struct, frozen=True):
 
     @property
     def words(self) -> list[str]:
-        """The words of the text, to be found whatever the case of their letters."""
+        """The words of the text, for matching regardless of case."""
         return self.text.casefold().split()
 
     def admits(self, row: Row) -> bool:
-        """Whether a row is wanted."""
+        """Whether a row passes."""
         inside = not self.cwd or row.cwd == self.cwd or row.cwd.startswith(self.cwd.rstrip("/") + "/")
         in_shell = not self.shell or row.shell == self.shell
         if isinstance(row, ShellNote):
@@ -56,12 +55,12 @@ def failed(record: ShellRecord) -> bool:
 
 
 def place(row: Row) -> int:
-    """What rows are ordered by: their time in microseconds; a record knows better, where a clock was put back."""
+    """Sort key of rows: their time in microseconds; a record's own if a clock was set back."""
     return row.id if isinstance(row, ShellRecord) and row.id else int(row.at * 1e6)
 
 
 def files_note(event: FilesChanged, project: str) -> ShellNote:
-    """Changed files in a line, as the log keeps them: `src/a.py, +src/b.py and 12 more`; what is gone has a minus."""
+    """Changed files on one line, as the log keeps them: `src/a.py, +src/b.py and 12 more`; deleted ones get a minus."""
     marks = {"added": "+", "deleted": "−"}
     named = [marks.get(change.kind, "") + change.path for change in event.changes[:NAMED]]
     more = len(event.changes) - len(named) + event.more
@@ -69,10 +68,10 @@ def files_note(event: FilesChanged, project: str) -> ShellNote:
 
 
 class Span(msgspec.Struct, frozen=True):
-    """Some rows of the log, one after the other."""
+    """Consecutive rows of the log."""
 
     start: int = 0
     """Number of the first one."""
     total: int = 0
-    """How many rows there are in all, as the filter has it."""
+    """Number of rows that pass the filter."""
     rows: tuple[Row, ...] = ()

@@ -1,4 +1,4 @@
-"""One subscriber's queue: bounded, with its own rule for when it is full, and events that only the eye needs merged."""
+"""One subscriber's bounded queue, its rule for overflow, and the merging of display-only events."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gshtui.system.faults import Fault, in_one_line
 
 
 def merged(events: Iterable[Event]) -> deque[Event]:
-    """Events with those of the same merge key made one, at the place of the first; the rest and all order kept."""
+    """Merge events of the same merge key at the place of the first; keep the rest and the order."""
     out: list[Event] = []
     groups: dict[object, tuple[int, list[Event]]] = {}
     for event in events:
@@ -31,10 +31,10 @@ def merged(events: Iterable[Event]) -> deque[Event]:
 
 
 def fold_events(events: list[Event]) -> Event:
-    """One event of many, oldest first.
+    """Fold many events, oldest first, into one.
 
-    Neighbours are joined in rounds, not one by one from the left: ten thousand pieces of text would be copied ten
-    thousand times otherwise. So `merged_with` must be associative.
+    Neighbours are joined in rounds, not one by one from the left, which would copy ten thousand pieces of text ten
+    thousand times. So `merged_with` must be associative.
     """
     while len(events) > 1:
         pairs = [older.merged_with(newer) for older, newer in zip(events[::2], events[1::2], strict=False)]
@@ -45,22 +45,22 @@ def fold_events(events: list[Event]) -> Event:
 
 
 Handler = Callable[[Sequence[Event]], Awaitable[None] | None]
-"""Takes events in order, at least one. May be a coroutine function."""
+"""Gets events in order, at least one. May be a coroutine function."""
 
 
 class WhenFull(enum.Enum):
     """What happens to a subscriber that is `limit` events behind."""
 
     MERGE = "merge"
-    """Events of the same `merge_key` become one; those that have no key are kept. For rendering."""
+    """Merge events of the same `merge_key`; keep those without one. For rendering."""
     SPILL = "spill"
-    """Nothing is given up: the queue grows, and the hub is told once. For records."""
+    """Lose nothing: the queue grows, and the hub is told once. For records."""
     DROP_OLDEST = "drop"
-    """The oldest go, counted and reported. For those who only want to know what is going on now."""
+    """Drop the oldest, counted and reported. For subscribers that only care about the present."""
 
 
 class Batch(list[Event]):
-    """What a handler gets. Remembers how far it was read, so that a failure costs one event and not all of them."""
+    """The events for a handler. Tracks how far it was read, so that a failure costs one event, not all of them."""
 
     passes = 0
     read = 0
@@ -74,10 +74,10 @@ class Batch(list[Event]):
         self.read = len(self) + 1
 
     def after_failure(self) -> tuple[Batch, Batch]:
-        """The events that the failure cost, and those that the handler has not seen.
+        """Return the events lost to the failure, and those the handler has not seen.
 
-        One that was read from front to back, once, failed at the event it had just taken. Of any other handler it
-        is not known what it has done already, and handling an event twice is worse than losing it with a report.
+        A batch read once from front to back failed at the event just read. For any other handler we cannot know what
+        it has done, and handling an event twice is worse than reporting it lost.
         """
         if self.passes == 1 and self.read <= len(self):
             return Batch(self[self.read - 1 : self.read]), Batch(self[self.read :])
@@ -98,7 +98,9 @@ class Subscription:
         discard: Callable[[Subscription], None],
         record: Callable[[str, BaseException, str], Fault],
     ) -> None:
-        """`record` writes down what a handler raised."""
+        """Args:
+        record: writes down what a handler raised.
+        """
         if limit < 1:
             raise ValueError(f"the queue of {name!r} must hold at least one event, not {limit}")
         self.name = name
@@ -120,9 +122,9 @@ class Subscription:
         self._task = asyncio.get_running_loop().create_task(self._serve(), name=f"bus:{name}")
 
     def unsubscribe(self) -> None:
-        """Stop at once: what is queued is not handled, and a handler at work is cancelled.
+        """Stop at once: queued events are not handled, and a running handler is cancelled.
 
-        A handler may unsubscribe itself; then it runs to its end, and is not called again.
+        A handler may unsubscribe itself; it then runs to its end, and is not called again.
         """
         self._discard(self)
         self._stopped = True
@@ -131,33 +133,33 @@ class Subscription:
             self._task.cancel()
 
     async def close(self) -> None:
-        """Take nothing new, handle what is queued, then stop."""
+        """Accept nothing new, handle the queue, then stop."""
         self._discard(self)
         await self.drained()
         self.unsubscribe()
 
     async def stopped(self, *, timeout: float) -> None:
-        """After `unsubscribe`: wait until the handler has ended, or for `timeout` seconds."""
+        """After `unsubscribe`: wait until the handler has ended, at most `timeout` seconds."""
         if not self._is_current():
             await asyncio.wait([self._task], timeout=timeout)
 
     async def drained(self) -> None:
-        """Wait until everything published so far has been handled. Inside the own handler: do not wait."""
+        """Wait until everything published so far has been handled. Called from the handler itself, it does not wait."""
         if not self._is_current():
             await self._idle.wait()
 
     @property
     def busy(self) -> bool:
-        """Something waits or is being handled, other than the call of the handler that asks."""
+        """Whether something is queued or being handled, other than by the calling handler."""
         return not self._idle.is_set() and not self._is_current()
 
     @property
     def behind(self) -> int:
-        """Events that wait."""
+        """Number of queued events."""
         return len(self._queue)
 
     def offer(self, event: Event) -> None:
-        """Take an event into the queue. Called by the bus alone; never raises."""
+        """Queue the event. Called only by the bus; never raises."""
         if self._stopped:
             return
         queue = self._queue
@@ -165,7 +167,7 @@ class Subscription:
             self._idle.clear()
             self._wake.set()
         queue.append(event)
-        # Reports never count as the last straw: those of several full queues would call forth each other for ever.
+        # Reports never cause an overflow: reports about several full queues would trigger each other forever.
         if len(queue) > self._full_at and type(event) is not SubscriberLagged:
             self._make_room()
 
@@ -186,10 +188,10 @@ class Subscription:
         before = len(self._queue)
         try:
             self._queue = merged(self._queue)
-        except Exception as error:  # an event's own rule for merging is at fault; its subscriber still gets them all
+        except Exception as error:  # the event's own merge rule is at fault; its subscriber still gets all the events
             self._report_failure(error, type(self._queue[-1]).__name__, 0)
         self._merged += before - len(self._queue)
-        # What cannot be merged stays. Look again when there is half as much again, so that looking costs little.
+        # Unmergeable events stay. Try again once there are half as many more, so that trying stays cheap.
         self._full_at = max(self._limit, len(self._queue) * 3 // 2 + 1)
 
     async def _serve(self) -> None:
@@ -201,7 +203,7 @@ class Subscription:
                     batch, self._queue = Batch(self._queue), deque[Event]()
                     await self._handle(batch)
                     if self._queue:
-                        await asyncio.sleep(0)  # others get their turn, also when a handler feeds its own queue
+                        await asyncio.sleep(0)  # let others run, even if a handler feeds its own queue
                     else:
                         self._caught_up()
                 self._idle.set()
@@ -216,7 +218,7 @@ class Subscription:
                 self._report_lag()
 
     async def _handle(self, batch: Batch) -> None:
-        """Call the handler until all of the batch is handled or known to be lost."""
+        """Call the handler until the whole batch is handled or known to be lost."""
         repeated: dict[tuple[str, str], int] = {}
         while batch and not self._stopped:
             try:
@@ -227,12 +229,12 @@ class Subscription:
             except asyncio.CancelledError as error:
                 if (task := asyncio.current_task()) is None or task.cancelling():
                     raise
-                failure: BaseException = error  # something that the handler waited for was cancelled, not the handler
+                failure: BaseException = error  # something that the handler awaited was cancelled, not the handler
             except Exception as error:
                 failure = error
             lost, batch = batch.after_failure()
             about = [event for event in lost if type(event) is not SubscriberFailed]
-            if not about:  # one that cannot handle the report of its own failure is not told about it for ever
+            if not about:  # do not keep reporting to one that fails on the report of its own failure
                 self._record(self.name, failure, "")
                 continue
             key = (type(about[0]).__name__, in_one_line(failure))
@@ -259,7 +261,7 @@ class Subscription:
         self._report(SubscriberLagged(subscriber=self.name, dropped=dropped, merged=merged_))
 
     def _is_current(self) -> bool:
-        """Whether this is called by the own handler."""
+        """Whether the subscription's own handler is calling."""
         try:
             return asyncio.current_task() is self._task
         except RuntimeError:  # no loop runs any more

@@ -1,7 +1,7 @@
-"""The plain data about what model requests used: one row a request, and sums of them.
+"""Plain data about what model requests used: one row per request, and sums.
 
-It owns the structs that store, agents and faces share, and holds no behaviour and no state. Tokens by the provider's
-count, money in US dollars (`None`: the price is unknown), times in seconds since the epoch, durations in seconds.
+Tokens as the provider counted them, money in US dollars (`None`: the price is unknown), times in seconds since the
+epoch, durations in seconds.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ By = Literal["day", "agent", "model", "session"]
 
 
 class UsageRow(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One model request. Two rows that are alike in all but what they count are the same request."""
+    """One model request. Rows that differ only in their counts are the same request."""
 
     session: str
     agent: str
@@ -29,33 +29,33 @@ class UsageRow(msgspec.Struct, frozen=True, omit_defaults=True):
     usage: Usage
     purpose: Purpose = "turn"
     estimate: int = 0
-    """What was estimated for what it sent; 0: nothing was."""
+    """Estimated tokens of what it sent; 0: no estimate."""
     cost: float | None = None
     seconds: float = 0.0
-    """Of work since the request before it, with the tools in between and without waiting for people."""
+    """Seconds of work since the previous request, including tools but not waiting for people."""
 
 
 class UsageSum(msgspec.Struct, frozen=True):
-    """Several requests together. `key` is the day (YYYY-MM-DD), agent, model or conversation that they share."""
+    """The sum of several requests. `key` is the day (YYYY-MM-DD), agent, model or conversation they share."""
 
     key: str
     requests: int = 0
     usage: Usage = Usage()
     estimate: int = 0
     counted: int = 0
-    """Tokens sent by the requests that have an estimate: what it is to be compared with."""
+    """Tokens sent by the requests that have an estimate, to compare it with."""
     cost: float = 0.0
     unpriced: int = 0
-    """Requests whose price is unknown; `cost` is without them."""
+    """Requests of unknown price, which `cost` excludes."""
     seconds: float = 0.0
     last: float = 0.0
 
     @property
     def tokens(self) -> int:
-        """Everything sent and everything answered."""
+        """Input and output together."""
         return self.usage.context
 
     @property
     def error(self) -> float | None:
-        """By which part the estimate was too high (or, below 0, too low); `None` where none was made."""
+        """How far the estimate was too high (below 0: too low), as a fraction; `None` if there was none."""
         return self.estimate / self.counted - 1.0 if self.counted and self.estimate else None

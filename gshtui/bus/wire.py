@@ -1,8 +1,8 @@
-"""Events as JSON lines: one vocabulary between hub, agents in tmux, the shell plugin and scripts.
+"""Events as JSON lines: one vocabulary for the hub, agents in tmux, the shell plugin and scripts.
 
 A line is one JSON object with `v` (version of the wire form), `type` and the event's fields. A reader passes on what
-it does not know: an unknown type becomes `Unknown`, an unknown field lands in `beyond`. A line that is not such an
-object is an error of that line alone.
+it does not know: an unknown type becomes `Unknown`, an unknown field goes to `beyond`. An invalid line is an error of
+that line only.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MAX_LINE = 4 * 1024 * 1024
 
 
 class WireError(ValueError):
-    """The line is no event; the text says why."""
+    """The line is not an event; the text says why."""
 
 
 def _family(module: object) -> dict[str, type[Event]]:
@@ -52,7 +52,7 @@ EVENT_TYPES: dict[str, type[Event]] = {
     )
     for k, v in _family(module).items()
 }
-"""Every event that goes over the wire, by name."""
+"""Every event type on the wire, by name."""
 
 _encoder = msgspec.json.Encoder(enc_hook=str)
 _known_fields = {name: {*kind.__struct_encode_fields__, "type"} - {"beyond"} for name, kind in EVENT_TYPES.items()}
@@ -72,7 +72,7 @@ def to_plain(event: Event) -> dict[str, Any]:
 
 
 def encode(event: Event) -> bytes:
-    """The event as one line, with its newline. Half a surrogate pair (a file name's odd byte) becomes `?`."""
+    """The event as one line, with its newline. Lone surrogates (odd bytes of a file name) become `?`."""
     plain = to_plain(event)
     try:
         return _encoder.encode(plain) + b"\n"
@@ -81,7 +81,7 @@ def encode(event: Event) -> bytes:
 
 
 def _encodable(value: Any) -> Any:
-    """The same data with nothing in its texts that UTF-8 cannot say."""
+    """The same data with every text encodable as UTF-8."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, dict):
@@ -93,7 +93,7 @@ def _encodable(value: Any) -> Any:
 
 
 def decode(line: bytes) -> Event:
-    """The event of one line.
+    """Decode one line.
 
     Raises:
         WireError: too long, not JSON, not an object with a `type`, or a known type with a wrong or missing field.
@@ -110,10 +110,10 @@ def decode(line: bytes) -> Event:
 
 
 def from_plain(fields: dict[str, Any]) -> Event:
-    """The event of `to_plain`'s data. Raises `WireError` as `decode` does."""
+    """The event from `to_plain`'s data. Raises `WireError` like `decode`."""
     fields = dict(fields)
     if fields.get("v") == VERSION:
-        del fields["v"]  # another version's number is passed on with what else is not known here
+        del fields["v"]  # another version's number is passed on with the other unknown fields
     name = fields.get("type")
     if not isinstance(name, str):
         raise WireError("no `type`")

@@ -89,8 +89,8 @@ class ConfigParameters(Parameters):
 
     action: Action = Field(
         default="show",
-        description="show: every value and its origin. path: the files. schema: every key. set: change a value. "
-        "edit: make the file ready to edit. trust, untrust: whether this folder's .gsh/config.toml counts.",
+        description="show: every value and its origin. path: the files. schema: every key. set: change a value. edit: "
+        "prepare the file for editing. trust, untrust: whether to use this folder's .gsh/config.toml.",
     )
     key: str = Field(default="", description="A setting or table, such as agent.max_steps (show, set).")
     value: str = Field(default="", description="The new value (set); lists are JSON.")

@@ -1,7 +1,7 @@
-"""The pairing rule, pure: every tool call has exactly one result, right behind the message that made it.
+"""The pairing rule, pure: every tool call has exactly one result, right after the message that made it.
 
-Providers refuse a request that breaks it. `missing_results` closes what a crash or an interrupt left open; ids of
-results are those of the calls, so it is deterministic. The log of a conversation applies the rest as it grows.
+Providers refuse a request that breaks it. `missing_results` closes what a crash or an interrupt left open; results
+have their calls' ids, so it is deterministic.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import msgspec
 
 from gshtui.bus.messages import Block, Message, ToolCall, ToolResult
 
-LOST = "The process ended while this call was running. It may have had an effect; look before running it again."
+LOST = "The process ended while this call was running. The call may have had an effect; check before running it again."
 
 
 def missing_results(messages: Sequence[Message], reason: str = LOST) -> Message | None:
-    """The message that closes the calls of the log's last answer, or `None` when none is open."""
+    """Return the message that closes the open calls of the log's last answer, or `None` if none is open."""
     last_answer = next((i for i in range(len(messages) - 1, -1, -1) if messages[i].role == "assistant"), None)
     if last_answer is None:
         return None
@@ -30,7 +30,7 @@ def missing_results(messages: Sequence[Message], reason: str = LOST) -> Message 
 
 
 def distinct(calls: Sequence[ToolCall]) -> list[ToolCall]:
-    """The calls without those whose id an earlier one has: such a call could not be answered, so it is not run."""
+    """Drop calls whose id an earlier call has: they could not be answered, so they are not run."""
     found: dict[str, ToolCall] = {}
     for call in calls:
         found.setdefault(call.id, call)

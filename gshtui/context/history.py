@@ -1,7 +1,6 @@
 """The history and the input as they are sent: the log under its plan, and what replaces the part before a compaction.
 
-Owns the summary's place, people's own words, pins, tasks and files that are carried past a cut. Pure, at the cost of
-what changed.
+The summary, people's own words, pins, tasks and files are carried past a cut. Pure; costs only what changed.
 """
 
 from __future__ import annotations
@@ -22,13 +21,13 @@ from gshtui.context.tool_budget import without_search, without_way_back
 from gshtui.text.truncation import shorten
 
 SUMMARY_HEAD = "[Context compacted - previous conversation summary]"
-CLEARED_HEAD = "[What was said before this point is left out; it stays on record.]"
+CLEARED_HEAD = "[Everything said before this point is left out; it stays on record.]"
 _MARKS = {"open": " ", "active": ">", "done": "x", "dropped": "-"}
 
 
 @dataclass(frozen=True, slots=True)
 class CarriedBlock:
-    """One message as it is sent, with its blocks and the parts that they stand for."""
+    """One message as it is sent, with its blocks and the parts behind them."""
 
     message: Message
     blocks: tuple[Block, ...]
@@ -39,14 +38,14 @@ class CarriedBlock:
 
 
 def tasks_text(tasks: Iterable[Task]) -> str:
-    """A list of things to do, as a model reads it."""
+    """Format a task list for a model."""
     return "[Tasks]\n" + "\n".join(f"- [{_MARKS[task.state]}] {task.text}" for task in tasks)
 
 
 def carried(
     log: ConversationLog, plan: ContextPlan, base: Base, before: int, outputs: Mapping[str, str]
 ) -> CarriedBlock:
-    """The message that stands for the first `before` entries of the log.
+    """Return the message that replaces the first `before` entries of the log.
 
     Args:
         outputs: whole texts of shortened outputs, by their key in the store.
@@ -139,50 +138,50 @@ def _changed_files(block: Block, sent: Part, change: Change, kind: str, *, pinne
 
 _NONE = 1 << 62
 _SPOKEN = frozenset({"output", "search_context"})
-"""Tools that texts of the history speak of."""
+"""Tools that texts in the history mention."""
 
 
 def placeholder(tokens: int) -> str:
-    """What is sent in place of a pruned output."""
+    """Return what is sent in place of a pruned output."""
     return f"[output pruned, was ~{tokens} tokens]"
 
 
 class HistorySection:
-    """See the module's text. One for each conversation."""
+    """The history section of one conversation."""
 
     def __init__(self) -> None:
         self.log = ConversationLog()
         self.messages: list[Message] = []
         self.blocks: list[Block] = []
         self.parts: list[Part] = []
-        """What each of `blocks` stands for."""
+        """The message part behind each of `blocks`."""
         self.tokens = 0
         self.input_tokens = 0
         self.fresh = 0
-        """The first of `blocks` that was not there, or was another one, before the last `render`."""
+        """Index of the first of `blocks` that is new or changed since the `render` before last."""
         self.unfiled = 0
-        """The first of `blocks` that is new or another one since whoever files them set this to their number."""
+        """Index of the first of `blocks` that is new or changed since the caller who stores them last set this."""
         self._plan: ContextPlan | None = None
         self._outputs: Mapping[str, str] = {}
         self._turn = ""
         self._tools = frozenset[str]()
-        """Of the tools that texts here speak of, those that are offered."""
+        """The offered tools that texts here mention."""
         self._first = 0
         self._input_from = _NONE
-        """The first entry that was rendered as input."""
+        """Index of the first entry rendered as input."""
         self._counts: list[tuple[int, int]] = []
         """(messages, blocks) before each entry from `_first` on."""
 
     def render(
         self, log: Sequence[Message], plan: ContextPlan, outputs: Mapping[str, str], turn: str, tools: frozenset[str]
     ) -> None:
-        """Bring messages and blocks up to date.
+        """Update messages and blocks.
 
         Args:
             log: the whole conversation.
-            outputs: whole texts of shortened outputs that are restored, by key.
-            turn: the turn in progress, whose messages are the input.
-            tools: names of those that are offered; no text of ours speaks of another.
+            outputs: whole texts of restored outputs that were shortened, by key.
+            turn: the turn in progress; its messages are the input.
+            tools: names of the offered tools; our texts mention no others.
         """
         self.log.take(log)
         changed = self.log.settle()
@@ -254,7 +253,7 @@ class HistorySection:
 
 
 def _under(entry: LogEntry, plan: ContextPlan, outputs: Mapping[str, str]) -> CarriedBlock | None:
-    """An entry as the plan has it; `None` when nothing of it is sent."""
+    """An entry under the plan; `None` if nothing of it is sent."""
     message = entry.message
     touched = any(b.id in plan.pinned or b.id in plan.pruned or b.id in plan.restored for b in entry.blocks)
     dropped = plan.dropped.get(message.id.removesuffix("-results")) if plan.dropped else None
@@ -297,7 +296,7 @@ def _changed(part: Part, block: Block, plan: ContextPlan, outputs: Mapping[str, 
 
 
 def _without_way_back(sent: CarriedBlock) -> CarriedBlock:
-    """Results whose markers do not name a tool that is not there."""
+    """Results whose markers do not name a tool that is not offered."""
     parts = tuple(without_way_back(part) if isinstance(part, ToolResult) else part for part in sent.message.blocks)
     if all(new is old for new, old in zip(parts, sent.message.blocks, strict=True)):
         return sent
@@ -309,7 +308,7 @@ def _without_way_back(sent: CarriedBlock) -> CarriedBlock:
 
 
 def _counted(blocks: list[Block], parts: list[Part]) -> list[Block]:
-    """The 4 tokens of the message are in its first block, whichever that is now."""
+    """Count the message's 4 tokens in its first block, whichever that is now."""
     return [
         msgspec.structs.replace(block, tokens=block_tokens(part) + (0 if number else MESSAGE_TOKENS))
         for number, (block, part) in enumerate(zip(blocks, parts, strict=True))
@@ -317,7 +316,7 @@ def _counted(blocks: list[Block], parts: list[Part]) -> list[Block]:
 
 
 def _along(entry: LogEntry, plan: ContextPlan, *, search: bool) -> CarriedBlock | None:
-    """The texts that go along with a person's message, as a message of their own before it."""
+    """The texts that go along with a person's message, as a separate message before it."""
     message = entry.message
     told = plan.told.get(message.id)
     if not told:

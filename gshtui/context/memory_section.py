@@ -210,7 +210,7 @@ def shown(file: MemoryFile) -> str:
 
 
 Tell = Callable[[str, str], None]
-"""Takes what a person should be told: a sentence, and what to do."""
+"""Receives what to tell a person: a sentence, and what to do."""
 _TOLD = "memory-told"
 """File in the state folder: the projects of which a person was told that their files are not used."""
 _TOLD_LINES = 1_000

@@ -1,6 +1,6 @@
-"""The summary of a compaction: how a model is asked for it, when it counts, what replaces it, and a person's review.
+"""The summary of a compaction: the request to a model, the check of its answer, the fallback, and a person's review.
 
-Owns the instruction, the check, the request and its cost; refuses a summary that leaves out a heading.
+A summary that lacks a heading is refused.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from gshtui.text.truncation import shorten
 
 HEADINGS = ("Progress", "Key decisions", "Files modified", "Remaining work", "Critical context")
 _ASK = """\
-You are performing a CONTEXT CHECKPOINT. Summarize the conversation so far into a handoff briefing for yourself to \
+You are performing a CONTEXT CHECKPOINT. Summarize the conversation so far into a handoff briefing for yourself, to \
 continue the task.
 
-Answer with Markdown under exactly these five headings, in this order, and nothing before them:
+Answer in Markdown under exactly these five headings, in this order, with nothing before them:
 
 ## Progress
-What is done, step by step, with results that were seen.
+What is done, step by step, with the results you saw.
 
 ## Key decisions
-Decisions made and why; constraints and preferences of the person, rules that must be kept.
+Decisions and their reasons; the person's constraints and preferences, and rules to follow.
 
 ## Files modified
 Files modified or read, with their paths and what matters in them.
@@ -45,35 +45,35 @@ Files modified or read, with their paths and what matters in them.
 What remains to be done, as clear next steps.
 
 ## Critical context
-Any critical data, exact names, numbers, commands, error messages and code that are needed to continue.
+Any critical data you need to continue: exact names, numbers, commands, error messages and code.
 
-Be thorough but concise: {words} words at the most. Where a heading has nothing, write “none”. Do not call any tool: \
-only this text counts now.{focus}"""
-_FOCUS = "\n\nDwell on this, as {by} asked: {focus}"
+Be thorough but concise: at most {words} words. Write “none” under a heading that has nothing. Do not call any tool: \
+ only this text counts now.{focus}"""
+_FOCUS = "\n\nPay particular attention to this, as {by} asked: {focus}"
 _REMIND = """\
-That was no usable briefing: {why}. Answer once more, now with nothing but the briefing as text, under the five \
-headings Progress, Key decisions, Files modified, Remaining work, Critical context, and without any tool call."""
+That was not a usable briefing: {why}. Answer once more, with nothing but the briefing as text, under the five \
+headings Progress, Key decisions, Files modified, Remaining work, Critical context. Do not call a tool."""
 _EXTRACT_CALLS = 40
 _EXTRACT_TEXT = 1_500
 
 
 def instruction(limit: int, focus: str = "", by: str = "the person") -> str:
-    """The message that asks for a summary of at most `limit` tokens."""
+    """Ask for a summary of at most `limit` tokens."""
     said = _FOCUS.format(by=by, focus=shorten(focus, 2_000)) if focus.strip() else ""
     return _ASK.format(words=max(80, limit // 2), focus=said)
 
 
 def reminder(why: str) -> str:
-    """The message that asks once more."""
+    """Ask once more."""
     return _REMIND.format(why=why)
 
 
 def summary_fault(summary: str, replaced: int) -> str:
-    """Why a summary does not count, as the end of a sentence; empty for a good one.
+    """Return why a summary is refused, as the end of a sentence; empty for a good one.
 
     Args:
-        summary: what came.
-        replaced: tokens of what it stands for.
+        summary: the answer.
+        replaced: tokens of the conversation that it replaces.
     """
     if not summary.strip():
         return "it is empty"
@@ -91,12 +91,12 @@ def _has(summary: str, heading: str) -> bool:
 
 
 def extract(entries: Sequence[LogEntry], limit: int) -> str:
-    """A summary made without a model: what was done by calls, what failed, and the last words of the agent.
+    """Make a summary without a model: what calls did, what failed, and the agent's last words.
 
     The same entries give the same text. People's words, tasks and files are carried beside it.
 
     Args:
-        entries: what it stands for.
+        entries: what it replaces.
         limit: tokens that it may take.
     """
     done: list[str] = []
@@ -135,11 +135,11 @@ def _words(message: Message) -> str:
 
 
 _DROPS = 4
-"""Times that the oldest pairs are dropped because the provider says that the request is too long."""
+"""Times that the oldest pairs are dropped because the provider says the request is too long."""
 
 
 class NoSummary(Exception):
-    """There is no usable summary; `steps` say what was tried."""
+    """No usable summary; `steps` say what was tried."""
 
     def __init__(self, steps: Sequence[str], usage: Usage) -> None:
         super().__init__(steps[-1] if steps else "no summary")
@@ -149,10 +149,10 @@ class NoSummary(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SummaryRequest:
-    """What summary is wanted."""
+    """The summary that is wanted."""
 
     replaced: int
-    """Tokens of what it stands for."""
+    """Tokens of the conversation that it replaces."""
     limit: int
     """Tokens that it may take."""
     focus: str = ""
@@ -162,7 +162,7 @@ class SummaryRequest:
 
 @dataclass(frozen=True, slots=True)
 class ModelSummary:
-    """A summary that counts."""
+    """A summary that passed the check."""
 
     text: str
     usage: Usage
@@ -170,10 +170,10 @@ class ModelSummary:
 
 
 async def request_summary(provider: Provider, request: Request, wish: SummaryRequest) -> ModelSummary:
-    """The model's summary of a request's conversation.
+    """Return the model's summary of a request's conversation.
 
     Raises:
-        NoSummary: it errs, takes too long, or answers twice what cannot be used.
+        NoSummary: the model fails, takes too long, or gives two unusable answers.
     """
     asking = _Asking(provider, wish)
     try:
@@ -192,7 +192,7 @@ class _Asking:
         self._wish = wish
 
     async def ask(self, request: Request) -> ModelSummary:
-        """Ask, once more without the oldest pairs where it is too long, once more where the answer is unusable."""
+        """Ask; again without the oldest pairs if the request is too long, and again if the answer is unusable."""
         wish = self._wish
         asked = _message("summary", "user", instruction(wish.limit, wish.focus, wish.by))
         body = replace(request, messages=(*request.messages, asked), max_output=wish.limit)
@@ -251,7 +251,7 @@ def _message(id: str, role: str, text: str) -> Message:
 
 
 def without_oldest(request: Request, tokens: int = 0) -> Request | None:
-    """The request without its oldest calls and their results, and when those are gone without its oldest messages.
+    """The request without its oldest calls and their results and, once those are gone, without its oldest messages.
 
     Args:
         tokens: how many to free; 0: a third of all messages.
@@ -274,7 +274,7 @@ def without_oldest(request: Request, tokens: int = 0) -> Request | None:
 
 
 def _without_pairs(messages: list[Message], tokens: int) -> tuple[list[Message], int]:
-    """The messages without the oldest pairs of that many tokens, and how many are still to be freed."""
+    """The messages without the oldest pairs of that many tokens, and how many tokens are still to be freed."""
     owner = {call.id: message.id for message in messages for call in message.calls}
     gone: set[str] = set()
     freed: dict[str, int] = {}
@@ -302,7 +302,7 @@ def _without_pairs(messages: list[Message], tokens: int) -> tuple[list[Message],
 
 @dataclass(frozen=True, slots=True)
 class DraftedSummary:
-    """A summary, or none: then the steps say why."""
+    """A summary or none; if none, the steps say why."""
 
     summary: str = ""
     usage: Usage = field(default_factory=Usage)
@@ -312,15 +312,15 @@ class DraftedSummary:
 async def draft_summary(
     bus: Bus, terms: RequestInputs, order: CutRequest, request: Request, tokens: int, replaced: int
 ) -> DraftedSummary:
-    """Have the agent's own model write it.
+    """Have the agent's own model write the summary.
 
     Args:
-        bus: is told that a turn waits for it.
+        bus: learns that a turn waits for the summary.
         terms: of the request that the summary makes room for.
         order: who wants it.
-        request: what is to be summarised, as the model knows it.
-        tokens: of it, as the provider would count them.
-        replaced: tokens of what the summary stands for.
+        request: what to summarise, as the model knows it.
+        tokens: of that request, as the provider would count them.
+        replaced: tokens of what the summary replaces.
     """
     if order.dry:
         return DraftedSummary(
@@ -335,7 +335,7 @@ async def draft_summary(
         if (shorter := without_oldest(request, over)) is None:
             return DraftedSummary(steps=("There was no room left to ask for a summary.",))
         request = shorter
-    if order.automatic:  # within a turn, where it is a wait that needs a word
+    if order.automatic:  # within a turn the wait needs a description
         bus.publish(AgentStatusChanged(agent=terms.agent, status="thinking", doing="summarising the conversation"))
     who = "the person" if order.by == "person" else order.by
     wish = SummaryRequest(replaced, terms.limits.summary, order.focus, who, terms.settings.summary_seconds)
@@ -347,16 +347,18 @@ async def draft_summary(
 
 
 def finished_summary(request: Request, log: ConversationLog) -> Request:
-    """The request without the answer whose calls still run: a command of such an answer may have asked for this."""
+    """The request without the answer whose calls still run: a command of that answer may have asked for this."""
     running = {entry.message.id for entry in log.entries[log.unfinished :]}
     return replace(request, messages=tuple(m for m in request.messages if m.id not in running))
 
 
 class SummaryReviewer:
-    """Asks about one agent's summaries. Awaiting it gives the words to use, or `None` when they are rejected."""
+    """Asks a person to review one agent's summaries. Await it for the text to use, or `None` if it is rejected."""
 
     def __init__(self, bus: Bus, agent: str, seconds: float, attended: Callable[[], bool]) -> None:
-        """`attended`: whether somebody is there to answer; asked for each summary."""
+        """Args:
+        attended: returns whether someone is there to answer; called for each summary.
+        """
         self._bus = bus
         self._agent = agent
         self._seconds = seconds

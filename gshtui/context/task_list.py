@@ -193,17 +193,17 @@ class TodoItem(BaseModel):
 
     text: str = Field(description="In a few words")
     state: State = Field(default="open", description="At most one is active")
-    id: str = Field(default="", description="Of a task on the list; empty: found by its words")
+    id: str = Field(default="", description="Id of a task on the list; empty: matched by its text")
 
 
 class TodoParameters(Parameters):
     """What to do to the list."""
 
     action: Action = Field(default="list", description="`write` sets the whole list to `tasks`")
-    task: str = Field(default="", description="Words of a new one (add), else its id or first words")
-    text: str = Field(default="", description="New words (reword)")
-    tasks: list[TodoItem] = Field(default=[], description="The whole list (write)")
-    agent: str = Field(default="", description="Whose; empty: your own, or that of the agent in front")
+    task: str = Field(default="", description="add: text of the new task; else a task's id or first words")
+    text: str = Field(default="", description="reword: the new text")
+    tasks: list[TodoItem] = Field(default=[], description="write: the whole list")
+    agent: str = Field(default="", description="Whose list; empty: your own, or the selected agent's")
 
 
 def task_commands(shelf: TaskStore, session_of: Callable[[str], Awaitable[str]]) -> list[AnyCommand]:
@@ -233,7 +233,7 @@ def task_commands(shelf: TaskStore, session_of: Callable[[str], Awaitable[str]])
         return Outcome(data, tasks_text(tasks))
 
     async def assess(_invocation: Invocation, parameters: TodoParameters) -> Assessment:
-        # It writes nothing but the list that everybody sees: no question is worth asking.
+        # It writes nothing but the list, which everyone sees, so it asks no question.
         return Assessment(Effect.READ, f"{parameters.action} {parameters.task}".strip()[:120])
 
     return [

@@ -1,7 +1,6 @@
-"""Which tools a model with a small window is offered: the most useful ones that leave room for a conversation. Pure.
+"""Which tools to offer a model with a small window: the most useful ones that leave room for a conversation. Pure.
 
-Owns the order of usefulness, and leaving out of our own texts what sends a model to a tool that it is not offered;
-refuses nothing to a model with room for all, and never changes a person's text. Called by the engine and the history.
+Our own texts lose the sentences that point to a withheld tool; a person's text is never changed.
 """
 
 from __future__ import annotations
@@ -19,21 +18,21 @@ from gshtui.providers.port import ToolSpec
 from gshtui.text.truncation import way_back
 
 FIRST = ("bash", "read", "edit", "write", "grep", "glob", "output", "search_context", "todo")
-"""These before all others."""
+"""Most useful first."""
 TOOLS = frozenset(
     {
         *FIRST, "compact", "context", "git_worktree", "pin", "prune", "report", "restore", "say", "session", "skills",
         "spawn_agent", "talk", "terminal", "timeline", "tmux", "undo", "usage",
     }
 )  # fmt: skip
-"""Every tool that one of our texts may name in backticks."""
+"""Every tool that our texts may name in backticks."""
 SEARCH_MORE = "Use the `search_context` tool for more shell history, past sessions, or logs."
 _SHARE = 3
 """All tools together take at most a third of the request."""
 
 
 def offered(tools: Sequence[ToolSpec], room: int) -> tuple[ToolSpec, ...]:
-    """The tools to offer, in their own order.
+    """Return the tools to offer, in their own order.
 
     Args:
         room: tokens that a request may have.
@@ -52,7 +51,7 @@ def offered(tools: Sequence[ToolSpec], room: int) -> tuple[ToolSpec, ...]:
 
 
 def fitting(text: str, withheld: Collection[str], *, lines: bool = False) -> str:
-    """A text of ours without the sentences (or whole lines) that name a tool which is not offered."""
+    """Drop the sentences (or whole lines) of our text that name a withheld tool."""
     marks = [mark for name in withheld for mark in (f"`{name}`", f"`{name} ")]
     if not any(mark in text for mark in marks):
         return text
@@ -69,7 +68,7 @@ def fitting(text: str, withheld: Collection[str], *, lines: bool = False) -> str
 
 
 def worded(passage: Passage, withheld: Collection[str]) -> Passage | None:
-    """A passage as it is sent with these tools withheld; `None` where all of it is about one of them."""
+    """A passage as it is sent with these tools withheld; `None` if all of it is about one of them."""
     if passage.needs in withheld:
         return None
     if passage.section != "system":
@@ -79,7 +78,7 @@ def worded(passage: Passage, withheld: Collection[str]) -> Passage | None:
 
 
 def described(tool: ToolSpec, withheld: Collection[str]) -> ToolSpec:
-    """A tool as it is told where others are withheld. Its own parameters and their values are no tools."""
+    """Describe a tool when others are withheld. Its own parameters and their values are not tools."""
     text = fitting(tool.description, set(withheld) - set(_words(tool.schema)))
     return tool if text == tool.description else replace(tool, description=text)
 
@@ -108,13 +107,13 @@ def _words(schema: Any) -> Iterator[str]:
 
 
 class ToolOffer:
-    """What one agent's models are offered, worked out once for each, with a word on it where it is not all."""
+    """The tools offered to one agent's models, computed once per model, with a note when some are left out."""
 
     def __init__(self) -> None:
         self._known: tuple[tuple[ToolSpec, ...], int] | None = None
         self._tools: tuple[ToolSpec, ...] = ()
         self.withheld: frozenset[str] = TOOLS
-        """Tools that are not among the ones worked out last."""
+        """Tools missing from the last computed offer."""
         self._told: set[str] = set()
 
     def of(self, tools: tuple[ToolSpec, ...], room: int) -> tuple[ToolSpec, ...]:
@@ -127,7 +126,7 @@ class ToolOffer:
         return self._tools
 
     def word(self, model: str, window: int, tools: tuple[ToolSpec, ...]) -> str:
-        """What a person is told about it, once a model; empty where there is nothing to tell."""
+        """The note for a person, once per model; empty if there is nothing to say."""
         kept = self._tools
         if len(kept) == len(tools) or model in self._told:
             return ""

@@ -68,7 +68,7 @@ class Forecast(msgspec.Struct, frozen=True):
 
 
 class WhatIf(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The next request under other circumstances."""
+    """Show the next request under other circumstances."""
 
     tokens: int
     window: int

@@ -1,6 +1,6 @@
-"""Bringing a request under the trigger, or at least into the window: which cuts are made, in which order.
+"""Bring a request under the trigger, or at least into the window: which cuts to make, and in which order.
 
-Owns the order and the progress that counts; refuses a request that fits in no way, with what fills the window.
+A request that cannot fit is refused, with the list of what fills the window.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LARGER = "Switch to a model with a larger window (`model list`)"
 
 
 def refusal(terms: RequestInputs, assembly: Assembly, expected: int, *, again: bool) -> ContextError | None:
-    """Why the request may not be sent; `None` when it may.
+    """Return why the request may not be sent; `None` if it may.
 
     Args:
         expected: its tokens as the provider would count them.
@@ -68,7 +68,7 @@ def refusal(terms: RequestInputs, assembly: Assembly, expected: int, *, again: b
 
 
 def with_room(terms: RequestInputs, assembly: Assembly, expected: int) -> Assembly:
-    """The assembly with an answer that fits behind it: providers refuse what together exceeds the window."""
+    """Limit the answer to the remaining room: providers refuse a request and answer that together exceed the window."""
     left = terms.limits.window - expected - 64
     wanted = assembly.request.max_output or terms.capabilities.max_output
     if not wanted or wanted <= left:
@@ -88,20 +88,20 @@ class CutPace:
     turn: str = ""
     answers: int = 0
     overflows: int = 0
-    """Times that the provider said that it was too long."""
+    """How often the provider said that the request was too long."""
     compacted_at: int | None = None
     """`answers` at the last automatic compaction."""
     cuts: list[str] = field(default_factory=list[str])
-    """Receipts since this list was emptied last."""
+    """Receipts since this list was last emptied."""
 
     @property
     def just_compacted(self) -> bool:
-        """There was a compaction, and no progress since."""
+        """Return whether there was a compaction, and no progress since."""
         return self.compacted_at is not None and self.answers - self.compacted_at < PROGRESS
 
 
 class Shrinker:
-    """Automatic cuts of one conversation, and those that were asked for."""
+    """Automatic and requested cuts of one conversation."""
 
     def __init__(self, bus: Bus, cutter: Cutter, pace: CutPace) -> None:
         self.pace = pace
@@ -124,7 +124,7 @@ class Shrinker:
             await self._make_room(terms, CutRequest("overflow", order.why, forced=True))
 
     async def attempt(self, terms: RequestInputs, kind: CutKind, order: CutRequest) -> Receipt | None:
-        """One cut; a failure is told, and what is sent stays as it is."""
+        """Make one cut; a failure is reported, and what is sent stays unchanged."""
         try:
             receipt = await self._cutter.cut(terms, kind, order)
         except ContextError as error:
@@ -154,7 +154,9 @@ class Shrinker:
             await self.attempt(terms, "prune", CutRequest("threshold", why))
 
     async def _make_room(self, terms: RequestInputs, order: CutRequest) -> None:
-        """What is left when no ordinary cut was enough: all outputs, the oldest pairs, everything before the prompt."""
+        """The last resort when ordinary cuts were not enough: all outputs, the oldest pairs, everything before the
+        prompt.
+        """
         await self.attempt(terms, "prune", order)
         for _ in range(_DROPS):
             if not self._over(terms, terms.limits.hard) or not await self.attempt(terms, "drop", order):
@@ -164,7 +166,9 @@ class Shrinker:
             self.pace.compacted_at = self.pace.answers
 
     def _may_compact(self, *, must: bool) -> bool:
-        """No second compaction without progress after the first; and what a person undid stays undone while it fits."""
+        """Allow no second compaction without progress after the first, and keep what a person undid undone while it
+        fits.
+        """
         return not self.pace.just_compacted and (must or not self._cutter.plan.held)
 
     async def _by_strategy(self, terms: RequestInputs) -> None:
@@ -177,7 +181,7 @@ class Shrinker:
             return
         self._cutter.assemble(terms)
         history, plan = self._cutter.assembler.history, self._cutter.plan
-        # Half as much again may gather before it is cut: each cut breaks the provider's cache.
+        # Let half as much again gather before cutting: each cut breaks the provider's cache.
         allowed = count + count // 2
         if name == "last":
             due = len(history.log.entries) - cut_rules.start_of(history.log, plan) > allowed

@@ -69,12 +69,14 @@ class AgentParameters(Parameters):
         "seen (marks it as read).",
     )
     target: str = Field("", description="Number or name of the agent; `all` for recover.")
-    text: str = Field("", description="The words to send, or the new name.")
-    status: str = Field("", description="wait: for this status, or several with commas; empty: until it rests or ends.")
-    timeout: float = Field(600.0, description="wait: seconds at most.", ge=0, le=1e6)
+    text: str = Field("", description="The text to send, or the new name.")
+    status: str = Field(
+        "", description="wait: for this status, or several, comma-separated; empty: until it is idle or ends."
+    )
+    timeout: float = Field(600.0, description="wait: most seconds.", ge=0, le=1e6)
     all: bool = Field(False, description="ls: agents of every folder.")
-    now: bool = Field(False, description="send: also while it is busy. kill: for good, at once.")
-    yes: bool = Field(False, description="kill: also when something is unsaved.")
+    now: bool = Field(False, description="send: even while it is busy. kill: at once, for good.")
+    yes: bool = Field(False, description="kill: even if something is unsaved.")
 
 
 async def _no_windows(_cwd: str | None) -> list[AgentState]:
@@ -219,7 +221,7 @@ def _has_ended(row: calls.ListedAgent) -> bool:
 
 
 class _Family:
-    """The handlers and the renderings."""
+    """The handlers and renderings."""
 
     def __init__(self, fleet: Fleet, local: LocalAgents, windows: WindowAgents) -> None:
         self._fleet = fleet

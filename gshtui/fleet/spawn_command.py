@@ -47,9 +47,9 @@ class SpawnAgent(Parameters, Returns[AgentRow]):
         prints_agents=True,
     )
     prompt: Annotated[str, ShellOption(words=-1, piped=True)] = Field(
-        default="", description="What it is to do; empty: it waits for words."
+        default="", description="What it should do; empty: it waits for a prompt."
     )
-    name: Annotated[str, ShellOption(metavar="N")] = Field(default="", description="A word to know it by; made unique.")
+    name: Annotated[str, ShellOption(metavar="N")] = Field(default="", description="A name for it; made unique.")
     persona: Annotated[str, ShellOption(metavar="P", kind="persona")] = Field(
         default="", description="explore (reads only), test, build, or one of yours."
     )
@@ -57,30 +57,30 @@ class SpawnAgent(Parameters, Returns[AgentRow]):
         default="", description="Model; empty: the default."
     )
     provider: Annotated[str, ShellOption(metavar="P", kind="provider")] = Field(
-        default="", description="Provider, where the model alone does not say it."
+        default="", description="Provider, if the model alone does not determine it."
     )
     tools: Annotated[
         list[str], ShellOption("--tool", metavar="T", help="The only tools that it may use; may be repeated.")
-    ] = Field(default=[], description="The only tools that it may use; empty: those of its persona.")
+    ] = Field(default=[], description="The only tools it may use; empty: its persona's.")
     max_iterations: Annotated[int, ShellOption(help="Model requests a turn.")] = Field(
-        default=0, description="Model requests a turn; 0: the setting's.", ge=0, le=10_000
+        default=0, description="Model requests per turn; 0: the setting's.", ge=0, le=10_000
     )
     budget_usd: Annotated[float, ShellOption("--budget", metavar="USD", help="US dollars that it may spend.")] = Field(
         default=0.0, description="US dollars that it may spend; 0: no limit.", ge=0, le=1e6
     )
     background: Annotated[
         bool, ShellOption(help="It ends when its task is done; `agent show ID` prints the report.")
-    ] = Field(default=False, description="Its report comes into the conversation in front.")
+    ] = Field(default=False, description="Its report goes into the selected conversation.")
     worktree: Annotated[
         str, ShellOption(metavar="BRANCH", help="Make a git worktree of this branch, and work there.")
-    ] = Field(default="", description="Branch to make a git worktree for, where it works.")
+    ] = Field(default="", description="Branch to create a git worktree for; it works there.")
     cli: Annotated[
         str,
         ShellOption(metavar="COMMAND", kind="profile", help="Anyone's program instead of one of ours: claude, bash …"),
     ] = Field(default="", description="Command line of any program (claude, codex, bash …) instead of one of ours.")
     profile: Annotated[
         str, ShellOption(metavar="P", kind="profile", help="Profile of that program; default: by its name.")
-    ] = Field(default="", description="Profile of that program; empty: by its name.")
+    ] = Field(default="", description="Profile of that program; empty: chosen by its name.")
     cwd: Annotated[str, ShellOption(metavar="FOLDER", kind="folder", help="Folder to start in; default: this one.")] = (
         Field(default="", description="Folder to start in; empty: this one.")
     )

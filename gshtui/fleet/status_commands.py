@@ -35,13 +35,13 @@ class NoParameters(Parameters):
 class AgentNameParameters(Parameters):
     """Names an agent."""
 
-    agent: str = Field("", description="Which agent; empty: the one in front.")
+    agent: str = Field("", description="Which agent; empty: the selected one.")
 
 
 class StatusParameters(AgentNameParameters):
     """Parameters of `status`."""
 
-    set: str = Field("", description="What you are doing now, in a few words; shown to everyone (agents only).")
+    set: str = Field("", description="What you are doing now, in a few words; everyone sees it (agents only).")
 
 
 Facts = Callable[[str], Awaitable[dict[str, Any] | None]]

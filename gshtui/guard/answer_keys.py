@@ -106,9 +106,9 @@ class Passed:
 
 Outcome = KeyChosen | ReasonBegun | Swallowed | Passed
 
-TOO_SOON = "that came too soon, press it again"
-CHANGED = "the question has changed, nothing was answered"
-NOT_OFFERED = "that is not offered here"
+TOO_SOON = "too soon, press it again"
+CHANGED = "the question has changed; nothing was answered"
+NOT_OFFERED = "not offered here"
 
 
 class AnswerKeys:

@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 class GuardParameters(Parameters):
     """Parameters of `guard`."""
 
-    action: Literal["check"] = Field(default="check", description="check: say what the policy thinks of a shell line.")
-    command: str = Field(default="", description="The shell line, as an agent would give it to bash.")
+    action: Literal["check"] = Field(default="check", description="check: judge a shell line by the policy.")
+    command: str = Field(default="", description="The shell line, as an agent would pass it to bash.")
 
 
 def commands() -> list[AnyCommand]:
     """The guard family."""
 
     async def run(invocation: Invocation, parameters: GuardParameters) -> Outcome:
-        from gshtui.guard.shell_policy import judge  # the parser and its table: not before there is a line
+        from gshtui.guard.shell_policy import judge  # import the parser and its table only once there is a line
 
         if not parameters.command:
             raise UsageError("There is no line to check.", hint="For example: guard check 'git status'")

@@ -57,9 +57,10 @@ from gshtui.tools import commands as tool_commands
 from gshtui.tools.workspace import ToolConfig
 
 _TASK = """\
-You were started by {who} for one task, and work in a terminal of your own. Nobody reads along while you work: your \
-last answer is your report, and all that {who} gets. So finish the task, or say plainly how far you came and what \
-remains; put what was found into the report itself."""
+You were started by {who} for one task, and work in a terminal of your own. Nobody watches while you work: your last \
+ answer is your report, and all that {who} gets. So finish the task, or say plainly how far you got and what \
+remains, and put your findings into the report itself, for example “src/login.py:42 compares hashes with ==”, not \
+“see above”."""
 
 
 def system_texts(spec: Spec, cwd: Path, branch: str, skills: str) -> tuple[str, ...]:

@@ -113,7 +113,7 @@ async def start_fleet(hub: Hub) -> None:
         raise FleetError("store", "Agents in terminals need the record.")
     from gshtui.fleet.agent_programs import Programs
     from gshtui.fleet.terminals import AgentTerminals
-    # what no first screen needs
+    # not needed for the first screen
 
     store = hub.store
     visiting = "agents" not in hub.options.parts

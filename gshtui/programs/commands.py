@@ -83,7 +83,7 @@ class ShowProfile(Parameters, Returns[ShownProfile]):
 class ProfilesParameters(Parameters):
     """Parameters of `profiles`."""
 
-    action: Literal["ls", "show"] = Field(default="ls", description="ls: every profile. show: one, whole.")
+    action: Literal["ls", "show"] = Field(default="ls", description="ls: every profile. show: one in full.")
     name: str = Field(default="", description="The profile to show.")
 
 
@@ -94,7 +94,7 @@ class HooksParameters(Parameters):
         default="status", description="status: which programs report. install, remove: for one program."
     )
     name: str = Field(default="", description="The profile: claude, codex, gemini, opencode.")
-    yes: bool = Field(default=False, description="Do it; without this, only what would change is shown.")
+    yes: bool = Field(default=False, description="Apply the change; without this, it is only shown.")
 
 
 def commands(read: Callable[[], LoadedProfiles] = load) -> list[AnyCommand]:

@@ -132,9 +132,9 @@ class ModelParameters(Parameters):
 
     name: str = Field(
         default="",
-        description="A model, an alias such as `sonnet`, `provider/model`, or `list`. Empty: the present one.",
+        description="A model, an alias such as `sonnet`, `provider/model`, or `list`. Empty: the current one.",
     )
-    provider: str = Field(default="", description="The provider, where the name alone does not say it.")
+    provider: str = Field(default="", description="The provider, if the name alone does not determine it.")
 
 
 def commands(
@@ -203,7 +203,7 @@ def commands(
             access=Access.HUMAN_ONLY,
             effect=Effect.WRITE,
             positions=("name",),
-            description="`model` shows the one in use, `model list` all of them, `model NAME` changes it.",
+            description="`model` shows the current one, `model list` all of them, `model NAME` changes it.",
             family="agents",
             complete=complete,
             actions=(lists, shows, changes),

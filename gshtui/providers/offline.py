@@ -20,7 +20,7 @@ MODEL = "offline"
 LABEL = "offline (no model)"
 
 GRAMMAR = """\
-| say | and it |
+say | and it |
 | --- | --- |
 | `run <command>` or `$ <command>` | runs it in bash |
 | `read <file> [from-to]` | reads a file, or lines of it |
@@ -29,17 +29,17 @@ GRAMMAR = """\
 | `write <file>: <text>` | writes a file |
 | `edit <file>: <old> => <new>` | replaces text in a file |
 | `worktree list` | lists git worktrees |
-| `spawn <prompt>` | spawns a sub-agent, where that is offered |
-| `what failed?` | names the calls that failed here |
+| `spawn <prompt>` | spawns a sub-agent, where available |
+| `what failed?` | lists the calls that failed here |
 | `what failed in <text>?` | searches your shells' history for commands that failed |
 | `what did I run?` or `what did I run in <folder>?` | searches your shells' history |
 | `what did we say about <text>?` | searches earlier conversations |
 
-Several lines are several calls at once."""
+Each line is a call of its own; give several lines for several calls at once."""
 
 _UNKNOWN = f"""\
-**No model is connected**, so I can't think about that. I am the `offline` provider: a fixed grammar in front of the \
-real tools. I understand:
+**No model is connected**, so I can't think about that. I am the `offline` provider: a small fixed grammar in front \
+of the real tools. I understand:
 
 {GRAMMAR}
 

@@ -1,6 +1,6 @@
-"""A folder's project and git branch, from a few small files; git itself is not run.
+"""A folder's project and git branch, read from a few small files without running git.
 
-Never raises: what cannot be read is left out. Called by the hub, the tools, and the window for its first frame.
+Never raises: unreadable facts are left out.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from pathlib import Path
 
 
 def project_name(cwd: Path) -> str:
-    """The last part of the folder that holds `.git` above this one, or of this one; nothing in it steers a terminal."""
+    """The name of the nearest folder upwards that contains `.git`, or of this folder; safe to print on a terminal."""
     return _shown((_git_folder(cwd) or cwd).name or str(cwd))
 
 
 def branch(cwd: Path) -> str:
-    """The branch that is checked out, or the beginning of a commit's hash; empty outside of git."""
+    """The branch that is checked out, or a short commit hash; empty outside git."""
     root = _git_folder(cwd)
     git_dir = _git_dir(root)[0] if root is not None else None
     return _shown(_branch(git_dir)) if git_dir is not None else ""
@@ -45,15 +45,15 @@ class Project:
     branch: str = ""
     """Branch, or the first characters of the commit when none is checked out; empty without a repository."""
     git_dir: Path | None = None
-    """Where this working tree's HEAD is kept."""
+    """Where this worktree's HEAD is kept."""
     worktree: bool = False
-    """A linked working tree of a repository elsewhere."""
+    """Whether it is a linked worktree of a repository elsewhere."""
 
 
 def find_project(folder: Path) -> Project:
-    """The project around a folder: the nearest one above that is a git working tree, else the folder itself.
+    """Find the project around a folder: the nearest git worktree upwards, or the folder itself.
 
-    A repository that holds the whole home folder (or the whole disk) does not make all of it one project.
+    A repository that contains the whole home folder (or the whole disk) does not make all of it one project.
     """
     folder = Path(os.path.realpath(folder))
     home = Path(os.path.realpath(os.path.expanduser("~")))  # noqa: PTH111 - Path.home() raises without a home
@@ -68,7 +68,7 @@ def find_project(folder: Path) -> Project:
 
 
 def _git_dir(root: Path) -> tuple[Path | None, bool]:
-    """Where the tree's HEAD is, and whether the tree is a linked one."""
+    """Where the worktree's HEAD is, and whether the worktree is a linked one."""
     entry = root / ".git"
     if (entry / "HEAD").is_file():
         return entry, False

@@ -1,7 +1,4 @@
-"""The keys that exist: by table and dotted, with their fields, and the nearest one to a key that does not.
-
-Reads the model; knows no file. Called by the check of layers, the editor and `config`.
-"""
+"""All configuration keys, by table and dotted, with their fields; and the closest key to a misspelt one."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from gshtui.settings.model import Settings
 from gshtui.settings.settings_tables import ProviderSettings, SettingsTable
 
 FREE_TABLES = ("providers", "keybindings")
-"""Tables whose entries have names of the user's choice."""
+"""Tables whose entries have names the user chooses."""
 
 TABLES: dict[str, type[SettingsTable]] = {
     name: info.annotation
@@ -28,7 +25,7 @@ TABLES: dict[str, type[SettingsTable]] = {
 
 
 def split(key: str) -> tuple[str, ...]:
-    """A dotted key as a path; an id under `keybindings` keeps its dots."""
+    """Split a dotted key into a path; an id under `keybindings` keeps its dots."""
     table, _, rest = key.partition(".")
     if table == "keybindings":
         return (table, rest) if rest else (table,)
@@ -36,7 +33,7 @@ def split(key: str) -> tuple[str, ...]:
 
 
 def field_of(path: tuple[str, ...]) -> FieldInfo | None:
-    """The field that a path names; `None` when there is none (or it is an entry of `keybindings`, which are text)."""
+    """The field at a path; `None` if there is none or it is an entry of `keybindings`, which are text."""
     if len(path) == 2 and path[0] in TABLES:
         return TABLES[path[0]].model_fields.get(path[1])
     if len(path) == 3 and path[0] == "providers":
@@ -54,10 +51,10 @@ def is_list(info: FieldInfo | None) -> bool:
 
 
 def from_text(path: tuple[str, ...], text: str) -> Any:
-    """A value as a variable, a flag or a command gives it: text, or JSON where the setting is a list.
+    """Parse a value given by a variable, a flag or a command: text, or JSON if the setting is a list.
 
     Raises:
-        ValueError: the setting is a list and the text is not JSON; the words say so.
+        ValueError: the setting is a list and the text is not JSON; the message says so.
     """
     if not is_list(field_of(path)):
         return text
@@ -68,7 +65,7 @@ def from_text(path: tuple[str, ...], text: str) -> Any:
 
 
 def nested(path: tuple[str, ...], value: Any) -> dict[str, Any]:
-    """A layer of this one value."""
+    """A layer with only this value."""
     for part in reversed(path):
         value = {part: value}
     return cast("dict[str, Any]", value)
@@ -86,13 +83,13 @@ def flat(value: Mapping[str, Any] | BaseModel) -> Iterator[tuple[tuple[str, ...]
 
 
 def known_keys(providers: tuple[str, ...] = ("anthropic",)) -> list[str]:
-    """Every dotted key that can be set, with those of these providers."""
+    """Every dotted key that can be set, including those of these providers."""
     fixed = [f"{table}.{key}" for table, model in TABLES.items() for key in model.model_fields]
     return fixed + [f"providers.{name}.{key}" for name in providers for key in ProviderSettings.model_fields]
 
 
 def nearest(path: tuple[str, ...]) -> str:
-    """The dotted key most like this path, or an empty string when none is like it."""
+    """The most similar dotted key, or an empty string."""
     provider = (path[1],) if len(path) == 3 and path[0] in ("providers", "provider") else ("anthropic",)
     keys = known_keys(provider)
     wanted = ".".join(path)
@@ -104,12 +101,12 @@ def nearest(path: tuple[str, ...]) -> str:
 
 
 def nearest_table(name: str) -> str:
-    """The table most like this name, or an empty string."""
+    """The most similar table name, or an empty string."""
     return next(iter(difflib.get_close_matches(name, [*TABLES, *FREE_TABLES], n=1, cutoff=0.6)), "")
 
 
 def shown(value: object) -> str:
-    """A value for a sentence: JSON in ASCII, so nothing in it can steer a terminal; long ones are cut."""
+    """A value as ASCII JSON for a sentence, safe to print on a terminal; long ones are cut."""
     text = json.dumps(value, default=str, ensure_ascii=True)
     return text if len(text) <= 60 else text[:56] + " …"
 

@@ -1,6 +1,6 @@
-"""Loads the settings from their layers: default < user's file < trusted project's file < environment < flags.
+"""Load the settings from their layers: default < user's file < trusted project's file < environment < flags.
 
-A project's own file may make things stricter, never looser. What is wrong in a layer is left out and reported.
+A project's own file may make things stricter, never looser. Whatever is wrong in a layer is skipped and reported.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def variable(path: tuple[str, ...]) -> str:
 
 
 class CheckedEnvironment(EnvSettingsSource):
-    """pydantic-settings' environment source, given only what is right."""
+    """pydantic-settings' environment source, restricted to valid values."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self.environ = environ
@@ -50,7 +50,7 @@ class CheckedEnvironment(EnvSettingsSource):
         return good
 
     def _takes(self, path: tuple[str, ...], name: str) -> bool:
-        """Whether the variable is a setting with a good value; says what is wrong when it is not."""
+        """Whether the variable holds a valid setting; reports it if not."""
         origin = Origin("environment", name)
         depth = 3 if path[0] == "providers" else 2
         if len(path) != depth and (path[0] in TABLES or path[0] in FREE_TABLES):
@@ -71,7 +71,7 @@ _NOT_YOURS = "A project's configuration can only make things stricter; put it in
 
 
 def tightened(values: dict[str, dict[str, Any]], user: Settings, origin_of: OriginOf) -> Checked:
-    """The part of a project's checked values that counts, against what the user's layers say."""
+    """The part of a project's checked values that is stricter than the user's layers."""
     out = Checked()
     for path, value in flat(values):
         info = field_of(path)
@@ -98,7 +98,7 @@ def tightened(values: dict[str, dict[str, Any]], user: Settings, origin_of: Orig
 
 
 def _is_stricter(rule: str, before: Any, value: Any, *, zero_is_unlimited: bool) -> bool:
-    """Whether the value is as strict as the one before, or stricter."""
+    """Whether the value is at least as strict as the previous one."""
     if rule in ("true", "false"):
         return value is (rule == "true") or value is before
     if zero_is_unlimited and 0 in (before, value):
@@ -123,19 +123,19 @@ class Loaded:
     problems: tuple[Problem, ...] = ()
     cwd: Path = field(default_factory=Path.cwd)
     project: Path = field(default_factory=Path.cwd)
-    """Root of the project that `cwd` belongs to."""
+    """Root of the project that contains `cwd`."""
     trust: trust.State = "untrusted"
-    """Whether the project's configuration (and AGENTS.md) may count."""
+    """Whether the project's configuration (and AGENTS.md) applies."""
     flags: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """The flags it was loaded with, so that it can be loaded again."""
+    """The flags it was loaded with, for reloading."""
 
     def again(self) -> Loaded:
-        """The same layers, read anew."""
+        """Reload the same layers."""
         return load(self.cwd, flags=self.flags)
 
 
 class CheckedFile(TomlConfigSettingsSource):
-    """pydantic-settings' TOML source, given only what is right in a file that was read and checked before."""
+    """pydantic-settings' TOML source, restricted to the valid values of a file that was already checked."""
 
     def __init__(self, file: TomlFile, checked: Checked) -> None:
         self.file, self.checked = file, checked
@@ -171,7 +171,7 @@ def load(cwd: Path, *, flags: Mapping[str, Any] | None = None, environ: Mapping[
 
 
 def _defaults() -> InitSettingsSource:
-    """The lowest layer: entries that a file's table of the same name changes in part."""
+    """The lowest layer, whose entries a file's table of the same name changes in part."""
     return InitSettingsSource(Settings, {"providers": DEFAULT_PROVIDERS, "keybindings": DEFAULT_KEYS})
 
 
@@ -181,7 +181,7 @@ def _user_layer() -> CheckedFile:
 
 
 def _project_layer(root: Path, user: CheckedFile) -> tuple[CheckedFile, trust.State]:
-    """The project's file, as far as it is trusted and only makes things stricter than the user's file says."""
+    """The project's file, as far as it is trusted and stricter than the user's."""
     file = read_toml(paths.project_config_file(root), "project")
     trusted = trust.state(root, file.raw if file.exists else None)
     if not file.exists or file.problems:
@@ -220,7 +220,7 @@ def _flag_origin(key: str) -> OriginOf:
 
 
 def _nameless_providers(settings: Settings, origins: Mapping[str, Origin]) -> list[Problem]:
-    """A provider of the user's own must say which API it speaks."""
+    """Report the user's own providers that do not say which API they use."""
     found: list[Problem] = []
     for name, provider in settings.providers.items():
         if provider.type or name in KNOWN_PROVIDERS:

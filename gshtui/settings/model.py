@@ -29,7 +29,7 @@ DEFAULT_PROVIDERS: dict[str, dict[str, object]] = {
     "gemini": {"api_key_env": "GEMINI_API_KEY"},
     "local": {"type": "ollama", "default_model": "llama3.2"},
 }
-"""A table of the same name in a file changes only the keys that it names."""
+"""A table of the same name in a file changes only the keys it contains."""
 
 DEFAULT_KEYS = {"invoke_llm": "^G", "attach_agent": "^X^A", "list_agents": "^X^L", "cancel_agent": "^X^C"}
 
@@ -51,14 +51,12 @@ class Settings(BaseSettings):
     )
 
     general: General = Field(default_factory=General, description="Where files and sockets are kept.")
-    providers: dict[str, ProviderSettings] = Field(
-        default_factory=_providers, description="Providers of models, by name."
-    )
+    providers: dict[str, ProviderSettings] = Field(default_factory=_providers, description="Model providers, by name.")
     agent: AgentSettings = Field(default_factory=AgentSettings, description="How agents work.")
     sandbox: Sandbox = Field(default_factory=Sandbox, description="What agents' commands may reach.")
     tmux: Tmux = Field(default_factory=Tmux, description="Agents' terminals.")
     worktrees: Worktrees = Field(default_factory=Worktrees, description="Git worktrees that agents work in.")
-    python: Python = Field(default_factory=Python, description="The Python runtime of agents.")
+    python: Python = Field(default_factory=Python, description="The agents' Python runtime.")
     keybindings: dict[str, str] = Field(
         default_factory=lambda: dict(DEFAULT_KEYS),
         description="Keys by id: invoke_llm … of the shell, as zsh writes them; app.palette … of the workbench.",
@@ -66,13 +64,15 @@ class Settings(BaseSettings):
     context: Context = Field(default_factory=Context, description="What is sent to a model, and how it is cut.")
     shell: Shell = Field(default_factory=Shell, description="What is recorded of your shells.")
     budget: Budgets = Field(default_factory=Budgets, description="How much agents may use before they pause and ask.")
-    ui: Ui = Field(default_factory=Ui, description="The workbench's looks and manners.")
+    ui: Ui = Field(default_factory=Ui, description="How the workbench looks and behaves.")
     store: StoreSettings = Field(default_factory=StoreSettings, description="The record on disk.")
 
     @classmethod
     def of_layers(cls, *sources: PydanticBaseSettingsSource) -> Settings:
-        """The settings that these sources give together, the first one winning over the next."""
-        build = cast("Callable[..., Settings]", cls)  # the parameter is public, but not in the type that pydantic makes
+        """Build the settings from these sources; earlier ones win."""
+        build = cast(
+            "Callable[..., Settings]", cls
+        )  # the parameter is public, but missing from the type that pydantic generates
         return build(_build_sources=(sources, {}))
 
     @classmethod
@@ -84,7 +84,7 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Only what is given: the other layers are checked, one value at a time, before they may count."""
+        """Use only the given sources: the other layers are checked value by value beforehand."""
         return (init_settings,)
 
 

@@ -1,7 +1,6 @@
-"""Where things are kept: the XDG folders of `gsh`, the project's root, and the care that folders need.
+"""Where things are kept: the XDG folders of `gsh`, the project's root, and their permissions.
 
-Standard library only and cheap to import. Refuses a folder that another user owns or that is a link where it must be
-private. Called by settings, store, logs, listeners and the command line.
+Standard library only and cheap to import. A private folder must not be a link or belong to another user.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ PRIVATE = private_files.FOLDER
 
 
 class FolderError(OSError):
-    """A folder cannot be made or must not be used; the text is one sentence with what to do."""
+    """A folder cannot be created or must not be used; the text is one sentence with what to do."""
 
 
 def home() -> Path:
-    """The user's home folder, also where `$HOME` is not set. Raises `FolderError`."""
+    """The user's home folder, even if `$HOME` is not set. Raises `FolderError`."""
     try:
         return Path.home()
     except RuntimeError as error:
@@ -30,13 +29,13 @@ def home() -> Path:
 
 def _xdg(variable: str, *fallback: str) -> Path:
     value = os.environ.get(variable, "")
-    # The XDG specification: a relative path is invalid and to be ignored.
+    # The XDG specification says to ignore relative paths.
     base = Path(value) if value.startswith("/") else home().joinpath(*fallback)
     return base / NAME
 
 
 def config_dir(*, create: bool = False) -> Path:
-    """`$XDG_CONFIG_HOME/gsh`. Its mode is the user's own affair; it is made 0700. Raises `FolderError`."""
+    """`$XDG_CONFIG_HOME/gsh`; created 0700, but an existing mode is kept. Raises `FolderError`."""
     folder = _xdg("XDG_CONFIG_HOME", ".config")
     return _made(folder, tighten=False) if create else folder
 
@@ -54,10 +53,10 @@ def state_dir(*, create: bool = True) -> Path:
 
 
 def runtime_dir(*, create: bool = True) -> Path:
-    """`$XDG_RUNTIME_DIR/gsh` for sockets; without that variable `$TMPDIR/gsh-<uid>`. 0700, ours, no link.
+    """`$XDG_RUNTIME_DIR/gsh` for sockets; without that variable `$TMPDIR/gsh-<uid>`. 0700, ours, not a link.
 
     Raises:
-        FolderError: it cannot be made, is a link, or belongs to someone else; then nothing may be put there.
+        FolderError: it cannot be created, is a link, or belongs to someone else; nothing may be put there.
     """
     base = os.environ.get("XDG_RUNTIME_DIR", "")
     if base.startswith("/") and _is_folder(Path(base)):
@@ -69,7 +68,7 @@ def runtime_dir(*, create: bool = True) -> Path:
 
 
 def config_file() -> Path:
-    """The user's configuration file; it need not exist."""
+    """The user's configuration file, which may not exist."""
     return config_dir() / "config.toml"
 
 
@@ -80,7 +79,7 @@ def logs_dir(*, create: bool = True) -> Path:
 
 
 def project_root(cwd: Path) -> Path:
-    """The project that a folder belongs to: the nearest one upwards with `.git` or `.gsh`, else the folder itself.
+    """The project that contains a folder: the nearest one upwards with `.git` or `.gsh`, or the folder itself.
 
     The search ends at the home folder, whose own `.gsh` or `.git` does not make everything below it one project.
     """
@@ -97,12 +96,12 @@ def project_root(cwd: Path) -> Path:
 
 
 def project_config_file(root: Path) -> Path:
-    """The project layer of the configuration; it need not exist, and counts only once the folder is trusted."""
+    """The project's configuration file, which may not exist and applies only once the folder is trusted."""
     return root / ".gsh" / "config.toml"
 
 
 def _is_there(path: Path) -> bool:
-    """Whether something is at this path; what may not be looked at is not there."""
+    """Whether something is at this path; false if we may not look."""
     try:
         return path.exists()
     except OSError:
@@ -117,7 +116,7 @@ def _is_folder(path: Path) -> bool:
 
 
 def _made(folder: Path, *, tighten: bool) -> Path:
-    """Make the folder with its parents, 0700; with `tighten`, take the rights of others away from an old one."""
+    """Create the folder with its parents, 0700; with `tighten`, remove others' permissions from an existing one."""
     try:
         private_files.make_folder(folder)
         mode = stat.S_IMODE(folder.stat().st_mode)
@@ -132,7 +131,7 @@ def _made(folder: Path, *, tighten: bool) -> Path:
 
 
 def _private(folder: Path) -> Path:
-    """Make or accept a folder that is ours alone; never follows a link and never takes over a stranger's folder."""
+    """Create or accept a folder that is ours alone; never follows a link or accepts another user's folder."""
     try:
         folder.mkdir(mode=PRIVATE)
     except FileExistsError:

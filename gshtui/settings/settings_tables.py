@@ -117,31 +117,27 @@ class General(SettingsTable):
 class ProviderSettings(SettingsTable):
     """One provider of models. The table's name is yours to choose when `type` says what it is."""
 
-    type: ProviderType = Field(default="", description="Which API it speaks; empty: the table's name says it.")
+    type: ProviderType = Field(default="", description="Which API it uses; empty: the table's name says it.")
     api_key_env: VariableName = Field(
-        default="", description="Environment variable that holds the API key. Never the key."
+        default="", description="Environment variable that holds the API key. Never the key itself."
     )
     base_url: Address = Field(
-        default="", description="Where the API is; empty: the provider's own or its SDK's variable."
+        default="", description="Address of the API; empty: the provider's own, or its SDK's variable."
     )
     default_model: str = Field(
-        default="", description="Model to use when none is named; empty: the catalog's first choice."
+        default="", description="Model to use if none is named; empty: the catalog's first choice."
     )
-    max_tokens: Count = Field(
-        default=0, description="Longest answer of one request, tokens; 0: as much as the model gives."
-    )
+    max_tokens: Count = Field(default=0, description="Maximum tokens of an answer; 0: the model's own maximum.")
 
 
 class AgentSettings(SettingsTable):
     """How agents work."""
 
-    default_provider: str = Field(default="anthropic", description="Provider to prefer among those that can be used.")
-    max_steps: Positive = Field(
-        default=50, description="Tool calls that one turn may make before it stops.", json_schema_extra=LOWER
-    )
+    default_provider: str = Field(default="anthropic", description="Preferred provider among those available.")
+    max_steps: Positive = Field(default=50, description="Most tool calls in one turn.", json_schema_extra=LOWER)
     auto_approve: list[str] = Field(
         default=["read", "glob", "grep"],
-        description="Tools that run without a question, inside the project.",
+        description="Tools that run without approval, inside the project.",
         json_schema_extra=FEWER,
     )
 
@@ -168,24 +164,24 @@ class Tmux(SettingsTable):
     """Agents' terminals."""
 
     session_prefix: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,31}$")] = Field(
-        default="gsh", description="Start of the names of our tmux sessions: a-z, 0-9 and -."
+        default="gsh", description="Prefix of our tmux session names: a-z, 0-9 and -."
     )
     socket_name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]{0,39}$")] = Field(
         default="gsh",
-        description="Name of the tmux server that agents live on, as in `tmux -L`; `default` is your own one.",
+        description="Name of the tmux server for agents, as in `tmux -L`; `default` is your own.",
     )
-    default_shell: Folder = Field(default=Path("/bin/zsh"), description="Shell of a new tmux session.")
+    default_shell: Folder = Field(default=Path("/bin/zsh"), description="Shell for new tmux sessions.")
 
 
 class Worktrees(SettingsTable):
     """Git worktrees that agents work in."""
 
     place: Literal["beside", "inside"] = Field(
-        default="beside", description="Where a new one stands: beside the repository, or in its .gsh/worktrees."
+        default="beside", description="Where to create worktrees: beside the repository, or in its .gsh/worktrees."
     )
     setup: list[str] = Field(
         default=[],
-        description="Command to run in a new one, as a list of arguments. You are asked about it first.",
+        description="Command to run in a new worktree, as a list of arguments. You are asked about it first.",
         json_schema_extra=ASKED,
     )
 
@@ -208,25 +204,25 @@ class Context(SettingsTable):
 
     max_events: Count = Field(
         default=100,
-        description="Shell events (commands, notes, changes) told to an agent at most.",
+        description="Most shell events (commands, notes, changes) told to an agent.",
         json_schema_extra=LOWER,
     )
     max_tokens: Positive = Field(
-        default=8000, description="Tokens of shell events told to an agent at most.", json_schema_extra=LOWER
+        default=8000, description="Most tokens of shell events told to an agent.", json_schema_extra=LOWER
     )
-    include_stdout: bool = Field(default=True, description="Include commands' output.", json_schema_extra=FALSE)
+    include_stdout: bool = Field(default=True, description="Include the commands' output.", json_schema_extra=FALSE)
     stdout_max_lines: Count = Field(
         default=50,
-        description="Lines of a command's output that are kept; agents are told those of failed ones.",
+        description="Lines kept of a command's output; agents see those of failed commands.",
         json_schema_extra=LOWER,
     )
     max_tool_output_bytes: Count = Field(
         default=30_000,
-        description="Bytes of a tool's output; more is cut in the middle. 0: no cut.",
+        description="Most bytes of a tool's output; longer output is cut in the middle. 0: no cut.",
         json_schema_extra=LOWER_BUT_ZERO,
     )
     prune_protect_tokens: Count = Field(
-        default=40_000, description="Tokens of recent tool output that pruning leaves alone."
+        default=40_000, description="Tokens of recent tool output that pruning never touches."
     )
     compact_threshold: Annotated[float, Field(ge=0.1, le=1.0)] = Field(
         default=0.85, description="Compact when the context is this full, as a fraction of the model's window."
@@ -236,19 +232,21 @@ class Context(SettingsTable):
         description="How a long history is cut: summarise, `last N` (messages that stay) or `budget N` (tokens of it).",
     )
     review_summaries: bool = Field(
-        default=False, description="Show each summary and wait for a word on it, while a window is open."
+        default=False, description="Show each summary for review before it counts, while a window is open."
     )
     review_seconds: Annotated[float, Field(ge=1, le=86_400)] = Field(
-        default=120.0, description="Seconds after which a summary that waits for a word counts as accepted."
+        default=120.0, description="Seconds after which a summary waiting for review counts as accepted."
     )
     summary_seconds: Annotated[float, Field(ge=1, le=3_600)] = Field(
-        default=180.0, description="Seconds that a model may take for a summary."
+        default=180.0, description="Seconds a model may take for a summary."
     )
-    max_iterations: Positive = Field(default=25, description="Model requests of one turn.", json_schema_extra=LOWER)
+    max_iterations: Positive = Field(
+        default=25, description="Most model requests in one turn.", json_schema_extra=LOWER
+    )
     ambient_commands: Count = Field(
-        default=5, description="Recent shell commands that are always told; 0: none.", json_schema_extra=LOWER
+        default=5, description="Recent shell commands that agents always see; 0: none.", json_schema_extra=LOWER
     )
-    max_history_lines: Count = Field(default=10_000, description="Shell history events kept on disk.")
+    max_history_lines: Count = Field(default=10_000, description="Most shell history entries kept on disk.")
 
 
 class Shell(SettingsTable):
@@ -256,16 +254,16 @@ class Shell(SettingsTable):
 
     ignore: list[str] = Field(
         default=[],
-        description="Commands that are never recorded: patterns with * ? and [...] that match the whole line.",
+        description="Commands never to record: patterns with * ? and [...] that match the whole line.",
     )
     watch_files: bool = Field(
         default=True,
-        description="Show changes of the project's files in the shell log, apart from what git ignores.",
+        description="Show changes to the project's files in the shell log, except those git ignores.",
         json_schema_extra=FALSE,
     )
     notices: bool = Field(
         default=True,
-        description="Say before a prompt that an agent which was started there by gsh --background has ended.",
+        description="Announce before a prompt that an agent started there by gsh --background has ended.",
         json_schema_extra=FALSE,
     )
 
@@ -277,35 +275,33 @@ class Budgets(SettingsTable):
     """How much agents may use before they pause and ask. 0: no limit."""
 
     agent_tokens: Amount = Field(
-        default=0, description="Tokens of one agent's conversation.", json_schema_extra=LOWER_BUT_ZERO
+        default=0, description="Most tokens of one agent's conversation.", json_schema_extra=LOWER_BUT_ZERO
     )
     agent_dollars: Amount = Field(
-        default=0, description="US dollars of one agent's conversation.", json_schema_extra=LOWER_BUT_ZERO
+        default=0, description="Most US dollars of one agent's conversation.", json_schema_extra=LOWER_BUT_ZERO
     )
     agent_minutes: Amount = Field(
-        default=0, description="Minutes of work of one agent's conversation.", json_schema_extra=LOWER_BUT_ZERO
+        default=0, description="Most minutes of work of one agent's conversation.", json_schema_extra=LOWER_BUT_ZERO
     )
     tree_tokens: Amount = Field(
         default=0,
-        description="Tokens of a conversation and all agents started from it.",
+        description="Most tokens of a conversation and all agents started from it.",
         json_schema_extra=LOWER_BUT_ZERO,
     )
-    tree_dollars: Amount = Field(default=0, description="The same in US dollars.", json_schema_extra=LOWER_BUT_ZERO)
+    tree_dollars: Amount = Field(default=0, description="The same, in US dollars.", json_schema_extra=LOWER_BUT_ZERO)
     tree_minutes: Amount = Field(
-        default=0, description="The same in minutes of work.", json_schema_extra=LOWER_BUT_ZERO
+        default=0, description="The same, in minutes of work.", json_schema_extra=LOWER_BUT_ZERO
     )
     day_tokens: Amount = Field(
-        default=0, description="Tokens of all agents in a day.", json_schema_extra=LOWER_BUT_ZERO
+        default=0, description="Most tokens of all agents in a day.", json_schema_extra=LOWER_BUT_ZERO
     )
     day_dollars: Amount = Field(
-        default=0, description="US dollars of all agents in a day.", json_schema_extra=LOWER_BUT_ZERO
+        default=0, description="Most US dollars of all agents in a day.", json_schema_extra=LOWER_BUT_ZERO
     )
     day_minutes: Amount = Field(
-        default=0, description="Minutes of work of all agents in a day.", json_schema_extra=LOWER_BUT_ZERO
+        default=0, description="Most minutes of work of all agents in a day.", json_schema_extra=LOWER_BUT_ZERO
     )
-    warn_at: Annotated[float, Field(gt=0, le=1)] = Field(
-        default=0.8, description="Warn when this part of a budget is used."
-    )
+    warn_at: Annotated[float, Field(gt=0, le=1)] = Field(default=0.8, description="Warn at this fraction of a budget.")
 
 
 class Ui(SettingsTable):
@@ -313,11 +309,10 @@ class Ui(SettingsTable):
 
     theme: str = Field(default="gsh-dark", description="Theme: gsh-dark, gsh-light or one of Textual's.")
     notifications: list[Literal["badge", "bell", "desktop"]] = Field(
-        default=["badge", "bell"], description="How work that ends while you look elsewhere says so; empty: not at all."
+        default=["badge", "bell"],
+        description="How to announce work that ends while you look elsewhere; empty: not at all.",
     )
-    fps: Annotated[int, Field(ge=5, le=120)] = Field(
-        default=30, description="Frames a second at which panes are redrawn."
-    )
+    fps: Annotated[int, Field(ge=5, le=120)] = Field(default=30, description="Most redraws of a pane per second.")
 
 
 class StoreSettings(SettingsTable):
@@ -325,5 +320,5 @@ class StoreSettings(SettingsTable):
 
     synchronous: Literal["normal", "full"] = Field(
         default="normal",
-        description="normal: what was acknowledged survives a crash of the program; full: also a power cut, slower.",
+        description="normal: acknowledged data survives a program crash; full: also a power cut, but slower.",
     )

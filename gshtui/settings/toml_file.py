@@ -1,6 +1,5 @@
-"""Reads one configuration file: bounded, regular files only, with a line for each key and a Problem for each fault.
-
-It owns what loading reports: where a value came from, and what was wrong with it.
+"""Read one configuration file: regular files of bounded size only, with a line for each key and a Problem for each
+fault.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ Layer = Literal["default", "user", "project", "environment", "flag"]
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a value came from. `where`: the file, the variable or the flag; `line` counts from 1, 0: no line."""
+    """Where a value came from. `where`: the file, variable or flag; `line` counts from 1, 0: unknown."""
 
     layer: Layer
     where: str = ""
@@ -31,7 +30,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong with the configuration, and what was done about it."""
+    """A mistake in the configuration, and what was done about it."""
 
     text: str
     """One sentence: what is wrong."""
@@ -40,7 +39,7 @@ class Problem:
     origin: Origin = Origin("default")
     key: str = ""
     level: Literal["warning", "info"] = "warning"
-    """`info`: nothing is wrong, but something is not used, and the person may want to know."""
+    """`info`: nothing is wrong, but the person may want to know that something is not used."""
 
     def __str__(self) -> str:
         place = f"{self.origin.where}:{self.origin.line}" if self.origin.line else self.origin.where
@@ -57,12 +56,12 @@ KeyPath = tuple[str, ...]
 
 
 def key_lines(text: str) -> dict[KeyPath, int]:
-    """Line, counted from 1, of each header and key, by its path."""
+    """The line, counted from 1, of each header and key, by path."""
     found: dict[KeyPath, int] = {}
     table: KeyPath = ()
     parts: list[str] = []
     line, depth = 1, 0
-    where = "key"  # key: before a `=`; header: inside `[…]`; value: behind the `=`, until the line ends
+    where = "key"  # key: before a `=`; header: inside `[…]`; value: from the `=` to the end of the line
     for match in _TOKEN.finditer(text):
         token = match[0]
         if token == "\n" and depth == 0:
@@ -86,7 +85,7 @@ def key_lines(text: str) -> dict[KeyPath, int]:
 
 
 def line_of(lines: dict[KeyPath, int], path: KeyPath) -> int:
-    """Line of the key, or of the nearest thing that holds it; 0 when there is none."""
+    """The line of the key, or of the nearest table that contains it; 0 if there is none."""
     return next((lines[path[:end]] for end in range(len(path), 0, -1) if path[:end] in lines), 0)
 
 
@@ -105,7 +104,9 @@ _PLACE = re.compile(r"\(at line (\d+), column (\d+)\)")
 
 @dataclass(frozen=True, slots=True)
 class TomlFile:
-    """What a file said. `exists` also when it could not be read; then `data` is empty and `problems` says why."""
+    """The content of a file. `exists` is also true if it could not be read; `data` is then empty and `problems` says
+    why.
+    """
 
     path: Path
     layer: Layer
@@ -116,15 +117,15 @@ class TomlFile:
     problems: tuple[Problem, ...] = ()
 
     def origin(self, *path: str) -> Origin:
-        """Where a key of this file stands."""
+        """Where a key is in this file."""
         return Origin(self.layer, str(self.path), line_of(self.lines, path))
 
 
 def read_bytes(path: Path) -> bytes | None:
-    """The file's bytes; `None` when there is no such file.
+    """The file's bytes; `None` if there is no such file.
 
     Raises:
-        OSError: it cannot be read, is no regular file, or is over `MAX_BYTES`.
+        OSError: it cannot be read, is not a regular file, or is larger than `MAX_BYTES`.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -151,7 +152,7 @@ def read_toml(path: Path, layer: Layer) -> TomlFile:
 
 
 def parse_toml(raw: bytes, path: Path, layer: Layer) -> TomlFile:
-    """The file of these bytes; one that is not TOML is empty and says where it stops being TOML."""
+    """Parse these bytes; invalid TOML gives an empty file and the place of the mistake."""
     try:
         text = raw.decode("utf-8-sig").replace("\r\n", "\n")
         data = tomllib.loads(text)

@@ -1,8 +1,8 @@
-"""Which folders' own files may count: those that a person trusted, with the very content they trusted.
+"""Which folders' own files may apply: those that a person trusted, with exactly the content they trusted.
 
-What a folder brings are its configuration, the files that agents are given (`AGENTS.md` and their like), its skills and
-its personas; each is listed with its hash. What is changed or new since is untrusted again, and the rest still counts.
-Kept in the data folder, 0600, written whole or not at all. Trusting starts nothing.
+A folder supplies its configuration, the files for agents (`AGENTS.md` and the like), skills and personas; each is
+listed with its hash. Whatever is new or changed since is untrusted; the rest still applies. Kept in the data folder,
+0600, written atomically. Trusting a folder runs nothing.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ State = Literal["trusted", "changed", "untrusted"]
 MEMORY_NAMES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
 """Files that agents are given, in any folder of a project."""
 BROUGHT_FOLDERS = (".gsh/skills", ".claude/skills", ".gsh/agents")
-"""Folders of a project whose every file may come into a prompt, or be run."""
+"""Folders of a project whose files may all enter a prompt, or be run."""
 _ENTRIES = 20_000
-"""Entries of a project that are looked through for files that it brings."""
+"""Entries of a project to search for files that it supplies."""
 _PASSED_BY = frozenset((".git", "node_modules", ".venv", "venv", "__pycache__", ".tox", "target"))
 _LONGEST = 1024**3
-"""Bytes of a file that can be trusted; each one counts, and reading them takes time."""
+"""Largest file, in bytes, that can be trusted."""
 _UNREADABLE = "unreadable"
 _TOO_LARGE = "too large"
 
@@ -46,12 +46,12 @@ def file() -> Path:
 
 
 def digest(raw: bytes | None) -> str:
-    """What identifies a configuration's content; `None` is the absence of one."""
+    """The hash of a configuration's content; `None` stands for no file."""
     return hashlib.sha256(raw).hexdigest() if raw is not None else "none"
 
 
 def state(root: Path, raw: bytes | None) -> State:
-    """Whether this content of the folder's configuration is trusted. A list that cannot be read trusts nothing."""
+    """Whether this content of the folder's configuration is trusted. An unreadable list trusts nothing."""
     try:
         entry = _read().get(str(root.resolve()))
     except TrustError:
@@ -62,12 +62,12 @@ def state(root: Path, raw: bytes | None) -> State:
 
 
 def trust(root: Path, raw: bytes | None, files: dict[str, str] | None = None) -> None:
-    """Trust the folder with this content of its configuration, and of what else it brings.
+    """Trust the folder with this content of its configuration and of the files it supplies.
 
     Args:
         root: the folder.
-        raw: its configuration as the person has seen it.
-        files: what `brought` gave when they saw it; as it is now, when not given.
+        raw: its configuration as the person saw it.
+        files: the result of `brought` when they saw it; default: as it is now.
 
     Raises:
         TrustError: the list cannot be read or written.
@@ -80,7 +80,7 @@ def trust(root: Path, raw: bytes | None, files: dict[str, str] | None = None) ->
 
 
 def brought(root: Path) -> dict[str, str]:
-    """The files that the folder brings into prompts, by their place in it, with their hashes. Blocks for a moment."""
+    """Hashes of the files that the folder adds to prompts, by relative path. Blocks for a moment."""
     found: dict[str, str] = {}
     waiting, looked = [root], 0
     while waiting and looked < _ENTRIES:
@@ -100,7 +100,7 @@ def brought(root: Path) -> dict[str, str]:
 
 
 def files_in(folder: Path) -> list[Path]:
-    """Every file below a folder of things that are brought; of a link, what it leads to."""
+    """Every file below a folder; of a link, its target."""
     found: list[Path] = []
     for path, folders, names in os.walk(folder, followlinks=False):
         folders.sort()
@@ -111,9 +111,9 @@ def files_in(folder: Path) -> list[Path]:
 
 
 def file_state(root: Path, path: Path, *, within: Path | None = None) -> State:
-    """Whether a file that the folder brings is trusted as it is now. A list that cannot be read trusts nothing.
+    """Whether a file that the folder supplies is trusted as it is now. An unreadable list trusts nothing.
 
-    `within`: where the file's place is counted from; `root`, when not given (a worktree has places of its own).
+    `within`: the folder that paths are relative to; default `root` (a worktree has its own).
     """
     try:
         entry = _read().get(str(root.resolve()))
@@ -126,13 +126,13 @@ def file_state(root: Path, path: Path, *, within: Path | None = None) -> State:
     before = listed.get(_name(within or root, path))
     if before is None:
         return "changed"
-    # What cannot be read cannot say anything either; the reader says why.
+    # An unreadable file has no effect; its reader says why.
     now = _hash(path)
     return "trusted" if now != _TOO_LARGE and now in (before, _UNREADABLE) else "changed"
 
 
 def differences(root: Path, now: dict[str, str]) -> list[tuple[str, Literal["new", "changed", "removed"]]]:
-    """What is otherwise than it was trusted, by its place. Raises `TrustError`."""
+    """What differs from what was trusted, by relative path. Raises `TrustError`."""
     entry: Any = _read().get(str(root.resolve()))
     files: Any = cast("dict[str, Any]", entry).get("files") if isinstance(entry, dict) else None
     listed = cast("dict[str, Any]", files) if isinstance(files, dict) else {}
@@ -151,7 +151,7 @@ def _name(root: Path, path: Path) -> str:
 
 
 def _hash(path: Path) -> str:
-    """What identifies the file's content; what is no readable file has a mark that no content has."""
+    """The hash of the file's content; an unreadable file gets a mark that no content has."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as file:
@@ -166,7 +166,7 @@ def _hash(path: Path) -> str:
 
 
 def revoke(root: Path) -> bool:
-    """Trust the folder no longer; whether it was on the list. Raises `TrustError`."""
+    """Stop trusting the folder; return whether it was trusted. Raises `TrustError`."""
     with _locked():
         folders = _read()
         was = folders.pop(str(root.resolve()), None)
@@ -202,7 +202,7 @@ def _write(folders: dict[str, Any]) -> None:
 
 @contextlib.contextmanager
 def _locked() -> Generator[None]:
-    """One writer at a time, among all processes of this user."""
+    """Allow one writer at a time among all processes of this user."""
     with contextlib.ExitStack() as stack:
         try:
             stack.enter_context(blocking_lock(paths.data_dir() / "trusted.lock"))

@@ -1,6 +1,6 @@
-"""Sets a value in the user's configuration file and leaves everything else in it, comments too, as it was.
+"""Set a value in the user's configuration file and keep everything else, comments included.
 
-The value is checked first; a file that is not valid TOML is not touched; a file is replaced whole. For `config`.
+Checks the value first, never touches a file with invalid TOML, and replaces the file atomically.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import MutableMapping
 
 STARTER = """\
-# Settings of gsh-tui. `gsh-tui config schema` lists every key, `gsh-tui config show` says what counts and why.
-# API keys are not kept here: put them into environment variables such as ANTHROPIC_API_KEY.
+# Settings of gsh-tui. `gsh-tui config schema` lists every key; `gsh-tui config show` shows the values in effect and \
+ where they come from.
+# Do not put API keys here: use environment variables such as ANTHROPIC_API_KEY.
 """
 
 
@@ -29,7 +30,7 @@ class EditError(ValueError):
 
 
 def set_value(key: str, text: str) -> Any:
-    """Set a dotted key of the user's file to what the text says; gives the value as it was written.
+    """Set a dotted key of the user's file; return the value as written.
 
     Raises:
         EditError: no such key, a bad value, a file with a mistake, or a file that cannot be written.
@@ -54,7 +55,7 @@ def set_value(key: str, text: str) -> Any:
 
 
 def make_ready() -> Path:
-    """The user's file, made with a few words of help when there is none. Raises `EditError`."""
+    """The user's file, created with a short introduction if missing. Raises `EditError`."""
     file = paths.config_file()
     if not file.exists():
         write(file, STARTER)
@@ -62,7 +63,7 @@ def make_ready() -> Path:
 
 
 def write(file: Path, text: str) -> None:
-    """Replace the file whole; a link is followed, and the file behind it is replaced. Raises `EditError`."""
+    """Replace the file atomically; if it is a link, replace its target. Raises `EditError`."""
     target = file.resolve()
     try:
         if not target.parent.is_dir():
@@ -74,7 +75,7 @@ def write(file: Path, text: str) -> None:
 
 
 def _as_toml(path: tuple[str, ...], value: Any) -> Any:
-    """The value in the type that its field has, as TOML has it: a number, not the text of one; a path as typed."""
+    """The value in its field's type, as TOML represents it: a number rather than its text; paths as typed."""
     if path[0] == "keybindings":
         return value
     model = ProviderSettings if path[0] == "providers" else TABLES[path[0]]
@@ -91,7 +92,7 @@ def _changed(text: str, path: tuple[str, ...], value: Any) -> str:
         here = cast("MutableMapping[str, Any]", document)
         for number, part in enumerate(path[:-1]):
             if part not in here:
-                # `[providers]` itself is not written above `[providers.name]`.
+                # Do not write `[providers]` above `[providers.name]`.
                 here[part] = tomlkit.table(is_super_table=number < len(path) - 2)
             here = cast("MutableMapping[str, Any]", here[part])
         here[path[-1]] = value

@@ -1,7 +1,7 @@
-"""Checks one layer value by value: what is wrong is left out and becomes a Problem, the rest counts.
+"""Check one layer value by value: wrong values are skipped and become Problems.
 
-Pure. `strict` is for files, where a number is a number; variables and flags are text and are taken for what they say.
-Never repeats a value that is or may be a secret. Called by the sources in `layers`.
+Pure. `strict` is for files, where a number must be a number; variables and flags are text and are converted. Never
+repeats a value that is or may be a secret.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gshtui.settings.toml_file import Origin, Problem
 
 Path = tuple[str, ...]
 OriginOf = Callable[..., Origin]
-"""The parts of a key's path → where it stands."""
+"""Maps a key's path to where it was set."""
 
 _IS_TABLE = "{} is a table, not a value."
 _PLAINER = {
@@ -35,18 +35,18 @@ _NOT_REPEATED = frozenset({"api_key_env", "base_url"})
 
 @dataclass(slots=True)
 class Checked:
-    """What of a layer counts, and what was wrong with the rest."""
+    """The valid part of a layer, and the problems of the rest."""
 
     values: dict[str, dict[str, Any]] = field(default_factory=dict[str, "dict[str, Any]"])
     problems: list[Problem] = field(default_factory=list[Problem])
 
     def refuse(self, origin_of: OriginOf, path: Path, text: str, hint: str = "") -> None:
-        """Leave a value out, and say why."""
+        """Skip a value and say why."""
         self.problems.append(Problem(text, hint, origin_of(*path), ".".join(path)))
 
 
 def check(data: dict[str, Any], origin_of: OriginOf, *, strict: bool) -> Checked:
-    """The layer's good values by table, and a Problem for each bad one."""
+    """Return the layer's valid values by table, and a Problem for each bad one."""
     out = Checked()
     for name, entries in data.items():
         if name not in TABLES and name not in FREE_TABLES:
@@ -89,7 +89,7 @@ def _secret(out: Checked, origin_of: OriginOf, path: Path) -> None:
 def _table(
     out: Checked, origin_of: OriginOf, at: Path, model: type[BaseModel], entries: dict[str, Any], strict: bool
 ) -> dict[str, Any]:
-    """The good values of one table with fixed keys."""
+    """The valid values of one table with fixed keys."""
     kept: dict[str, Any] = {}
     for key, value in entries.items():
         path = (*at, key)
@@ -104,7 +104,7 @@ def _table(
     except ValidationError as error:
         for fault in error.errors(include_url=False, include_context=False):
             key = str(fault["loc"][0]) if fault["loc"] else ""
-            if key not in kept:  # a second fault of the same value, or of no value in particular
+            if key not in kept:  # a second mistake in the same value, or not in any particular value
                 continue
             value = kept.pop(key)
             repeated = "" if key in _NOT_REPEATED else f" cannot be {shown(value)}"
@@ -119,7 +119,7 @@ def _any_secret(value: object) -> bool:
 
 
 def _said(message: str) -> str:
-    """Pydantic's words as the rest of a sentence."""
+    """Rephrase Pydantic's message as the rest of a sentence."""
     text = message.removeprefix("Value error, ").replace("Input should", "it should").partition(", unable to")[0]
     for theirs, ours in _PLAINER.items():
         text = text.replace(theirs, ours)
@@ -140,7 +140,7 @@ def _providers(out: Checked, origin_of: OriginOf, entries: dict[str, Any], stric
 
 
 def _keybindings(out: Checked, origin_of: OriginOf, entries: dict[str, Any]) -> dict[str, Any]:
-    """Keys by id; `app.palette = …` without quotes is TOML for a table in a table, and is meant as one id."""
+    """Keys by id; an unquoted `app.palette = …` is a nested table in TOML, but means one id."""
     kept: dict[str, Any] = {}
 
     def take(parts: Path, value: object) -> None:

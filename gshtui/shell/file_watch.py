@@ -289,7 +289,7 @@ class FileWatch:
             self._tell(FilesChanged(changes=named, more=len(changes) - len(named)))
 
 
-_HINT = "On Linux `sysctl fs.inotify.max_user_watches` and `max_user_instances` are the limits."
+_HINT = "On Linux, raise `sysctl fs.inotify.max_user_watches` and `max_user_instances`."
 
 
 def sifted(folders: WatchedFolders, changes: Iterable[tuple[int, str]]) -> tuple[list[FileChange], bool]:

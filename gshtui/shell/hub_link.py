@@ -97,7 +97,7 @@ class LineOutbox:
             self._size -= len(self._lines.popleft()[1])
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._file is not None:
             os.close(self._file)
             self._file = None

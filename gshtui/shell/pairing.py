@@ -56,7 +56,7 @@ class ShellInfo(msgspec.Struct, frozen=True, omit_defaults=True):
     tty: str = ""
     pane: str = ""
     socket: str = ""
-    """The tmux server's socket, where the shell runs in tmux."""
+    """The tmux server's socket, if the shell runs in tmux."""
     host: str = ""
     cwd: str = ""
     parent: str = ""

@@ -1,6 +1,6 @@
-"""The table `agents`: every agent in a terminal of its own, and the hub that looks after it.
+"""The table `agents`: every agent in a terminal of its own, and the hub responsible for it.
 
-Owns its SQL, inside the caller's transaction, and `store.agents`; refuses a name or id that fits none.
+Runs its SQL inside the caller's transaction.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _FIELDS = frozenset(AgentRow.__struct_fields__) - {"id", "owner"}
 
 
 def add_agent(connection: sqlite3.Connection, row: AgentRow, request: SpawnRequest) -> AgentRow:
-    """A new agent of this process. It gets the next number, and a name that no agent on the roster has.
+    """Add an agent of this process, with the next number and a name that no agent on the roster has.
 
     Args:
-        row: what is known of it; `id` and `owner` are given here, `name` is a wish.
-        request: what was asked for, to start it again by.
+        row: what is known of it; `id` and `owner` are set here, `name` is a wish.
+        request: how it was started, for restarting it.
     """
     number = next_number(connection)
     wished = word(row.name) or "agent"
@@ -44,12 +44,12 @@ def add_agent(connection: sqlite3.Connection, row: AgentRow, request: SpawnReque
 
 
 def next_number(connection: sqlite3.Connection) -> int:
-    """The number that the next agent gets; no number is given twice, also when its agent was removed."""
+    """The number of the next agent. A number is never reused, even after its agent was removed."""
     return int(connection.execute("SELECT coalesce(max(number), 0) + 1 FROM agents").fetchone()[0])
 
 
 def word(name: str) -> str:
-    """The name as one short word of `[a-z0-9-]`, fit for every list and command line; may come out empty."""
+    """The name as one short word of `[a-z0-9-]`, fit for every list and command line; may be empty."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:NAME_LENGTH].strip("-")
 
 
@@ -58,17 +58,17 @@ def _free_name(connection: sqlite3.Connection, wished: str, *, but: str = "") ->
         str(name) for (name,) in connection.execute("SELECT name FROM agents WHERE NOT removed AND id <> ?", (but,))
     }
     if wished.isdecimal():
-        wished = f"agent-{wished}"  # a number alone is somebody's id
+        wished = f"agent-{wished}"  # a number alone would be an id
     if wished not in taken:
         return wished
     return next(name for n in range(2, len(taken) + 3) if (name := f"{wished}-{n}") not in taken)
 
 
 def update_agent(connection: sqlite3.Connection, id: str, changes: dict[str, Any]) -> AgentRow:
-    """Set fields of a row, all others as they are on disk now.
+    """Set fields of a row and keep all others as they are on disk.
 
     Raises:
-        StoreError: there is no such agent (`unknown`), or a field is not of its type (`invalid`).
+        StoreError: there is no such agent (`unknown`), or a field has the wrong type (`invalid`).
     """
     if wrong := set(changes) - _FIELDS:
         raise StoreError("invalid", f"An agent's row has no field {', '.join(sorted(wrong))}.")
@@ -89,7 +89,7 @@ def update_agent(connection: sqlite3.Connection, id: str, changes: dict[str, Any
 
 
 def claim_once(connection: sqlite3.Connection, id: str, flag: str) -> bool:
-    """Set a boolean field from false to true. Returns whether this call did it: exactly one of several does."""
+    """Set a boolean field from false to true. Return whether this call did it; only one of several does."""
     if getattr(get_agent(connection, id), flag):
         return False
     update_agent(connection, id, {flag: True})
@@ -105,7 +105,7 @@ def remove_agent(connection: sqlite3.Connection, id: str) -> None:
 
 
 def get_agent(connection: sqlite3.Connection, id: str) -> AgentRow:
-    """The agent of this id (leading zeros may be missing) or name. Raises `StoreError` (`unknown`)."""
+    """Find the agent by id (leading zeros optional) or name. Raises `StoreError` (`unknown`)."""
     wanted = clean_text(id).strip()
     key = f"{int(wanted):04}" if wanted.isdecimal() and len(wanted) < 12 else wanted.lower()
     found = connection.execute(
@@ -117,7 +117,7 @@ def get_agent(connection: sqlite3.Connection, id: str) -> AgentRow:
 
 
 def request_of(connection: sqlite3.Connection, id: str) -> SpawnRequest:
-    """What was asked for when it was started. Raises `StoreError` (`unknown`)."""
+    """How it was started. Raises `StoreError` (`unknown`)."""
     row = get_agent(connection, id)
     (text,) = connection.execute("SELECT request FROM agents WHERE id = ?", (row.id,)).fetchone()
     return decoder(SpawnRequest, strict=False).decode(text)
@@ -130,15 +130,15 @@ def list_agents(connection: sqlite3.Connection) -> list[AgentRow]:
 
 
 def revision(connection: sqlite3.Connection) -> int:
-    """A number that grows with every change of the roster by anyone."""
+    """A number that grows with every change of the roster by any process."""
     return int(connection.execute("SELECT coalesce(max(revision), 0) FROM agents").fetchone()[0])
 
 
 def adopt(connection: sqlite3.Connection, home: str | None) -> list[str]:
-    """Look after every agent of a folder (of all, for `None`) that no living hub looks after.
+    """Take over every agent of a folder (all, for `None`) that no living hub is responsible for.
 
     Returns:
-        the ids of those that this process took over just now.
+        The ids of those taken over by this call.
     """
     me = this_process()
     taken: list[str] = []
@@ -157,7 +157,7 @@ def adopt(connection: sqlite3.Connection, home: str | None) -> list[str]:
 
 
 def release(connection: sqlite3.Connection) -> None:
-    """Look after none any more; the next hub of each one's folder does."""
+    """Give up all agents; the next hub of each one's folder takes over."""
     me = this_process()
     connection.execute(
         f"UPDATE agents SET machine = '', pid = 0, started = '', revision = {_NEXT_REVISION}"
@@ -175,7 +175,7 @@ def forget_old(connection: sqlite3.Connection, days: float) -> None:
 
 
 def sound(data: str, request: str) -> None:
-    """Raises `msgspec.DecodeError` when these are no row and no request."""
+    """Raise `msgspec.DecodeError` if these are not a row and a request."""
     decoder(AgentRow, strict=False).decode(data)
     decoder(SpawnRequest, strict=False).decode(request)
 
@@ -206,15 +206,15 @@ class AgentTable(Table):
     """`store.agents`: the roster of all hubs."""
 
     async def add(self, row: AgentRow, request: SpawnRequest) -> AgentRow:
-        """A new agent that this process looks after, with the next number and a name of its own."""
+        """Add an agent of this process, with the next number and a unique name."""
         return await self._write(lambda connection: add_agent(connection, row, request))
 
     async def update(self, id: str, **changes: Any) -> AgentRow:
-        """Change fields of an agent's row; returns all of it. Raises `StoreError` (`unknown`, `invalid`)."""
+        """Change fields of an agent's row; return the whole row. Raises `StoreError` (`unknown`, `invalid`)."""
         return await self._write(lambda connection: update_agent(connection, id, changes))
 
     async def claim(self, id: str, flag: str) -> bool:
-        """Set a boolean field; whether it was this call that did. Of several callers exactly one gets `True`."""
+        """Set a boolean field; return whether this call did it. Only one of several callers gets `True`."""
         return await self._write(lambda connection: claim_once(connection, id, flag))
 
     async def remove(self, id: str) -> None:
@@ -222,11 +222,11 @@ class AgentTable(Table):
         await self._write(lambda connection: remove_agent(connection, id))
 
     async def find(self, id: str) -> AgentRow:
-        """The agent of this id or name. Raises `StoreError` (`unknown`)."""
+        """Find the agent by id or name. Raises `StoreError` (`unknown`)."""
         return await self._read(lambda connection: get_agent(connection, id))
 
     async def request(self, id: str) -> SpawnRequest:
-        """What was asked for when the agent was started. Raises `StoreError` (`unknown`)."""
+        """How the agent was started. Raises `StoreError` (`unknown`)."""
         return await self._read(lambda connection: request_of(connection, id))
 
     async def find_all(self) -> list[AgentRow]:
@@ -234,15 +234,15 @@ class AgentTable(Table):
         return await self._read(list_agents)
 
     async def revision(self) -> int:
-        """A number that grows with every change of the roster, by whichever process."""
+        """A number that grows with every change of the roster by any process."""
         return await self._read(revision)
 
     async def adopt(self, home: str | None) -> list[str]:
-        """Look after each agent of a folder (of all, for `None`) that no living hub looks after; their ids."""
+        """Take over the agents of a folder (all, for `None`) without a living hub; return their ids."""
         return await self._write(lambda connection: adopt(connection, home))
 
     async def release(self) -> None:
-        """Let other hubs look after the agents of this process."""
+        """Let other hubs take over the agents of this process."""
         await self._write(release)
 
     async def delete_old(self, days: float) -> None:

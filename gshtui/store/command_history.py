@@ -1,7 +1,6 @@
-"""The table `history`: one row for each command of each shell, and finding them, newest first.
+"""The table `history`: one row per command of each shell, found newest first.
 
-Owns merging the halves of a command, in whatever order they come, and the index that answers fast among a million
-rows; refuses no query, whatever characters it holds.
+Merges the halves of a command in any order; its index answers fast among a million rows. Any query is valid.
 """
 
 from __future__ import annotations
@@ -42,9 +41,9 @@ COLUMNS = (
 )
 ALL = ", ".join(("id", *COLUMNS))
 TRIM_STEP = 500
-"""Rows that one step of trimming removes at most: readers wait for no more than that."""
+"""Most rows removed in one step of trimming: readers wait no longer than that."""
 _LATEST = 4e9
-"""Seconds since the epoch; a clock that says more is not believed."""
+"""Latest believable time, in seconds since the epoch."""
 _LARGEST = 2**63 - 1
 _SECOND = 1_000_000
 _HALF_KEPT = 7 * 86_400.0
@@ -67,11 +66,11 @@ _ADD = f"{_INSERT} ON CONFLICT (shell, number) DO NOTHING"
 
 
 def keep_records(connection: sqlite3.Connection, records: Sequence[ShellRecord]) -> list[ShellRecord]:
-    """Keep each record, or what it adds to the row of the same shell and number; the rows as they are now.
+    """Keep each record, or merge it into the row of the same shell and number; return the current rows.
 
-    What is known of a command is never taken back: a second start does not make a command that ended run again, and
-    one that counted as lost is done when its end comes after all. An end that comes before its beginning waits for it,
-    and is no row until then: its `id` is 0.
+    What is known of a command is never taken back: a second start does not make a finished command run again, and a
+    lost one is done if its end arrives after all. An end that arrives before its beginning waits for it and is not a
+    row until then: its `id` is 0.
     """
     kept: list[ShellRecord] = []
     for record in records:
@@ -87,7 +86,7 @@ def keep_records(connection: sqlite3.Connection, records: Sequence[ShellRecord])
 
 
 def add_new(connection: sqlite3.Connection, records: Iterable[ShellRecord]) -> int:
-    """Keep those whose shell and number are not there yet; how many there were."""
+    """Keep those whose shell and number are new; return how many."""
     added = 0
     for record in records:
         if _is_kept(connection, record):
@@ -108,7 +107,7 @@ def close_lost(connection: sqlite3.Connection, shells: Collection[str]) -> list[
 
 
 def running(connection: sqlite3.Connection) -> list[ShellRecord]:
-    """Commands of which no end is known, oldest first."""
+    """Commands without a known end, oldest first."""
     return [
         record_of(row)
         for row in connection.execute(f"SELECT {ALL} FROM history WHERE state = 'running' ORDER BY id").fetchall()
@@ -118,7 +117,7 @@ def running(connection: sqlite3.Connection) -> list[ShellRecord]:
 def put_output(
     connection: sqlite3.Connection, shell: str, number: int, kept: output_table.Kept, lines: int
 ) -> ShellRecord | None:
-    """Keep what a command printed; its row, or `None` when the command is not in the history (any more)."""
+    """Keep a command's output; return its row, or `None` if the command is not in the history (any more)."""
     row = connection.execute(
         f"UPDATE history SET output = ?, output_lines = ? WHERE shell = ? AND number = ? RETURNING {ALL}",
         (kept.key, lines, shell, number),
@@ -130,7 +129,7 @@ def put_output(
 
 
 def delete_old(connection: sqlite3.Connection, ids: Collection[int]) -> int:
-    """Remove these rows, and what only they printed; how many there were."""
+    """Remove these rows, and the output that only they use; return how many."""
     keys: set[str] = set()
     removed = 0
     for id in ids:
@@ -143,7 +142,7 @@ def delete_old(connection: sqlite3.Connection, ids: Collection[int]) -> int:
 
 
 def trim(connection: sqlite3.Connection, most: int, step: int = TRIM_STEP) -> int:
-    """Remove the oldest rows above `most`, no more than `step` at once; how many there were."""
+    """Remove the oldest rows above `most`, at most `step` at once; return how many."""
     over = min(count_all(connection) - most, step)
     if over <= 0:
         return 0
@@ -152,19 +151,19 @@ def trim(connection: sqlite3.Connection, most: int, step: int = TRIM_STEP) -> in
 
 
 def count_all(connection: sqlite3.Connection) -> int:
-    """Rows of the history; costs nothing, however many there are."""
+    """Number of rows; costs nothing, however many there are."""
     return int(connection.execute("SELECT rows FROM history_size").fetchone()[0])
 
 
 def record_of(row: Sequence[Any]) -> ShellRecord:
-    """The record of a row that was read as `ALL`."""
+    """The record of a row read as `ALL`."""
     fields = dict(zip(("id", *COLUMNS), row, strict=True))
     fields["pipestatus"] = tuple(int(code) for code in str(fields["pipestatus"]).split())
     return ShellRecord(**fields)
 
 
 def rebuild(connection: sqlite3.Connection) -> None:
-    """Make the index of words anew, and count again."""
+    """Rebuild the word index, and count again."""
     connection.execute("INSERT INTO history_fts (history_fts) VALUES ('rebuild')")
     connection.execute("UPDATE history_size SET rows = (SELECT count(*) FROM history)")
 
@@ -179,7 +178,7 @@ def _wait(connection: sqlite3.Connection, record: ShellRecord) -> None:
 
 
 def _half(connection: sqlite3.Connection, record: ShellRecord) -> ShellRecord | None:
-    """The end of this command, when it came before its beginning."""
+    """The end of this command, if it arrived before its beginning."""
     row = connection.execute(
         "DELETE FROM shell_halves WHERE shell = ? AND number = ? RETURNING data", (record.shell, record.number)
     ).fetchone()
@@ -187,7 +186,7 @@ def _half(connection: sqlite3.Connection, record: ShellRecord) -> ShellRecord | 
 
 
 def sound(at: float) -> float:
-    """A time that can be one, seconds since the epoch."""
+    """Whether a time is possible, in seconds since the epoch."""
     return min(max(at, 0.0), _LATEST) if math.isfinite(at) else 0.0
 
 
@@ -203,7 +202,7 @@ def _values(connection: sqlite3.Connection, record: ShellRecord) -> list[Any]:
 
 
 def _place(connection: sqlite3.Connection, shell: str, number: int, at: float) -> int:
-    """The id for a new row: its time, but between its shell's commands before and behind it, whatever the clock did."""
+    """The id for a new row: its time, but between its shell's previous and next commands, whatever the clock did."""
     place = int(at * 1e6)
     before = connection.execute(
         "SELECT id FROM history WHERE shell = ? AND number < ? ORDER BY number DESC LIMIT 1", (shell, number)
@@ -216,7 +215,7 @@ def _place(connection: sqlite3.Connection, shell: str, number: int, at: float) -
         behind = connection.execute(
             "SELECT id FROM history WHERE shell = ? AND number > ? ORDER BY number LIMIT 1", (shell, number)
         ).fetchone()
-        if behind is not None and place >= int(behind[0]):  # it comes late, from another time
+        if behind is not None and place >= int(behind[0]):  # it arrives late, from another time
             place, step = int(behind[0]) - 1, -1
     while connection.execute("SELECT 1 FROM history WHERE id = ?", (place,)).fetchone():
         place += step
@@ -234,24 +233,24 @@ def _is_kept(connection: sqlite3.Connection, record: ShellRecord) -> bool:
 
 
 MOST = 10_000
-"""Rows of one answer."""
+"""Most rows of one answer."""
 _SHORTEST = 3
-"""Letters of a word from which the index of letters answers; shorter ones are looked for row by row."""
+"""Shortest word, in letters, that the index can find; shorter ones are searched row by row."""
 _FOLDERS = 64
-"""Folders below one that are looked through one by one; with more, all rows are, newest first."""
+"""Most subfolders to search one by one; with more, all rows are searched, newest first."""
 _COLUMNS = ", ".join(f"h.{name.strip()}" for name in ALL.split(","))
 
 
 class HistoryQuery(msgspec.Struct, frozen=True):
-    """What a row has to be. Empty fields ask for nothing."""
+    """Conditions on rows. Empty fields match everything."""
 
     query: str = ""
-    """Words, each of which occurs somewhere in the command, in capitals or not."""
+    """Words that must all occur somewhere in the command, ignoring case."""
     cwd: str = ""
-    """It ran in this folder or one below."""
+    """It ran in this folder or below."""
     exit: int | None = None
     failed: bool = False
-    """It ended with another status than 0."""
+    """It ended with a status other than 0."""
     after: float | None = None
     """Seconds since the epoch."""
     before: float | None = None
@@ -281,7 +280,7 @@ class _Where(NamedTuple):
 def find_commands(
     connection: sqlite3.Connection, wanted: HistoryQuery, limit: int, *, oldest: bool = False
 ) -> list[ShellRecord]:
-    """The newest `limit` rows that fit, newest first; with `oldest`, the oldest ones, oldest first."""
+    """The newest `limit` matching rows, newest first; with `oldest`, the oldest ones, oldest first."""
     order, limit = "ASC" if oldest else "DESC", min(max(limit, 0), MOST)
     long, where = _conditions(wanted)
     cwd = clean_text(wanted.cwd).rstrip("/")
@@ -307,7 +306,7 @@ def find_commands(
 
 
 def count_commands(connection: sqlite3.Connection, wanted: HistoryQuery) -> int:
-    """How many rows fit."""
+    """Number of matching rows."""
     if wanted == EVERYTHING:
         return count_all(connection)
     sql, values = ids_of(wanted)
@@ -315,7 +314,7 @@ def count_commands(connection: sqlite3.Connection, wanted: HistoryQuery) -> int:
 
 
 def ids_of(wanted: HistoryQuery) -> tuple[str, list[Any]]:
-    """A query for the ids of the rows that fit, as `id`, in no order; and its values."""
+    """A query for the ids of matching rows, as `id`, unordered; and its values."""
     long, where = _conditions(wanted)
     _below(where, clean_text(wanted.cwd).rstrip("/"))
     if long:
@@ -330,7 +329,7 @@ def _found_records(connection: sqlite3.Connection, sql: str, values: list[Any]) 
 
 
 def _conditions(wanted: HistoryQuery) -> tuple[list[str], _Where]:
-    """The words for the index, and everything else but the folder."""
+    """The words for the index, and every condition except the folder."""
     words = clean_text(wanted.query).replace("\0", " ").split()
     where = _Where([], [])
     for word in words:
@@ -363,14 +362,14 @@ def _conditions(wanted: HistoryQuery) -> tuple[list[str], _Where]:
 
 
 def _below(where: _Where, cwd: str) -> None:
-    """Add the folder, in a form that leaves the order of the rows to another index."""
+    """Add the folder, in a form that leaves the order of rows to another index."""
     if cwd:
         where.conditions.append("(+h.cwd = ? OR (+h.cwd > ? AND +h.cwd < ?))")
         where.values.extend([cwd, f"{cwd}/", f"{cwd}0"])
 
 
 def _folders(connection: sqlite3.Connection, cwd: str) -> list[str]:
-    """The folders of the history that are this one or below, one more than `_FOLDERS` at most."""
+    """The folders of the history at or below this one, at most one more than `_FOLDERS`."""
     found = connection.execute(
         "WITH RECURSIVE below (name) AS ("
         " SELECT min(cwd) FROM history WHERE cwd > ?1 AND cwd < ?2"

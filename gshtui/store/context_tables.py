@@ -1,8 +1,7 @@
 """The tables `iterations` and `overlays`: what each model request sent, stored as differences, and what was cut.
 
-Owns the form of a difference, the choice of its base, the SQL, and `store.contexts`; refuses chains of bases longer
-than the binary digits of their number. The base of an agent's n-th iteration is n without its lowest binary digit: 12
-builds on 8, 13 on 12.
+The base of an agent's n-th iteration is n without its lowest binary digit (12 builds on 8, 13 on 12), so chains are
+short.
 """
 
 from __future__ import annotations
@@ -31,13 +30,13 @@ if TYPE_CHECKING:
     from gshtui.store.record_writer import RecordWriter
 
 Piece = tuple[int, int] | Block
-"""Blocks of the base from the first place up to, not including, the second; or one block that the base has not."""
+"""Blocks of the base from the first position up to, not including, the second; or one block missing from the base."""
 
 _piece_encoder = msgspec.json.Encoder()
 
 
 def difference(base: Sequence[Block], blocks: Sequence[Block]) -> list[Piece]:
-    """The pieces of which `blocks` consist. Takes time by the length of both lists, space by what differs."""
+    """The pieces that make up `blocks`. Time grows with both lists, space with their difference."""
     head = _common(base, blocks)
     tail = _common(base[head:][::-1], blocks[head:][::-1])
     pieces: list[Piece] = [(0, head)] if head else []
@@ -46,7 +45,7 @@ def difference(base: Sequence[Block], blocks: Sequence[Block]) -> list[Piece]:
         places.setdefault(base[place], place)
     for block in blocks[head : len(blocks) - tail]:
         place = places.get(block)
-        # A block that stands where it stood goes on with the stretch before it.
+        # A block that is still in place extends the current span.
         last = pieces[-1] if pieces else None
         if isinstance(last, tuple) and last[1] < len(base) and base[last[1]] == block:
             pieces[-1] = (last[0], last[1] + 1)
@@ -58,7 +57,7 @@ def difference(base: Sequence[Block], blocks: Sequence[Block]) -> list[Piece]:
 
 
 def restored_blocks(base: Sequence[Block], pieces: Sequence[Piece]) -> tuple[Block, ...]:
-    """The blocks that `difference` was given. Raises `ValueError` where the pieces reach beyond the base."""
+    """The blocks passed to `difference`. Raises `ValueError` if the pieces reach beyond the base."""
     blocks: list[Block] = []
     for piece in pieces:
         if isinstance(piece, Block):
@@ -82,9 +81,9 @@ def decoded_pieces(data: bytes) -> list[Piece]:
 
 
 def _common(one: Sequence[Block], other: Sequence[Block]) -> int:
-    """How many blocks both begin with."""
+    """How many leading blocks both share."""
     if len(one) <= len(other) and other[: len(one)] == one:
-        return len(one)  # what only grew is compared in one go
+        return len(one)  # compare in one go what only grew
     count = 0
     for left, right in zip(one, other, strict=False):
         if left is not right and left != right:
@@ -94,7 +93,7 @@ def _common(one: Sequence[Block], other: Sequence[Block]) -> int:
 
 
 def add_overlay(connection: sqlite3.Connection, session: str, overlay: str, kind: str, at: float, data: str) -> int:
-    """Keep an overlay behind the others; one whose id is there already is not kept again. Returns its place."""
+    """Append an overlay, unless its id is already there. Return its position."""
     overlay = clean_text(overlay)
     known = connection.execute("SELECT seq FROM overlays WHERE id = ?", (overlay,)).fetchone()
     if known:
@@ -109,7 +108,7 @@ def add_overlay(connection: sqlite3.Connection, session: str, overlay: str, kind
 
 
 def home_of(connection: sqlite3.Connection, id: str) -> str:
-    """The conversation in which an overlay, or a message, of this id is; empty: there is none."""
+    """The conversation that contains an overlay or a message with this id; empty: none."""
     for table, name in (("overlays", "id"), ("messages", "message")):
         found = connection.execute(f"SELECT session FROM {table} WHERE {name} = ? LIMIT 1", (id,)).fetchone()
         if found:
@@ -118,7 +117,7 @@ def home_of(connection: sqlite3.Connection, id: str) -> str:
 
 
 def list_overlays(connection: sqlite3.Connection, session: str, after: int) -> list[tuple[int, str]]:
-    """(place, data) of each overlay whose place is above `after`, in order."""
+    """(position, data) of each overlay whose position is above `after`, in order."""
     found = connection.execute(
         "SELECT seq, data FROM overlays WHERE session = ? AND seq > ? ORDER BY seq", (session, after)
     )
@@ -126,27 +125,27 @@ def list_overlays(connection: sqlite3.Connection, session: str, after: int) -> l
 
 
 Chain = dict[int, tuple[str, tuple[Block, ...]]]
-"""Number → id and blocks of an agent's newest iteration and of those on which it builds."""
+"""Number → id and blocks of an agent's newest iteration and of those it builds on."""
 
 
 def base_of(number: int) -> int:
-    """The number of the iteration on which this one builds; 0: on none."""
+    """The number of the iteration that this one builds on; 0: none."""
     lower = number & (number - 1)
     return lower if lower or number == 1 else number // 2
 
 
 def stored_blocks(blocks: Sequence[Block], known: tuple[Block, ...] = ()) -> tuple[Block, ...]:
-    """The blocks as they are kept: without their cache state, which changes by itself and is reckoned when read.
+    """The blocks as stored: without their cache state, which changes by itself and is computed when read.
 
     Args:
-        known: blocks as they were kept before; those at the beginning that are the very same are not looked at again.
+        known: blocks as stored before; leading blocks that are identical are not examined again.
     """
     grown = len(known) <= len(blocks) and tuple(blocks[: len(known)]) == known  # in one go: the usual case
     same = len(known) if grown else next(compress(count(), map(is_not, blocks, known)), min(len(blocks), len(known)))
     rest = blocks[same:]
     kept = [_stored(block) for block in rest]
     if isinstance(blocks, tuple) and grown and all(map(is_, kept, rest)):
-        return blocks  # nothing to take away: the very same, not another long one
+        return blocks  # nothing to remove: keep this object instead of another long one
     return (*known[:same], *kept)
 
 
@@ -159,7 +158,7 @@ def _stored(block: Block) -> Block:
 def add_iteration(
     connection: sqlite3.Connection, iteration: Iteration, blocks: tuple[Block, ...], chain: Chain
 ) -> tuple[int, Chain]:
-    """Keep an iteration; one whose id is there already is not kept again.
+    """Keep an iteration, unless its id is already there.
 
     Args:
         chain: what this process remembers of the agent's iterations in this conversation; may be empty.
@@ -195,7 +194,7 @@ def add_iteration(
 def _base(
     connection: sqlite3.Connection, iteration: Iteration, number: int, chain: Chain
 ) -> tuple[int | None, tuple[Block, ...]]:
-    """Row and blocks to build on. What is remembered counts only if the record still says the same."""
+    """Row and blocks to build on. The remembered chain counts only if the record still agrees."""
     found = connection.execute(
         "SELECT seq, id FROM iterations WHERE session = ? AND agent = ? AND number = ?",
         (iteration.session, iteration.agent, number),
@@ -209,7 +208,7 @@ def _base(
     try:
         return seq, blocks_of(connection, name)
     except StoreError:
-        return None, ()  # damaged: the new one is complete in itself
+        return None, ()  # damaged: store the new one in full
 
 
 def _ancestors(number: int) -> set[int]:
@@ -244,7 +243,7 @@ def blocks_of(connection: sqlite3.Connection, id: str) -> tuple[Block, ...]:
 
 
 def update_iteration(connection: sqlite3.Connection, id: str, changes: dict[str, Any]) -> Iteration:
-    """Set fields of an iteration's mark; returns all of it. Raises `StoreError` (`unknown`)."""
+    """Set fields of an iteration's mark; return the whole mark. Raises `StoreError` (`unknown`)."""
     iteration = msgspec.structs.replace(get_iteration(connection, id), **changes)
     connection.execute("UPDATE iterations SET data = ? WHERE id = ?", (_json(iteration), id))
     return iteration
@@ -262,7 +261,7 @@ def get_iteration(connection: sqlite3.Connection, id: str) -> Iteration:
 
 
 def list_iterations(connection: sqlite3.Connection, session: str, agent: str, limit: int) -> list[Iteration]:
-    """The newest marks of a conversation, of an agent, or of both; oldest first. Unreadable ones are left out."""
+    """The newest marks of a conversation, of an agent, or of both, oldest first. Unreadable ones are skipped."""
     given = [(name, value) for name, value in (("session", session), ("agent", agent)) if value]
     where = " AND ".join(f"{name} = ?" for name, _ in given) or "1"
     found = connection.execute(
@@ -278,17 +277,17 @@ def list_iterations(connection: sqlite3.Connection, session: str, agent: str, li
 
 
 class IterationRow(msgspec.Struct, frozen=True):
-    """An iteration as it is kept. `pieces`: blocks, and stretches of the base's blocks as pairs of places."""
+    """An iteration as stored. `pieces`: blocks, and spans of the base's blocks as pairs of positions."""
 
     seq: int
     iteration: Iteration
     base: str
-    """Id of the iteration on which it builds; empty: none."""
+    """Id of the iteration it builds on; empty: none."""
     pieces: list[Piece]
 
 
 def iteration_rows(connection: sqlite3.Connection, session: str, after: int, limit: int) -> list[IterationRow]:
-    """The oldest `limit` iterations of a conversation behind a place, as they are kept. Damaged ones are left out."""
+    """The oldest `limit` iterations of a conversation after a position, as stored. Damaged ones are skipped."""
     found = connection.execute(
         "SELECT i.seq, i.data, b.id, i.packed, i.blocks FROM iterations AS i"
         " LEFT JOIN iterations AS b ON b.seq = i.base WHERE i.session = ? AND i.seq > ? ORDER BY i.seq LIMIT ?",
@@ -302,18 +301,20 @@ def iteration_rows(connection: sqlite3.Connection, session: str, after: int, lim
         except (msgspec.DecodeError, output_table.PackError):
             continue
     if found and not read:
-        return iteration_rows(connection, session, int(found[-1][0]), limit)  # a page of nothing but damage is no end
+        return iteration_rows(
+            connection, session, int(found[-1][0]), limit
+        )  # a page that is all damaged is not the end
     return read
 
 
 def check_iteration(data: str, packed: int, blocks: bytes) -> None:
-    """Raises `ValueError`, `msgspec.DecodeError` or `PackError` where a row is not one of ours."""
+    """Raise `ValueError`, `msgspec.DecodeError` or `PackError` if the row is not one of ours."""
     decoder(Iteration).decode(data)
     decoded_pieces(output_table.unpacked(bytes(blocks), bool(packed)))
 
 
 def hashes_in(packed: int, blocks: bytes) -> list[str]:
-    """Hashes of the texts that a row names. Raises as `check_iteration`."""
+    """Hashes of the texts that a row names. Raises like `check_iteration`."""
     pieces = decoded_pieces(output_table.unpacked(bytes(blocks), bool(packed)))
     return [piece.hash for piece in pieces if isinstance(piece, Block)]
 
@@ -330,7 +331,7 @@ def _damaged(id: str) -> StoreError:
 
 
 def _json(iteration: Iteration) -> str:
-    """The mark as JSON; times and prices that are no numbers are left out."""
+    """The mark as JSON, without times and prices that are not numbers."""
     at = iteration.at if math.isfinite(iteration.at) else 0.0
     cost = iteration.cost if iteration.cost is not None and math.isfinite(iteration.cost) else None
     mark = msgspec.structs.replace(iteration, at=at, cost=cost)
@@ -348,13 +349,13 @@ def _encoded(pieces: list[Piece]) -> bytes:
 
 
 def usage_changes(usage: Usage | None, cost: float | None, error: str, broken_by: str, sent: str) -> dict[str, Any]:
-    """The fields that were given, as `update_iteration` takes them."""
+    """The given fields, as `update_iteration` expects them."""
     given = {"usage": usage, "cost": cost, "error": error, "broken_by": broken_by, "sent": sent}
     return {name: value for name, value in given.items() if value not in (None, "")}
 
 
 _IN_THREAD = 64 * 1024
-"""Characters of texts from which packing them is left to another thread."""
+"""Texts longer than this, in characters, are packed in another thread."""
 _REMEMBERED = 64
 """Agents whose last iterations a process remembers, so that adding one reads nothing."""
 
@@ -368,36 +369,37 @@ class ContextTables(Table):
         self._chains: dict[tuple[str, str], Chain] = {}
 
     async def add_overlay(self, session: str, overlay_id: str, kind: str, at: float, data: str) -> int:
-        """Keep an overlay behind the others; the same id is kept once. Returns its place, counted over all."""
+        """Append an overlay, unless its id is already there. Return its position, counted over all."""
         return await self._write(lambda connection: add_overlay(connection, session, overlay_id, kind, at, data))
 
     async def overlays(self, session: str, after: int = 0) -> list[tuple[int, str]]:
-        """(place, data) of the conversation's overlays behind the place `after`, in order."""
+        """(position, data) of the conversation's overlays after the position `after`, in order."""
         return await self._read(partial(list_overlays, session=session, after=after))
 
     async def home(self, id: str) -> str:
-        """The conversation in which an overlay or a message of this id is; empty: there is none."""
+        """The conversation that contains an overlay or a message with this id; empty: none."""
         return await self._read(lambda connection: home_of(connection, id))
 
     async def text(self, hash: str) -> str:
-        """What a block sent. Raises `StoreError` (`unknown`, or `corrupt` when it is damaged)."""
+        """The text of a block. Raises `StoreError` (`unknown`, or `corrupt` if it is damaged)."""
         data, packed, size = await self._read(lambda connection: sent_texts.get(connection, hash))
         return await asyncio.to_thread(sent_texts.text_of, hash, data, packed, size)
 
     async def output(self, key: str) -> str:
-        """A whole output, where it is sent again. Raises `StoreError` (`unknown`, `corrupt`)."""
+        """A whole output, for sending it again. Raises `StoreError` (`unknown`, `corrupt`)."""
         return await self._outputs.get(key)
 
     async def texts_of(self, session: str) -> list[str]:
-        """Hashes of all that a conversation sent and that is kept."""
+        """Hashes of everything that a conversation sent and that is kept."""
         return await self._read(lambda connection: sent_texts.of_session(connection, session))
 
     async def add_iteration(
         self, iteration: Iteration, blocks: Sequence[Block], new_texts: Mapping[str, str] | None = None
     ) -> int:
-        """Keep a model request with its blocks, and texts of blocks that are new, all or nothing.
+        """Keep a model request with its blocks and the texts of new blocks, all or nothing.
 
-        Takes room for what differs from the agent's earlier ones. Blocks' `cache` is not kept: see `context.cache`.
+        Only differences from the agent's earlier requests take space. Blocks' `cache` is not kept: see
+        `context.prompt_cache`.
 
         Returns:
             Its number among the agent's in this conversation, from 1.
@@ -428,7 +430,7 @@ class ContextTables(Table):
         broken_by: str = "",
         sent: str = "",
     ) -> Iteration:
-        """Add what is known since the answer; what is not given stays. Raises `StoreError` (`unknown`)."""
+        """Add what is known since the answer; omitted fields stay. Raises `StoreError` (`unknown`)."""
         changes = usage_changes(usage, cost, error, broken_by, sent)
         return await self._write(lambda connection: update_iteration(connection, id, changes))
 
@@ -441,7 +443,7 @@ class ContextTables(Table):
         return await self._read(partial(list_iterations, session=session, agent=agent, limit=limit))
 
     async def iteration_rows(self, session: str, after: int, limit: int) -> list[IterationRow]:
-        """The oldest `limit` iterations behind the place `after`, as they are kept: what differs from earlier ones."""
+        """The oldest `limit` iterations after the position `after`, as stored: differences from earlier ones."""
         return await self._read(partial(iteration_rows, session=session, after=after, limit=limit))
 
     async def blocks(self, iteration_id: str) -> tuple[Block, ...]:

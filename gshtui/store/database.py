@@ -1,7 +1,7 @@
-"""The record's file, opened: folder, lock, pragmas, check, recovery, migration; and its one connection on its thread.
+"""Opens the record's file (folder, lock, pragmas, check, recovery, migration) and keeps its one connection on its
+thread.
 
-Owns the order of these steps, and what is possible where nothing can be written; refuses links, other people's files
-and newer formats.
+Also defines what is possible without write access. Links, other users' files and newer formats are refused.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from gshtui.store.store_errors import StoreError, from_sqlite, is_corrupt, is_in
 Synchronous = Literal["normal", "full"]
 
 BUSY_MS = 200
-"""Milliseconds that SQLite itself waits for another process; the writer goes on asking, readers in between."""
+"""Milliseconds that SQLite itself waits for another process; the writer keeps retrying, with readers in between."""
 OPEN_BUSY_MS = 10_000
 CHECK_AT_OPEN = 16 * 1024 * 1024
-"""Bytes; a larger file is checked after it was opened, in the background."""
+"""Bytes; a larger file is checked in the background after opening."""
 
 
 @dataclass
 class OpenedFile:
-    """What opening came to: which file it is, whether it is read only, and what a person should be told."""
+    """The result of opening: which file, whether it is read only, and what to tell a person."""
 
     identity: tuple[int, int] | None = None
     readonly: bool = False
@@ -42,7 +42,7 @@ class OpenedFile:
 
 
 def identity_of(path: Path) -> tuple[int, int] | None:
-    """Which file the name leads to; `None` when to none."""
+    """Which file the name leads to; `None` if to none."""
     try:
         info = os.stat(path)  # noqa: PTH116  (half the time of Path.stat, and this runs before every read and write)
     except FileNotFoundError:
@@ -51,7 +51,7 @@ def identity_of(path: Path) -> tuple[int, int] | None:
 
 
 def open_file(path: Path, synchronous: Synchronous, opened: OpenedFile) -> sqlite3.Connection:
-    """Open, check, recover and migrate the record; where nothing can be written, open it for reading.
+    """Open, check, recover and migrate the record; without write access, open it for reading.
 
     Raises:
         StoreError: it cannot be opened at all; the text says why.
@@ -78,7 +78,7 @@ def open_file(path: Path, synchronous: Synchronous, opened: OpenedFile) -> sqlit
 def _open_writable(path: Path, synchronous: Synchronous, opened: OpenedFile) -> sqlite3.Connection:
     recovery.finish_interrupted(path)
     if not record_files.check_files(path):
-        record_files.create_file(path)  # an empty one: SQLite drops a log that an earlier file left behind
+        record_files.create_file(path)  # an empty one: SQLite drops a log left behind by an earlier file
     connection: sqlite3.Connection | None = None
     try:
         connection = _prepared(path, synchronous)
@@ -92,8 +92,8 @@ def _open_writable(path: Path, synchronous: Synchronous, opened: OpenedFile) -> 
     try:
         opened.notices.append(recovery.recover(path, lambda new: _prepared(new, synchronous)))
     finally:
-        # Not before the files have their new names: whoever closes a record last empties its log into it, and the
-        # damaged one is to stay as it was found.
+        # Only once the files have their new names: the last one to close a record merges its log into it, and the
+        # damaged one must stay as it was found.
         if connection is not None:
             connection.close()
     return _up_to_date(_prepared(path, synchronous), path, opened)
@@ -114,7 +114,7 @@ def _up_to_date(connection: sqlite3.Connection, path: Path, opened: OpenedFile) 
 
 
 def _prepared(path: Path, synchronous: Synchronous) -> sqlite3.Connection:
-    """A connection with the house's pragmas, before any look at the content."""
+    """A connection with our pragmas, before anything is read."""
     connection = sqlite3.connect(path, isolation_level=None, timeout=OPEN_BUSY_MS / 1000, cached_statements=256)
     try:
         connection.execute("PRAGMA journal_mode = WAL").fetchone()
@@ -133,7 +133,7 @@ def _prepared(path: Path, synchronous: Synchronous) -> sqlite3.Connection:
 
 
 def _open_readonly(path: Path) -> sqlite3.Connection:
-    """Read what is there. Without a log the file stands still; with one, SQLite must be able to make its index."""
+    """Open for reading. Without a log the file does not change; with one, SQLite must be able to create its index."""
     log = record_files.beside(path, "-wal")
     if not (log.exists() and log.stat().st_size):
         connection = _connect_readonly(path, "mode=ro&immutable=1")
@@ -154,7 +154,7 @@ def _open_readonly(path: Path) -> sqlite3.Connection:
 
 
 def _open_copy(path: Path, log: Path) -> sqlite3.Connection:
-    """A copy that nobody else sees and that is gone with this process, log included."""
+    """A private copy that disappears with this process, log included."""
     with tempfile.TemporaryDirectory(prefix="gsh-") as folder:
         copy = Path(folder) / path.name
         shutil.copyfile(path, copy)
@@ -165,7 +165,7 @@ def _open_copy(path: Path, log: Path) -> sqlite3.Connection:
 
 
 def _connect_readonly(path: Path, mode: str) -> sqlite3.Connection:
-    """Connect, and prove by a read that the file and its log can be read."""
+    """Connect, and prove by reading that the file and its log are readable."""
     connection = sqlite3.connect(f"file:{quote(str(path))}?{mode}", uri=True, isolation_level=None)
     try:
         migrations.version_of(connection)
@@ -179,13 +179,13 @@ T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
 
 _LAST_WORD = 5.0
-"""Seconds for the thread to end after it could not open the record."""
+"""Seconds for the thread to end after it failed to open the record."""
 Notice = Callable[[str, str], None]
-"""Takes what a person should be told: a sentence, and what to do."""
+"""Receives what to tell a person: a sentence, and what to do."""
 
 
 class Database(aiosqlite.Connection):
-    """The connection on its thread. `ready` opens it; `run` works on it; always `close` it."""
+    """The connection on its thread. `ready` opens it, `run` works on it; always `close` it."""
 
     def __init__(self, path: Path, synchronous: Synchronous, on_notice: Notice) -> None:
         self.path = path
@@ -193,22 +193,22 @@ class Database(aiosqlite.Connection):
         self.synchronous: Synchronous = synchronous
         self._on_notice = on_notice
         super().__init__(lambda: open_file(path, synchronous, self.opened), 64)
-        # Closing is our duty; a process that dies without it must not hang on this thread. What was acknowledged is
-        # in the file by then.
+        # We must close it; but a process that dies before that must not hang on this thread. Whatever was acknowledged
+        # is in the file by then.
         self._thread.daemon = True
 
     async def ready(self) -> None:
-        """Open the record. Raises `StoreError`, and then the thread has ended."""
+        """Open the record. Raises `StoreError`; the thread has then ended."""
         try:
             await self
         except BaseException:
-            # The thread says a last word to the loop, which must be there to hear it.
+            # The thread sends the loop a last message, which the loop must be there to receive.
             await asyncio.shield(asyncio.to_thread(self._thread.join, _LAST_WORD))
             raise
         self.report_opening()
 
     async def run(self, work: Work[T]) -> T:
-        """Have `work` done with the connection, on its thread, between two batches of the writer.
+        """Run `work` with the connection, on its thread, between two batches of the writer.
 
         Raises:
             StoreError: for any failure of SQLite; `closed` after the end.
@@ -224,7 +224,7 @@ class Database(aiosqlite.Connection):
             self.report_opening()
 
     def report_opening(self) -> None:
-        """Pass on what opening, or following the file, came to."""
+        """Pass on what there is to tell after opening, or following, the file."""
         while self.opened.notices:
             self._on_notice(*self.opened.notices.pop(0))
 
@@ -245,7 +245,7 @@ class Database(aiosqlite.Connection):
 
     def _index_rebuilt(self) -> bool:
         from gshtui.store import (
-            command_history,  # late: only a damaged index needs them
+            command_history,  # late import: only a damaged index needs it
             message_table,
         )
 
@@ -253,7 +253,7 @@ class Database(aiosqlite.Connection):
             message_table.rebuild_index(self._conn)
             command_history.rebuild(self._conn)
         except sqlite3.DatabaseError:
-            return False  # not even its first entry can be read
+            return False  # not even its first entry is readable
         return True
 
     def _follow(self) -> None:
@@ -264,7 +264,7 @@ class Database(aiosqlite.Connection):
         self.opened.notices.append((f"The record's file {self.path} {what}", ""))
 
     def _heal(self) -> None:
-        """The file turned out to be damaged: recover it as the next start would."""
+        """The file is damaged: recover it as the next start would."""
         recovery.mark(self.path)
         self._reopen()
 
@@ -275,7 +275,7 @@ class Database(aiosqlite.Connection):
 
 
 def _put_back(connection: sqlite3.Connection, path: Path) -> bool:
-    """Write a removed record again from the file that is still open. Returns whether there was need to."""
+    """Recreate a deleted record from the file that is still open. Return whether that was necessary."""
     record_files.prepare_folder(path)
     with record_files.opening_lock(path):
         if path.exists():

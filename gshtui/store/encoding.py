@@ -1,7 +1,7 @@
-"""What may go into the record: JSON data that every reader can read again.
+"""JSON data that every reader can read back.
 
-Owns the repair of what JSON or UTF-8 cannot hold (lone surrogates, NaN, huge integers, foreign objects, bottomless
-nesting); refuses nothing, so that no append fails for the shape of a tool's arguments. Called on every way in.
+Repairs what JSON or UTF-8 cannot represent (lone surrogates, NaN, huge integers, foreign objects, unbounded nesting)
+instead of refusing it, so that no append fails because of a tool's arguments.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import msgspec
 from gshtui.bus.messages import Message, ToolResult
 
 MAX_DEPTH = 100
-"""Levels of lists and objects inside one value; what lies deeper is replaced by a sentence."""
+"""Levels of lists and objects in one value; deeper content is replaced by a sentence."""
 MAX_INTEGER_BITS = 8192
 TOO_DEEP = "(nested too deeply to be kept)"
 
@@ -25,7 +25,7 @@ _CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) i
 
 
 def decoder(kind: type[T], *, strict: bool = True) -> msgspec.json.Decoder[T]:
-    """The decoder of a type, made when first used: making one of a large struct takes milliseconds."""
+    """The decoder of a type, created on first use: a large struct's takes milliseconds."""
     return _decoder(kind, strict)
 
 
@@ -35,7 +35,7 @@ def _decoder(kind: Any, strict: bool) -> msgspec.json.Decoder[Any]:
 
 
 def clean_text(text: str) -> str:
-    """The text with each lone surrogate as U+FFFD, which is what a strict UTF-8 reader would show."""
+    """The text with U+FFFD for each lone surrogate, as a strict UTF-8 reader would show it."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -46,7 +46,7 @@ def clean_text(text: str) -> str:
 def clean(value: Any, depth: int = 0) -> Any:
     """Plain JSON data: text without lone surrogates, NaN and infinities as words, keys as text.
 
-    Integers of any size are kept up to 8,192 bits; what is no JSON data at all becomes its `str`.
+    Keeps integers up to 8,192 bits; anything that is not JSON data becomes its `str`.
     """
     if isinstance(value, str):
         return clean_text(value)
@@ -68,7 +68,7 @@ def clean(value: Any, depth: int = 0) -> Any:
 
 
 def clean_message(message: Message) -> Message:
-    """The message as it will be read again: `clean` applied to all it holds."""
+    """The message as it will be read back: `clean` applied to everything in it."""
     return decode_message(encode_message(message))
 
 
@@ -84,7 +84,7 @@ def encode_message(message: Message) -> bytes:
 
 
 def _block(block: msgspec.Struct) -> dict[str, Any]:
-    """The block as its own fields: arguments are not walked into here, they may be bottomless."""
+    """The block as its own fields; arguments are not traversed here, because their depth is unbounded."""
     fields = {name: getattr(block, name) for name in block.__struct_fields__}
     if isinstance(block, ToolResult):
         fields["duration"] = _finite(block.duration)
@@ -92,17 +92,17 @@ def _block(block: msgspec.Struct) -> dict[str, Any]:
 
 
 def decode_message(data: bytes | str) -> Message:
-    """A message of `encode_message`. Raises `msgspec.DecodeError` when the data is none."""
+    """Decode a message of `encode_message`. Raises `msgspec.DecodeError` if the data is not one."""
     return decoder(Message).decode(data)
 
 
 def encode_plain(value: Any) -> bytes:
-    """Any value as JSON, repaired where it must be."""
+    """Any value as JSON, repaired if necessary."""
     return _encoder.encode(clean(value))
 
 
 def visible(text: str) -> str:
-    """The text with control characters written out, so that printing it cannot drive a terminal."""
+    """The text with control characters escaped, so that printing it cannot control a terminal."""
     return clean_text(text).translate(_CONTROLS)
 
 

@@ -1,7 +1,4 @@
-"""What a person has always allowed, per project.
-
-Owns the table `grants`, and `store.grants`; refuses to judge whether a call matches one, which is the guard's.
-"""
+"""What a person has always allowed, per project. Whether a call matches is the guard's decision."""
 
 from __future__ import annotations
 
@@ -40,7 +37,7 @@ def add(connection: sqlite3.Connection, project: str, tool: str, pattern: str) -
 
 
 def remove(connection: sqlite3.Connection, project: str, tool: str, pattern: str) -> bool:
-    """Allow it no more. Returns whether it was allowed."""
+    """Revoke it. Return whether it was allowed."""
     done = connection.execute(
         "DELETE FROM grants WHERE project = ? AND tool = ? AND pattern = ?",
         (clean_text(project), clean_text(tool), clean_text(pattern)),
@@ -60,5 +57,5 @@ class GrantTable(Table):
         await self._write(lambda connection: add(connection, project, tool, pattern))
 
     async def remove(self, project: str, tool: str, pattern: str) -> bool:
-        """Allow it no more. Returns whether it was allowed."""
+        """Revoke it. Return whether it was allowed."""
         return await self._write(lambda connection: remove(connection, project, tool, pattern))

@@ -1,7 +1,6 @@
 """The table `holds`: who may write to a conversation.
 
-Owns its SQL, inside the caller's transaction, and `store.holds`; refuses a second writer while the first one's process
-lives.
+Runs its SQL inside the caller's transaction. There is no second writer while the first one's process lives.
 """
 
 from __future__ import annotations
@@ -38,10 +37,10 @@ def acquire_hold(connection: sqlite3.Connection, session: str, place: str) -> st
     """Take the conversation for this process.
 
     Returns:
-        A token that gives it back.
+        A token for giving it back.
 
     Raises:
-        SessionHeld: a living process has it, perhaps this one.
+        SessionHeld: a living process has it, possibly this one.
         StoreError: there is no such conversation (`unknown`).
     """
     if not connection.execute("SELECT 1 FROM sessions WHERE id = ?", (session,)).fetchone():
@@ -58,12 +57,12 @@ def acquire_hold(connection: sqlite3.Connection, session: str, place: str) -> st
 
 
 def release_hold(connection: sqlite3.Connection, token: str) -> None:
-    """End a hold; one that was taken over since stays as it is."""
+    """End a hold, unless another process has taken it over."""
     connection.execute("DELETE FROM holds WHERE token = ?", (token,))
 
 
 def hold_of(connection: sqlite3.Connection, session: str) -> Holder | None:
-    """Who has the conversation open for writing; `None` when nobody alive does."""
+    """Who has the conversation open for writing; `None` if no living process does."""
     row = connection.execute(
         "SELECT place, machine, pid, started, since FROM holds WHERE session = ?", (session,)
     ).fetchone()
@@ -81,7 +80,7 @@ class SessionHold:
         self._give_back = give_back
 
     async def release(self) -> None:
-        """Let others write to it. Doing so twice is fine."""
+        """Let others write to it. May be called twice."""
         await self._give_back(self._token)
 
 
@@ -103,7 +102,7 @@ class HoldTable(Table):
         return SessionHold(session, token, self._release)
 
     async def release_all(self, deadline: float) -> None:
-        """Let others write to all that this process holds; `deadline` seconds for each. Never raises."""
+        """Release everything that this process holds, with `deadline` seconds for each. Never raises."""
         for token in tuple(self._held):
             with contextlib.suppress(StoreError, TimeoutError):
                 async with asyncio.timeout(deadline):

@@ -1,7 +1,6 @@
-"""Whether the record is sound.
+"""Checks whether the record is intact: briefly after opening a large file, and completely for `doctor`.
 
-Owns the two checks: the short one of a large file after it was opened, and the whole one that `doctor` asks for;
-refuses to repair, which is done at the next opening. Called by `Store`.
+Repairs nothing; the next opening does that.
 """
 
 from __future__ import annotations
@@ -20,15 +19,15 @@ from gshtui.store.store_errors import StoreError, from_sqlite, is_index_damage
 from gshtui.system.tasks import start_job
 
 BEGIN_AFTER = 5.0
-"""Seconds; a command that is done sooner does not read the whole file."""
+"""Seconds; a shorter command does not read the whole file."""
 CHECK_EVERY = 86_400.0
-"""Seconds between two background checks of a file, in whichever process."""
+"""Seconds between two background checks of a file, by any process."""
 _SHOWN = 20
-"""Faults of one kind that are listed at most."""
+"""Most faults of one kind to list."""
 
 
 class IntegrityChecker:
-    """Checks on a connection of their own, so that reading and writing go on meanwhile."""
+    """Checks on a separate connection, so that reading and writing continue."""
 
     def __init__(self, database: Database, writer: RecordWriter, on_notice: Notice) -> None:
         self._database = database
@@ -38,7 +37,7 @@ class IntegrityChecker:
         self._connection: sqlite3.Connection | None = None
 
     def start(self) -> None:
-        """Check a file in the background that was too large to be checked before it was opened, once a day."""
+        """Once a day, check in the background a file that was too large to be checked before it was opened."""
         path = self._database.path
         if self._database.opened.readonly or path.stat().st_size <= CHECK_AT_OPEN:
             return
@@ -47,7 +46,7 @@ class IntegrityChecker:
             self._task = start_job(self._background(), "the check of the record")
 
     async def stop(self) -> None:
-        """End a check that is under way."""
+        """Stop a running check."""
         if self._task is None:
             return
         if self._connection is not None:
@@ -83,7 +82,7 @@ class IntegrityChecker:
         )
 
     def _quick(self) -> list[str] | None:
-        """The faults, or `None` where that could not be found out: interrupted, or out of reach."""
+        """The faults, or `None` if that is unknown because the check was interrupted or could not read the file."""
         with contextlib.closing(self._open()) as connection:
             self._connection = connection
             try:

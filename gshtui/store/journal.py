@@ -1,7 +1,4 @@
-"""The journal: every event worth replaying, in the order of recording.
-
-Owns which events those are, reading them again, and `store.journal`; refuses deltas.
-"""
+"""The journal: every event worth replaying, in the order of recording; no deltas."""
 
 from __future__ import annotations
 
@@ -36,21 +33,21 @@ if TYPE_CHECKING:
 
 NOT_RECORDED = (
     *(TextDelta, ThinkingDelta, ToolOutput),
-    *(ShellRecorded, ShellNoted, ShellFolderChanged, FilesChanged),  # the history has them, and the runs
+    *(ShellRecorded, ShellNoted, ShellFolderChanged, FilesChanged),  # the history and the runs keep these
     *(InputCommandStarted, InputCommandPrinted, InputCommandFinished),
 )
 
 
 @dataclass(slots=True)
 class JournalEncoder:
-    """Turns events into entries, and knows which agent is in which conversation."""
+    """Turns events into entries, and tracks which agent is in which conversation."""
 
     sessions: dict[str, str] = field(default_factory=dict[str, str])
 
     def entry(self, event: Event) -> JournalEntry | None:
-        """The event's entry; `None` for one that is not recorded. Never raises for what an event holds.
+        """The event's entry; `None` if it is not recorded. Never raises because of an event's content.
 
-        An event that names only its agent belongs to the conversation that this agent was last seen in.
+        An event that names only its agent belongs to the conversation in which this agent was last seen.
         """
         if isinstance(event, NOT_RECORDED):
             return None
@@ -65,7 +62,7 @@ class JournalEncoder:
         session = session or self.sessions.get(agent, "")
         name, data = encoding.clean_text(str(fields["type"])), encoding.encode_plain(fields)
         if len(data) > wire.MAX_LINE:
-            # No reader takes so long a line; the whole of such a text is in the messages or the outputs.
+            # No reader accepts such a long line; messages or outputs have the whole text.
             name = Noticed.__name__
             text = f"The event {fields['type']} had {len(data)} bytes, too many for the journal."
             data = encoding.encode_plain(wire.to_plain(Noticed(at=event.at, text=text, about=agent)))
@@ -73,7 +70,7 @@ class JournalEncoder:
 
 
 def read(connection: sqlite3.Connection, session: str, after: int, limit: int) -> list[tuple[int, Event]]:
-    """Events of a conversation after the entry `after`, oldest first. An entry that cannot be read is left out."""
+    """Events of a conversation after the entry `after`, oldest first. Unreadable entries are skipped."""
     found = connection.execute(
         "SELECT seq, data FROM journal WHERE session = ? AND seq > ? ORDER BY seq LIMIT ?", (session, after, limit)
     )
@@ -110,10 +107,10 @@ class JournalTable(Table):
         self._add = writer.record
 
     def record(self, event: Event) -> None:
-        """Journal an event; deltas are left out. Returns at once; waits in memory while nothing can be written."""
+        """Journal an event unless it is a delta. Returns at once; waits in memory while nothing can be written."""
         if entry := self._encoder.entry(event):
             self._add(entry)
 
     async def read(self, session: str, *, after: int = 0, limit: int = 1_000) -> list[tuple[int, Event]]:
-        """(place, event) of a conversation behind the place `after`, in the order in which they were recorded."""
+        """(position, event) of a conversation after the position `after`, in the order of recording."""
         return await self._read(partial(read, session=session, after=after, limit=limit))

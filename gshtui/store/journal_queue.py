@@ -1,6 +1,6 @@
-"""Journal entries that wait to be written, and writing them.
+"""Journal entries waiting to be written, and writing them.
 
-Owns the limit of the queue and of what is kept of no conversation; beyond it gives up the oldest, and counts them.
+Limits the queue and the entries without a conversation; beyond that, drops the oldest and counts them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import msgspec
 
 LOOSE_KEPT = 20_000
-"""Entries of no conversation (a window opened, a setting changed) that are kept."""
+"""Entries kept that belong to no conversation (a window opened, a setting changed)."""
 QUEUE_LIMIT = 64 * 1024 * 1024
 """Bytes of entries that may wait: hours of work with a full disk."""
 
@@ -25,7 +25,7 @@ class JournalEntry(msgspec.Struct, frozen=True):
     at: float
     data: bytes
     lasting: bool = False
-    """To be safe from a power cut at once, with all that was committed before."""
+    """To be made safe from a power cut at once, with everything committed before."""
 
 
 def insert(connection: sqlite3.Connection, entries: Sequence[JournalEntry]) -> None:
@@ -37,7 +37,7 @@ def insert(connection: sqlite3.Connection, entries: Sequence[JournalEntry]) -> N
 
 
 def trim(connection: sqlite3.Connection) -> None:
-    """Forget the oldest of what belongs to no conversation; the rest goes with its conversation."""
+    """Delete the oldest entries without a conversation; the others are deleted with theirs."""
     connection.execute(
         "DELETE FROM journal WHERE session = '' AND seq <="
         " (SELECT seq FROM journal WHERE session = '' ORDER BY seq DESC LIMIT 1 OFFSET ?)",
@@ -46,7 +46,7 @@ def trim(connection: sqlite3.Connection) -> None:
 
 
 class JournalQueue:
-    """A queue of entries that knows its size."""
+    """A queue of entries that tracks its size."""
 
     def __init__(self, limit: int = QUEUE_LIMIT) -> None:
         self._limit = limit
@@ -59,7 +59,7 @@ class JournalQueue:
         return len(self._entries)
 
     def add(self, entry: JournalEntry) -> None:
-        """Put an entry behind the others."""
+        """Append an entry."""
         self._entries.append(entry)
         self._size += len(entry.data)
         self._keep_limit()
@@ -70,18 +70,18 @@ class JournalQueue:
             self.lost += 1
 
     def pop(self, count: int) -> list[JournalEntry]:
-        """The oldest `count` entries, out of the queue."""
+        """Remove and return the oldest `count` entries."""
         taken = [self._entries.popleft() for _ in range(min(count, len(self._entries)))]
         self._size -= sum(len(entry.data) for entry in taken)
         return taken
 
     def put_back(self, entries: Sequence[JournalEntry]) -> None:
-        """What was taken and not written, in front again."""
+        """Put back in front what was taken and not written."""
         self._entries.extendleft(reversed(entries))
         self._size += sum(len(entry.data) for entry in entries)
         self._keep_limit()
 
     def pop_lost(self) -> int:
-        """How many were given up, counted anew from now on."""
+        """The number of dropped entries; resets the count."""
         lost, self.lost = self.lost, 0
         return lost

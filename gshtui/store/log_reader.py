@@ -1,6 +1,6 @@
-"""Reads the observability log: finds records newest first by words, type, agent and time, and follows what is added.
+"""Reads the observability log: finds records by words, type, agent and time, newest first, and follows new ones.
 
-Owns no index, so none can be out of date; refuses to change a file.
+Uses no index, so none can be outdated; changes no file.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from gshtui.store.log_records import Record
 _BLOCK = 1024 * 1024
 _LONGEST_LINE = 4 * 1024 * 1024
 _OFF = 86_400.0
-"""Seconds that a record's time may be ahead of its file's: clocks are set back."""
+"""Seconds that a record's time may be ahead of its file's, because clocks are set back."""
 _decoder = msgspec.json.Decoder(dict[str, Any])
 
 
 class LogQuery(msgspec.Struct, frozen=True):
-    """What a record has to be. Empty fields ask for nothing; times in seconds since the epoch."""
+    """Conditions on records. Empty fields match everything; times in seconds since the epoch."""
 
     query: str = ""
-    """Text that occurs somewhere in its fields, in capitals or not; else all of its words do."""
+    """Text that occurs somewhere in its fields, ignoring case; if nowhere, all of its words must."""
     type: str = ""
     agent: str = ""
     after: float | None = None
     before: float | None = None
     sessions: frozenset[str] | None = None
-    """Only of these conversations; `None`: of any, and of none."""
+    """Only these conversations; `None`: any, or none."""
 
 
 def find_records(folder: Path, wanted: LogQuery, limit: int) -> list[Record]:
-    """The newest records that fit, newest first: those that hold the query as it stands, else all of its words."""
+    """The newest matching records, newest first: those with the exact query, or else with all its words."""
     words = wanted.query.replace("\0", " ").split()
     whole = _found(folder, wanted, [" ".join(words)] if words else [], limit)
     if whole or len(words) < 2:
@@ -47,7 +47,7 @@ def find_records(folder: Path, wanted: LogQuery, limit: int) -> list[Record]:
 
 
 def fits(record: Record, wanted: LogQuery, needles: list[str]) -> bool:
-    """Whether a record is what is wanted and holds each of the needles somewhere."""
+    """Whether a record meets the conditions and contains each of the needles somewhere."""
     at = record.get("at")
     if not isinstance(at, int | float):
         return False
@@ -64,7 +64,7 @@ def fits(record: Record, wanted: LogQuery, needles: list[str]) -> bool:
 
 
 def decoded(line: bytes) -> Record | None:
-    """A line's record; `None` for a torn or a foreign one."""
+    """A line's record; `None` if it is torn or not ours."""
     try:
         record = _decoder.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -80,7 +80,7 @@ def _found(folder: Path, wanted: LogQuery, needles: list[str], limit: int) -> li
 
 
 def _files(folder: Path, after: float | None) -> list[Path]:
-    """The log's files; those whose last write was before `after` hold nothing that counts."""
+    """The log's files, without those last written before `after`."""
     found: list[tuple[float, Path]] = []
     with contextlib.suppress(OSError):
         for path in folder.glob("*.jsonl"):
@@ -92,7 +92,7 @@ def _files(folder: Path, after: float | None) -> list[Path]:
 
 
 def _matching(path: Path, wanted: LogQuery, needles: list[str]) -> Iterator[Record]:
-    """A file's records that fit, the last one first."""
+    """A file's matching records, last one first."""
     marks = _marks(wanted, needles)
     for block in _blocks(path):
         low = block.lower()
@@ -107,7 +107,7 @@ def _matching(path: Path, wanted: LogQuery, needles: list[str]) -> Iterator[Reco
 
 
 def _marks(wanted: LogQuery, needles: list[str]) -> list[bytes]:
-    """What the bytes of every line that fits must hold, in lower case; what is not ASCII is left to `fits`."""
+    """Bytes that every matching line must contain, in lower case; non-ASCII is left to `fits`."""
     marks: list[bytes] = []
     for name, value in (("type", wanted.type), ("agent", wanted.agent)):
         if value.isascii() and value.replace("_", "").isalnum():
@@ -121,7 +121,7 @@ def _marks(wanted: LogQuery, needles: list[str]) -> list[bytes]:
 
 
 def _blocks(path: Path) -> Iterator[bytes]:
-    """Whole lines, the last ones first, about a block at a time."""
+    """Whole lines, last ones first, about one block at a time."""
     try:
         with path.open("rb") as file:
             end = file.seek(0, os.SEEK_END)
@@ -145,7 +145,7 @@ def _blocks(path: Path) -> Iterator[bytes]:
 
 
 def _lines_with(low: bytes, mark: bytes) -> Iterator[tuple[int, int]]:
-    """Where the lines that hold the mark begin and end, the last one first."""
+    """Start and end of the lines that contain the mark, last one first."""
     at = len(low.rstrip(b"\n"))
     while at > 0:
         hit = low.rfind(mark, 0, at) if mark else at - 1
@@ -177,23 +177,23 @@ def _text(value: Any) -> Iterator[str]:
 
 
 _MOST = 4 * 1024 * 1024
-"""Bytes of a file that are taken in one step."""
+"""Most bytes of a file to read in one step."""
 
 
 class LogFollower:
-    """Begins at the end of what is there when it is made."""
+    """Starts at the end of what exists when it is created."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._places = dict(self._sizes())
 
     def added(self) -> list[Record]:
-        """The records that came since the last time, by their time."""
+        """The records added since the last call, by time."""
         found: list[Record] = []
         for path, size in self._sizes():
             place = self._places.get(path, 0)
             if size < place:
-                place = 0  # another file of that name
+                place = 0  # another file with that name
             if size > place:
                 found += self._read(path, place)
         return sorted(found, key=lambda record: float(record["at"]))

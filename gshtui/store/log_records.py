@@ -1,7 +1,7 @@
 """What goes into the observability log: one plain record for each event that says what an agent did.
 
-Owns the names of the records and of their fields, and what must be remembered between a call and its result. Long
-texts keep their beginning and end. Refuses deltas and everything about widgets. Called by `LogKeeper`.
+Defines the records' names and fields, and remembers calls until their results. Long texts keep their beginning and
+end. Deltas and widget events are left out.
 """
 
 from __future__ import annotations
@@ -46,24 +46,24 @@ LOGGED = (
     FaultReported,
     SubscriberFailed,
 )
-"""Events that leave a record."""
+"""Events that produce a record."""
 assert PromptSubmitted not in LOGGED  # a prompt counts once its turn starts
 
 LONGEST = 4_000
-"""Bytes of a text that are kept, half from its beginning and half from its end."""
+"""Bytes kept of a text: half from its beginning, half from its end."""
 _EXIT = re.compile(r"\[exit code: (\d{1,3})[\],]")
 _CALLS = 1_000
-"""Calls whose results are awaited at most."""
+"""Most calls waiting for results."""
 
 
 class Recorder:
-    """Makes records of events. One for each process; holds the calls that have no result yet."""
+    """Makes records from events. One per process; remembers the calls without a result."""
 
     def __init__(self) -> None:
         self._calls: OrderedDict[str, ToolStarted] = OrderedDict()
 
     def record(self, event: Event) -> Record | None:
-        """The event's record, without its time; `None` for what leaves none."""
+        """The event's record, without its time; `None` if it produces none."""
         match event:
             case ToolStarted():
                 self._calls[event.call] = event
@@ -94,7 +94,7 @@ def _called(event: ToolFinished, started: ToolStarted | None) -> Record:
     arguments = started.arguments if started is not None else {}
     common = {"call": event.call, "status": event.status, "duration_ms": round(event.duration * 1000)}
     common |= {"bytes": event.bytes, "full": event.output}
-    # Of an output that is cut already: the numbers of the marker are those of the original.
+    # For an output that is already cut, use the marker's numbers: they are the original's.
     output = shorten(event.content, LONGEST, gap=gap_of(event.content) if event.output else None)
     command = arguments.get("command")
     if event.tool == "bash" and isinstance(command, str):

@@ -1,6 +1,6 @@
-"""Writes the observability log: one file for each process and day, in batches, off the event loop.
+"""Writes the observability log: one file per process and day, in batches, off the event loop.
 
-Owns the files and their limits, and the log's subscription on the bus; refuses to make anybody wait for it.
+Never makes anyone wait.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from gshtui.system import private_files
 from gshtui.system.tasks import keep_on
 
 KEPT_BACK = 20_000
-"""Records that wait at most while nothing can be written."""
+"""Most records waiting while nothing can be written."""
 FILE_MOST = 16 * 1024 * 1024
-"""Bytes of one file; then the next one begins."""
+"""Bytes of one file, before the next one begins."""
 FOLDER_MOST = 256 * 1024 * 1024
 DAYS_MOST = 60
 _BATCH = 200
-"""Records of one write."""
+"""Records per write."""
 _FRESH = 3600.0
-"""Seconds since the last write within which a file may still be written by its process."""
+"""Seconds since the last write within which its process may still be writing a file."""
 
 
 class LogFile:
@@ -54,7 +54,7 @@ class LogFile:
         self._torn = False
 
     def add(self, record: Record) -> None:
-        """Have a record written with the next batch."""
+        """Add a record to the next batch."""
         if len(self._waiting) >= KEPT_BACK:
             self._waiting.popleft()
             self._lost += 1
@@ -62,11 +62,11 @@ class LogFile:
 
     @property
     def waiting(self) -> int:
-        """Records that are not written yet."""
+        """Number of unwritten records."""
         return len(self._waiting)
 
     def write(self) -> bool:
-        """Write what waits; whether all of it is in the file. Blocks on the disk."""
+        """Write what waits; return whether everything is in the file. Blocks on the disk."""
         try:
             while self._waiting:
                 self._write_some()
@@ -76,7 +76,7 @@ class LogFile:
         return True
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._file >= 0:
             with contextlib.suppress(OSError):
                 os.close(self._file)
@@ -99,7 +99,7 @@ class LogFile:
             self._waiting.popleft()
 
     def _put(self, data: bytes) -> None:
-        """All of it, or an error with a torn line behind it: the batch is then written again as a whole."""
+        """Write everything, or raise and leave a torn line: the whole batch is then written again."""
         left = memoryview(data)
         before = os.fstat(self._file).st_size
         try:
@@ -132,7 +132,7 @@ class LogFile:
         self._part = self._part + 1 if day == self._day else 1
         self._day = day
         if self._folder == paths.logs_dir(create=False):
-            paths.logs_dir()  # narrows what an earlier version made wider
+            paths.logs_dir()  # tightens permissions set by an earlier version
         private_files.make_folder(self._folder)
         tidy(self._folder)
         suffix = f"-{self._part}" if self._part > 1 else ""
@@ -142,7 +142,7 @@ class LogFile:
 
 
 def tidy(folder: Path, now: float | None = None) -> None:
-    """Remove the oldest files, as far as the folder's bounds ask for it; what was written lately stays."""
+    """Remove the oldest files to stay within the folder's limits, but not those written recently."""
     now = time.time() if now is None else now
     found: list[tuple[float, int, Path]] = []
     for path in folder.glob("*.jsonl"):
@@ -159,12 +159,12 @@ def tidy(folder: Path, now: float | None = None) -> None:
 
 
 def day_of(at: float) -> str:
-    """The local date of a moment."""
+    """The local date of a time."""
     return stamp(at)[:10]
 
 
 def stamp(at: float) -> str:
-    """A moment in local time, to the millisecond."""
+    """A time as local time, to the millisecond."""
     try:
         return datetime.datetime.fromtimestamp(at).astimezone().isoformat(timespec="milliseconds")
     except (OverflowError, OSError, ValueError):
@@ -184,14 +184,14 @@ def _redacted(value: Any, redact: Callable[[str], str]) -> Any:
 
 
 EVERY = 0.25
-"""Seconds between two writes at most while there is something to write."""
+"""Most seconds between two writes while there is something to write."""
 _AGAIN = 5.0
-"""Seconds until the next attempt when nothing can be written."""
+"""Seconds until the next attempt if nothing can be written."""
 _CLOSE_WITHIN = 3.0
 
 
 class LogKeeper:
-    """Subscribes when made; `close` writes the rest. `carried(agent)`: another process logs what this agent does."""
+    """Subscribes when created; `close` writes the rest. `carried(agent)`: another process logs what this agent does."""
 
     def __init__(
         self,
@@ -213,7 +213,7 @@ class LogKeeper:
         self._task = keep_on(self._serve, "the log")
 
     async def close(self) -> None:
-        """Write what waits, and end. Never raises; waits a few seconds at most."""
+        """Write what waits, and end. Never raises; waits at most a few seconds."""
         await self._subscription.drained()
         self._subscription.unsubscribe()
         self._closing = True

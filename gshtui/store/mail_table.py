@@ -1,6 +1,6 @@
-"""The table `mail`: messages to agents from the moment they are sent, their state, and who delivers them now.
+"""The table `mail`: messages to agents from the moment they are sent, their state, and who is delivering them.
 
-Owns its SQL, inside the caller's transaction, and `store.mail`; refuses a change in a state that does not allow it.
+Runs its SQL inside the caller's transaction. A change is refused in a state that does not allow it.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _NEXT_REVISION = "(SELECT coalesce(max(revision), 0) + 1 FROM mail)"
 _encoder = msgspec.json.Encoder()
 _FIELDS = frozenset(Letter.__struct_fields__) - {"id", "sender", "recipient", "created"}
 _FREE = ("", 0, "")
-UNSURE = "The window closed while it was delivered; it may have been typed already."
-"""Why a message is held that nobody knows the end of."""
+UNSURE = "The window closed while the message was being delivered; it may already have been typed."
+"""Why a message with an unknown outcome is held."""
 
 
 def add_letter(connection: sqlite3.Connection, letter: Letter) -> Letter:
@@ -40,7 +40,7 @@ def add_letter(connection: sqlite3.Connection, letter: Letter) -> Letter:
 
 
 def get_letter(connection: sqlite3.Connection, id: str) -> Letter:
-    """The message of this id, or the only one whose id ends with this. Raises `StoreError` (unknown, ambiguous)."""
+    """Find the message by id, or by a unique end of its id. Raises `StoreError` (unknown, ambiguous)."""
     wanted = clean_text(id).strip().lower()
     found = connection.execute("SELECT data FROM mail WHERE id = ?", (wanted,)).fetchall()
     if not found and len(wanted) >= 3 and wanted.isalnum():
@@ -55,7 +55,7 @@ def get_letter(connection: sqlite3.Connection, id: str) -> Letter:
 def list_letters(
     connection: sqlite3.Connection, states: Sequence[str] = (), *, recipient: str = "", limit: int = 500
 ) -> list[Letter]:
-    """The newest messages in these states (any, without), oldest first."""
+    """The newest messages in these states (any, by default), oldest first."""
     marks = ", ".join("?" * len(states))
     where = [f"state IN ({marks})"] if states else []
     where += ["recipient = ?"] if recipient else []
@@ -67,7 +67,7 @@ def list_letters(
 
 
 def sent_since(connection: sqlite3.Connection, sender: str, since: float) -> list[Letter]:
-    """What an agent has sent since a moment, oldest first."""
+    """What an agent has sent since a time, oldest first."""
     found = connection.execute("SELECT data FROM mail WHERE sender = ? AND created > ? ORDER BY rowid", (sender, since))
     return [_letter(data) for (data,) in found]
 
@@ -78,10 +78,10 @@ def change_letter(
     """Set fields of a message.
 
     Args:
-        within: only in one of these states, and only while nobody delivers it.
+        within: only in one of these states, and only while no one is delivering it.
 
     Raises:
-        StoreError: unknown; invalid, for a field that is none; busy, when it is in another state or on its way.
+        StoreError: unknown; invalid, for an unknown field; busy, if it is in another state or being delivered.
     """
     if wrong := set(changes) - _FIELDS:
         raise StoreError("invalid", f"A message has no field {', '.join(sorted(wrong))}.")
@@ -98,7 +98,7 @@ def change_letter(
 
 
 def claim_letter(connection: sqlite3.Connection, id: str) -> Letter | None:
-    """Take a queued message for delivery by this process; `None` when it is not to be had any more."""
+    """Take a queued message for delivery by this process; `None` if it is no longer available."""
     letter = get_letter(connection, id)
     if letter.state != "queued" or _taken(connection, letter.id):
         return None
@@ -107,14 +107,14 @@ def claim_letter(connection: sqlite3.Connection, id: str) -> Letter | None:
 
 
 def release_letter(connection: sqlite3.Connection, id: str) -> None:
-    """This process is done with it."""
+    """End this process's delivery."""
     _mark(connection, id, None)
 
 
 def orphans(connection: sqlite3.Connection) -> list[Letter]:
-    """Messages whose deliverer died on the way, oldest first. They are nobody's now, and each is given out once.
+    """Messages whose deliverer died, oldest first. They are unowned now, and each is returned only once.
 
-    One that may or may not have been typed is held, since a message is never sent twice by itself.
+    One that may or may not have been typed is held: a message is never sent twice automatically.
     """
     found: list[Letter] = []
     for data, *owner in connection.execute(
@@ -136,13 +136,13 @@ def revision(connection: sqlite3.Connection) -> int:
 
 
 def is_in_log(connection: sqlite3.Connection, session: str, id: str) -> bool:
-    """Whether the message stands in a conversation, as a prompt that was taken up."""
+    """Whether a conversation has the message as a prompt that was accepted."""
     found = connection.execute("SELECT 1 FROM messages WHERE session = ? AND message = ?", (session, id)).fetchone()
     return found is not None
 
 
 def delete_old(connection: sqlite3.Connection, days: float) -> None:
-    """Remove messages that are through, and older than this."""
+    """Remove finished messages older than this."""
     marks = ", ".join("?" * len(OPEN))
     connection.execute(
         f"DELETE FROM mail WHERE created < ? AND state NOT IN ({marks}) AND pid = 0",
@@ -151,7 +151,7 @@ def delete_old(connection: sqlite3.Connection, days: float) -> None:
 
 
 def sound(data: str) -> None:
-    """Raises `msgspec.DecodeError` when this is no message."""
+    """Raise `msgspec.DecodeError` if this is not a message."""
     _letter(data)
 
 
@@ -181,27 +181,27 @@ class MailTable(Table):
     """`store.mail`: messages to agents."""
 
     async def add(self, letter: Letter) -> Letter:
-        """Keep a new message; it is safe when this returns."""
+        """Keep a new message; it is on disk when this returns."""
         return await self._write(lambda connection: add_letter(connection, letter))
 
     async def find(self, id: str) -> Letter:
-        """The message of this id, or the only one whose id ends with it. Raises `StoreError` (unknown, ambiguous)."""
+        """Find the message by id, or by a unique end of its id. Raises `StoreError` (unknown, ambiguous)."""
         return await self._read(lambda connection: get_letter(connection, id))
 
     async def find_all(self, states: Sequence[str] = (), *, recipient: str = "", limit: int = 500) -> list[Letter]:
-        """The newest messages in these states (in any, without), oldest first."""
+        """The newest messages in these states (any, by default), oldest first."""
         return await self._read(partial(list_letters, states=states, recipient=recipient, limit=limit))
 
     async def sent_since(self, sender: str, since: float) -> list[Letter]:
-        """What an agent has sent since a moment (seconds since the epoch), oldest first."""
+        """What an agent has sent since a time (seconds since the epoch), oldest first."""
         return await self._read(lambda connection: sent_since(connection, sender, since))
 
     async def change(self, id: str, *, within: Sequence[str] = (), **changes: Any) -> Letter:
-        """Change a message, in one of these states only. Raises `StoreError` (busy: too late for that)."""
+        """Change a message, only in one of these states. Raises `StoreError` (busy: too late for that)."""
         return await self._write(lambda connection: change_letter(connection, id, changes, within))
 
     async def claim(self, id: str) -> Letter | None:
-        """Take a queued message for delivery; of several callers exactly one gets it."""
+        """Take a queued message for delivery; only one of several callers gets it."""
         return await self._write(lambda connection: claim_letter(connection, id))
 
     async def release(self, id: str) -> None:
@@ -209,17 +209,17 @@ class MailTable(Table):
         await self._write(lambda connection: release_letter(connection, id))
 
     async def claim_orphans(self) -> list[Letter]:
-        """Messages whose deliverer died on the way. Each is given out once."""
+        """Messages whose deliverer died. Each is returned only once."""
         return await self._write(orphans)
 
     async def revision(self) -> int:
-        """A number that grows with every change of any message, by whichever process."""
+        """A number that grows with every change of any message by any process."""
         return await self._read(revision)
 
     async def is_in_log(self, session: str, id: str) -> bool:
-        """Whether a conversation has taken the message up as a prompt."""
+        """Whether a conversation has accepted the message as a prompt."""
         return await self._read(lambda connection: is_in_log(connection, session, id))
 
     async def delete_old(self, days: float) -> None:
-        """Remove messages that are through and older than this."""
+        """Remove finished messages older than this."""
         await self._write(lambda connection: delete_old(connection, days))

@@ -1,7 +1,7 @@
-"""The tables `messages` and `partials`: the append-only log of a conversation, unfinished answers, and finding words.
+"""The tables `messages` and `partials`: a conversation's append-only log, unfinished answers, and the word search.
 
-Owns their SQL, inside the caller's transaction, the word index, and `store.messages`; refuses to change what is in the
-log. Order is the log's own number, never the clock. A query is plain words: nothing in it is syntax.
+Runs its SQL inside the caller's transaction. Order is the log's own number, never the clock. A query is plain words:
+nothing in it is syntax.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 
 
 class StoredMessage(msgspec.Struct, frozen=True):
-    """A message and its place in its conversation's log, counted from 1."""
+    """A message and its position in its conversation's log, counted from 1."""
 
     seq: int
     message: Message
 
 
 def append_message(connection: sqlite3.Connection, session: str, message: Message) -> int:
-    """Add the message at the end; one that is there already stays where it is.
+    """Append the message, unless it is already there.
 
     Returns:
-        Its place in the log.
+        Its position in the log.
 
     Raises:
         StoreError: there is no such conversation (`unknown`).
@@ -61,7 +61,7 @@ def append_message(connection: sqlite3.Connection, session: str, message: Messag
 def page_of(
     connection: sqlite3.Connection, session: str, before: int | None, limit: int | None
 ) -> tuple[list[StoredMessage], int]:
-    """The newest `limit` messages older than `before`, oldest first, and how many of them could not be read."""
+    """The newest `limit` messages older than `before`, oldest first, and how many of them are unreadable."""
     found = connection.execute(
         "SELECT seq, data FROM messages WHERE session = ? AND seq < ? ORDER BY seq DESC LIMIT ?",
         (session, 2**62 if before is None else before, -1 if limit is None else limit),
@@ -79,7 +79,7 @@ def page_after(connection: sqlite3.Connection, session: str, after: int, limit: 
 
 
 def save_partial(connection: sqlite3.Connection, session: str, message: Message) -> None:
-    """Keep an answer as far as it has come, in place of what was kept of it before."""
+    """Keep the answer so far, replacing the previous state."""
     data = plain.encode_message(message).decode()
     name = plain.clean_text(message.id)
     if not connection.execute("SELECT 1 FROM sessions WHERE id = ?", (session,)).fetchone():
@@ -100,7 +100,7 @@ def partials(connection: sqlite3.Connection, session: str) -> list[Message]:
 
 
 def body_of(message: Message) -> str:
-    """The message's words for the search: what was said, thought, called and answered; no pictures."""
+    """The message's words for the search: text, thoughts, calls and results; no pictures."""
     parts: list[str] = []
     for block in message.blocks:
         match block:
@@ -140,7 +140,7 @@ _FIELDS = "s.id, s.title, s.cwd, m.seq, m.role, m.at"
 
 
 class SearchHit(msgspec.Struct, frozen=True):
-    """One message that fits. `spans` are (start, end) of the words found, in characters of `excerpt`."""
+    """One matching message. `spans` are (start, end) of the words found, in characters of `excerpt`."""
 
     session: str
     title: str
@@ -153,15 +153,15 @@ class SearchHit(msgspec.Struct, frozen=True):
 
 
 def phrase(query: str) -> str:
-    """The query for FTS5: each word quoted, so that nothing in it is syntax, and taken as the beginning of a word."""
+    """The query for FTS5: each word quoted, so that nothing in it is syntax, and matched as a prefix."""
     words = clean_text(query).replace("\0", " ").split()
     return " ".join('"' + word.replace('"', '""') + '"*' for word in words)
 
 
 def find_words(connection: sqlite3.Connection, query: str, *, cwd: str | None, limit: int) -> list[SearchHit]:
-    """Messages that hold all the words, the best first; else those that hold the query as it stands, newest first.
+    """Messages that contain all the words, best first; or else the exact query, newest first.
 
-    The second way finds what has no words (`->`), what stands inside words, and scripts without spaces.
+    The second way finds non-words (`->`), parts of words, and scripts without spaces.
     """
     words = phrase(query)
     if not words:
@@ -185,7 +185,7 @@ def find_words(connection: sqlite3.Connection, query: str, *, cwd: str | None, l
 
 
 def rebuild_index(connection: sqlite3.Connection) -> None:
-    """Make the word index anew from the messages."""
+    """Rebuild the word index from the messages."""
     connection.execute("INSERT INTO messages_fts (messages_fts) VALUES ('rebuild')")
 
 
@@ -195,7 +195,7 @@ def _hit(row: tuple[Any, ...], excerpt: str, spans: tuple[tuple[int, int], ...])
 
 
 def _spans(marked: str) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """The excerpt without its marks, on one line, and where they were."""
+    """The excerpt on one line without its marks, and their positions."""
     excerpt: list[str] = []
     spans: list[tuple[int, int]] = []
     start = 0
@@ -227,15 +227,15 @@ class MessageTable(Table):
         self._on_notice = on_notice
 
     async def append(self, session: str, message: Message) -> int:
-        """Add a message to the conversation's log; one whose id is there already is not added again.
+        """Append a message to the conversation's log, unless its id is already there.
 
         Returns:
-            Its place in the log, counted from 1.
+            Its position in the log, counted from 1.
         """
         return await self._write(lambda connection: append_message(connection, session, message))
 
     async def read(self, session: str, *, before: int | None = None, limit: int | None = None) -> list[StoredMessage]:
-        """The newest `limit` messages whose place is below `before`, oldest first; without limits all of them."""
+        """The newest `limit` messages with positions below `before`, oldest first; without limits all of them."""
         page, unreadable = await self._read(partial(page_of, session=session, before=before, limit=limit))
         if unreadable:
             self._on_notice(
@@ -244,11 +244,11 @@ class MessageTable(Table):
         return page
 
     async def read_after(self, session: str, after: int, limit: int) -> list[StoredMessage]:
-        """The oldest `limit` messages whose place is above `after`: what another window has added."""
+        """The oldest `limit` messages with positions above `after`: what another window has added."""
         return await self._read(partial(page_after, session=session, after=after, limit=limit))
 
     async def save_partial(self, session: str, message: Message) -> None:
-        """Keep an answer as far as it has come; `append` of the same id removes it."""
+        """Keep the answer so far; `append` with the same id removes it."""
         await self._write(lambda connection: save_partial(connection, session, message))
 
     async def partials(self, session: str) -> list[Message]:
@@ -256,5 +256,5 @@ class MessageTable(Table):
         return await self._read(lambda connection: partials(connection, session))
 
     async def search(self, query: str, *, cwd: str | None = None, limit: int = 20) -> list[SearchHit]:
-        """Messages that hold all words of the query, the best first. Nothing in it is syntax."""
+        """Messages that contain all words of the query, best first. Nothing in it is syntax."""
         return await self._read(partial(find_words, query=query, cwd=cwd, limit=limit))

@@ -1,6 +1,6 @@
-"""The record's tables, one constant for each version of the format, and the steps from any older one to this.
+"""The record's tables, one constant per version of the format, and the steps from older versions.
 
-Owns the list of steps and the backup before the first; refuses a file of a newer version.
+Backs the file up before the first step; refuses a file of a newer version.
 """
 
 from __future__ import annotations
@@ -293,24 +293,24 @@ CREATE TABLE shells (
 
 
 MIGRATIONS: tuple[str, ...] = (RECORD, SEARCH, AGENTS, MAIL, CONTEXT, SHELL)
-"""SQL of each step; the file's `user_version` counts those that it has."""
+"""SQL of each step; the file's `user_version` counts the completed ones."""
 VERSION = len(MIGRATIONS)
 
 
 def version_of(connection: sqlite3.Connection) -> int:
-    """How many steps the file has behind it; 0 for an empty one."""
+    """How many steps the file has completed; 0 for an empty one."""
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
 def migrate(connection: sqlite3.Connection, path: Path, steps: Sequence[str] = MIGRATIONS) -> Path | None:
-    """Bring the file to the newest format; an existing one is backed up first.
+    """Upgrade the file to the newest format; an existing one is backed up first.
 
     Returns:
-        The backup, when one was made.
+        The backup, if one was made.
 
     Raises:
         StoreError: the file comes from a newer version (`newer`).
-        sqlite3.Error: a step failed; it left nothing behind, and the steps before it stand.
+        sqlite3.Error: a step failed; it left nothing behind, and the earlier steps remain.
     """
     version = version_of(connection)
     if version > len(steps):
@@ -331,7 +331,7 @@ def migrate(connection: sqlite3.Connection, path: Path, steps: Sequence[str] = M
 
 
 def back_up(connection: sqlite3.Connection, path: Path, version: int) -> Path:
-    """A copy of the record beside it, complete and on disk before this returns."""
+    """Copy the record beside itself, completely and on disk before this returns."""
     stamp = time.strftime("%Y%m%d-%H%M%S")
     target = beside(path, f".v{version}-{stamp}")
     unfinished = beside(path, f".v{version}-{stamp}.unfinished")
@@ -348,7 +348,7 @@ def back_up(connection: sqlite3.Connection, path: Path, version: int) -> Path:
 
 @contextlib.contextmanager
 def transaction(connection: sqlite3.Connection) -> Generator[None]:
-    """All of it or none of it, with the right to write taken at once."""
+    """All or nothing, taking the write lock at once."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -360,7 +360,7 @@ def transaction(connection: sqlite3.Connection) -> Generator[None]:
 
 
 def _statements(script: str) -> Iterator[str]:
-    """The script's statements one by one: `executescript` would commit the transaction that they belong to."""
+    """The script's statements one by one: `executescript` would commit their transaction."""
     pending = ""
     for line in script.splitlines():
         pending += line + "\n"

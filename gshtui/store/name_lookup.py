@@ -1,6 +1,6 @@
-"""Names in the record, for a shell that completes a word: read at once, without a start, and never waited for.
+"""Names in the record for shell completion: read at once, without starting anything or waiting.
 
-Owns a look through SQLite alone; refuses to make, move or mend a file: where it cannot be read there are no names.
+Uses only SQLite; never creates, moves or repairs a file. If it cannot be read, there are no names.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def agents_in(file: Path) -> list[AgentRow]:
 
 
 def sessions_in(file: Path, *, cwd: str, limit: int = 50) -> list[SessionInfo]:
-    """A folder's conversations, the last used first. Blocks for a moment."""
+    """A folder's conversations, most recently used first. Blocks for a moment."""
     return _read(file, lambda connection: session_table.list_sessions(connection, cwd=cwd, limit=limit, empty=False))
 
 

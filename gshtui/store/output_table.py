@@ -1,7 +1,4 @@
-"""Full outputs of tools, kept once each under the hash of their text.
-
-Owns packing, the count of uses, and `store.outputs`; refuses to keep what nothing uses any more.
-"""
+"""Full outputs of tools, stored once each under the hash of their text, and deleted when nothing uses them."""
 
 from __future__ import annotations
 
@@ -17,19 +14,19 @@ from gshtui.store.store_errors import StoreError, missing
 from gshtui.store.table import Table
 
 PACK_FROM = 512
-"""Bytes; anything smaller is kept as it is."""
+"""Bytes; anything smaller is stored unpacked."""
 PackError = zlib.error
 _IN_THREAD = 64 * 1024
-"""Characters of an output from which packing it is left to another thread."""
+"""Outputs longer than this, in characters, are packed in another thread."""
 
 
 def key_of(raw: bytes) -> str:
-    """The name of an output: 32 hexadecimal digits of its hash."""
+    """The key of an output: 32 hexadecimal digits of its hash."""
     return hashlib.blake2b(raw, digest_size=16).hexdigest()
 
 
 def packed(raw: bytes) -> tuple[bytes, bool]:
-    """The bytes to keep, and whether they are packed: only where that makes them smaller."""
+    """The bytes to store, and whether they are packed: only if that makes them smaller."""
     if len(raw) >= PACK_FROM:
         small = zlib.compress(raw, 3)
         if len(small) < len(raw):
@@ -38,13 +35,13 @@ def packed(raw: bytes) -> tuple[bytes, bool]:
 
 
 def unpacked(data: bytes, is_packed: bool) -> bytes:
-    """What `packed` was given. Raises `PackError` when the data is damaged."""
+    """Reverse `packed`. Raises `PackError` if the data is damaged."""
     return zlib.decompress(data) if is_packed else data
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """An output ready to be written."""
+    """An output ready to be stored."""
 
     key: str
     bytes: int
@@ -53,14 +50,14 @@ class Kept:
 
 
 def prepared(text: str) -> Kept:
-    """Hash and pack an output; seconds for hundreds of megabytes, and fit for any thread."""
+    """Hash and pack an output; takes seconds for hundreds of megabytes, and is thread-safe."""
     raw = clean_text(text).encode()
     data, is_packed = packed(raw)
     return Kept(key_of(raw), len(raw), data, is_packed)
 
 
 def put(connection: sqlite3.Connection, session: str, call: str, kept: Kept) -> None:
-    """Keep an output for a call of a conversation; the same text is kept once."""
+    """Store an output for a call of a conversation; the same text is stored once."""
     if not connection.execute("SELECT 1 FROM sessions WHERE id = ?", (session,)).fetchone():
         raise missing(session)
     insert(connection, kept)
@@ -71,7 +68,7 @@ def put(connection: sqlite3.Connection, session: str, call: str, kept: Kept) -> 
 
 
 def insert(connection: sqlite3.Connection, kept: Kept) -> None:
-    """Keep an output whose user is written in the same transaction; the same text is kept once."""
+    """Store an output whose user is written in the same transaction; the same text is stored once."""
     connection.execute(
         "INSERT INTO outputs (key, bytes, packed, data) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
         (kept.key, kept.bytes, int(kept.packed), kept.data),
@@ -79,7 +76,7 @@ def insert(connection: sqlite3.Connection, kept: Kept) -> None:
 
 
 def get(connection: sqlite3.Connection, key: str) -> tuple[bytes, bool]:
-    """The kept bytes and whether they are packed. Raises `StoreError` (`unknown`)."""
+    """The stored bytes and whether they are packed. Raises `StoreError` (`unknown`)."""
     row = connection.execute("SELECT data, packed FROM outputs WHERE key = ?", (key,)).fetchone()
     if row is None:
         raise StoreError("unknown", f"There is no output {key!r} in the record.", hint="Its conversation was removed.")
@@ -87,7 +84,7 @@ def get(connection: sqlite3.Connection, key: str) -> tuple[bytes, bool]:
 
 
 def text_of(key: str, data: bytes, is_packed: bool) -> str:
-    """The output's text. Raises `StoreError` (`corrupt`) when it is not what was kept."""
+    """The output's text. Raises `StoreError` (`corrupt`) if it is not what was stored."""
     try:
         raw = unpacked(data, is_packed)
     except PackError:
@@ -114,7 +111,7 @@ def folders(connection: sqlite3.Connection, key: str) -> list[str]:
 
 
 def drop_unused(connection: sqlite3.Connection) -> None:
-    """Forget outputs that neither a conversation nor the shell history uses."""
+    """Delete outputs that neither a conversation nor the shell history uses."""
     connection.execute(
         "DELETE FROM outputs WHERE key NOT IN (SELECT key FROM output_uses)"
         " AND key NOT IN (SELECT output FROM history WHERE output <> '')"
@@ -122,7 +119,7 @@ def drop_unused(connection: sqlite3.Connection) -> None:
 
 
 def drop_if_unused(connection: sqlite3.Connection, keys: Collection[str]) -> None:
-    """Forget those of these that nothing uses."""
+    """Delete those of these that nothing uses."""
     for key in keys:
         connection.execute(
             "DELETE FROM outputs WHERE key = ?1 AND NOT EXISTS (SELECT 1 FROM output_uses WHERE key = ?1)"
@@ -135,7 +132,7 @@ class OutputTable(Table):
     """`store.outputs`: whole outputs, by their keys."""
 
     async def put(self, session: str, call: str, text: str) -> str:
-        """Keep a call's whole output. Returns its key; the same text has the same."""
+        """Store a call's whole output. Return its key; the same text has the same key."""
         kept = prepared(text) if len(text) < _IN_THREAD else await asyncio.to_thread(prepared, text)
         await self._write(lambda connection: put(connection, session, call, kept))
         return kept.key

@@ -1,7 +1,4 @@
-"""What was typed into the input line, for its history.
-
-Owns the table `prompts`, and `store.prompts`; refuses more than the newest ten thousand.
-"""
+"""The table `prompts`: what was typed into the input line, for its history; at most the newest ten thousand."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ KEPT = 10_000
 
 
 def add(connection: sqlite3.Connection, cwd: str, text: str) -> None:
-    """Remember a line; the one before, typed again, is moved up and not doubled."""
+    """Remember a line; the previous one, typed again, moves up instead of being doubled."""
     cwd, text = clean_text(cwd), clean_text(text)
     connection.execute(
         "DELETE FROM prompts WHERE id = (SELECT max(id) FROM prompts WHERE cwd = ?) AND text = ?", (cwd, text)

@@ -1,6 +1,6 @@
-"""Copying what a damaged record still holds into a new one, and mending what refers to lost rows.
+"""Copies what a damaged record still holds into a new one, and repairs references to lost rows.
 
-Owns which rows count as sound; refuses a row that only looks like one.
+Decides which rows are intact.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ _TABLES = (
     "shell_halves",
     "shells",
 )
-"""What is recovered; holds are not, their processes take them again."""
+"""What is recovered; holds are not, because their processes take them again."""
 
 
 def copy_all(copy: Path, template: Path, target: sqlite3.Connection) -> str:
-    """Fill the new record with what the copy still holds; the copy is spoilt by it."""
+    """Fill the new record with what the copy still holds; this destroys the copy."""
     target.execute("PRAGMA foreign_keys = OFF")  # rows of lost sessions come first, see _mend_sessions
     with migrations.transaction(target):
         known: frozenset[int] = frozenset()
@@ -70,7 +70,7 @@ def copy_all(copy: Path, template: Path, target: sqlite3.Connection) -> str:
 
 
 def _copy_tables(source: sqlite3.Connection, target: sqlite3.Connection) -> frozenset[int]:
-    """Copy what the tables lead to. Returns the pages at which they begin."""
+    """Copy what the tables lead to. Return the pages at which they begin."""
     for table in _TABLES:
         known = salvage.columns_of(target, table)
         columns = [name for name in salvage.columns_of(source, table) if name in known]
@@ -82,7 +82,7 @@ def _copy_tables(source: sqlite3.Connection, target: sqlite3.Connection) -> froz
 
 
 def _copy_lost(copy: Path, target: sqlite3.Connection, known: frozenset[int]) -> None:
-    """Copy rows to which no table leads any more; they are told by their looks and by what they hold."""
+    """Copy rows that no table leads to any more, recognised by their shape and content."""
     shapes = [shape for table in _TABLES if (shape := salvage.shape_of(target, table)).columns]
     for likely, row in salvage.lost_rows(copy, shapes, known):
         for shape in likely:
@@ -96,7 +96,7 @@ def _copy_lost(copy: Path, target: sqlite3.Connection, known: frozenset[int]) ->
 
 
 def _sound(table: str, columns: list[str], found: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
-    """The rows whose content is what it should be: damage can also leave a row that looks like one."""
+    """The rows with valid content: damage can also leave something that looks like a row."""
     return (row for row in found if _is_sound(table, dict(zip(columns, row, strict=True))))
 
 
@@ -127,7 +127,7 @@ def _is_sound(table: str, fields: dict[str, Any]) -> bool:
 
 
 def _mend_sessions(target: sqlite3.Connection) -> int:
-    """Conversations whose own row was lost get a new one, and all count again. Returns the messages missing."""
+    """Recreate lost rows of conversations, and recount all. Return the number of missing messages."""
     target.execute(
         "INSERT OR IGNORE INTO sessions (id, title, created, updated, touched)"
         " SELECT session, '(recovered)', min(at), max(at), min(id) FROM messages GROUP BY session"
@@ -142,7 +142,7 @@ def _mend_sessions(target: sqlite3.Connection) -> int:
 
 
 def _mend_uses(target: sqlite3.Connection) -> None:
-    """Uses of what is lost go; texts whose uses are lost get them again from the iterations."""
+    """Remove uses of what is lost; restore lost uses of texts from the iterations."""
     target.execute("DELETE FROM output_uses WHERE key NOT IN (SELECT key FROM outputs)")
     for row in target.execute("SELECT session, packed, blocks FROM iterations").fetchall():
         sent_texts.use(target, row[0], context_tables.hashes_in(row[1], row[2]))

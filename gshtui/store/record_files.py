@@ -1,7 +1,7 @@
-"""The data folder and its files: private, no links, one process at a time where the file itself is changed.
+"""The data folder and its files: private, no links, one process at a time while the file itself is changed.
 
-Owns permissions (0700, 0600) and the lock for opening, migrating and recovering; refuses a link or somebody else's
-file in place of the record. Called when the record is opened.
+Sets permissions (0700, 0600), and locks opening, migrating and recovering. A link or another user's file in place of
+the record is refused.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gshtui.store.store_errors import StoreError
 from gshtui.system import private_files
 
 LOCK_WAIT = 30.0
-"""Seconds to wait for another process that opens, migrates or recovers the record."""
+"""Seconds to wait for another process that is opening, migrating or recovering the record."""
 
 
 def beside(path: Path, suffix: str) -> Path:
@@ -32,11 +32,12 @@ def with_companions(path: Path) -> tuple[Path, Path, Path]:
 
 
 def prepare_folder(path: Path) -> None:
-    """Make the record's folder, for this user alone. The record's own (`gsh/gsh.db`) is narrowed to 0700 if it exists.
+    """Create the record's folder, for this user only. The default folder (`gsh/gsh.db`) is narrowed to 0700 if it
+    exists.
 
     Raises:
-        StoreError: it is no folder, or belongs to somebody else (`unsafe`).
-        OSError: it cannot be made.
+        StoreError: it is not a folder, or belongs to someone else (`unsafe`).
+        OSError: it cannot be created.
     """
     folder = path.parent
     private_files.make_folder(folder)
@@ -50,13 +51,13 @@ def prepare_folder(path: Path) -> None:
 
 
 def check_files(path: Path) -> bool:
-    """Whether the record exists; it and its companions are narrowed to 0600.
+    """Whether the record exists; narrows it and its companions to 0600.
 
     Works by name and never opens a file: closing one would drop the locks that this process holds on it through
-    SQLite. Nobody else can swap a name in a folder of ours that is 0700.
+    SQLite. No one else can swap a name in a folder of ours that is 0700.
 
     Raises:
-        StoreError: a link, a folder or another user's file is in the place of one of them (`unsafe`).
+        StoreError: one of them is a link, a folder or another user's file (`unsafe`).
     """
     for file in (*with_companions(path), beside(path, ".lock")):
         try:
@@ -75,16 +76,15 @@ def check_files(path: Path) -> bool:
 
 
 def create_file(path: Path) -> None:
-    """Make the empty record, 0600 from its first moment; its companions inherit that from it."""
+    """Create the empty record, 0600 from the start; its companions inherit that."""
     os.close(private_files.make_file(path))
 
 
 @contextlib.contextmanager
 def opening_lock(path: Path, wait: float = LOCK_WAIT) -> Generator[None]:
-    """Hold off the other processes' opening of the record. The system drops the lock when a process dies.
+    """Keep other processes from opening the record. The system drops the lock if the process dies.
 
-    Blocks the calling thread. Raises `StoreError` (`busy`) after `wait` seconds, `OSError` in a folder that cannot be
-    written.
+    Blocks the calling thread. Raises `StoreError` (`busy`) after `wait` seconds, `OSError` in an unwritable folder.
     """
     descriptor = private_files.open_file(beside(path, ".lock"), os.O_RDWR)
     try:

@@ -1,7 +1,7 @@
-"""The one writer of a process: operations queue up, and each batch of them is one transaction.
+"""The only writer of a process: operations queue up, and each batch is one transaction.
 
-Owns batching, the answer after the commit, waiting for other processes, and what happens while the disk is full;
-refuses to answer for anything that is not committed. Fed by the tables of `Store`; nothing else writes to the record.
+Answers after the commit, waits for other processes, and handles a full disk. The tables of `Store` submit the
+operations.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from gshtui.system.tasks import keep_on
 T = TypeVar("T")
 
 BATCH = 256
-"""Operations in one transaction at most; journal entries are counted apart."""
+"""Most operations in one transaction; journal entries are counted separately."""
 JOURNAL_BATCH = 2_000
 BUSY_DEADLINE = 10.0
 """Seconds that an operation waits for other processes' transactions."""
 RETRY_EVERY = 2.0
-"""Seconds between two attempts to write what is spilled."""
+"""Seconds between two attempts to write what has piled up."""
 
 
 class _Operation(msgspec.Struct):
@@ -59,12 +59,12 @@ class RecordWriter:
         self._task = keep_on(self._serve, "the record's writer")
 
     async def submit(self, work: Work[T]) -> T:
-        """Have `work` done in a transaction; returns when that is committed.
+        """Run `work` in a transaction; return once it is committed.
 
-        A caller that is cancelled meanwhile leaves the operation in the queue: it is committed or not, as a whole.
+        If the caller is cancelled meanwhile, the operation stays in the queue: it is committed or not, as a whole.
 
         Raises:
-            StoreError: it could not be committed, and was not.
+            StoreError: it could not be committed.
         """
         if self._closing:
             raise StoreError("closed", "The record is closed.")
@@ -84,11 +84,11 @@ class RecordWriter:
             self._wake.set()
 
     async def close(self, deadline: float) -> None:
-        """Commit what is queued within `deadline` seconds, then stop; what is left is reported and given up."""
+        """Commit the queue within `deadline` seconds, then stop; the rest is reported and dropped."""
         self._closing = True
         self._wake.set()
         if not await self._ended(deadline):
-            # What has not begun does not begin any more; what has is waited for, so that each answer is true.
+            # What has not begun will not begin; what has is awaited, so that each answer is true.
             self._given_up = True
             if not await self._ended(deadline):
                 self._task.cancel()
@@ -113,11 +113,11 @@ class RecordWriter:
                     break
 
     def _owes_journal(self) -> bool:
-        """On closing, entries are not waited for once the disk has refused them."""
+        """On closing, do not wait for entries once the disk has refused them."""
         return bool(self._journal) and self._failing is None
 
     async def _wait(self) -> None:
-        """Until there is something to do, or it is time to try again."""
+        """Wait until there is something to do, or it is time to retry."""
         try:
             async with asyncio.timeout(self._retry_every if self._failing else None):
                 await self._wake.wait()
@@ -126,14 +126,15 @@ class RecordWriter:
         self._wake.clear()
 
     async def _write_once(self) -> bool:
-        """One transaction. Returns whether it is worth going on at once."""
+        """Run one transaction. Return whether to continue at once."""
         operations = [self._operations.popleft() for _ in range(min(BATCH, len(self._operations)))]
-        # While the disk refuses, callers' entries go alone: they are small, and may fit where the backlog does not.
+        # While the disk refuses, write callers' operations alone: they are small, and may fit where the backlog does
+        # not.
         entries = [] if self._failing and operations else self._journal.pop(JOURNAL_BATCH)
         works = [operation.call for operation in operations]
         try:
             results = await self._transact(works if works or entries else [_probe], entries)
-        except Exception as error:  # this task outlives whatever an operation or an entry holds
+        except Exception as error:  # this task survives whatever an operation or an entry contains
             problem = from_sqlite(error, self._database.path)
             self._keep(entries, problem)
             self._failed(problem)
@@ -148,14 +149,14 @@ class RecordWriter:
         return True
 
     def _keep(self, entries: Sequence[JournalEntry], problem: StoreError) -> None:
-        """Entries that were not written wait again; those that no table would ever take do not."""
+        """Requeue unwritten entries, except those that no table would ever accept."""
         if problem.kind == "invalid":
             self._journal.lost += len(entries)
         else:
             self._journal.put_back(entries)
 
     async def _transact(self, works: Sequence[Work[Any]], entries: Sequence[JournalEntry]) -> list[_Result]:
-        """Commit, asking again while another process is writing."""
+        """Commit, retrying while another process is writing."""
         deadline = time.monotonic() + BUSY_DEADLINE
         while True:
             try:
@@ -165,13 +166,13 @@ class RecordWriter:
                     raise
                 if self._given_up:
                     raise _too_late() from error
-            # The thread is free meanwhile, for readers.
+            # The thread is free for readers meanwhile.
             await asyncio.sleep(random.uniform(0.002, 0.02))
 
     def _commit(
         self, connection: sqlite3.Connection, works: Sequence[Work[Any]], entries: Sequence[JournalEntry]
     ) -> list[_Result]:
-        """One transaction with all of it; an operation that fails by its own fault is undone alone."""
+        """Commit all of it in one transaction; an operation that fails by itself is undone alone."""
         lasting = self._database.synchronous == "normal" and any(entry.lasting for entry in entries)
         if lasting:
             connection.execute("PRAGMA synchronous = FULL")
@@ -228,7 +229,7 @@ def _too_late() -> StoreError:
 
 
 def _probe(connection: sqlite3.Connection) -> None:
-    """Write a page that stays the same: whether there is room again."""
+    """Rewrite an unchanged page, to see whether there is room again."""
     connection.execute(f"PRAGMA user_version = {VERSION}")
 
 

@@ -1,7 +1,6 @@
-"""A damaged record: set aside untouched, and everything still readable copied into a new one.
+"""Recovers a damaged record: sets it aside untouched and copies everything still readable into a new one.
 
-Owns the order of the steps, so that a crash at any point loses nothing; refuses to change the damaged file. Called
-while the record is opened, under the opening lock.
+The order of steps loses nothing in a crash. Runs while the record is opened, under the opening lock.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ Prepare = Callable[[Path], sqlite3.Connection]
 
 
 def quick_check(connection: sqlite3.Connection) -> list[str]:
-    """What is wrong with the file's structure; nothing when it is sound. Takes as long as reading the file."""
+    """What is wrong with the file's structure; empty if it is intact. Takes as long as reading the file."""
     found = [str(row[0]) for row in connection.execute("PRAGMA quick_check(5)")]
     return [] if found == ["ok"] else found
 
 
 def mark(path: Path) -> None:
-    """Remember that the record was found damaged, for the next start."""
+    """Remember for the next start that the record was found damaged."""
     beside(path, ".damaged").touch(mode=0o600)
 
 
@@ -37,16 +36,16 @@ def is_marked(path: Path) -> bool:
 
 
 def recover(path: Path, prepare: Prepare) -> tuple[str, str]:
-    """Put a new record in place of the damaged one, holding all that could be read of it.
+    """Replace the damaged record with a new one that holds everything still readable.
 
     Args:
         path: the damaged record.
-        prepare: opens an empty file with the house's pragmas.
+        prepare: opens an empty file with our pragmas.
 
     Returns:
         What to tell a person: how much was recovered, and where the damaged file is.
     """
-    from gshtui.store import record_copy  # late: it knows every table, and only a damaged record needs it
+    from gshtui.store import record_copy  # late import: it knows every table, and only a damaged record needs it
 
     room = _room(path)
     shutil.rmtree(room, ignore_errors=True)
@@ -64,7 +63,7 @@ def recover(path: Path, prepare: Prepare) -> tuple[str, str]:
 
 
 def finish_interrupted(path: Path) -> None:
-    """End a recovery whose process died; called before the record is looked at."""
+    """Finish a recovery whose process died; call before the record is read."""
     room = _room(path)
     if not room.exists():
         return

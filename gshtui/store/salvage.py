@@ -1,6 +1,6 @@
-"""Reading a damaged database: every row that can still be read, also those that no table leads to any more.
+"""Reads a damaged database: every row that is still readable, including those that no table leads to any more.
 
-Owns the repair of a copy's first page and the search for orphaned trees of pages; refuses to touch the damaged file.
+Repairs a copy's first page and searches for orphaned trees of pages. Never touches the damaged file.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _LARGEST = 2**62
 
 
 def open_copy(copy: Path, template: Path) -> sqlite3.Connection:
-    """A connection to a damaged file that is ours to change, with its tables in sight.
+    """A connection to a copy of a damaged file that we may change, with its tables visible.
 
     Args:
         copy: the damaged file's copy.
-        template: a sound, empty record; its first page (header and list of tables) stands in for a lost one.
+        template: an intact, empty record; its first page (header and list of tables) replaces a lost one.
 
     Raises:
-        sqlite3.Error: no table can be seen even so.
+        sqlite3.Error: no table is visible even so.
     """
     connection = connect(copy)
     try:
@@ -47,14 +47,14 @@ def open_copy(copy: Path, template: Path) -> sqlite3.Connection:
 
 
 def columns_of(connection: sqlite3.Connection, table: str) -> list[str]:
-    """Names of the table's columns; none when there is no such table."""
+    """Names of the table's columns; none if there is no such table."""
     return [str(row[1]) for row in connection.execute(f"PRAGMA table_info({table})")]
 
 
 def readable_rows(
     connection: sqlite3.Connection, table: str, columns: list[str], *, patience: int = 10_000
 ) -> Iterator[tuple[Any, ...]]:
-    """The rows that can be read, in order of their row ids; `patience` damaged stretches are stepped over."""
+    """The readable rows, in order of row id; `patience` damaged spans are skipped."""
     select = f"SELECT rowid, {', '.join(columns)} FROM {table} WHERE rowid >= ? ORDER BY rowid"
     start, barren = -1, 0
     for _ in range(patience):
@@ -68,13 +68,13 @@ def readable_rows(
                     yield row[1:]
             return
         except sqlite3.Error:
-            # Where nothing is gained by it, larger and larger steps: the numbers of rows may lie far apart.
+            # If that gains nothing, take larger and larger steps: row ids may be far apart.
             start = _after_damage(connection, select + " LIMIT 1", last + (1 << barren))
             barren += 1
 
 
 def _after_damage(connection: sqlite3.Connection, probe: str, damaged: int) -> int | None:
-    """The smallest row id found from which reading goes on; `None` when nothing behind the damage can be read."""
+    """The smallest row id found from which reading continues; `None` if nothing after the damage is readable."""
     step = 1
     while not _reads(connection, probe, damaged + step):
         step *= 2
@@ -91,7 +91,7 @@ def _after_damage(connection: sqlite3.Connection, probe: str, damaged: int) -> i
 
 
 def _reads(connection: sqlite3.Connection, probe: str, rowid: int) -> bool:
-    """Whether the row behind this place, if there is one, can be read and is where it should be."""
+    """Whether the row after this position, if any, is readable and in its place."""
     try:
         found = connection.execute(probe, (rowid,)).fetchall()
     except sqlite3.Error:
@@ -100,10 +100,10 @@ def _reads(connection: sqlite3.Connection, probe: str, rowid: int) -> bool:
 
 
 def connect(copy: Path) -> sqlite3.Connection:
-    """A connection that overlooks what can be overlooked, in the file and in its list of tables."""
+    """A connection that ignores whatever faults can be ignored in the file and its list of tables."""
     connection = sqlite3.connect(copy, isolation_level=None)
     connection.text_factory = _lenient
-    connection.execute("PRAGMA writable_schema = ON")  # also reads a faulty schema, and a file that was cut off
+    connection.execute("PRAGMA writable_schema = ON")  # also reads a faulty schema, and a truncated file
     return connection
 
 
@@ -117,7 +117,7 @@ def _tables(connection: sqlite3.Connection) -> None:
 
 
 def emptied_log(copy: Path, template: Path) -> None:
-    """Write what is in the copy's log into the copy itself, as far as SQLite believes it."""
+    """Write the copy's log into the copy itself, as far as SQLite accepts it."""
     for attempt in (1, 2):
         try:
             with contextlib.closing(connect(copy)) as connection:
@@ -132,18 +132,18 @@ def emptied_log(copy: Path, template: Path) -> None:
 
 
 def roots_of(connection: sqlite3.Connection) -> frozenset[int]:
-    """The pages at which the tables begin that can be seen."""
+    """The pages at which the visible tables begin."""
     return frozenset(int(row[0]) for row in connection.execute("SELECT rootpage FROM sqlite_master WHERE rootpage"))
 
 
 def replace_first_page(copy: Path, template: Path) -> None:
-    """Put a sound list of tables in place of the copy's. It must have no log, or SQLite believes that one."""
+    """Replace the copy's list of tables with an intact one. The copy must have no log, or SQLite would use that."""
     page = bytearray(template.read_bytes()[:PAGE])
     with copy.open("r+b") as file:
         pages = -(-os.fstat(file.fileno()).st_size // PAGE)
         page[28:32] = pages.to_bytes(4, "big")
         page[32:40] = bytes(8)  # no list of free pages: nothing is written here any more
-        page[92:96] = page[24:28]  # the number of pages is to be believed
+        page[92:96] = page[24:28]  # make SQLite trust the number of pages
         file.write(page)
         file.truncate(max(pages, 1) * PAGE)
 
@@ -151,11 +151,11 @@ def replace_first_page(copy: Path, template: Path) -> None:
 _INTERIOR, _LEAF = 5, 13
 """First byte of a page of a table."""
 _WIDEST = 32
-"""Columns of the widest table that can be told."""
+"""Columns of the widest table that can be recognised."""
 _AT_ONCE = 256
-"""Pages that are read in one piece."""
+"""Pages read at once."""
 _PATIENCE = 200
-"""Damaged stretches of one tree after which the rest of it is given up: it may be noise all over."""
+"""Damaged spans of one tree after which the rest is given up: it may all be noise."""
 _COLUMNS = ["rowid", *(f"c{number}" for number in range(_WIDEST))]
 _TYPES: dict[str, tuple[type, ...]] = {"TEXT": (str,), "INTEGER": (int,), "REAL": (float, int), "BLOB": (bytes,)}
 
@@ -169,10 +169,10 @@ class TableShape:
     types: tuple[str, ...]
     needed: tuple[bool, ...]
     key: int
-    """Which column is the row's number and not stored; -1: none."""
+    """Which column is the row id and not stored; -1: none."""
 
     def fits(self, row: Sequence[Any]) -> dict[str, Any] | None:
-        """The row's fields if it is one of this table. `row`: its number, then `_WIDEST` values."""
+        """The row's fields if it belongs to this table. `row`: its id, then `_WIDEST` values."""
         values = list(row[1:])
         if any(value is not None for value in values[len(self.columns) :]):
             return None
@@ -188,7 +188,7 @@ class TableShape:
 
 
 def shape_of(connection: sqlite3.Connection, table: str) -> TableShape:
-    """The shape of a table of a sound record."""
+    """The shape of a table of an intact record."""
     info = connection.execute(f"PRAGMA table_info({table})").fetchall()
     keys = [at for at, (_, _, kind, _, _, key) in enumerate(info) if key and kind == "INTEGER"]
     return TableShape(
@@ -203,9 +203,9 @@ def shape_of(connection: sqlite3.Connection, table: str) -> TableShape:
 def lost_rows(
     copy: Path, shapes: Sequence[TableShape], known: frozenset[int]
 ) -> Iterator[tuple[Sequence[TableShape], tuple[Any, ...]]]:
-    """(tables that it may belong to, row) of every tree that has no parent and is not among the `known` roots.
+    """(tables that it may belong to, row) of every tree without a parent that is not among the `known` roots.
 
-    The copy is spoilt by this: its list of tables is replaced.
+    This destroys the copy: its list of tables is replaced.
     """
     roots = [root for root in _orphans(copy) if root not in known]
     if not roots:
@@ -220,7 +220,7 @@ def lost_rows(
 
 
 def _orphans(copy: Path) -> list[int]:
-    """Numbers of the pages that begin a tree of rows: those to which no other page leads."""
+    """Numbers of the pages that begin a tree of rows: those that no other page leads to."""
     pages = copy.stat().st_size // PAGE
     found: list[int] = []
     children: set[int] = set()
@@ -238,7 +238,7 @@ def _orphans(copy: Path) -> list[int]:
 
 
 def _children(page: bytes, head: int, number: int, pages: int) -> set[int]:
-    """The pages to which an inner page leads; none where it is not what it looks like."""
+    """The pages that an inner page leads to; none if it is not what it looks like."""
     (count,) = struct.unpack_from(">H", page, head + 3)
     if head + 12 + 2 * count > len(page):
         return set()
@@ -251,7 +251,7 @@ def _children(page: bytes, head: int, number: int, pages: int) -> set[int]:
 
 
 def _open_probe(copy: Path) -> sqlite3.Connection:
-    """The copy with one table, that can be pointed at any tree."""
+    """The copy with one table that can be pointed at any tree."""
     template = copy.with_name("probe.db")
     template.unlink(missing_ok=True)
     with contextlib.closing(sqlite3.connect(template, isolation_level=None)) as made:

@@ -1,7 +1,6 @@
-"""Texts that blocks sent, kept once each under their hash, for as long as a conversation uses them.
+"""Texts that blocks sent, stored once each under their hash, for as long as a conversation uses them.
 
-Owns the tables `texts` and `text_uses`, and packing; refuses nothing but to keep what nobody uses any more. Every
-function on a connection works inside the caller's transaction. Called by `iterations` and `sessions`.
+Functions on a connection work inside the caller's transaction.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ from gshtui.store.encoding import clean_text
 from gshtui.store.store_errors import StoreError, missing
 
 UNUSED_KEPT = 86_400.0
-"""Seconds after which a text that no conversation has ever used is forgotten."""
+"""Seconds after which a text that no conversation has ever used is deleted."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeptText:
-    """A text ready to be written."""
+    """A text ready to be stored."""
 
     hash: str
     bytes: int
@@ -30,12 +29,12 @@ class KeptText:
 
 
 def hash_of(text: str) -> str:
-    """The name of a text: 32 hexadecimal digits of its hash."""
+    """The key of a text: 32 hexadecimal digits of its hash."""
     return output_table.key_of(clean_text(text).encode())
 
 
 def prepared(texts: Mapping[str, str]) -> list[KeptText]:
-    """Pack texts; fit for any thread."""
+    """Pack texts; thread-safe."""
     kept: list[KeptText] = []
     for name, text in texts.items():
         raw = clean_text(text).encode()
@@ -59,7 +58,7 @@ def put(connection: sqlite3.Connection, session: str, kept: Iterable[KeptText]) 
 
 
 def use(connection: sqlite3.Connection, session: str, hashes: Iterable[str]) -> None:
-    """Note that a conversation uses these texts."""
+    """Record that a conversation uses these texts."""
     connection.executemany(
         "INSERT INTO text_uses (session, hash) VALUES (?, ?) ON CONFLICT DO NOTHING",
         ((session, name) for name in hashes if name),
@@ -67,7 +66,7 @@ def use(connection: sqlite3.Connection, session: str, hashes: Iterable[str]) -> 
 
 
 def get(connection: sqlite3.Connection, name: str) -> tuple[bytes, bool, int]:
-    """The kept bytes, whether they are packed, and the text's own size. Raises `StoreError` (`unknown`)."""
+    """The stored bytes, whether they are packed, and the text's own size. Raises `StoreError` (`unknown`)."""
     row = connection.execute("SELECT data, packed, bytes FROM texts WHERE hash = ?", (clean_text(name),)).fetchone()
     if row is None:
         raise StoreError("unknown", f"There is no text {name!r} in the record.", hint="Its conversation was removed.")
@@ -75,7 +74,7 @@ def get(connection: sqlite3.Connection, name: str) -> tuple[bytes, bool, int]:
 
 
 def text_of(name: str, data: bytes, packed: bool, size: int) -> str:
-    """The text. Raises `StoreError` (`corrupt`) when it is not what was kept."""
+    """The text. Raises `StoreError` (`corrupt`) if it is not what was stored."""
     try:
         raw = output_table.unpacked(data, packed)
         if len(raw) == size:
@@ -94,7 +93,7 @@ def of_session(connection: sqlite3.Connection, session: str) -> list[str]:
 
 
 def drop_of(connection: sqlite3.Connection, session: str) -> None:
-    """Forget what this conversation alone uses; called before its own row goes."""
+    """Delete what only this conversation uses; call before deleting its own row."""
     connection.execute(
         "DELETE FROM texts WHERE hash IN (SELECT hash FROM text_uses AS mine WHERE session = ?1 AND NOT EXISTS"
         " (SELECT 1 FROM text_uses AS other WHERE other.hash = mine.hash AND other.session <> ?1))",
@@ -103,7 +102,7 @@ def drop_of(connection: sqlite3.Connection, session: str) -> None:
 
 
 def drop_unused(connection: sqlite3.Connection) -> None:
-    """Forget texts that nobody uses, except those that somebody may be about to use."""
+    """Delete unused texts, except those that may be about to be used."""
     connection.execute(
         "DELETE FROM texts WHERE at < ? AND NOT EXISTS (SELECT 1 FROM text_uses WHERE text_uses.hash = texts.hash)",
         (time.time() - UNUSED_KEPT,),

@@ -83,7 +83,7 @@ class ListSessions(Parameters, Returns[SessionList]):
     WORD: ClassVar[str] = "ls"
     SHELL = _shell()
     everywhere: Annotated[bool, ShellOption("--all")] = Field(default=False, description="Of every folder.")
-    limit: int = Field(default=20, ge=1, le=10_000, description="Entries at most.")
+    limit: int = Field(default=20, ge=1, le=10_000, description="Most entries.")
 
 
 class ShowSession(Parameters, Returns[ShownSession]):

@@ -1,6 +1,6 @@
 """The commands `session` (list, show, resume, remove, export, search and rename conversations) and `resume`.
 
-Owns their handlers and their lists as text; refuses to remove a conversation that is open.
+An open conversation cannot be removed.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _UNITS = ((86_400, "d"), (3_600, "h"), (60, "m"))
 
 
 def sessions_text(found: Sequence[SessionInfo], *, folders: bool) -> str:
-    """A line for each: id, age, messages, title, and where it is open; with its folder when several are shown."""
+    """One line each: id, age, messages, title, and where it is open; with its folder if several are shown."""
     rows = [
         (info.id, age(info.updated), str(info.messages), _title(info) + (f"  {one_line(info.cwd)}" if folders else ""))
         for info in found
@@ -66,7 +66,7 @@ def hits_text(hits: Sequence[SearchHit]) -> str:
 
 
 def age(at: float) -> str:
-    """How long ago, in its largest unit; a dash for a time that was never noted."""
+    """How long ago, in its largest unit; a dash for an unknown time."""
     if at <= 0:
         return "-"
     seconds = max(time.time() - at, 0.0)
@@ -77,7 +77,7 @@ def age(at: float) -> str:
 
 
 def one_line(text: str) -> str:
-    """The text on one line, control characters written out."""
+    """The text on one line, control characters escaped."""
     return visible(" ".join(text.split()))
 
 
@@ -98,27 +98,27 @@ class SessionParameters(Parameters):
 
     SHELL = calls.SESSION_GROUP
     action: Annotated[Word, synonyms(calls.SESSION_SYNONYMS)] = Field(
-        default="ls", description="Agents may use ls, show and search."
+        default="ls", description="Agents can use ls, show and search."
     )
     target: str = Field(
         default="",
-        description="An id, or its beginning or end; the words to look for (search). Empty: the current one.",
+        description="An id, or its beginning or end; search: the words to find. Empty: the current conversation.",
     )
     text: str = Field(default="", description="The new title (rename), more words (search), more ids (rm).")
     format: Literal["", "jsonl", "markdown"] = Field(
         default="",
-        description="Of an export; empty: as the file's name says, else Markdown.",
+        description="export: the format; empty: by the file's name, else Markdown.",
         json_schema_extra=FOR_PEOPLE,
     )
-    out: str = Field(default="", description="File for the export; empty: print it.", json_schema_extra=FOR_PEOPLE)
+    out: str = Field(default="", description="export: the file; empty: print it.", json_schema_extra=FOR_PEOPLE)
     all: bool = Field(default=False, description="ls, search: in every folder. show: all messages.")
-    limit: int = Field(default=20, ge=1, le=10_000, description="Entries at most.")
+    limit: int = Field(default=20, ge=1, le=10_000, description="Most entries.")
 
 
 class ResumeParameters(Parameters):
     """Which conversation to go on with."""
 
-    target: str = Field(default="latest", description="An id, or its beginning or end; `latest`: of this folder.")
+    target: str = Field(default="latest", description="An id, or its beginning or end; `latest`: this folder's.")
 
 
 def commands(store: Store) -> list[Command[Any]]:
@@ -207,7 +207,7 @@ def _action(
 
 
 class _Family:
-    """The handlers and the renderings."""
+    """The handlers and renderings."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -302,7 +302,7 @@ class _Family:
         return await self._store.sessions.find(info.id)
 
     async def _wanted(self, invocation: Invocation, name: str, *, other: bool = False) -> SessionInfo:
-        """The conversation that is named, else the current one (unless `other`), else the folder's latest."""
+        """The named conversation, or else the current one (unless `other`), or else the folder's latest."""
         name = name or ("" if other else invocation.session)
         if name and name != "latest":
             return await self._store.sessions.find(name)
@@ -366,7 +366,7 @@ def _render_renamed(_invocation: Invocation, info: SessionInfo) -> Outcome:
 
 
 async def _write(store: Store, session: str, form: session_export.Format, target: Path) -> int:
-    """Write a file that did not exist, readable for its owner alone; half of one is not left behind."""
+    """Write a new file, readable only by its owner; never leave half of one behind."""
     try:
         descriptor = await asyncio.to_thread(private_files.make_file, target)
     except FileExistsError as error:

@@ -1,6 +1,6 @@
-"""A conversation as a file: JSON lines that lose nothing, or Markdown for people.
+"""A conversation as a file: lossless JSON lines, or Markdown for people.
 
-Owns both forms; refuses to hold a whole conversation in memory: lines come a page at a time. Called by `commands`.
+Lines come a page at a time; the whole conversation is never in memory.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gshtui.store.store import Store
 
 VERSION = 1
-"""Of the JSON lines."""
+"""Version of the JSON lines."""
 _PAGE = 200
 Format = Literal["jsonl", "markdown"]
 
@@ -31,9 +31,9 @@ Format = Literal["jsonl", "markdown"]
 async def lines(store: Store, session: str, form: Format) -> AsyncIterator[str]:
     """The conversation in pieces that end with a newline.
 
-    As JSON lines: first `{"v": 1, "type": "session", …}`, then each `message` with its place in the log, each answer
-    that was cut off as `partial`, each full output as `output`, each `overlay`, each `text` that was sent, and each
-    `iteration`: its mark and its blocks, where `[2, 7]` stands for the blocks 2 to 6 of the iteration `base`.
+    As JSON lines: first `{"v": 1, "type": "session", …}`, then each `message` with its position in the log, each
+    answer that was cut off as `partial`, each full output as `output`, each `overlay`, each `text` that was sent, and
+    each `iteration`: its mark and its blocks, where `[2, 7]` stands for the blocks 2 to 6 of the iteration `base`.
 
     Raises:
         StoreError: there is no such conversation, or it cannot be read.
@@ -99,7 +99,7 @@ async def _all(store: Store, session: str) -> AsyncIterator[tuple[int, Message]]
 
 
 def message_markdown(message: Message) -> str:
-    """One message under its own heading; control characters are written out, so that it can be printed."""
+    """One message under its own heading; control characters are escaped, so that it can be printed."""
     who = {"user": "You", "assistant": message.agent or "Assistant", "tool": "Results"}[message.role]
     model = f" ({message.model})" if message.role == "assistant" and message.model else ""
     said = "\n\n".join(part for block in message.blocks if (part := _block_markdown(block)))

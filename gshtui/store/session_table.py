@@ -1,6 +1,6 @@
 """The table `sessions`: conversations, their names and order of use.
 
-Owns its SQL, inside the caller's transaction, and `store.sessions`; refuses an id that fits none or several.
+Runs its SQL inside the caller's transaction.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from gshtui.system.ids import new_id
 
 TITLE_LENGTH = 80
 EMPTY_KEPT = 7 * 86_400.0
-"""Seconds after which a conversation without a single message is forgotten."""
+"""Seconds after which a conversation without messages is deleted."""
 _ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 _FIELDS = "id, title, cwd, agent, provider, model, parent, created, updated, messages"
 _NEXT_TOUCH = "(SELECT coalesce(max(touched), 0) + 1 FROM sessions)"
 
 
 class SessionInfo(msgspec.Struct, frozen=True):
-    """What is known of a conversation without opening it. Times are epoch seconds."""
+    """A conversation as listed, without opening it. Times are epoch seconds."""
 
     id: str
     title: str
@@ -42,7 +42,7 @@ class SessionInfo(msgspec.Struct, frozen=True):
     messages: int
     parent: str = ""
     held_by: str = ""
-    """Where it is open for writing, empty when nowhere."""
+    """Where it is open for writing; empty: nowhere."""
 
 
 def create_session(
@@ -66,7 +66,7 @@ def create_session(
 
 
 def find_session(connection: sqlite3.Connection, name: str) -> SessionInfo:
-    """The conversation of this id, or the only one whose id begins or ends with it.
+    """Find the conversation by id, or by a unique beginning or end of its id.
 
     Raises:
         StoreError: there is none (`unknown`), or there are several (`ambiguous`).
@@ -74,7 +74,7 @@ def find_session(connection: sqlite3.Connection, name: str) -> SessionInfo:
     name = clean_text(name).strip()
     for condition, value in (
         ("id = ?", name),
-        ("id >= ?1 AND id < ?1 || 'zz'", name),  # ids begin with the time: those of a day look alike in front
+        ("id >= ?1 AND id < ?1 || 'zz'", name),  # ids begin with the time: those of one day begin alike
         ("substr(id, -length(?1)) = ?1", name),
     ):
         if not name:
@@ -91,7 +91,7 @@ def find_session(connection: sqlite3.Connection, name: str) -> SessionInfo:
 
 
 def list_sessions(connection: sqlite3.Connection, *, cwd: str | None, limit: int, empty: bool) -> list[SessionInfo]:
-    """Conversations, the last used first."""
+    """Conversations, most recently used first."""
     conditions = ["1"] if empty else ["messages > 0"]
     parameters: list[Any] = []
     if cwd is not None:
@@ -105,7 +105,7 @@ def list_sessions(connection: sqlite3.Connection, *, cwd: str | None, limit: int
 
 
 def latest_session(connection: sqlite3.Connection, cwd: str) -> SessionInfo | None:
-    """The folder's last used conversation, sub-agents' left out."""
+    """The folder's most recently used conversation, except sub-agents'."""
     row = connection.execute(
         f"SELECT {_FIELDS} FROM sessions WHERE cwd = ? AND messages > 0 AND parent = '' ORDER BY touched DESC LIMIT 1",
         (clean_text(cwd),),
@@ -125,14 +125,14 @@ def update_session(connection: sqlite3.Connection, session: str, changes: dict[s
 
 
 def delete_session(connection: sqlite3.Connection, session: str) -> None:
-    """Forget a conversation: messages, what was sent, outputs and texts that no other one uses, journal.
+    """Delete a conversation: messages, what was sent, outputs and texts that no other one uses, journal.
 
     Raises:
         StoreError: there is none (`unknown`), or it is open for writing somewhere (`held`).
     """
     from gshtui.store import (
         output_table,
-        sent_texts,  # late: most that ask for conversations remove none
+        sent_texts,  # late import: most uses of conversations remove none
     )
 
     if holder := hold_of(connection, session):
@@ -147,12 +147,14 @@ def delete_session(connection: sqlite3.Connection, session: str) -> None:
 
 
 def _forget_removed_words(connection: sqlite3.Connection) -> None:
-    """Rewrite the word index without the words of removed messages, which it otherwise keeps until it next merges."""
+    """Rewrite the word index without the words of removed messages, which it would otherwise keep until its next
+    merge.
+    """
     connection.execute("INSERT INTO messages_fts (messages_fts) VALUES ('optimize')")
 
 
 def next_seq(connection: sqlite3.Connection, session: str, title: str) -> int:
-    """The place of the next message; the conversation counts it, and takes the title if it has none."""
+    """The position of the next message; the conversation counts it, and takes the title if it has none."""
     row = connection.execute(
         "UPDATE sessions SET last_seq = last_seq + 1, messages = messages + 1, updated = ?,"
         f" touched = {_NEXT_TOUCH}, title = CASE title WHEN '' THEN ? ELSE title END WHERE id = ? RETURNING last_seq",
@@ -164,7 +166,7 @@ def next_seq(connection: sqlite3.Connection, session: str, title: str) -> int:
 
 
 def title_of(text: str) -> str:
-    """The first line with words in it, shortened, fit for one line of a list."""
+    """The first non-blank line, shortened to fit on one line of a list."""
     for line in _ESCAPES.sub("", text).splitlines():
         words = " ".join("".join(char if char.isprintable() else " " for char in line[:2_000]).split())
         if words:
@@ -185,12 +187,12 @@ class SessionTable(Table):
     async def create(
         self, *, cwd: str, agent: str, provider: str = "", model: str = "", title: str = "", parent: str = ""
     ) -> SessionInfo:
-        """A new conversation, empty. It takes its title from its first prompt unless it has one."""
+        """Create an empty conversation. Its first prompt becomes its title unless it has one."""
         fields = {"cwd": cwd, "agent": agent, "provider": provider, "model": model, "title": title, "parent": parent}
         return await self._write(lambda connection: create_session(connection, **fields))
 
     async def find(self, id_or_prefix: str) -> SessionInfo:
-        """The conversation of this id, or the only one whose id begins or ends with this.
+        """Find the conversation by id, or by a unique beginning or end of its id.
 
         Raises:
             StoreError: `unknown` or `ambiguous`.
@@ -198,22 +200,22 @@ class SessionTable(Table):
         return await self._read(lambda connection: find_session(connection, id_or_prefix))
 
     async def find_all(self, *, cwd: str | None = None, limit: int = 100, empty: bool = False) -> list[SessionInfo]:
-        """Conversations (of one folder), last used first; those without a message only when `empty`."""
+        """Conversations (of one folder), most recently used first; those without messages only if `empty`."""
         return await self._read(partial(list_sessions, cwd=cwd, limit=limit, empty=empty))
 
     async def latest(self, cwd: str) -> SessionInfo | None:
-        """The folder's last used conversation that is nobody's child; `None` when it has none."""
+        """The folder's most recently used conversation without a parent; `None` if there is none."""
         return await self._read(lambda connection: latest_session(connection, cwd))
 
     async def update(
         self, id: str, *, title: str | None = None, provider: str | None = None, model: str | None = None
     ) -> None:
-        """Change what is given. Raises `StoreError` (`unknown`)."""
+        """Change the given fields. Raises `StoreError` (`unknown`)."""
         changes = {"title": title, "provider": provider, "model": model}
         await self._write(lambda connection: update_session(connection, id, changes))
 
     async def delete(self, id: str) -> None:
-        """Remove a conversation and all that belongs to it alone, from the file too.
+        """Delete a conversation and everything that only it uses, from the file too.
 
         What was typed stays in the input history. Raises `StoreError` (`unknown`, `held`).
         """

@@ -1,6 +1,6 @@
-"""The tables of the shell log together: notes between commands, rows by number, and `store.shells`.
+"""The tables of the shell log together: notes between commands, and rows by number.
 
-Owns the table `shell_notes` and the query for a stretch of rows among a million; the SQL of commands is in `history`.
+Queries a span of rows among a million; the SQL of commands is in `command_history`.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _SHELLS_KEPT = 1_000
 
 
 def add_note(connection: sqlite3.Connection, note: ShellNote, seq: int = 0) -> ShellNote | None:
-    """Keep a note; it comes back with its id, or as `None` when this line of its shell was kept before.
+    """Keep a note; return it with its id, or `None` if this line of its shell was kept before.
 
     Args:
-        seq: the line's number in its shell's life; 0: it is no shell's line.
+        seq: the line's number in its shell's life; 0: it does not come from a shell.
     """
     row = connection.execute(
         "INSERT INTO shell_notes (kind, text, at, shell, cwd, seq) VALUES (?, ?, ?, ?, ?, ?)"
@@ -42,7 +42,7 @@ def add_note(connection: sqlite3.Connection, note: ShellNote, seq: int = 0) -> S
 
 
 def add_note_once(connection: sqlite3.Connection, note: ShellNote, seconds: float) -> None:
-    """Keep a note, unless the same one of so many seconds ago is kept."""
+    """Keep a note, unless the same one was kept within so many seconds."""
     same = connection.execute(
         "SELECT 1 FROM shell_notes WHERE at >= ? AND kind = ? AND text = ? AND cwd = ?",
         (sound(note.at) - seconds, note.kind, clean_text(note.text), clean_text(note.cwd)),
@@ -60,7 +60,7 @@ def list_notes(
     kind: str,
     limit: int,
 ) -> list[ShellNote]:
-    """The newest that fit, newest first."""
+    """The newest matching notes, newest first."""
     conditions = {"at >= ?": after, "at < ?": before, "shell = ?": shell or None, "kind = ?": kind or None}
     given = {text: value for text, value in conditions.items() if value is not None}
     where = " AND ".join(given) or "1"
@@ -72,14 +72,14 @@ def list_notes(
 
 
 def trim_notes(connection: sqlite3.Connection, most: int) -> None:
-    """Forget the oldest above `most`."""
+    """Delete the oldest above `most`."""
     connection.execute(
         "DELETE FROM shell_notes WHERE id <= (SELECT id FROM shell_notes ORDER BY id DESC LIMIT 1 OFFSET ?)", (most,)
     )
 
 
 def set_shell(connection: sqlite3.Connection, shell: str, data: str, at: float) -> None:
-    """Remember what a shell said of itself; the oldest are forgotten."""
+    """Remember what a shell reported about itself; the oldest are forgotten."""
     connection.execute(
         "INSERT INTO shells (shell, data, at) VALUES (?, ?, ?)"
         " ON CONFLICT (shell) DO UPDATE SET data = excluded.data, at = excluded.at",
@@ -93,17 +93,17 @@ def set_shell(connection: sqlite3.Connection, shell: str, data: str, at: float) 
 
 
 def list_shells(connection: sqlite3.Connection) -> dict[str, str]:
-    """What shells said of themselves, JSON, by their ids."""
+    """What shells reported about themselves, JSON, by their ids."""
     return {str(shell): str(data) for shell, data in connection.execute("SELECT shell, data FROM shells")}
 
 
 def forget_shell(connection: sqlite3.Connection, shell: str) -> None:
-    """It is gone, and all that it ran is closed."""
+    """The shell is gone: close everything that it ran."""
     connection.execute("DELETE FROM shells WHERE shell = ?", (shell,))
 
 
 def note_of(row: tuple[Any, ...]) -> ShellNote:
-    """The note of a row that was read as `NOTE_COLUMNS`."""
+    """The note of a row read as `NOTE_COLUMNS`."""
     id, kind, text, at, shell, cwd = row
     return ShellNote(kind=kind, text=str(text), at=float(at), shell=str(shell), cwd=str(cwd), id=int(id))
 
@@ -116,7 +116,7 @@ def rows_span(connection: sqlite3.Connection, wanted: Filter, start: int, limit:
 
     Args:
         wanted: which rows count.
-        start: below 0: the newest rows, from a multiple of `limit` on, at least `limit` if there are.
+        start: below 0: the newest rows, from a multiple of `limit` on, at least `limit` if there are that many.
         limit: rows.
     """
     commands = HistoryQuery(query=wanted.text, cwd=wanted.cwd, failed=wanted.failed, shell=wanted.shell)
@@ -186,7 +186,7 @@ class ShellTables(Table):
         self._outputs = outputs
 
     async def put_record(self, record: ShellRecord) -> ShellRecord:
-        """Keep a command, or what is new about it (the same shell and number); the whole of what is known now."""
+        """Keep a command, or merge what is new about it (the same shell and number); return all that is known."""
         return (await self.add_all([record]))[0][0]
 
     async def add_all(
@@ -211,25 +211,25 @@ class ShellTables(Table):
     async def find_all(
         self, wanted: HistoryQuery = EVERYTHING, *, limit: int = 50, oldest: bool = False
     ) -> list[ShellRecord]:
-        """The newest commands that fit, newest first; with `oldest`, the oldest that fit, oldest first.
+        """The newest matching commands, newest first; with `oldest`, the oldest, oldest first.
 
         Args:
-            wanted: what they have to be.
-            limit: rows, 10,000 at most.
+            wanted: the conditions.
+            limit: rows, at most 10,000.
             oldest: from the other end.
         """
         return await self._read(partial(command_history.find_commands, wanted=wanted, limit=limit, oldest=oldest))
 
     async def count(self, wanted: HistoryQuery = EVERYTHING) -> int:
-        """How many commands there are (that fit). Without wishes it costs nothing, however many there are."""
+        """Number of (matching) commands. Without conditions it costs nothing, however many there are."""
         return await self._read(partial(command_history.count_commands, wanted=wanted))
 
     async def rows(self, wanted: Filter, start: int, limit: int) -> Span:
-        """Commands and notes by their numbers among those that fit, oldest first; see `rows_span`."""
+        """Commands and notes by number among the matching ones, oldest first; see `rows_span`."""
         return await self._read(partial(rows_span, wanted=wanted, start=start, limit=limit))
 
     async def running(self) -> list[ShellRecord]:
-        """Commands of which no end is known, oldest first."""
+        """Commands without a known end, oldest first."""
         return await self._read(command_history.running)
 
     async def close_lost(self, shells: Collection[str]) -> list[ShellRecord]:
@@ -244,21 +244,21 @@ class ShellTables(Table):
         return await self._write(work)
 
     async def output(self, key: str) -> str:
-        """What a command printed. Raises `StoreError` (`unknown`, `corrupt`)."""
+        """A command's output. Raises `StoreError` (`unknown`, `corrupt`)."""
         return await self._outputs.get(key)
 
     async def put_output(self, shell: str, number: int, text: str) -> ShellRecord | None:
-        """Keep what a command printed, for `output`; its row, `None` when there is none (any more)."""
+        """Keep a command's output; return its row, or `None` if there is none (any more)."""
         kept = await asyncio.to_thread(output_table.prepared, text)
         lines = text.count("\n") + bool(text and not text.endswith("\n"))
         return await self._write(lambda connection: command_history.put_output(connection, shell, number, kept, lines))
 
     async def import_records(self, records: Sequence[ShellRecord]) -> int:
-        """Add those that are not there yet, by shell and number; how many there were."""
+        """Add those that are new, by shell and number; return how many."""
         return await self._write(lambda connection: command_history.add_new(connection, records))
 
     async def trim(self, most: int) -> int:
-        """One small step towards holding `most` commands and notes; how many commands it removed, 0 at the end."""
+        """One small step towards holding `most` commands and notes; return how many commands went, 0 at the end."""
 
         def work(connection: Any) -> int:
             trim_notes(connection, most)
@@ -267,7 +267,7 @@ class ShellTables(Table):
         return await self._write(work)
 
     async def add_note_once(self, note: ShellNote, seconds: float) -> None:
-        """Keep a note, unless somebody kept the same one in the last seconds."""
+        """Keep a note, unless the same one was kept within so many seconds."""
         await self._write(lambda connection: add_note_once(connection, note, seconds))
 
     async def notes(
@@ -279,14 +279,14 @@ class ShellTables(Table):
         kind: str = "",
         limit: int = 50,
     ) -> list[ShellNote]:
-        """The newest notes that fit, newest first. Times in seconds since the epoch."""
+        """The newest matching notes, newest first. Times in seconds since the epoch."""
         wanted = partial(list_notes, after=after, before=before, shell=shell, kind=kind, limit=limit)
         return await self._read(wanted)
 
     async def put_shell(self, shell: str, data: str, at: float) -> None:
-        """Remember what a running shell said of itself (JSON), for the next hub."""
+        """Remember what a running shell reported about itself (JSON), for the next hub."""
         await self._write(lambda connection: set_shell(connection, shell, data, at))
 
     async def known_shells(self) -> dict[str, str]:
-        """What shells that may still run said of themselves, by their ids."""
+        """What shells that may still be running reported about themselves, by their ids."""
         return await self._read(list_shells)

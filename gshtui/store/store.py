@@ -1,10 +1,9 @@
-"""The record of everything: what the rest of the house calls.
+"""The record of everything, as other rooms call it.
 
-Owns the connection, the writer and the parts, each made when it is first asked for; refuses to answer before what it
-answers for is committed. Every coroutine raises `StoreError` and no other error.
+Every coroutine returns only after its data is committed, and raises only `StoreError`.
 
-Acknowledged means: in the file, and safe from the death of this process. With `synchronous="full"` each commit is
-also safe from a power cut; with "normal" every finished turn is, and the file stays sound in any case.
+Acknowledged means: in the file, and safe from the death of this process. With `synchronous="full"` each commit also
+survives a power cut; with "normal" every finished turn does, and the file stays intact in any case.
 
 The parts are imported late: a short command needs one or two of them.
 """
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from gshtui.store.usage_table import UsageTable
 
 CLOSE_DEADLINE = 10.0
-"""Seconds to write what is queued when the store closes."""
+"""Seconds to write the queue when the store closes."""
 
 
 def _silent(text: str, hint: str) -> None:
@@ -63,12 +62,12 @@ class Store:
         synchronous: Synchronous = "normal",
         retry_every: float = RETRY_EVERY,
     ) -> Store:
-        """Open the record, making, migrating or recovering it as needed.
+        """Open the record, creating, migrating or recovering it as needed.
 
         Args:
-            path: the file; its folder is made when it is missing.
-            on_notice: takes what a person should be told (a sentence, and what to do), in this loop.
-            synchronous: what a commit waits for, see the module's text.
+            path: the file; a missing folder is created.
+            on_notice: receives what to tell a person (a sentence, and what to do), in this loop.
+            synchronous: how durable a commit is, see the module's docstring.
             retry_every: seconds between attempts to write what a full disk refused.
 
         Raises:
@@ -82,7 +81,7 @@ class Store:
 
     @property
     def readonly(self) -> bool:
-        """Nothing can be written, for as long as this store is open."""
+        """Nothing can be written while this store is open."""
         return self._database.opened.readonly
 
     @cached_property
@@ -163,11 +162,11 @@ class Store:
         return PromptTable(self._database, self._writer)
 
     async def check(self) -> list[str]:
-        """Everything that is wrong with the file, a sentence each; nothing when it is sound. Reads all of it."""
+        """Everything that is wrong with the file, one sentence each; empty if it is intact. Reads all of it."""
         return await self._checker.full()
 
     async def close(self) -> None:
-        """Write what is queued, give back what is held, end the thread. Never raises."""
+        """Write the queue, release what is held, end the thread. Never raises."""
         await self.holds.release_all(CLOSE_DEADLINE)
         await self._writer.close(CLOSE_DEADLINE)
         await self._checker.stop()

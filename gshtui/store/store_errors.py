@@ -1,7 +1,6 @@
 """The ways in which the record can fail, each as one sentence and what to do about it.
 
-Owns the translation of SQLite's and the system's errors; refuses to let any of those out of the package. Raised by
-every room of the store; faces print `message` and `hint`.
+Translates SQLite's and the system's errors; none of those leaves the package.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ class StoreError(ExpectedError):
     """The record could not do it.
 
     Args:
-        kind: what sort of failure. `full` and `readonly` end by themselves once the folder can be written again.
+        kind: the sort of failure. `full` and `readonly` end by themselves once the folder is writable again.
         message: one clear sentence.
         hint: what to do about it.
     """
@@ -70,7 +69,7 @@ _IO_CODES = frozenset({sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PROTOCOL, sqlite3.SQ
 _FULL_CODES = frozenset(
     {
         sqlite3.SQLITE_FULL,
-        sqlite3.SQLITE_IOERR_WRITE,  # a quota, or a limit of the process: the system does not say "full" then
+        sqlite3.SQLITE_IOERR_WRITE,  # a quota or a process limit, for which the system does not say "full"
         sqlite3.SQLITE_IOERR_SHMSIZE,
         sqlite3.SQLITE_IOERR_SHMMAP,
     }
@@ -89,23 +88,23 @@ def is_busy(error: BaseException) -> bool:
 
 
 def is_corrupt(error: BaseException) -> bool:
-    """The file is damaged, or no database."""
+    """The file is damaged, or not a database."""
     return code_of(error) in CORRUPT_CODES
 
 
 def is_index_damage(error: BaseException) -> bool:
-    """Only the word index is damaged, which can be made anew from the messages."""
+    """Only the word index is damaged, and can be rebuilt from the messages."""
     return int(getattr(error, "sqlite_errorcode", 0)) == sqlite3.SQLITE_CORRUPT_VTAB
 
 
 def spoils_all(error: BaseException) -> bool:
-    """The failure is the file's or the disk's, not that of one operation: nothing of its batch can be committed."""
+    """The file or the disk failed, not one operation: nothing of its batch can be committed."""
     own = BUSY_CODES | CORRUPT_CODES | _IO_CODES | _READONLY_CODES | {sqlite3.SQLITE_FULL}
     return code_of(error) in own
 
 
 def from_sqlite(error: BaseException, path: Path) -> StoreError:
-    """The house's error for one of SQLite's or the system's."""
+    """Our error for one of SQLite's or the system's."""
     if isinstance(error, StoreError):
         return error
     code = code_of(error)

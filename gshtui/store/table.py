@@ -1,4 +1,4 @@
-"""What every part of the record has in common: it reads on the connection's thread, and writes by the one writer."""
+"""What every part of the record shares: it reads on the connection's thread, and writes through the one writer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 class Table:
     """A part of the record, shared by all processes.
 
-    Every coroutine of it raises `StoreError` and no other error, and returns when what it writes is committed.
+    Its coroutines raise only `StoreError`, and return once their data is committed.
     """
 
     def __init__(self, database: Database, writer: RecordWriter) -> None:

@@ -1,6 +1,6 @@
 """The table `usage`: what model requests used, and sums by day, agent, model and conversation.
 
-Owns its SQL, inside the caller's transaction, and `store.usage`; refuses nothing.
+Runs its SQL inside the caller's transaction.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _TREE = (
     "WITH RECURSIVE tree (id) AS (SELECT ?1 UNION SELECT s.id FROM sessions s JOIN tree ON s.parent = tree.id)"
     " SELECT id FROM tree LIMIT 10000"
 )
-"""A conversation and those of every agent that was started from it, and from those."""
+"""A conversation and those of every agent started from it, recursively."""
 
 
 def add_usage(connection: sqlite3.Connection, rows: Sequence[UsageRow]) -> None:
-    """Keep requests; one that is known already is left as it is. Their conversations name the model last used."""
+    """Keep requests, except known ones. Their conversations record the last model used."""
     connection.executemany(
         "INSERT OR IGNORE INTO usage (session, agent, turn, iteration, at, day, provider, model, purpose, input,"
         " output, cache_read, cache_write, reasoning, estimate, cost, seconds)"
@@ -49,7 +49,7 @@ def sums(
     model: str = "",
     sessions: Sequence[str] = (),
 ) -> list[UsageSum]:
-    """Requests that fit, summed up by what they share, in the order of that (of use for agents, models, sessions)."""
+    """Matching requests, summed by what they share, in that order (of use for agents, models, sessions)."""
     conditions: list[str] = []
     values: list[Any] = []
     for name, value in (("day", day), ("agent", agent), ("model", model)):
@@ -75,12 +75,12 @@ def sums(
 
 
 def tree_of(connection: sqlite3.Connection, session: str) -> list[str]:
-    """Ids of a conversation and of all that grew out of it."""
+    """Ids of a conversation and of all that grew from it."""
     return [str(row[0]) for row in connection.execute(_TREE, (clean_text(session),)).fetchall()]
 
 
 def day_of(at: float) -> str:
-    """The local date of a moment, YYYY-MM-DD."""
+    """The local date of a time, YYYY-MM-DD."""
     try:
         return datetime.datetime.fromtimestamp(at).strftime("%Y-%m-%d")
     except (OverflowError, OSError, ValueError):
@@ -118,7 +118,7 @@ class UsageTable(Table):
     """`store.usage`: what model requests used."""
 
     async def add(self, *rows: UsageRow) -> None:
-        """Keep what requests used; one that is known already is left as it is."""
+        """Keep what requests used, except known ones."""
         await self._write(lambda connection: add_usage(connection, rows))
 
     async def sums(
@@ -131,11 +131,11 @@ class UsageTable(Table):
         model: str = "",
         sessions: Sequence[str] = (),
     ) -> list[UsageSum]:
-        """What requests used, summed up.
+        """What requests used, summed.
 
         Args:
-            by: what is summed up together; days come in their order, all else in the order of last use.
-            after: not before this moment, seconds since the epoch.
+            by: what to sum by; days in their order, everything else in the order of last use.
+            after: not before this time, seconds since the epoch.
             day: of this local date, YYYY-MM-DD.
             agent: of this agent.
             model: of this model.
@@ -145,5 +145,5 @@ class UsageTable(Table):
         return await self._read(lambda connection: wanted(connection))
 
     async def tree(self, session: str) -> list[str]:
-        """Ids of a conversation and of those of every agent that was started from it, and from those."""
+        """Ids of a conversation and of those of every agent started from it, recursively."""
         return await self._read(lambda connection: tree_of(connection, session))

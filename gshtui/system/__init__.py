@@ -1,1 +1,1 @@
-"""What the operating system gives: private files, locks, processes, terminals. No other room."""
+"""Access to the operating system: private files, locks, processes, terminals. Imports no other room."""

@@ -1,7 +1,7 @@
-"""A limit on the processor time of a piece of code that cannot be asked to stop, such as somebody else's expressions.
+"""A limit on the processor time of code that cannot be asked to stop, such as other people's regular expressions.
 
-Python's `re` holds the interpreter while it backtracks, but it looks for signals; so a timer of the process can end it.
-Only the main thread gets signals, so only there it can be used; refuses to be nested.
+Python's `re` holds the interpreter while it backtracks, but checks for signals, so a process timer can end it. Only
+the main thread receives signals, so it works only there; it cannot be nested.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from contextlib import contextmanager
 from types import FrameType
 
 _AGAIN = 0.05
-"""Seconds until the timer rings again, where the code has swallowed the exception."""
+"""Seconds until the timer fires again if the code swallowed the exception."""
 
 
 class DeadlinePassed(Exception):
-    """The code took more processor time than it was given."""
+    """The code took more processor time than allowed."""
 
 
 @contextmanager
 def deadline(seconds: float) -> Generator[None]:
-    """End what is inside with `DeadlinePassed` after so many seconds of the process's own time.
+    """End the block with `DeadlinePassed` after so many seconds of the process's own time.
 
     Raises:
         RuntimeError: not in the main thread.
@@ -33,11 +33,11 @@ def deadline(seconds: float) -> Generator[None]:
     armed = True
 
     def end(number: int, frame: FrameType | None) -> None:
-        if armed:  # a signal may be on its way when the code is done
+        if armed:  # a signal may be pending when the code is done
             raise DeadlinePassed
 
     before = signal.signal(signal.SIGVTALRM, end)
-    # What is raised in a callback of the garbage collector is lost; so it waits, and the timer rings again.
+    # An exception in a callback of the garbage collector is lost, so wait for the timer to fire again.
     collects = gc.isenabled()
     gc.disable()
     signal.setitimer(signal.ITIMER_VIRTUAL, seconds, _AGAIN)

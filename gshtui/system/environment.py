@@ -1,4 +1,4 @@
-"""The environments of what we start: of commands without secrets and hijacks, of programs in agents' terminals.
+"""Environments of the processes we start: commands without secrets and hijacks, programs in agents' terminals.
 
 Pure.
 """
@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 
 MARK = "GSH_CALL"
-"""Variable that every process of one call carries, so that it is found wherever it went."""
+"""Variable carried by every process of one call, so that each can be found wherever it went."""
 
 _SECRET_NAME = re.compile(
     r"(?:^|_)(?:API_?KEY|KEY_ID|ACCESS_KEY|SECRET|SECRETS|TOKEN|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|PRIVATE_KEY|AUTH"
@@ -22,7 +22,7 @@ _SECRET_VALUE = re.compile(
     re.DOTALL,
 )
 _URL_WITH_PASSWORD = re.compile(r"^[a-z][a-z0-9+.-]*://[^/\s:@]+:[^/\s@]+@", re.IGNORECASE)
-# What changes which code a shell, git or an interpreter runs at its start; and what ties the command to this terminal.
+# Variables that change which code a shell, git or an interpreter runs at start, and those that tie it to this terminal.
 _HIJACKS = re.compile(
     r"^(?:TMUX|TMUX_.*|BASH_ENV|ENV|BASH_FUNC_.*|PROMPT_COMMAND|PS[0-4]|SHELLOPTS|BASHOPTS|CDPATH|GLOBIGNORE|HISTFILE"
     r"|GIT_(?:DIR|WORK_TREE|INDEX_FILE|OBJECT_DIRECTORY|PREFIX|EXEC_PATH|CONFIG.*|EXTERNAL_DIFF|SSH_COMMAND|ASKPASS)"
@@ -44,10 +44,10 @@ _QUIET = {
 
 
 def command_environment(environ: Mapping[str, str], keep: frozenset[str] = frozenset()) -> dict[str, str]:
-    """The environment for a command that nobody types into.
+    """The environment for a non-interactive command.
 
     Args:
-        environ: what this process has.
+        environ: this process's environment.
         keep: names to pass on although they look like secrets.
     """
     passed = {
@@ -59,19 +59,19 @@ def command_environment(environ: Mapping[str, str], keep: frozenset[str] = froze
 
 
 def is_secret_variable(name: str, value: str) -> bool:
-    """Whether a variable looks like a key or a password, by its name or by the shape of its value."""
+    """Whether a variable looks like a key or a password, by its name or its value."""
     if name in _NOT_SECRET:
         return False
     return bool(_SECRET_NAME.search(name.upper()) or _SECRET_VALUE.match(value) or _URL_WITH_PASSWORD.match(value))
 
 
 _WINDOW = frozenset({"TERM", "COLUMNS", "LINES", "SHLVL", "PWD", "OLDPWD", "_", "STY", "WINDOWID", "VTE_VERSION"})
-"""Facts about the terminal or the shell that started us; the agent's terminal is another one."""
+"""Facts about the terminal or shell that started us, which the agent's terminal does not share."""
 _PREFIXES = ("TMUX", "TERM_PROGRAM", "KITTY_", "WEZTERM_", "ALACRITTY_", "ITERM_", "GHOSTTY_", "TEXTUAL")
 
 
 def program_environment(environ: Mapping[str, str], agent: str, **more: str) -> dict[str, str]:
-    """The variables for the agent of this id. Variables that no text can hold are left out."""
+    """The variables for the agent with this id, without undecodable ones."""
     kept = {
         name: value
         for name, value in environ.items()

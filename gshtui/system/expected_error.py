@@ -1,10 +1,10 @@
-"""What every expected failure has: one clear sentence, and what to do about it."""
+"""The base of every expected failure: one clear sentence, and what to do about it."""
 
 from __future__ import annotations
 
 
 class ExpectedError(Exception):
-    """Something failed that may fail: a file, a program, a network, a request that cannot be met.
+    """A failure that can be expected: a file, a program, a network, a request that cannot be met.
 
     Args:
         message: one clear sentence.

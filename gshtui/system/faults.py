@@ -1,7 +1,7 @@
-"""Faults that nobody expected: each becomes a private file with its traceback, is said once, and is counted after that.
+"""Unexpected faults: each gets a private file with its traceback, is announced once, and counted after that.
 
-Owns the files (`crash-….log`, 0600), what counts as the same fault, and when something that fails again and again is
-left alone for a while. Refuses to say anything to anybody: whoever records a fault says it. Never raises.
+Decides what counts as the same fault, and when to pause something that keeps failing. Announcing is up to the caller.
+Never raises.
 """
 
 from __future__ import annotations
@@ -19,39 +19,39 @@ from gshtui import __version__
 from gshtui.system import private_files
 
 FILES = 40
-"""Files that one process writes at most; later faults are added to the last one."""
+"""Most files one process writes; later faults are added to the last one."""
 _LONGEST = 1_000_000
-"""Bytes of one file, from which on nothing is added."""
+"""Largest size of a file, in bytes, to which faults are added."""
 _KNOWN = 1_000
-"""Faults that are remembered; the one that was not seen for the longest time goes first."""
+"""Faults remembered; the one not seen for the longest time is dropped first."""
 _WHY = 300
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What was recorded."""
+    """A recorded fault."""
 
     part: str
     """What failed, in a person's words."""
     doing: str
-    """What it was doing, as `while it handled …`; may be empty."""
+    """What it was doing, as in `while handling …`; may be empty."""
     why: str
     """The error in one line."""
     file: str
-    """Where the traceback is; empty when it could not be written."""
+    """Path of the traceback; empty if it could not be written."""
     trouble: str = ""
-    """Why it could not be written."""
+    """Why the traceback could not be written."""
     count: int = 1
-    """How often this fault was seen in this process."""
+    """How often this process has seen the fault."""
 
     @property
     def message(self) -> bool:
-        """Whether a person should hear of it: the first time, then the tenth, the hundredth, and so on."""
+        """Whether to tell a person: the first time, then the tenth, the hundredth, and so on."""
         return str(self.count).strip("0") == "1"
 
     @property
     def details(self) -> str:
-        """One sentence that says where the traceback is."""
+        """A sentence that says where the traceback is."""
         if self.file:
             return f"The details are in {self.file}."
         return f"The details could not be written: {self.trouble or 'nobody knows why'}."
@@ -61,13 +61,15 @@ class FaultLog:
     """The faults of one process, or of one window."""
 
     def __init__(self, folder: Callable[[], Path]) -> None:
-        """`folder` gives the folder of the files, and makes it; it may raise `OSError`."""
+        """Args:
+        folder: returns the folder of the files, creating it; may raise `OSError`.
+        """
         self._folder = folder
         self._known: OrderedDict[Hashable, tuple[int, str, str]] = OrderedDict()
         self._files: list[str] = []
 
     def record(self, part: str, error: BaseException, doing: str = "") -> Fault:
-        """Write the fault down, or count it if it is a known one."""
+        """Write the fault down, or count it if it is known."""
         key = (part, type(error), place_of(error))
         count, file, trouble = self._known.pop(key, (0, "", ""))
         if not count:
@@ -93,8 +95,8 @@ class FaultLog:
 
 
 def write_report(folder: Path, error: BaseException, head: str = "") -> Path:
-    """Write one error with its traceback into a file of its own. Raises `OSError`."""
-    # Arguments of the process may hold what was asked, and are not written.
+    """Write one error with its traceback to a new file. Raises `OSError`."""
+    # The process's arguments may contain a prompt, so they are not written.
     told = f"gsh-tui {__version__}, Python {sys.version.split()[0]}, {sys.platform}\n{head}\n"
     stamp = f"{time.strftime('%Y%m%dT%H%M%S')}-{time.monotonic_ns() // 1_000 % 1_000_000:06}"
     text = told + _traceback(error)
@@ -109,7 +111,7 @@ def write_report(folder: Path, error: BaseException, head: str = "") -> Path:
 
 
 def expected(error: BaseException) -> bool:
-    """Whether somebody raised it on purpose: an error of this house, of the system, or a deadline."""
+    """Whether it was raised on purpose: an error of ours, of the system, or a deadline."""
     return isinstance(error, OSError) or type(error).__module__.startswith("gshtui.")
 
 
@@ -125,7 +127,7 @@ def in_one_line(error: BaseException) -> str:
 
 
 def place_of(error: BaseException) -> str:
-    """Where it was raised, as `file:line`; its text for an error that was never raised."""
+    """Where it was raised, as `file:line`; the error's text if it was never raised."""
     last = error.__traceback__
     if last is None:
         return in_one_line(error)
@@ -147,7 +149,7 @@ def _put(descriptor: int, text: str) -> None:
 
 
 class Breaker:
-    """Leaves alone for a while what has failed again and again without one success, and then lets it try once more."""
+    """Pauses what has failed repeatedly without a success in between, then lets it try once more."""
 
     def __init__(
         self,
@@ -156,7 +158,7 @@ class Breaker:
         rest: float = 30.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`limit` failures `within` seconds pause it for `rest` seconds."""
+        """After `limit` failures `within` seconds, pause for `rest` seconds."""
         self.rest = rest
         self._limit = limit
         self._within = within
@@ -166,7 +168,7 @@ class Breaker:
         self._until: dict[str, float] = {}
 
     def paused(self, what: str) -> bool:
-        """Whether to leave it alone now."""
+        """Whether it is paused now."""
         until = self._until.get(what)
         if until is None:
             return False
@@ -182,7 +184,7 @@ class Breaker:
             self._failures.pop(what, None)
 
     def failed(self, what: str) -> bool:
-        """It has failed; whether that pauses it."""
+        """Record a failure; return whether it is now paused."""
         now = self._clock()
         count, since = self._failures.get(what, (0, now))
         if now - since > self._within:
@@ -195,7 +197,7 @@ class Breaker:
         return True
 
     def resume(self) -> bool:
-        """Leave nothing alone any more; whether anything was."""
+        """Unpause everything; return whether anything was paused."""
         was = bool(self._until)
         self._until.clear()
         self._failures.clear()

@@ -1,6 +1,6 @@
-"""A lock over all processes: the kernel's, on a file of ours. It ends with the process that has it.
+"""A lock among all processes: the kernel's lock on a file of ours, which ends with its owner.
 
-Owns the open file while the lock is held, and a note in it that says what it is held for. Refuses to follow a link.
+While it is held, the file contains a note saying why. Never follows a link.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LONGEST_NOTE = 300
 
 
 class LockHeld(Exception):
-    """Somebody else has the lock for longer than one would wait. `note` is what they said of it."""
+    """Another process holds the lock for too long. `note` is its reason."""
 
     def __init__(self, note: str) -> None:
         super().__init__(note)
@@ -28,7 +28,7 @@ class LockHeld(Exception):
 
 
 def try_lock(path: Path) -> int | None:
-    """A descriptor that holds the lock until it is closed; `None` when somebody else has it. Raises `OSError`."""
+    """Return a descriptor that holds the lock until closed; `None` if another process has it. Raises `OSError`."""
     descriptor = private_files.open_file(path, os.O_RDWR)
     try:
         if _lock(descriptor):
@@ -42,7 +42,7 @@ def try_lock(path: Path) -> int | None:
 
 @contextlib.contextmanager
 def blocking_lock(path: Path) -> Generator[None]:
-    """Wait for the lock, in this thread, and hold it. Raises `OSError`."""
+    """Wait for the lock in this thread, and hold it. Raises `OSError`."""
     descriptor = private_files.open_file(path, os.O_RDWR)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -59,15 +59,15 @@ async def file_lock(
 
     Args:
         within: seconds to wait for it.
-        note: what for, told to others who wait.
+        note: the reason, shown to others who wait.
         every: seconds between attempts.
-        keep: leave the file for the next one; otherwise it is removed with the lock.
+        keep: leave the file for the next owner; otherwise remove it with the lock.
 
     Raises:
-        LockHeld: somebody else has it for longer.
+        LockHeld: another process has it for longer.
         OSError: the file cannot be opened or locked.
     """
-    import asyncio  # the settings and the command line use the other two, and start quicker without it
+    import asyncio  # the settings and the command line use the other two functions, and start faster without it
 
     until = asyncio.get_running_loop().time() + within
     descriptor = private_files.open_file(path, os.O_RDWR)
@@ -77,7 +77,7 @@ async def file_lock(
                 raise LockHeld(os.pread(descriptor, _LONGEST_NOTE, 0).decode("utf-8", "replace"))
             if _is_file(path, descriptor):
                 await asyncio.sleep(every)
-            else:  # removed by the one who had it
+            else:  # removed by its previous owner
                 os.close(descriptor)
                 descriptor = private_files.open_file(path, os.O_RDWR)
         if note:

@@ -1,4 +1,4 @@
-"""Identifiers that sort by time and are short enough to read aloud. Made anywhere, without a counter to share."""
+"""Identifiers that sort by time and are short enough to read aloud, made without a shared counter."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _last = 0
 
 
 def new_id() -> str:
-    """Fourteen characters: 45 bits of milliseconds and 25 random bits, strictly increasing within a process.
+    """Return fourteen characters: 45 bits of milliseconds and 25 random bits, strictly increasing within a process.
 
-    Strict increase keeps the order of two ids of the same millisecond, and of a clock that was set back.
+    This keeps the order of ids from the same millisecond, and when a clock is set back.
     """
     global _last
     fresh = (time.time_ns() // 1_000_000 << _RANDOM_BITS) | int.from_bytes(os.urandom(4), "big") >> (32 - _RANDOM_BITS)

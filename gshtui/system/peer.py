@@ -1,6 +1,6 @@
-"""Who is at the other end of a Unix socket: user and process by the kernel, and proof of a shared secret.
+"""Who is at the other end of a Unix socket: user and process from the kernel, and proof of a shared secret.
 
-Owns both checks; refuses to send the secret itself.
+Never sends the secret itself.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 _LOCAL_PEERCRED, _LOCAL_PEERPID, _SOL_LOCAL = 0x001, 0x002, 0
-"""macOS's names, which Python has no constants for."""
+"""macOS's constants, which Python lacks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """The process at the other end; `pid` is 0 where the system does not say."""
+    """The process at the other end; `pid` is 0 if the system does not tell."""
 
     uid: int
     pid: int = 0
@@ -36,7 +36,7 @@ def peer_of(connected: socket.socket) -> Peer:
     """Who connected, or who listens.
 
     Raises:
-        OSError: the system does not say; then the connection must not be used.
+        OSError: the system does not tell; the connection must not be used.
     """
     if sys.platform.startswith("linux"):
         size = struct.calcsize("3i")
@@ -57,12 +57,14 @@ def nonce() -> str:
 
 
 def proof(secret: str, side: Literal["hub", "client"], challenge: str) -> str:
-    """The answer to the other side's challenge. `side` is part of it: no answer can be sent back as one's own."""
+    """The answer to the other side's challenge. It includes `side`, so that an answer cannot be sent back as one's
+    own.
+    """
     return hmac.new(secret.encode(), f"gsh {side} {challenge}".encode(), hashlib.sha256).hexdigest()
 
 
 def holds(secret: str, side: Literal["hub", "client"], challenge: str, answer: object) -> bool:
-    """Whether the answer is the right one. Never without a secret or a challenge."""
+    """Whether the answer is right. False without a secret or a challenge."""
     if not secret or not challenge or not isinstance(answer, str):
         return False
     return hmac.compare_digest(proof(secret, side, challenge).encode(), answer.encode("utf-8", "replace"))

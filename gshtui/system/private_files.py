@@ -1,10 +1,9 @@
-"""Files and folders for this user alone: made 0700 and 0600 whatever the umask, never through a link, written whole.
+"""Files and folders for this user only: created 0700 and 0600 whatever the umask, atomically, never through a link.
 
-Standard library only, and little of it: what runs before the first frame may import it. It refuses nothing on its own
-authority; errors are the system's `OSError`. Every room that makes something below the XDG folders calls it.
+Uses little of the standard library, so code before the first frame may import it. Raises the system's `OSError`.
 """
 
-# pathlib takes longer to import than all of this does to run.
+# Importing pathlib takes longer than running all of this.
 # ruff: noqa: PTH100, PTH102, PTH105, PTH108, PTH112, PTH118, PTH120
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ _NEW = os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def make_folder(folder: str | os.PathLike[str]) -> None:
-    """Make the folder and every folder above it that is missing, each 0700. One that exists keeps its mode."""
+    """Create the folder and its missing parents, each 0700. An existing one keeps its mode."""
     path = os.path.abspath(folder)
     missing: list[str] = []
     while not os.path.isdir(path):
@@ -32,9 +31,10 @@ def make_folder(folder: str | os.PathLike[str]) -> None:
 
 
 def open_file(path: str | os.PathLike[str], flags: int, mode: int = FILE) -> int:
-    """Open the file, made where it is missing; gives the descriptor. A file of ours that others may read is narrowed.
+    """Open the file, creating it if missing, and return the descriptor. Removes others' permissions from a file of
+    ours.
 
-    `flags`: as for `os.open`, such as `os.O_WRONLY | os.O_APPEND`. Links are not followed; children do not inherit it.
+    `flags`: as for `os.open`, such as `os.O_WRONLY | os.O_APPEND`. Does not follow links; children do not inherit it.
     """
     descriptor = os.open(path, flags | _NEW, mode)
     try:
@@ -48,19 +48,19 @@ def open_file(path: str | os.PathLike[str], flags: int, mode: int = FILE) -> int
 
 
 def open_existing(path: str | os.PathLike[str], flags: int = os.O_RDONLY) -> int:
-    """Open a file that is there; gives the descriptor. Links are not followed, and a pipe does not block."""
+    """Open an existing file and return the descriptor. Does not follow links, or block on a pipe."""
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
 def make_file(path: str | os.PathLike[str]) -> int:
-    """Make a file that was not there, open for writing; gives the descriptor. Raises `FileExistsError`."""
+    """Create a new file, open for writing, and return the descriptor. Raises `FileExistsError`."""
     return os.open(path, os.O_RDWR | os.O_EXCL | _NEW, FILE)
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes, *, mode: int = FILE, sync: bool = False) -> None:
-    """Put the file there with this content: a reader, or a crash, sees the old content or the new, never a part.
+    """Write the file atomically: readers and crashes see the old or the new content, never a part.
 
-    `mode`: its rights, exactly, whatever the umask. `sync`: it is on the disk before the name points to it.
+    `mode`: its exact permissions, whatever the umask. `sync`: flush to disk before the name points to it.
     """
     folder, name = os.path.split(os.path.abspath(path))
     fresh = os.path.join(folder, f".{name}.{os.getpid()}.{os.urandom(4).hex()}")

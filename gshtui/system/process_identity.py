@@ -1,7 +1,7 @@
-"""Which process this is, and whether another one still lives, told apart from a later one with the same number.
+"""Identify this process, and tell whether another still lives, even if its pid was reused.
 
-Owns the identity of a process: machine start, process-id space, pid, start time; refuses to guess: what cannot be
-known is "alive".
+Identity is machine start, pid namespace, pid and start time. If something cannot be known, the process counts as
+alive.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _PROC = Path("/proc")
 
 
 class Process(msgspec.Struct, frozen=True):
-    """A process, unmistakably."""
+    """A process, identified unambiguously."""
 
     machine: str
     pid: int
@@ -24,13 +24,13 @@ class Process(msgspec.Struct, frozen=True):
 
 
 def this_process() -> Process:
-    """The one that runs this."""
+    """The current process."""
     pid = os.getpid()
     return Process(_machine(), pid, start_of(pid) or "")
 
 
 def is_alive(process: Process) -> bool:
-    """Whether it runs still. Of an earlier start of the machine: no. Of another container: not known, so yes."""
+    """Whether it is still running. From an earlier boot: no. In another container: unknown, so yes."""
     here = _machine()
     if process.machine.partition("/")[0] != here.partition("/")[0]:
         # The record can only be shared within one running system, so another boot means an earlier one.
@@ -41,10 +41,10 @@ def is_alive(process: Process) -> bool:
 
 
 def start_of(pid: int) -> str | None:
-    """When the process began, in a unit of the system's own; `None` when there is none, or it is only a zombie."""
+    """When the process started, in a unit of the system; `None` if there is none, or only a zombie."""
     if _PROC.joinpath("self/stat").exists():
         try:
-            # The name, in parentheses, may hold anything; state and start time are fields 3 and 22 of the whole.
+            # The name, in parentheses, may contain anything; state and start time are fields 3 and 22 of the line.
             fields = _PROC.joinpath(str(pid), "stat").read_text(errors="replace").rpartition(")")[2].split()
         except (FileNotFoundError, ProcessLookupError):
             return None
@@ -60,7 +60,7 @@ def start_of(pid: int) -> str | None:
 
 @cache
 def _machine() -> str:
-    """This start of the system, and the space in which its process ids count; empty parts where there is no such."""
+    """This boot of the system and the pid namespace; empty parts if there is no such thing."""
     try:
         boot = _PROC.joinpath("sys/kernel/random/boot_id").read_text().strip()
         return f"{boot}/{_PROC.joinpath('self/ns/pid').readlink()}"

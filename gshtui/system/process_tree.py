@@ -1,7 +1,7 @@
-"""Processes of agents by pid and start time: whether one still runs, all below it, stopping and continuing them.
+"""Agents' processes by pid and start time: whether one is running, its descendants, stopping and continuing them.
 
-It refuses to signal a process whose start time is not the recorded one, and never looks for one by name. Every
-function blocks for milliseconds at most; call it in a thread where many are asked about. Called by the fleet.
+Never signals a process whose start time is not the recorded one, and never searches by name. Functions block for
+milliseconds; for many processes, call them in a thread.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from pathlib import Path
 from gshtui.system.process_identity import start_of
 
 Identity = tuple[int, float]
-"""(pid, start) of one process, unmistakably while the machine runs."""
+"""(pid, start time) of one process, unambiguous while the machine runs."""
 
 
 def start_time(pid: int) -> float:
-    """The start of a process in the system's own unit, 0 when there is no such process."""
+    """Start time of a process in a unit of the system, 0 if there is no such process."""
     text = start_of(pid) if pid > 0 else None
     return float(text) if text else 0.0
 
 
 def runs(pid: int, start: float) -> bool:
-    """Whether exactly this process runs."""
+    """Whether exactly this process is running."""
     return bool(start) and start_time(pid) == start
 
 
 def tree(pid: int, start: float) -> list[Identity]:
-    """The process and all below it, parents first; empty when it does not run any more."""
+    """The process and its descendants, parents first; empty if it is no longer running."""
     import psutil
 
     if not runs(pid, start):
@@ -56,7 +56,7 @@ def below(pid: int, start: float) -> list[str]:
 
 
 def send(identities: Iterable[Identity], number: signal.Signals) -> int:
-    """Send a signal to those that still are who they were. Returns how many got it."""
+    """Signal those that still have the same identity. Return how many."""
     told = 0
     for pid, start in identities:
         if runs(pid, start):
@@ -67,25 +67,25 @@ def send(identities: Iterable[Identity], number: signal.Signals) -> int:
 
 
 def stop_below(pid: int, start: float) -> list[Identity]:
-    """Stop everything that a process has started, not itself: tmux lets a stopped program of its own go on at once.
+    """Stop everything a process has started, except itself: tmux at once continues a stopped program of its own.
 
-    Returns what stands now; `continue_below` lets it run again.
+    Returns the stopped processes; `continue_below` lets them run again.
     """
     stopped: dict[Identity, None] = {}
     while fresh := [one for one in tree(pid, start)[1:] if one not in stopped]:
-        # Parents come first, and all is looked at once more: a stopped parent forks no more.
+        # Stop parents first, then look again: a stopped parent forks no more.
         send(fresh, signal.SIGSTOP)
         stopped.update(dict.fromkeys(fresh))
     return list(stopped)
 
 
 def continue_below(pid: int, start: float) -> int:
-    """Let what stands below a process go on, children first, so that no parent sees them standing."""
+    """Continue the stopped descendants of a process, children first, so that no parent sees them stopped."""
     return send(reversed(tree(pid, start)[1:]), signal.SIGCONT)
 
 
 def end(pid: int, start: float, grace: float) -> bool:
-    """End the whole tree: asked first, killed after `grace` seconds. Returns whether all of it is gone."""
+    """End the whole tree: ask first, kill after `grace` seconds. Return whether all of it is gone."""
     everyone = tree(pid, start)
     send(everyone, signal.SIGTERM)
     send(everyone, signal.SIGCONT)
@@ -95,7 +95,7 @@ def end(pid: int, start: float, grace: float) -> bool:
 
 
 def _wait(identities: Iterable[Identity], seconds: float) -> list[Identity]:
-    """Those that still run after so many seconds. What nobody reaps (a container's first process may not) has ended."""
+    """Those still running after so many seconds. An unreaped process (a container's init may not reap) has ended."""
     until = time.monotonic() + seconds
     left = [one for one in identities if runs(*one)]
     while left and time.monotonic() < until:

@@ -1,6 +1,6 @@
-"""Ending processes: one child of ours with its pipes, or everything that one command started.
+"""End processes: one child of ours with its pipes, or everything that one command started.
 
-Processes are known by pid and start time, never by name. Nothing here waits longer than a limit.
+Processes are identified by pid and start time, never by name. Every wait has a limit.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ async def kill_child(process: asyncio.subprocess.Process, within: float = _WITHI
     Nothing else may be reading its pipes.
 
     Args:
-        within: seconds to wait. A child that is left behind then is dead; only its pipes are held by somebody else.
+        within: seconds to wait. A child left behind after that is dead; another process holds its pipes.
     """
     with contextlib.suppress(ProcessLookupError):
         process.kill()
@@ -48,13 +48,13 @@ _ROUNDS = 8
 
 
 def call_processes(leader: int, call: str) -> list[psutil.Process]:
-    """Every living process of the call: children of children, its session, and whoever carries its mark.
+    """Every living process of the call: descendants, its session, and all that carry its mark.
 
     Args:
         leader: pid of the shell, which leads its own session; it may have ended.
         call: value of the mark in the environment.
     """
-    import psutil  # what no first screen needs
+    import psutil  # not needed for the first screen
 
     found: dict[int, psutil.Process] = {}
     try:
@@ -70,12 +70,12 @@ def call_processes(leader: int, call: str) -> list[psutil.Process]:
 
 
 def in_session(processes: Iterable[psutil.Process], leader: int) -> list[psutil.Process]:
-    """Those that are still in the shell's session: its background jobs, not what detached itself on purpose."""
+    """Those still in the shell's session: its background jobs, not what detached on purpose."""
     return [process for process in processes if _session(process) == leader]
 
 
 def end_call_processes(leader: int, call: str) -> list[str]:
-    """End every process of the call: asked first, then made to. Returns the names of those besides the shell."""
+    """End every process of the call, asking first. Return the names of those besides the shell."""
     names: dict[int, str] = {}
     for attempt in range(_ROUNDS):
         living = call_processes(leader, call)
@@ -87,7 +87,7 @@ def end_call_processes(leader: int, call: str) -> list[str]:
 
 
 def end_processes(processes: list[psutil.Process], *, force: bool = False) -> None:
-    """End these: SIGTERM, and SIGKILL for those that are still there a second later (or at once, with `force`)."""
+    """End these: SIGTERM, then SIGKILL for those still there a second later (at once, with `force`)."""
     if not force:
         terminate(processes)
         processes = wait_for_end(processes, _GRACE)
@@ -100,13 +100,13 @@ def terminate(processes: Iterable[psutil.Process]) -> None:
     """Ask them to end."""
     processes = list(processes)
     send_signal(processes, signal.SIGTERM)
-    # A stopped process does not see a signal before it goes on.
+    # A stopped process does not receive a signal until it continues.
     send_signal(processes, signal.SIGCONT)
 
 
 def process_name(process: psutil.Process) -> str:
-    """What to call a process: its command line, or its name, and its pid."""
-    import psutil  # what no first screen needs
+    """Name a process by its command line, or its name, and its pid."""
+    import psutil  # not needed for the first screen
 
     try:
         line = " ".join(process.cmdline()) or process.name()
@@ -116,15 +116,15 @@ def process_name(process: psutil.Process) -> str:
 
 
 def living_processes(processes: Iterable[psutil.Process]) -> list[psutil.Process]:
-    """Those that still run. psutil compares start times, so a later process with the same number does not count.
+    """Those still running. psutil compares start times, so a later process with the same pid does not count.
 
-    A zombie has ended: whose child it is reaps it.
+    A zombie has ended; its parent reaps it.
     """
     return [process for process in processes if _alive(process)]
 
 
 def wait_for_end(processes: Iterable[psutil.Process], seconds: float) -> list[psutil.Process]:
-    """Those that are still there after so many seconds, or earlier none. Blocks."""
+    """Wait up to so many seconds; return those still there. Blocks."""
     until = time.monotonic() + seconds
     living = living_processes(processes)
     while living and time.monotonic() < until:
@@ -135,7 +135,7 @@ def wait_for_end(processes: Iterable[psutil.Process], seconds: float) -> list[ps
 
 def send_signal(processes: Iterable[psutil.Process], number: signal.Signals) -> None:
     """Send it to each that is ours and still there."""
-    import psutil  # what no first screen needs
+    import psutil  # not needed for the first screen
 
     for process in processes:
         try:
@@ -145,7 +145,7 @@ def send_signal(processes: Iterable[psutil.Process], number: signal.Signals) -> 
 
 
 def _belongs(process: psutil.Process, leader: int, call: str) -> bool:
-    import psutil  # what no first screen needs
+    import psutil  # not needed for the first screen
 
     if _session(process) == leader:
         return True
@@ -163,7 +163,7 @@ def _session(process: psutil.Process) -> int:
 
 
 def _alive(process: psutil.Process) -> bool:
-    import psutil  # what no first screen needs
+    import psutil  # not needed for the first screen
 
     try:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE

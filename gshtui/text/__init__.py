@@ -1,1 +1,1 @@
-"""Pure operations on text: patterns, cuts, widths, units. No input or output, no other room."""
+"""Pure operations on text: patterns, cuts, widths, units. No I/O; imports no other room."""

@@ -1,7 +1,7 @@
-"""How many cells of a terminal a text takes, as tmux counts them: the agent's own pane is always inside of it.
+"""How many terminal cells a text takes, as tmux counts them: the agent's own pane always runs inside tmux.
 
-Pure. `rich.cells`, which the window uses, counts other than tmux 3.3 what has a variation selector or a skin tone; a
-pane that is one cell off draws over itself.
+Pure. `rich.cells`, which the window uses, differs from tmux 3.3 for variation selectors and skin tones; a pane that is
+off by one cell draws over itself.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def rows(text: str, cells: int) -> list[str]:
 
 
 def _widths(text: str) -> Iterator[int]:
-    """The cells of each character; what is joined to the one before it takes none."""
+    """The cells of each character; one that joins the previous takes none."""
     before = ""
     for char in text:
         yield 0 if before == _JOINER else _cells(char)

@@ -1,7 +1,7 @@
-"""The front matter of a Markdown file: YAML between two lines of `---`, and the body below it.
+"""The front matter of a Markdown file: YAML between two lines of `---`, and the body below.
 
-Pure. Reads keys and text alone: a value is a text or a list of texts, as written, never a number, a date or an object.
-Refuses tags, anchors and aliases, and names line and reason. Skills and personas call it.
+Pure. Values are texts or lists of texts, as written, never numbers, dates or objects. Tags, anchors and aliases are
+refused with line and reason.
 """
 
 from __future__ import annotations
@@ -17,34 +17,34 @@ if TYPE_CHECKING:
 _FENCE = "---"
 _MOST_LINES = 200
 _DEEPEST = 8
-"""Lists and mappings in each other; the parser's time grows with the square of them."""
+"""Deepest nesting of lists and mappings; the parser's time grows with its square."""
 _SAID = {
     "mapping values are not allowed here": "a value with `: ` in it must be in quotes",
     "found unexpected end of stream": "the quote is not closed",
 }
-"""What the parser's commonest complaints mean here."""
+"""The parser's most common complaints, in our words."""
 
 
 class FrontMatterError(ValueError):
-    """There is none, or it cannot be understood. One sentence without its full stop, with the line."""
+    """There is none, or it is invalid. One sentence without its full stop, with the line."""
 
 
 @dataclass(slots=True)
 class FrontMatter:
-    """The keys with their values, and the text below. `line` is where each key is."""
+    """The keys with their values, and the body. `line`: the line of each key."""
 
     fields: dict[str, str | list[str]] = field(default_factory=dict[str, "str | list[str]"])
     line: dict[str, int] = field(default_factory=dict[str, int])
     body: str = ""
 
     def text(self, key: str) -> str:
-        """The value as one text; empty when the key is not there."""
+        """The value as one text; empty if the key is missing."""
         value = self.fields.get(key, "")
         return value if isinstance(value, str) else " ".join(value)
 
 
 def has_front_matter(text: str) -> bool:
-    """Whether the first line opens it."""
+    """Whether the first line opens front matter."""
     return text.removeprefix("\ufeff").partition("\n")[0].rstrip() == _FENCE
 
 
@@ -66,7 +66,7 @@ def parse(text: str) -> FrontMatter:
 
 
 def _pairs(head: str) -> Iterator[tuple[str, int, str | list[str]]]:
-    """Key, line and value, as they come. Of a mapping inside, the keys and values are a list."""
+    """Key, line and value, in order. A nested mapping becomes a list of its keys and values."""
     from yaml import events
 
     depth, key, line = 0, "", 0
@@ -102,7 +102,7 @@ def _pairs(head: str) -> Iterator[tuple[str, int, str | list[str]]]:
 
 
 def _events(head: str) -> Iterator[Event]:
-    """The parser's events, without what no front matter needs."""
+    """The parser's events, without those irrelevant to front matter."""
     import yaml
     from yaml import events
 
@@ -125,7 +125,7 @@ def _events(head: str) -> Iterator[Event]:
 
 
 def _line(event: Event) -> int:
-    """The line in the file, whose first one is the fence."""
+    """The line in the file, whose first line is the fence."""
     return event.start_mark.line + 2
 
 

@@ -1,7 +1,6 @@
-"""Glob patterns as people write them: `**`, `*`, `?`, `[a-z]`, `{a,b}`, as a linear expression over relative paths.
+"""Glob patterns as people write them, `**`, `*`, `?`, `[a-z]`, `{a,b}`, as linear expressions over relative paths.
 
-Pure. Called by `glob`, and by `grep` for file patterns with folders in them. `wcmatch` makes expressions with
-look-arounds, which RE2 does not take and Python's `re` may backtrack in for minutes on a hostile pattern.
+Pure. `wcmatch` makes expressions with look-arounds, which RE2 rejects and Python's `re` may backtrack in for minutes.
 """
 
 from __future__ import annotations
@@ -17,18 +16,18 @@ _LONGEST = 4_096
 
 
 class PatternError(ValueError):
-    """The pattern is no glob; the text says why."""
+    """The pattern is not a glob; the text says why."""
 
 
 def compile_glob(pattern: str, *, anywhere: bool = False) -> Linear:
-    """The expression whose `match` fits relative paths as a whole.
+    """Compile an expression whose `match` covers whole relative paths.
 
     Args:
         pattern: the glob.
         anywhere: a pattern without a slash matches file names in any folder, as in `.gitignore`.
 
     Raises:
-        PatternError: a range in brackets is none, the pattern is too long or has too many choices.
+        PatternError: a range in brackets is invalid, the pattern is too long or has too many choices.
     """
     if len(pattern) > _LONGEST:
         raise PatternError(f"the pattern has {len(pattern):,} characters, more than {_LONGEST:,}")
@@ -42,12 +41,12 @@ def compile_glob(pattern: str, *, anywhere: bool = False) -> Linear:
 
 
 def is_glob(text: str) -> bool:
-    """Whether any character of it stands for others."""
+    """Whether any character of it is a wildcard."""
     return any(character in text for character in "*?[{")
 
 
 def fixed_part(pattern: str) -> tuple[str, str]:
-    """The folders that the pattern begins with literally, and the rest."""
+    """The literal folders at the beginning of the pattern, and the rest."""
     parts = pattern.split("/")
     fixed = 0
     while fixed < len(parts) - 1 and not is_glob(parts[fixed]):
@@ -57,7 +56,7 @@ def fixed_part(pattern: str) -> tuple[str, str]:
 
 
 def _choices(pattern: str) -> list[str]:
-    """The patterns that `{a,b}` stands for."""
+    """The patterns that `{a,b}` expands to."""
     done, todo = list[str](), [pattern]
     while todo:
         current = todo.pop()
@@ -75,7 +74,7 @@ def _choices(pattern: str) -> list[str]:
 
 
 def _braces(pattern: str) -> tuple[int, list[int], int] | None:
-    """The first group of braces with a comma on its own level: where it opens, its commas, where it closes."""
+    """The first group of braces with a comma at its own level: where it opens, its commas, where it closes."""
     first: tuple[int, list[int], int] | None = None
     opened: list[tuple[int, list[int]]] = []
     for at, character in enumerate(pattern):
@@ -96,7 +95,7 @@ def _translated(pattern: str) -> str:
     while at < len(pattern):
         character = pattern[at]
         if pattern.startswith("**/", at) and (at == 0 or pattern[at - 1] == "/"):
-            # Repeated `**/` means the same as one, and is cheaper to match.
+            # Repeated `**/` means the same as one, and one is cheaper to match.
             while pattern.startswith("**/", at):
                 at += 3
             out.append("(?:[^/]+/)*")

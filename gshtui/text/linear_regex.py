@@ -1,9 +1,8 @@
-"""Regular expressions that somebody else wrote, matched in time proportional to the text.
+"""Other people's regular expressions, matched in time proportional to the text.
 
-Python's `re` may need minutes for a short line, and holds the interpreter meanwhile: no key is answered, no deadline
-passes. A pattern that comes from a model, a person or a file is therefore compiled here, by RE2, which neither
-backtracks nor holds the interpreter. Refuses what needs backtracking: look-around, back-references, possessive
-repetition. The library is loaded when the first pattern is compiled.
+Python's `re` may need minutes for a short line and holds the interpreter meanwhile: no key is answered, no deadline
+fires. Patterns from models, people or files are therefore compiled by RE2, which does neither. Look-around,
+back-references and possessive repetition are refused. The library is loaded with the first pattern.
 """
 
 from __future__ import annotations
@@ -13,15 +12,15 @@ import importlib
 from typing import Any, Protocol
 
 LONGEST = 20_000
-"""Characters of a pattern."""
+"""Most characters of a pattern."""
 
 
 class LinearError(ValueError):
-    """The pattern is no regular expression of this dialect; the text says why."""
+    """The pattern is not a regular expression of this dialect; the text says why."""
 
 
 class RegexMatch(Protocol):
-    """Where a pattern matches; positions are of the characters of the text."""
+    """Where a pattern matches; positions count characters of the text."""
 
     def __getitem__(self, group: str | int, /) -> Any: ...
 
@@ -31,7 +30,7 @@ class RegexMatch(Protocol):
 
 
 class _Engine(Protocol):
-    """What is used of a compiled expression of the library, which has no types."""
+    """The part of the library's compiled expressions that we use; it has no types."""
 
     groups: int
 
@@ -43,7 +42,7 @@ class _Engine(Protocol):
 
 
 class Linear:
-    """A compiled pattern. Safe in any thread."""
+    """A compiled pattern. Thread-safe."""
 
     __slots__ = ("_engine", "groups", "pattern")
 
@@ -60,7 +59,7 @@ class Linear:
             return self._engine.search(_encodable(text))
 
     def match(self, text: str) -> RegexMatch | None:
-        """The match at the text's beginning."""
+        """The match at the beginning of the text."""
         try:
             return self._engine.match(text)
         except UnicodeEncodeError:
@@ -76,10 +75,10 @@ class Linear:
 
 @functools.lru_cache(maxsize=256)
 def compile_linear(pattern: str) -> Linear:
-    r"""The pattern, ready to match. `$` and `^` are the ends of the text, `\d`, `\s` and `\w` mean ASCII.
+    r"""Compile the pattern. `$` and `^` are the ends of the text; `\d`, `\s` and `\w` are ASCII.
 
     Raises:
-        LinearError: it is no regular expression, needs backtracking, or is too large.
+        LinearError: it is not a regular expression, needs backtracking, or is too large.
     """
     if len(pattern) > LONGEST:
         raise LinearError(f"it has {len(pattern):,} characters, more than {LONGEST:,}")
@@ -93,22 +92,22 @@ def compile_linear(pattern: str) -> Linear:
 
 
 def refusal() -> type[Exception]:
-    """What RE2 raises for a pattern that is none, where another library hands it one."""
+    """The exception that RE2 raises for an invalid pattern, for callers that pass patterns to another library."""
     return _library().error
 
 
 def _library() -> Any:
-    # Without types, and a shared library: only who has such a pattern pays for it.
+    # It has no types and is a shared library: only callers with such a pattern pay for it.
     return importlib.import_module("re2")
 
 
 def _encodable(text: str) -> str:
-    """The text with a question mark in place of each half of a pair, such as a name that is no UTF-8 has."""
+    """The text with `?` for each lone surrogate, such as in a file name that is not UTF-8."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def _said(error: Exception) -> str:
-    """The library's reason, which it gives as bytes in some versions."""
+    """The library's reason, which some versions give as bytes."""
     reason = error.args[0] if error.args else ""
     said = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
     if "invalid perl operator" in said:

@@ -1,4 +1,4 @@
-"""Markdown tables for people. Pure; the caller makes text that others chose harmless, and free of `|`."""
+"""Markdown tables for people. Pure; the caller sanitises others' text and removes `|` from it."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from gshtui.text import cells
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[int] = ()) -> str:
-    """A row a line, without padding. `right`: the columns that are set to the right."""
+    """One line per row, without padding. `right`: the right-aligned columns."""
     names = "".join(f" {name} |" if name else " |" for name in head)
     rule = ["---:" if column in right else "---" for column in range(len(head))]
     return "\n".join([f"|{names}", *(f"| {' | '.join(row)} |" for row in (rule, *rows))])
 
 
 def facts(rows: Iterable[tuple[str, str]]) -> str:
-    """Two columns without names: what, and its value."""
+    """Two unnamed columns: names and values."""
     return table(("", ""), rows)
 
 

@@ -1,7 +1,8 @@
-"""The one sanitiser: every untrusted text (tools, names, titles, models, history, errors) passes here on its way in.
+"""The one sanitiser: every untrusted text (tools, names, titles, models, history, errors) passes through it on its way
+in.
 
-Pure. It owns which characters and sequences are not plain words, what replaces them, and what a line that was
-written over (carriage return, backspace) shows at its end.
+Pure. Decides which characters and sequences are not plain text, what replaces them, and what an overwritten line
+(carriage return, backspace) finally shows.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 STRING_LIMIT = 65_536
-"""Characters of an escape string (title, clipboard, picture) that are dropped whole; a longer one is shown as text."""
+"""Longest escape string (title, clipboard, picture), in characters, that is dropped; a longer one is shown as text."""
 MARKS_KEPT = 8
-"""Combining marks in a row that are kept; real scripts need four."""
+"""Consecutive combining marks to keep; real scripts need four."""
 
-# The body of an escape string ends at any control character, so a string that is never ended hides nothing: its
-# introducer is shown and the rest is ordinary text.
+# An escape string ends at any control character, so an unterminated string hides nothing: its introducer is shown and
+# the rest is ordinary text.
 _STRING = (
     rf"(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])(?P<body>[^\x00-\x08\x0a-\x1f\x80-\x9f]{{0,{STRING_LIMIT}}})"
     r"(?:\x07|\x1b\\|\x9c)"
@@ -25,7 +26,7 @@ _STRING = (
 _CSI = r"(?:\x1b\[|\x9b)(?P<csi>[0-?]{0,256})[ -/]{0,16}(?P<final>[@-~])?"
 _ESCAPE = r"\x1b[ -/]{0,16}[0-OQ-WYZ\\`-~]"
 _CHARSET = r"[\x0e\x0f]"
-# Of a run of escapes only the last may begin a sequence; the others are one match, for speed.
+# In a run of escapes only the last may begin a sequence; the others are one match, for speed.
 _ESCAPES = r"\x1b+(?=\x1b)"
 _CONTROL = r"(?P<control>[\x00-\x08\x0b-\x1f\x7f]+)"
 # Controls of writing direction, zero width, soft hyphen, fillers, line separators, tags, the other C1 controls.
@@ -52,11 +53,11 @@ _MARKS = rf"(?P<marks>[{_MARK_CLASS}]{{{MARKS_KEPT + 1},}})"
 _PICTURES = {code: 0x2400 + code for code in range(32)} | {0x7F: 0x2421}
 
 RISKY = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f\u200c\u200d\ufe00-\ufe0f\ud800-\udfff{_UNSEEN_CLASS}{_MARK_CLASS}]")
-"""Some character that may need a second look. Text without one is plain already."""
+"""Matches any character that may need a second look. Text without one is plain already."""
 
 SEQUENCE = re.compile("|".join((_STRING, _CSI, _ESCAPE, _CHARSET, _ESCAPES)))
 """One escape sequence; a colour has `final` = m and its numbers in `csi`, an escape string its `body`."""
-# All but links, and but the end of a string, which may be a link's.
+# Everything except links and string terminators, which may end a link.
 _DROPPED = re.compile(
     "|".join((_STRING.replace("(?P<body>", "(?!8;)(?P<body>"), _CSI, _ESCAPE.replace(r"\\`", "`"), _CHARSET))
 )
@@ -69,15 +70,15 @@ UNFINISHED = re.compile(
 
 
 def without_sequences(text: str) -> str:
-    """The text without escape sequences; of a link its target is left. Characters that belong to none stay."""
-    # Colours make up most of them; a replacement that is no function is ten times as fast.
+    """The text without escape sequences, keeping the target of links. Other characters stay."""
+    # Most of them are colours; a replacement that is not a function is ten times as fast.
     dropped = _DROPPED.sub("", text)
     left = any(part in dropped for part in ("]8;", "\x9d8;", "\x1b\\"))
     return SEQUENCE.sub(what_stays, dropped) if left else dropped
 
 
 def what_stays(match: re.Match[str]) -> str:
-    """What is left in place of one escape sequence."""
+    """What replaces one escape sequence."""
     kind = match.lastgroup
     if kind in ("final", "csi"):
         return ""
@@ -89,18 +90,18 @@ def what_stays(match: re.Match[str]) -> str:
 
 
 def all_visible(text: str) -> str:
-    """Every character that cannot be seen is shown, newline and tab excepted; nothing is dropped or interpreted."""
+    """Show every invisible character except newline and tab; drop and interpret nothing."""
     return _UNSEEABLE.sub(_shown, text) if RISKY.search(text) else text
 
 
 def visible_parts(text: str) -> Iterator[tuple[int, int, str]]:
-    """What `all_visible` would put in place of which part: where it begins and ends, and the replacement."""
+    """The parts that `all_visible` would replace: start, end and replacement."""
     for match in _UNSEEABLE.finditer(text):
         yield match.start(), match.end(), _shown(match)
 
 
 def named(characters: str) -> str:
-    """A run of characters that cannot be seen, in words: `⟨U+202E⟩`."""
+    """Name a run of invisible characters: `⟨U+202E⟩`."""
     if len(characters) > 1 and characters == characters[0] * len(characters):
         return f"⟨U+{ord(characters[0]):04X} ×{len(characters)}⟩"
     if len(characters) > 64:
@@ -109,14 +110,14 @@ def named(characters: str) -> str:
 
 
 def symbols(controls: str) -> str:
-    """A run of control characters as their pictures: `␛`; many of one kind as one picture and how many."""
+    """A run of control characters as symbols: `␛`; many of one kind as one symbol and their number."""
     if len(controls) > 4 and controls == controls[0] * len(controls):
         return f"{controls[0].translate(_PICTURES)}⟨×{len(controls)}⟩"
     return controls.translate(_PICTURES)
 
 
 def link_target(body: str) -> str:
-    """Where the link of an escape string (`8;…;address`) leads, for web and mail addresses; else empty."""
+    """The target of a link in an escape string (`8;…;address`), for web and mail addresses; otherwise empty."""
     if not body.startswith("8;"):
         return ""
     address = body[2:].partition(";")[2]
@@ -140,7 +141,7 @@ T = TypeVar("T")
 
 
 def settled(text: str) -> str:
-    """The text with `\\r\\n` as a newline, of a rewritten line its last rewrite, and backspaces carried out."""
+    """The text with `\\r\\n` as newline, only the last rewrite of each line, and backspaces applied."""
     if "\r" in text:
         text = text.replace("\r\n", "\n")
         if "\r" in text:
@@ -151,7 +152,7 @@ def settled(text: str) -> str:
 
 
 def last_rewrite(line: str) -> str:
-    """The last part of the line between carriage returns that has any text."""
+    """The last non-empty part of the line between carriage returns."""
     for part in reversed(line.split("\r")):
         if part:
             return part
@@ -159,7 +160,7 @@ def last_rewrite(line: str) -> str:
 
 
 def struck(cells: Sequence[T], backspace: object = "\b") -> list[T]:
-    """The cells of a line after every backspace moved one cell to the left, and what follows wrote over it."""
+    """The cells of a line after every backspace has moved one cell left and the text after it has overwritten."""
     out: list[T] = []
     at = 0
     for cell in cells:
@@ -175,7 +176,7 @@ def struck(cells: Sequence[T], backspace: object = "\b") -> list[T]:
 
 
 _HELD_LIMIT = 131_072
-"""Characters of an unfinished line that `Sanitiser` waits for before it gives out what it has."""
+"""Characters of an unfinished line that `Sanitiser` holds back before passing them on."""
 _PADDING = re.compile(r"(?P<cell>[ \t])(?P=cell){8,}|\n{4,}")
 _ODD_SPACE = re.compile(r"[\xa0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 _FOREIGN_LETTER = re.compile(r"[\u0370-\u03ff\u0400-\u052f\u13a0-\u13ff\uff21-\uff3a\uff41-\uff5a]")
@@ -184,21 +185,21 @@ _BLANKS = re.compile(r"\s+")
 
 
 def plain(text: str) -> str:
-    """The text as a terminal would leave it, as words alone.
+    """The text as a terminal would show it, as plain text.
 
-    Escape sequences are dropped, overwritten parts of a line resolved (a progress line keeps its last state), and every
-    other control, writing-direction or zero-width character is shown (`␇`, `⟨U+202E⟩`). Newlines and tabs stay.
+    Drops escape sequences, resolves overwritten parts of a line (a progress line keeps its last state), and shows
+    every other control, writing-direction or zero-width character (`␇`, `⟨U+202E⟩`). Newlines and tabs stay.
     """
     if not RISKY.search(text):
         return text
-    # In this order: what a sequence or a rewrite kept apart must not come together unseen.
+    # Keep this order: characters separated by a sequence or a rewrite must not join unseen.
     return all_visible(settled(without_sequences(text)))
 
 
 def literal(text: str) -> str:
-    """The text with nothing dropped or interpreted: every control character is shown as a symbol.
+    """Show every control character as a symbol; drop and interpret nothing.
 
-    For what is in a file: the reader must see that the escape is there. `\\r\\n` is a newline.
+    For file contents, where the reader must see an escape. `\\r\\n` becomes a newline.
     """
     if not RISKY.search(text):
         return text
@@ -208,8 +209,8 @@ def literal(text: str) -> str:
 def visible(text: str) -> str:
     """The text for a person who has to judge it: nothing can hide.
 
-    As `literal`, and long runs of blanks become their count (`⟨4000 spaces⟩`), spaces that are not the space bar's
-    and letters of another script inside a Latin word are named, and more than one line is announced.
+    Like `literal`; also replaces long runs of blanks by their count (`⟨4000 spaces⟩`), names unusual spaces and
+    letters of another script inside a Latin word, and announces multiple lines.
     """
     shown = all_visible(text)
     shown = _ODD_SPACE.sub(lambda match: named(match.group()), shown)
@@ -229,10 +230,10 @@ def one_line(text: str, limit: int = 200) -> str:
 
 
 class Sanitiser:
-    """`plain` for output as it comes: give it pieces, get settled text.
+    """`plain` for streams: feed it pieces, get settled text.
 
-    A line is given out once it is whole, since what follows may still rewrite it; `flush` gives out what there is of
-    it. Bytes are taken as UTF-8, a piece may end inside a character or an escape sequence.
+    A line is returned once it is complete, because later output may rewrite it; `flush` returns an incomplete one.
+    Bytes are decoded as UTF-8; a piece may end inside a character or an escape sequence.
     """
 
     def __init__(self) -> None:
@@ -240,10 +241,10 @@ class Sanitiser:
         self._held: list[str] = []
         self._size = 0
         self._shown = False
-        """Part of the held line's beginning was given out by `flush`."""
+        """`flush` has already returned the beginning of the held line."""
 
     def feed(self, data: bytes | str) -> str:
-        """Take more; returns the lines that are whole now, with their newlines."""
+        """Feed more data; return the lines that are now complete, with their newlines."""
         text = self._decode(data) if isinstance(data, bytes) else data
         end = text.rfind("\n") + 1
         if not end:
@@ -255,9 +256,9 @@ class Sanitiser:
         return self._cleaned(whole, shown)
 
     def flush(self) -> str:
-        """What is there of the unfinished line; only the beginning of an escape sequence is kept back."""
+        """Return the unfinished line so far, except an unfinished escape sequence."""
         held = "".join(self._held)
-        # A carriage return at the end is kept back too: it may be half of a newline.
+        # Hold back a final carriage return too: it may be half of a newline.
         cut = len(held) - 1 if held.endswith("\r") else len(held)
         if (unfinished := UNFINISHED.search(held, max(0, cut - _HELD_LIMIT), cut)) is not None:
             cut = unfinished.start()
@@ -277,7 +278,7 @@ class Sanitiser:
 
     def _cleaned(self, text: str, continues: bool) -> str:
         if continues and text.startswith("\r") and not text.startswith("\r\n"):
-            # It rewrites what the reader has already: the rewrite goes on a line of its own.
+            # The reader already has the line: put the rewrite on a line of its own.
             return "\n" + plain(text)
         return plain(text)
 

@@ -1,6 +1,6 @@
-"""Colours of terminal output as plain data: what `sanitise.plain` says, in spans that carry their style.
+"""Colours of terminal output as plain data: the text of `sanitise.plain`, in spans with their style.
 
-Pure; knows neither Textual nor Rich. Hidden text (SGR 8) is shown. Panes that draw tool output call it.
+Pure; independent of Textual and Rich. Hidden text (SGR 8) is shown.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _SWITCHES: dict[int, dict[str, bool]] = {
 
 
 def styled(text: str) -> list[StyledSpan]:
-    """The text's spans in order, neighbours of different styles; joined they read as `plain(text)`."""
+    """The text's spans in order, neighbours differing in style; joined they equal `plain(text)`."""
     if not RISKY.search(text):
         return [StyledSpan(text)] if text else []
     spans = _Spans()
@@ -68,7 +68,7 @@ def styled(text: str) -> list[StyledSpan]:
 
 
 def sgr(style: Style, numbers: str) -> Style:
-    """The style after the numbers of one SGR sequence, such as `1;38;5;208`. What is not understood changes nothing."""
+    """The style after the parameters of one SGR sequence, such as `1;38;5;208`. Unknown ones change nothing."""
     codes = [code for part in numbers.split(";") for code in _numbers(part)]
     at = 0
     while at < len(codes):
@@ -81,7 +81,7 @@ def sgr(style: Style, numbers: str) -> Style:
         elif code in (38, 48, 58):
             colour, used = _long_colour(codes[at:])
             at += used
-            if used and code != 58:  # an underline has the colour of its words here
+            if used and code != 58:  # underline colour is not supported
                 style = replace(style, foreground=colour) if code == 38 else replace(style, background=colour)
         elif code in (39, 49):
             style = replace(style, foreground=None) if code == 39 else replace(style, background=None)
@@ -93,7 +93,7 @@ def sgr(style: Style, numbers: str) -> Style:
 
 
 def _numbers(part: str) -> list[int]:
-    """The numbers of one parameter. Joined by colons they are a form of underline, or one whole colour."""
+    """The numbers of one parameter. Joined by colons they are an underline style, or one whole colour."""
     words = part.split(":")
     codes = [int(word) if word.isdecimal() and len(word) < 5 else 0 for word in words]
     if len(codes) == 1:
@@ -101,12 +101,12 @@ def _numbers(part: str) -> list[int]:
     if codes[0] == 4:
         return [4 if codes[1] else 24]
     if codes[0] in (38, 48, 58) and codes[1] == 2 and len(codes) > 5:
-        return [*codes[:2], *codes[3:6]]  # the third names a colour space
+        return [*codes[:2], *codes[3:6]]  # the third one is a colour space
     return codes if codes[0] in (38, 48, 58) else []
 
 
 def _long_colour(codes: list[int]) -> tuple[Colour, int]:
-    """The colour of `5;n` or `2;r;g;b`, and how many numbers it took; none when it is not whole."""
+    """The colour of `5;n` or `2;r;g;b`, and how many numbers it took; none if it is incomplete."""
     if len(codes) >= 2 and codes[0] == 5 and codes[1] <= 255:
         return codes[1], 2
     if len(codes) >= 4 and codes[0] == 2 and max(codes[1:4]) <= 255:
@@ -115,7 +115,7 @@ def _long_colour(codes: list[int]) -> tuple[Colour, int]:
 
 
 def _pieces(line: str, style: Style) -> tuple[list[tuple[str, Style]], Style]:
-    """Words and their styles, of the line's last rewrite; `\\b` is still in the words. And the style at its end."""
+    """Text and styles of the line's last rewrite, still with `\\b`; and the style at its end."""
     rewrites: list[list[tuple[str, Style]]] = [[]]
 
     def words(text: str) -> None:
@@ -139,7 +139,7 @@ def _pieces(line: str, style: Style) -> tuple[list[tuple[str, Style]], Style]:
 
 
 def _settled(pieces: list[tuple[str, Style]]) -> list[tuple[str, Style]]:
-    """The pieces with backspaces carried out across them."""
+    """Apply backspaces across the pieces."""
     if not any("\b" in words for words, _ in pieces):
         return pieces
     backspace = ("\b", _NONE)
@@ -148,7 +148,7 @@ def _settled(pieces: list[tuple[str, Style]]) -> list[tuple[str, Style]]:
 
 
 def _seen(pieces: list[tuple[str, Style]]) -> list[tuple[str, Style]]:
-    """The pieces with every character that cannot be seen shown, also where a run of them has several styles."""
+    """Show every invisible character, even if a run of them has several styles."""
     line = "".join(words for words, _ in pieces)
     if not RISKY.search(line):
         return pieces
@@ -164,7 +164,7 @@ def _seen(pieces: list[tuple[str, Style]]) -> list[tuple[str, Style]]:
 
 
 class _Spans:
-    """Collects words, joining neighbours of one style."""
+    """Collects text, joining neighbours of one style."""
 
     def __init__(self) -> None:
         self._done: list[StyledSpan] = []

@@ -1,8 +1,7 @@
-"""Truncate: what of a long text is sent. Head and tail, cut on character borders, and one marker with true numbers.
+"""Truncation: keep head and tail of a long text, cut at character borders, with one marker that has true numbers.
 
-Owns the only marker there is for left-out bytes, and its arithmetic: bytes omitted = bytes of the original − bytes of
-head and tail. Lines of the middle that look like errors are kept too. Pure; refuses to cut what a cut would not make
-shorter. Called where a tool's output is captured, and for people's long words.
+Bytes omitted = bytes of the original − bytes of head and tail. Lines from the middle that look like errors are kept
+too. Pure; never cuts what a cut would not shorten.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ _BLOCK = 1 << 20
 _ERRORS = 40
 _ERROR_LENGTH = 200
 _ROOM_FOR_ERRORS = 400
-"""Bytes of a limit below which its eighth holds no line worth having."""
+"""Below this limit, in bytes, an eighth of it is too short for a useful line."""
 _OPENS, _SAYS, _PLAIN = "\n\n… (", " bytes omitted", ") …"
 _WITH_ERRORS, _ERRORS_END = "; lines in them that look like errors:) …\n", "\n…"
 _MOST = 10**15 - 1
-"""The largest count that a marker is planned for."""
+"""The largest count that a marker allows for."""
 _HINTS = ("rror", "RROR", "ail", "FAIL", "atal", "FATAL", "xception", "raceback", "anic", "egmentation", "denied")
 _ERROR_LINE = re.compile(
     r"\b(?:\w*(?:Error|Exception|Failure)|errors?|ERRORS?|fail(?:ed|ures?|s)?|FAIL(?:ED|URES?)?|fatal|FATAL|Traceback"
@@ -31,7 +30,7 @@ _NOT_AN_ERROR = re.compile(r"\b(?:0|no) (?:errors?|failures?|failed)\b", re.IGNO
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Where a text has lost bytes already: its own marker stands from `start` to `end`, for `lost` bytes."""
+    """Where a text has already lost bytes: its marker is between `start` and `end`, and stands for `lost` bytes."""
 
     start: int
     end: int
@@ -39,24 +38,24 @@ class Gap:
 
 
 def marker(omitted: int, key: str = "", errors: str = "") -> str:
-    """What stands between head and tail, with the empty lines around it.
+    """What goes between head and tail, with blank lines around it.
 
     Args:
-        omitted: bytes of the original that are in neither of the two.
-        key: under which the whole is kept.
-        errors: lines of what is left out that look like errors.
+        omitted: bytes of the original in neither of the two.
+        key: key of the whole text.
+        errors: omitted lines that look like errors.
     """
     said = f"{_WITH_ERRORS}{errors}{_ERRORS_END}" if errors else _PLAIN
     return f"{_OPENS}{omitted:,}{_SAYS}{said}{way_back(key)}\n\n"
 
 
 def way_back(key: str) -> str:
-    """The line of a marker that says how to read the whole; empty without a key."""
+    """The marker's line that says how to read the whole; empty without a key."""
     return f"\n[the whole output: `output key={key}`]" if key else ""
 
 
 def gap_of(text: str) -> Gap | None:
-    """The first marker in a text that is known to be cut, so that it can be cut further with true numbers."""
+    """The first marker in a text known to be cut, so that further cuts have true numbers."""
     start = text.find(_OPENS)
     number, words, rest = text[start + len(_OPENS) :].partition(_SAYS)
     digits = number.replace(",", "")
@@ -70,12 +69,12 @@ def gap_of(text: str) -> Gap | None:
 
 
 def least(key: str = "", notes: str = "") -> int:
-    """Bytes that a cut text takes when nothing of it is kept: a smaller limit counts as this."""
+    """Bytes of a cut text that keeps nothing; smaller limits count as this."""
     return len(marker(_MOST, key).encode()) + _size(_behind("", notes))
 
 
 def original_size(text: str, gap: Gap | None = None) -> int:
-    """Bytes of the original: those of the text, and in place of its gap's marker those that were lost there."""
+    """Bytes of the original: the text's, with those lost in place of its marker."""
     if gap is None:
         return _size(text)
     return _size(text[: gap.start]) + gap.lost + _size(text[gap.end :])
@@ -90,17 +89,17 @@ def is_too_long(text: str, limit: int, key: str = "", *, notes: str = "") -> boo
 
 
 def shorten(text: str, limit: int, key: str = "", *, notes: str = "", gap: Gap | None = None) -> str:
-    """The text, or its head and tail with a marker in between that says how many bytes are left out.
+    """The text, or its head and tail with a marker that says how many bytes are left out.
 
-    The result has at most `limit` bytes of UTF-8, marker, error-like lines and notes included; where a marker and the
-    notes alone take more (see `least`), that many. So what was cut is not cut again by the same limit.
+    The result has at most `limit` bytes of UTF-8 including marker, error-like lines and notes; if the marker and notes
+    alone take more (see `least`), that many. So the same limit never cuts twice.
 
     Args:
         text: any text.
         limit: bytes; 0: no limit.
-        key: under which the whole is kept; the marker says how to read it.
-        notes: last lines that no cut takes away; they are added to every text.
-        gap: where the text has lost something already: it is never kept, so that there is one marker, for both.
+        key: key of the whole text; the marker says how to read it.
+        notes: final lines added to every text and never cut.
+        gap: where the text has already lost something: merged into the one marker.
     """
     last = _behind(text, notes)
     if not is_too_long(text, limit, key, notes=notes):
@@ -132,7 +131,7 @@ def _size(text: str) -> int:
 
 
 def _ends(before: bytes, after: bytes, room: int) -> tuple[str, str]:
-    """The beginning of one and the end of the other, half the room each; no character is broken."""
+    """The beginning of one and the end of the other, half the room each, at character borders."""
     half = max(0, room) // 2
     head = before[: max(0, room) - half]
     tail = after[max(0, len(after) - half) :]
@@ -140,7 +139,7 @@ def _ends(before: bytes, after: bytes, room: int) -> tuple[str, str]:
 
 
 def _errors(text: str, head: str, tail: str, gap: Gap | None, room: int) -> str:
-    """The error-like lines between head and tail, as many whole ones as there is room for; 40 at most."""
+    """The error-like lines between head and tail: as many complete ones as fit, at most 40."""
     start, end = len(head), len(text) - len(tail)
     found = (
         [error_lines(text, start, end)]
@@ -157,7 +156,7 @@ def _errors(text: str, head: str, tail: str, gap: Gap | None, room: int) -> str:
 
 
 def error_lines(text: str, start: int, end: int) -> Iterator[str]:
-    """Lines between two places that look like errors, with their numbers, at most 40 of them."""
+    """Numbered lines between two places that look like errors, at most 40."""
     number = text.count("\n", 0, start) + 1
     found = 0
     for at in range(start, end, _BLOCK):
@@ -172,4 +171,4 @@ def error_lines(text: str, start: int, end: int) -> Iterator[str]:
                 if found >= _ERRORS:
                     return
             number += 1
-        number -= 1  # the block's last line goes on in the next one
+        number -= 1  # the block's last line continues in the next block

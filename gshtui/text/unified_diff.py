@@ -1,6 +1,6 @@
-"""Unified diffs: made from two texts within bounded time, and read back as files and hunks.
+"""Unified diffs: made from two texts within bounded time, and parsed into files and hunks.
 
-Pure. Refuses to compare what would take too long: such a piece is shown as replaced.
+Pure. A piece that would take too long to compare is shown as replaced.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from gshtui.text.sanitise import literal, one_line
 
 _CONTEXT = 3
 _COMPARED = 2_000
-"""Lines of the part that differs, up to which the smallest change is looked for; beyond, it is replaced in whole."""
+"""Most differing lines for which the smallest change is searched; more are replaced as a whole."""
 _STEPS = 3_000_000
-"""Pairs of equal lines that are looked at for the smallest change: where lines recur, it would take minutes."""
+"""Most pairs of equal lines to examine for the smallest change; recurring lines could take minutes."""
 _LONGEST_LINE = 1_000
 _MOST_LINES = 2_000
 
 
 def make_diff(before: str, after: str, name: str, *, new: bool = False) -> str:
-    """The unified diff from one text to another, sanitised; empty when they are the same.
+    """The unified diff between two texts, sanitised; empty if they are the same.
 
     Args:
-        name: of the file, as it stands in the headers.
-        new: the file was not there.
+        name: of the file, for the headers.
+        new: the file did not exist.
     """
     if before == after and not new:
         return ""
@@ -53,7 +53,7 @@ def count_changes(diff: str) -> str:
 
 
 def _all_crlf(text: str) -> bool:
-    """Whether every line ends so; then it is no news, and is not shown."""
+    """Whether every line ends with CRLF, which is then not worth showing."""
     return "\r\n" in text and text.count("\r\n") == text.count("\n")
 
 
@@ -77,7 +77,7 @@ def _shown(line: str) -> Iterator[str]:
 
 
 def _hunks(old: list[str], new: list[str]) -> Iterator[str]:
-    """Hunks of the change; what is equal at both ends is cut off before anything is compared."""
+    """Hunks of the change; equal lines at both ends are removed before comparing."""
     start = 0
     while start < min(len(old), len(new)) and old[start] == new[start]:
         start += 1
@@ -108,16 +108,16 @@ _Codes = list[tuple[str, int, int, int, int]]
 
 
 class _TooManyAlike(Exception):
-    """The same lines recur too often for the smallest change to be found soon."""
+    """The same lines recur too often to find the smallest change quickly."""
 
 
 class _Matcher(difflib.SequenceMatcher[str]):
-    """The library's, with an end to its steps: one look costs as many as there are pairs of equal lines."""
+    """The library's matcher with a limit on its steps: one look costs as many as there are pairs of equal lines."""
 
     def __init__(self, old: Sequence[str], new: Sequence[str], *, autojunk: bool) -> None:
         super().__init__(None, old, new, autojunk=autojunk)
         times = Counter(new)
-        if autojunk and len(new) >= 200:  # lines that are more than a hundredth of all are not looked for
+        if autojunk and len(new) >= 200:  # ignore lines that make up more than a hundredth of all
             times = Counter({line: count for line, count in times.items() if count <= len(new) // 100 + 1})
         self._pairs = [0, *accumulate(1 + times[line] for line in old)]
         self._left = _STEPS
@@ -132,7 +132,7 @@ class _Matcher(difflib.SequenceMatcher[str]):
 
 
 def _groups(old: list[str], new: list[str], *, autojunk: bool) -> list[_Codes] | None:
-    """The changes with the lines around them; `None` when that would take too long."""
+    """The changes with the lines around them; `None` if that would take too long."""
     try:
         return list(_Matcher(old, new, autojunk=autojunk).get_grouped_opcodes(_CONTEXT))
     except _TooManyAlike:
@@ -149,7 +149,7 @@ def _replaced(old: list[str], new: list[str], start: int, end: int) -> Iterator[
 
 
 def _header(old_at: int, old_lines: int, new_at: int, new_lines: int) -> str:
-    # A side without lines is named by the line before it, as diff(1) does.
+    # Like diff(1), give a side without lines the number of the line before it.
     return f"@@ -{old_at + bool(old_lines)},{old_lines} +{new_at + bool(new_lines)},{new_lines} @@"
 
 
@@ -162,7 +162,7 @@ class FilePatch:
 
     path: str
     before: str = ""
-    """Its path before, where it was another."""
+    """Its previous path, if different."""
     status: str = "changed"
     """changed, added, deleted, renamed."""
     added: int = 0
@@ -190,7 +190,7 @@ class FilePatch:
 
 
 def parse_diff(diff: str) -> list[FilePatch]:
-    """The files of a diff as git prints it without external programs, in order."""
+    """The files of a diff in git's own format, in order."""
     return [_file(block) for block in _blocks(diff)]
 
 
@@ -242,7 +242,7 @@ def _take_header(change: FilePatch, line: str) -> None:
 
 
 def _of_head(line: str) -> str:
-    """The path of `diff --git a/x b/x`, for files without a line `+++`: both halves are the same."""
+    """The path in `diff --git a/x b/x`, for files without a line `+++`: both halves are the same."""
     rest = line.removeprefix(_HEAD)
     if rest.startswith('"'):
         return unquoted(rest[: len(rest) // 2])[2:]
@@ -250,7 +250,7 @@ def _of_head(line: str) -> str:
 
 
 def unquoted(name: str) -> str:
-    """A name that git put into quotes for its strange characters, as it really is."""
+    """The real name behind one that git quoted for its unusual characters."""
     if not (len(name) > 1 and name.startswith('"') and name.endswith('"')):
         return name
     raw = name[1:-1].encode("utf-8", "surrogateescape").decode("unicode_escape")

@@ -1,4 +1,4 @@
-"""Amounts in words that all lists share. Pure, without locale."""
+"""Amounts in words, shared by all lists. Pure, without locale."""
 
 from __future__ import annotations
 

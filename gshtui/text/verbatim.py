@@ -1,6 +1,6 @@
-"""Text that is to be shown as it is, columns and all, where outcomes are read as Markdown.
+"""Text to show exactly as it is, columns included, where outcomes are rendered as Markdown.
 
-Pure. Used by commands whose words are a table or a log, and by the faces that print them without Markdown.
+Pure. For commands that print a table or a log, and for faces that print them without Markdown.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ _FENCE = re.compile(r"(`{3,})\n(.*)\n\1", re.DOTALL)
 
 
 def fenced(text: str) -> str:
-    """The text as a block of Markdown in which nothing has a meaning."""
+    """The text as a Markdown block in which nothing is markup."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}\n{text}\n{fence}"
 
 
 def bare(text: str) -> str:
-    """What `fenced` was given; any other text as it is."""
+    """The text passed to `fenced`; any other text unchanged."""
     found = _FENCE.fullmatch(text)
     return found[2] if found else text

@@ -1,8 +1,8 @@
-"""The `bash` tool: one command in a shell of its own, with a time limit, and nothing left behind.
+"""The `bash` tool: run one command in a fresh shell, with a time limit, and leave nothing behind.
 
-The shell has no terminal, no input, no start-up files and none of the person's keys. When it ends, is cancelled or runs
-out of time, what it started is ended too, except what detached itself on purpose before a normal end. Run by the
-registry.
+The shell has no terminal, no input, no start-up files and none of the person's keys. When the command ends, is
+cancelled or times out, every process it started is ended too, except those that detached on purpose before a normal
+end.
 """
 
 from __future__ import annotations
@@ -29,23 +29,22 @@ from gshtui.tools.shell_assessment import assess_line
 from gshtui.tools.workspace import ToolConfig, Workspace
 
 DESCRIPTION = """\
-Run a command line in bash: builds, tests, git, package managers, anything without a tool of its own. Read files with \
-`read`. Find them with `glob`. Search them with `grep`. Change them with `edit`. Make them with `write`. Such tools \
-need fewer approvals and give better answers.
-Each call is a fresh shell in the working folder: cd and variables do not last; chain with &&. There is no terminal \
-and no input, so pass -y or -m instead of waiting for a question, and never start an editor or a pager. Output and \
-errors come together; a long output is shortened in the middle. Background jobs end with the call; start with `setsid` \
-what has to outlive it, output redirected to a file. Keys and tokens are not in the environment."""
+Run a command line in bash: builds, tests, git, package managers and anything that has no tool of its own. For \
+files, use `read`, `glob`, `grep`, `edit` and `write`: they need fewer approvals and give better answers.
+Each call starts a fresh shell in the working folder. cd and variables do not carry over, so chain: `cd web && npm \
+test`. There is no terminal and no input: pass -y or -m, and never start an editor or a pager. Output and errors \
+come together; long output is shortened in the middle. Background jobs end with the call; to keep one, detach it: \
+`setsid make serve >serve.log 2>&1 &`. Keys and tokens are removed from the environment."""
 _LONGEST = 131_000
-"""Bytes that a system takes as one argument."""
+"""The longest argument that the system accepts, in bytes."""
 
 
 class BashParameters(ToolParameters):
     """What to run."""
 
-    command: str = Field(description="The command line, for bash")
+    command: str = Field(description="Command line for bash")
     timeout_ms: int = Field(default=0, ge=0, description="Time limit; 0: 120000; at most an hour")
-    working_dir: str = Field(default="", description="Folder to run in, instead of the working folder")
+    working_dir: str = Field(default="", description="Folder to run in; empty: the working folder")
 
 
 class _End(enum.Enum):
@@ -62,13 +61,13 @@ class _Run:
     code: int
     seconds: float
     ended: list[str]
-    """Processes that had to be ended with it."""
+    """Processes that had to be ended with the command."""
     kept: list[str]
-    """Processes that detached themselves and live on."""
+    """Processes that detached themselves and are still running."""
 
 
 async def assess(workspace: Workspace, invocation: Invocation, parameters: BashParameters) -> Assessment:
-    """What the line seems to do, for the person who decides; no reading of it is complete."""
+    """Warn the person who decides of what the line seems to do; no such reading is complete."""
     folder = await asyncio.to_thread(_folder, invocation, parameters.working_dir)
     workspace.record_assessed(invocation, parameters.working_dir or ".", folder.real)
     return await asyncio.to_thread(assess_line, parameters.command, folder, invocation.project)
@@ -88,7 +87,8 @@ async def run(workspace: Workspace, invocation: Invocation, parameters: BashPara
             from gshtui.guard.shell_policy import ENVIRONMENT, judge
 
             judged = await asyncio.to_thread(judge, command, folder.real, invocation.project)
-            # What only reads may run without a question, and must not start what the repository brings.
+            # A read-only command may run without a question, so it must not start programs that the repository
+            # supplies.
             extra = ENVIRONMENT if judged.reads and invocation.caller.is_agent else {}
             done = await _supervised(config, invocation, command, folder.real, limit, capture, extra)
         finally:
@@ -129,7 +129,7 @@ async def _supervised(
     capture: Capture,
     extra: Mapping[str, str],
 ) -> _Run:
-    """Start the shell and stay until it and all it started are dealt with, also when this task is cancelled."""
+    """Start the shell and wait until it and everything it started are dealt with, even when this task is cancelled."""
     call = new_id()
     environ = environment.command_environment(os.environ, config.keep_environment)
     environ |= {**extra, environment.MARK: call, "PWD": str(folder)}
@@ -150,7 +150,7 @@ async def _supervised(
     try:
         end = await _end_of(shell, invocation.cancelled, limit)
     except asyncio.CancelledError:
-        # Ends even if this task is cancelled once more: the thread goes on without it.
+        # Ends even if this task is cancelled again: the thread carries on by itself.
         await asyncio.shield(asyncio.to_thread(processes.end_call_processes, shell.pid, call))
         raise
     kept: list[str] = []
@@ -177,7 +177,7 @@ async def _end_of(shell: asyncio.subprocess.Process, cancelled: asyncio.Event, l
 
 
 async def _exit_code(shell: asyncio.subprocess.Process) -> int:
-    """The shell's exit code; that of a kill when it cannot even be killed (it hangs in the kernel)."""
+    """Return the shell's exit code; SIGKILL's when the shell cannot even be killed because it hangs in the kernel."""
     try:
         async with asyncio.timeout(2):
             return await shell.wait()
@@ -186,7 +186,7 @@ async def _exit_code(shell: asyncio.subprocess.Process) -> int:
 
 
 def _survivors(leader: int, call: str) -> tuple[list[str], list[str]]:
-    """After a normal end: background jobs are ended, what is in a session of its own is left. Names of both."""
+    """After a normal end, end background jobs and leave processes in other sessions. Return both names."""
     living = processes.call_processes(leader, call)
     jobs = processes.in_session(living, leader)
     names = [processes.process_name(job) for job in jobs]

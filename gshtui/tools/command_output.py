@@ -1,4 +1,4 @@
-"""The output of a running command: read off its pipe, kept on disk within a limit, and given as sanitised text."""
+"""Read a running command's output from its pipe, keep it on disk up to a limit, and return it as sanitised text."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _PIECE = 128 * 1024
 
 
 class Spool:
-    """Bytes in the order they came; of more than `limit`, the first and the last half."""
+    """Bytes in order of arrival; beyond `limit`, only the first and the last half."""
 
     def __init__(self, limit: int) -> None:
         self._half = max(1, limit // 2)
         self._file = tempfile.TemporaryFile(prefix="gsh-output-")  # noqa: SIM115 - lives as long as the run
         self.size = 0
-        """Bytes that came, kept or not."""
+        """Bytes that arrived, kept or not."""
 
     def write(self, data: bytes) -> None:
-        """Take more.
+        """Append data.
 
         Raises:
             OSError: the disk is full.
@@ -52,15 +52,15 @@ class Spool:
 
     @property
     def lost(self) -> int:
-        """Bytes in the middle that are not kept."""
+        """Bytes dropped from the middle."""
         return max(0, self.size - 2 * self._half)
 
     def head(self, size: int) -> bytes:
-        """The first bytes."""
+        """Return the first bytes."""
         return os.pread(self._file.fileno(), min(size, self.size, self._half), 0)
 
     def pieces(self) -> Iterator[bytes]:
-        """What is kept, in order; an empty piece stands for what is lost."""
+        """Yield the kept data in order, with an empty piece where data was dropped."""
         yield from self._range(0, min(self.size, self._half))
         if self.size <= self._half:
             return
@@ -81,23 +81,25 @@ class Spool:
             start += len(piece)
 
     def close(self) -> None:
-        """Give the disk space back."""
+        """Free the disk space."""
         self._file.close()
 
 
 _READ_SIZE = 256 * 1024
 _PORTION = 4 * 1024 * 1024
-"""Bytes that are taken before the rest of the program gets its turn."""
+"""Bytes to read before other tasks get their turn."""
 _PAUSE = 0.005
 _TICK = 0.05
 _WATCHED = 16 * 1024
 
 
 class Capture:
-    """Reads one pipe to its end. `write_end` is the child's; close it here once the child has it."""
+    """Reads one pipe to its end. Close `write_end` here once the child has it."""
 
     def __init__(self, spool: Spool, watch: Callable[[str], None]) -> None:
-        """`watch` takes output as it comes, sanitised."""
+        """Args:
+        watch: called with sanitised output as it arrives.
+        """
         self._loop = asyncio.get_running_loop()
         self._spool = spool
         self._watch = watch
@@ -109,19 +111,19 @@ class Capture:
         self._portion = 0
         self._ended = asyncio.Event()
         self.fault = ""
-        """Why the output could not be kept, if it could not."""
+        """Why the output could not be kept; empty if it was."""
         self._read_end, self.write_end = os.pipe()
         os.set_blocking(self._read_end, False)
         self._loop.add_reader(self._read_end, self._readable)
 
     def close_write_end(self) -> None:
-        """Leave the writing to the child alone, so that its end is seen."""
+        """Close our copy of the write end, so that the pipe ends when the child's copy does."""
         if self.write_end >= 0:
             os.close(self.write_end)
             self.write_end = -1
 
     async def ended(self, timeout: float) -> bool:
-        """Whether every process that writes has closed the pipe; waits up to `timeout` seconds for it."""
+        """Wait up to `timeout` seconds for every writer to close the pipe; return whether they did."""
         try:
             async with asyncio.timeout(timeout):
                 await self._ended.wait()
@@ -130,7 +132,7 @@ class Capture:
         return True
 
     def close(self) -> None:
-        """Stop reading and give out what watchers have not seen yet."""
+        """Stop reading and pass on what watchers have not seen yet."""
         self.close_write_end()
         self._stop_reading()
         if self._tick is not None:
@@ -203,14 +205,14 @@ class Capture:
 
 
 _SECONDS = 20.0
-"""For making an output readable; only a hostile one takes so long, and then its middle is left out."""
+"""Time to make an output readable. Only hostile output takes this long; its middle is then left out."""
 _LATE = 8
 
 
 def output_text(spool: Spool) -> tuple[str, Gap | None, int]:
-    """All that was kept, sanitised; where something is missing; and the bytes of all that came.
+    """Return everything that was kept, sanitised, where data is missing, and the number of bytes received.
 
-    Binary data is only described. Bytes are those of readable text: what steers a terminal is none.
+    Binary data is only described. The byte count covers readable text and excludes terminal control sequences.
     """
     head = spool.head(8192)
     if is_binary(head):
@@ -238,7 +240,7 @@ def output_text(spool: Spool) -> tuple[str, Gap | None, int]:
             skipped += len(late.popleft()) if len(late) > _LATE else 0
     if skipped:
         parts.append(sanitiser.finish())
-        # What stands between two gaps goes with them, so that there is one.
+        # Drop what lies between two gaps, so that one gap remains.
         lost += skipped + sum(len(part.encode(errors="replace")) for part in after)
         after.clear()
         sanitiser, parts = Sanitiser(), after
@@ -255,7 +257,7 @@ def output_text(spool: Spool) -> tuple[str, Gap | None, int]:
 
 @dataclass(frozen=True, slots=True)
 class ShownOutput:
-    """What is shown of an output: `output` itself, `text` with the notes, and whether something is left out."""
+    """Output as shown: `output` alone, `text` with the notes, and whether something was left out."""
 
     output: str
     text: str
@@ -263,9 +265,9 @@ class ShownOutput:
 
 
 def show_output(full: str, limit: int, notes: str, empty: str, gap: Gap | None = None) -> ShownOutput:
-    """The output and the notes on it, within a limit; `empty` stands for an output of nothing.
+    """Join the output and its notes within a limit; `empty` replaces an empty output.
 
-    Empty lines at its end are not shown where all of it is; what is cut keeps them, so that the numbers add up.
+    Complete output loses its trailing blank lines; shortened output keeps them, so that line numbers add up.
     """
     whole = full.rstrip("\n")
     if is_too_long(whole, limit, notes=notes):

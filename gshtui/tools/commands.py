@@ -15,7 +15,7 @@ from gshtui.tools.workspace import ToolConfig, Workspace
 
 
 def commands(config: ToolConfig) -> list[Command[Any]]:
-    """The tools, with one memory between them of which agent has read what."""
+    """Return the tools, which share one memory of which agent has read which file."""
     workspace = Workspace(config)
     return [*_reading(workspace), *_changing(workspace)]
 

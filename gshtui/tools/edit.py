@@ -1,4 +1,4 @@
-"""The `edit` tool: one piece of text in a file replaced by another, exactly; a miss names the nearest text there is."""
+"""The `edit` tool: replace one exact piece of text in a file; when it is missing, show the closest text."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SIMILAR = 0.6
 
 
 def near_misses(text: str, wanted: str) -> str:
-    """A few lines for whoever gave `wanted`: where the text comes nearest, and what exactly is different there."""
+    """Show where the text comes closest to `wanted`, and what exactly differs there."""
     lines = text.replace("\r\n", "\n").split("\n")
     asked = wanted.replace("\r\n", "\n").strip("\n").split("\n")
     if spot := _but_for_blanks(lines, asked):
@@ -42,7 +42,7 @@ def near_misses(text: str, wanted: str) -> str:
 
 
 def _but_for_blanks(lines: list[str], asked: list[str]) -> int:
-    """Number of the line (from 1) where the same words stand with other blanks; 0 when they don't."""
+    """Return the line number (from 1) where the same words occur with different whitespace, or 0."""
     squeezed = ["".join(line.split()) for line in lines]
     wanted = ["".join(line.split()) for line in asked]
     if not any(wanted):
@@ -55,7 +55,7 @@ def _but_for_blanks(lines: list[str], asked: list[str]) -> int:
 
 
 def _similar(lines: list[str], asked: list[str]) -> list[int]:
-    """Numbers of the lines where a passage like the one asked for would begin, the most alike first."""
+    """Return the line numbers where similar passages begin, most similar first."""
     offset, anchor = max(enumerate(asked), key=lambda pair: len(pair[1].strip()))
     anchor = anchor.strip()[:_LONGEST]
     if not anchor:
@@ -67,7 +67,7 @@ def _similar(lines: list[str], asked: list[str]) -> list[int]:
             if len(best) > _SHOWN:
                 heapq.heappop(best)
     ranked = sorted(best, reverse=True)
-    # One that is nearly the same makes the others noise.
+    # Next to a near-perfect match the others are noise.
     kept = [item for item in ranked if item[0] >= ranked[0][0] - 0.15]
     return [max(1, -number - offset) for _, number in kept]
 
@@ -88,7 +88,9 @@ def _ratios(lines: list[str], anchor: str) -> Iterator[tuple[float, int]]:
 
 
 def _compared(lines: list[str], asked: list[str], spot: int) -> str:
-    """The file's lines from `spot` on, and under each that differs what was asked for and where they part."""
+    """Show the file's lines from `spot` on and, under each line that differs, what was asked for and where they
+    diverge.
+    """
     out: list[str] = []
     for number, wanted in enumerate(asked[:_LINES_EACH], spot):
         there = lines[number - 1] if number <= len(lines) else ""
@@ -102,7 +104,7 @@ def _compared(lines: list[str], asked: list[str], spot: int) -> str:
 
 
 def _difference(there: str, wanted: str) -> str:
-    """Where two lines part, in words."""
+    """Describe where two lines diverge."""
     indent_there, indent_wanted = _indent(there), _indent(wanted)
     if there.strip() == wanted.strip():
         if indent_there != indent_wanted:
@@ -140,20 +142,21 @@ def _character(line: str, at: int) -> str:
 
 
 DESCRIPTION = """\
-Replace old_text by new_text in a file. old_text must be in the file exactly, with its indentation and blanks, and \
-only once; give a few lines around it to make it unique, or set replace_all to change every occurrence. Leave out the \
-line numbers and bars that `read` shows. Line ends are kept: write \\n also for files with CRLF. When old_text is not \
-found, nothing is changed and the answer shows the lines that come nearest."""
+Replace old_text with new_text in a file. old_text must match the file exactly, indentation included, and occur only \
+ once: add neighbouring lines until it is unique, or set replace_all to change every occurrence. Leave out the line \
+numbers and bars that `read` shows: for `    12│  return x`, old_text is `  return x`. Write \\n for line breaks in \
+CRLF files too; the file keeps its line ends. If old_text is not found, nothing changes and the answer shows the \
+closest lines."""
 _NAMED = 10
 
 
 class EditParameters(ToolParameters):
-    """What to replace by what, and where."""
+    """What to replace, with what, and where."""
 
     path: str = Field(description="File to change")
-    old_text: str = Field(description="Exact text to find, unique in the file")
-    new_text: str = Field(description="Text to put in its place; empty deletes")
-    replace_all: bool = Field(default=False, description="Every occurrence")
+    old_text: str = Field(description="Exact text to find; must be unique")
+    new_text: str = Field(description="Replacement; empty deletes old_text")
+    replace_all: bool = Field(default=False, description="Replace every occurrence")
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +170,7 @@ class _Edited:
 
 
 async def assess(workspace: Workspace, invocation: Invocation, parameters: EditParameters) -> Assessment:
-    """An edit, with its diff. A miss is found here already, before anyone is asked."""
+    """Judge an edit and show its diff. A missing text is reported here, before anyone is asked."""
 
     def work() -> Assessment:
         edited = _edited(workspace, invocation, parameters)
@@ -252,7 +255,7 @@ def _encoded(text: str, kind: FileType, place: Location) -> bytes:
 
 
 def _with_line_ends(text: str, old: str, new: str) -> tuple[str, str]:
-    """Both texts with the line ends that the file has at the place that is meant."""
+    """Return both texts with the line ends used at the matching place."""
     if "\r\n" not in text:
         return old, new
     crlf_old = old.replace("\r\n", "\n").replace("\n", "\r\n")
@@ -264,7 +267,7 @@ def _with_line_ends(text: str, old: str, new: str) -> tuple[str, str]:
 
 
 def _lines_of(text: str, part: str, most: int) -> list[int]:
-    """Numbers of the lines where the part begins, as far as the first `most` of them."""
+    """Return the numbers of the lines where the part begins, up to `most` of them."""
     lines: list[int] = []
     at, line, counted = text.find(part), 1, 0
     while at >= 0 and len(lines) < most:

@@ -1,7 +1,7 @@
-"""Opening and replacing files so that no link can lead a write astray, and nothing is half written.
+"""Open and replace files so that no link can redirect a write and no file is left half written.
 
-Works on real paths that `paths.locate` found: each step down is opened without following links, so a link that was
-put in the way afterwards is an error and not a detour. The file tools call it, in a thread.
+Takes real paths found by `paths.locate`. Each step down is opened without following links, so a link placed in the way
+afterwards is an error. The file tools call it in a thread.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ _SWAPPED = (errno.ELOOP, errno.ENOTDIR, errno.EMLINK)
 
 @contextmanager
 def parent_of(real: Path, *, create: bool = False) -> Generator[int]:
-    """A descriptor of the folder that holds `real`, reached without following any link.
+    """Open the folder that holds `real` without following any link, and return its descriptor.
 
     Args:
-        real: an absolute path that had no links in it when it was resolved.
-        create: make the folders that are missing.
+        real: an absolute path that contained no links when it was resolved.
+        create: create missing folders.
 
     Raises:
         CommandError: a folder on the way is now a link or a file.
-        OSError: anything else that the system says.
+        OSError: any other system error.
     """
     here = os.open("/", _STEP)
     try:
@@ -57,16 +57,16 @@ def _step(name: str, here: int, *, create: bool) -> int:
     try:
         os.mkdir(name, dir_fd=here)
     except FileExistsError:
-        pass  # somebody was faster; it is opened all the same
+        pass  # created by someone else meanwhile; opened all the same
     return os.open(name, _STEP, dir_fd=here)
 
 
 def open_regular(real: Path) -> int:
-    """A descriptor for reading an ordinary file.
+    """Open an ordinary file for reading and return its descriptor.
 
     Raises:
-        CommandError: it is a link now, or no ordinary file (a device would never end, a pipe would never begin).
-        OSError: anything else that the system says.
+        CommandError: it is now a link, or not an ordinary file (a device would never end, a pipe never begin).
+        OSError: any other system error.
     """
     with parent_of(real) as folder:
         try:
@@ -85,10 +85,10 @@ def open_regular(real: Path) -> int:
 
 
 def read_whole(real: Path, limit: int) -> tuple[bytes, os.stat_result]:
-    """The file's content and state.
+    """Return the file's content and state.
 
     Raises:
-        CommandError: see `open_regular`; or it is larger than `limit` bytes.
+        CommandError: see `open_regular`; or the file is larger than `limit` bytes.
     """
     with os.fdopen(open_regular(real), "rb") as file:
         state = os.fstat(file.fileno())
@@ -100,13 +100,13 @@ def read_whole(real: Path, limit: int) -> tuple[bytes, os.stat_result]:
 
 
 def replace(real: Path, content: bytes) -> os.stat_result:
-    """Make `content` the file's content, in one step: readers see the old or the new, never half of it.
+    """Replace the file's content atomically: readers see the old or the new content, never a mix.
 
-    Folders that are missing are made; the mode of a file that was there is kept.
+    Creates missing folders and keeps an existing file's mode.
 
     Raises:
-        CommandError: a link was put in the way, or it is no ordinary file.
-        OSError: anything else that the system says (read-only, full, not permitted).
+        CommandError: a link was put in the way, or it is not an ordinary file.
+        OSError: any other system error (read-only, full, not permitted).
     """
     with parent_of(real, create=True) as folder:
         before = _state_before(real, folder)
@@ -149,7 +149,7 @@ def _keep_owner(descriptor: int, before: os.stat_result) -> None:
     try:
         os.fchown(descriptor, before.st_uid, before.st_gid)
     except PermissionError:
-        pass  # only root may give files away; the content is what was asked for
+        pass  # Only root may change a file's owner; the content is right either way.
 
 
 def _astray(real: Path) -> CommandError:
@@ -173,7 +173,7 @@ def _kind(mode: int) -> str:
 
 
 def explained(error: OSError, what: str) -> CommandError:
-    """A system error in one sentence about `what` (a path or an action)."""
+    """Describe a system error in one sentence about `what` (a path or an action)."""
     hints = {
         errno.EACCES: "You have no permission for that.",
         errno.EPERM: "You have no permission for that.",

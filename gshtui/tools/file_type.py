@@ -1,7 +1,7 @@
-"""What a file is, told by its first bytes: text in which encoding, or what kind of binary data.
+"""What a file's first bytes say it is: text with its encoding, or a kind of binary data.
 
-Pure. Called by the tools that read files, and by `bash` for what a command prints. `puremagic` guesses: it calls any
-ZIP archive a Word document, zeros an embroidery, and gives no size of a picture.
+Pure. `puremagic` guesses instead: it calls any ZIP archive a Word document and zeros an embroidery, and gives no
+picture sizes.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"\0\1\0\0\0", "TrueType font"),
     (b"OTTO", "OpenType font"),
 )
-# The longer marks first: those of UTF-32 begin like those of UTF-16.
+# Longer marks first: those of UTF-32 begin like those of UTF-16.
 _MARKS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF32_LE, "utf-32-le"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),
@@ -59,15 +59,15 @@ class FileType:
     """Empty for binary data."""
     mark: bytes = b""
     description: str = ""
-    """What to tell: the kind of binary data, or the encoding where it is not plain UTF-8."""
+    """The kind of binary data, or the encoding if it is not plain UTF-8."""
 
 
 def filetype(head: bytes, *, whole: bool = False) -> FileType:
-    """The type of a file that begins with `head`.
+    """Return the type of a file that begins with `head`.
 
     Args:
-        head: its first bytes, 8 KB or so.
-        whole: nothing follows, so a character that is cut off at the end is a fault.
+        head: its first bytes, about 8 KB.
+        whole: nothing follows, so a truncated character at the end is an error.
     """
     for mark, encoding in _MARKS:
         if head.startswith(mark):
@@ -82,10 +82,9 @@ def filetype(head: bytes, *, whole: bool = False) -> FileType:
 
 
 def is_binary(head: bytes) -> bool:
-    """Whether the bytes are no text in any encoding without a mark.
+    """Return whether the bytes are not text in any encoding that has no mark.
 
-    A few control characters are let through, so that a log with a stray NUL, or file names that NULs separate,
-    still count as text.
+    Allows a few control characters, so that a log with a stray NUL or NUL-separated file names still count as text.
     """
     if not head:
         return False
@@ -96,7 +95,7 @@ def is_binary(head: bytes) -> bool:
 
 
 def describe(head: bytes) -> str:
-    """The kind of binary data, in a few words, with the size of a picture where the head tells it."""
+    """Name the kind of binary data, with the size of a picture if the head contains it."""
     if head.startswith(b"RIFF") and len(head) >= 12:
         return {b"WEBP": "WebP image", b"WAVE": "WAV sound", b"AVI ": "AVI video"}.get(head[8:12], "RIFF data")
     if head[4:8] == b"ftyp":
@@ -109,7 +108,7 @@ def describe(head: bytes) -> str:
 
 
 def _looks_written(head: bytes) -> bool:
-    """Whether it decodes as UTF-8, apart from a character that is cut off at the end."""
+    """Return whether it decodes as UTF-8, ignoring a truncated character at the end."""
     try:
         codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:

@@ -1,7 +1,7 @@
-"""How the workbench itself calls git: nothing that a repository's own files ask for is run, and it always comes back.
+"""Run git for the workbench itself: it never runs what a repository's own files ask for, and always returns.
 
-Hooks, fsmonitor, external diffs, signing programs, the repository's filters and merge drivers are off, no lock is taken
-that is not needed, no question can be asked. Called by `git_worktree` and `worktrees`.
+Hooks, fsmonitor, external diffs, signing programs and the repository's filters and merge drivers are off; optional
+locks and prompts are too.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class GitAnswer:
     error: str
     """Sanitised."""
     cut: bool = False
-    """`out` is only the first 8 MB."""
+    """`out` is cut to the first 8 MB."""
 
 
 async def git(folder: Path, *arguments: str, timeout: float = 60.0, index: Path | None = None) -> GitAnswer:
-    """Run git in a folder. For file names in `out`, ask git for `-z`: they come undecoded where they are no UTF-8.
+    """Run git in a folder. To get file names in `out`, pass git `-z`: those that are not UTF-8 come undecoded.
 
     Args:
         index: an index to use instead of the working tree's own.
@@ -51,7 +51,7 @@ async def git(folder: Path, *arguments: str, timeout: float = 60.0, index: Path 
 
 
 async def _no_filters(folder: Path, timeout: float) -> tuple[str, ...]:
-    """Options that take the programs out of filters and drivers which the repository's own configuration brings."""
+    """Options that disable the filter and driver programs configured in the repository."""
     pattern = r"^(filter\..*|merge\..*\.driver)$"
     question = ("config", "--local", "--includes", "--name-only", "-z", "--get-regexp", pattern)
     answer = await _git(folder, (*_SAFE, *question), timeout)
@@ -59,7 +59,7 @@ async def _no_filters(folder: Path, timeout: float) -> tuple[str, ...]:
     off: list[str] = []
     for name in sorted(names):
         if name.startswith("merge."):
-            off += ["-c", f"{name}.driver=false"]  # a driver that fails is a conflict, which is told
+            off += ["-c", f"{name}.driver=false"]  # a driver that fails is a conflict, and git reports it
             continue
         for part, value in (("clean", ""), ("smudge", ""), ("process", ""), ("required", "false")):
             off += ["-c", f"{name}.{part}={value}"]

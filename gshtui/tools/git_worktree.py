@@ -1,4 +1,4 @@
-"""The `git_worktree` tool: working trees beside the repository, for work on several branches at once."""
+"""The `git_worktree` tool: worktrees beside the repository, for work on several branches at once."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class RemoveWorktree(_ForTree, Returns[RemovedWorktree]):
 
 
 def _list_outcome(_invocation: Invocation, found: WorktreeList) -> Outcome:
-    """All of them, a line each."""
+    """List all worktrees, one per line."""
     trees = found.trees
     data = [
         {
@@ -158,7 +158,7 @@ def _created_outcome(_invocation: Invocation, tree: Worktree) -> Outcome:
 
 
 def _state_outcome(_invocation: Invocation, shown: ShownWorktree) -> Outcome:
-    """The state of one worktree."""
+    """Describe the state of one worktree."""
     tree, state = shown.tree, shown.state
     data = {
         "path": tree.shown,
@@ -179,7 +179,7 @@ def _state_outcome(_invocation: Invocation, shown: ShownWorktree) -> Outcome:
 
 
 def _changes_outcome(_invocation: Invocation, changes: WorktreeChanges) -> Outcome:
-    """Its changes, as a unified diff."""
+    """Show a worktree's changes as a unified diff."""
     if not changes.files:
         name = changes.tree.branch or changes.tree.shown
         return Outcome(data=changes.plain(), text=f"{name} holds nothing that {changes.base} does not have.")
@@ -194,14 +194,14 @@ def _changes_outcome(_invocation: Invocation, changes: WorktreeChanges) -> Outco
 
 
 def _merge_outcome(_invocation: Invocation, done: MergeResult) -> Outcome:
-    """A merge that was made."""
+    """Describe a completed merge."""
     data = {"branch": done.branch, "base": done.base, "path": done.into, "commits": done.commits, "commit": done.commit}
     text = f"Merged {count(done.commits, 'commit')} of {done.branch} into {done.base}, now at {done.commit[:8]}."
     return Outcome(data=data, text=text)
 
 
 def _patch_outcome(_invocation: Invocation, patch: WrittenPatch) -> Outcome:
-    """A patch that was written."""
+    """Describe a patch that was written."""
     tree, size = patch.tree, patch.size
     shown = one_line(literal(str(patch.file)), limit=4096)
     text = f"Wrote {size:,} bytes to {shown}. `git apply {shown}` applies it."
@@ -215,33 +215,34 @@ def _removed_outcome(_invocation: Invocation, removed: RemovedWorktree) -> Outco
 
 
 DESCRIPTION = """\
-Manage git worktrees: separate folders with other branches of this repository, so that several agents work without \
-getting in each other's way. create makes one and copies what .worktreeinclude names. status says what is \
-uncommitted, unpushed, ahead of and behind the base. diff shows all changes against the base, committed or not. merge \
-merges the branch into its base and undoes it when there are conflicts. patch writes all changes to a file. remove \
-takes one away and keeps the branch; it refuses to lose work. status, diff, merge and patch are about the worktree \
-that you are in, unless path or branch names another."""
+Manage git worktrees: separate folders with other branches of this repository, so that several agents can work \
+without getting in each other's way. create makes one and copies the files that .worktreeinclude names: \
+`action=create branch=fix-login`. status shows what is uncommitted or unpushed, and how far it is ahead of and \
+behind the base. diff shows all changes against the base, committed or not. merge merges the branch into its base, \
+and undoes the merge on conflicts. patch writes all changes to a file. remove deletes the worktree but keeps the \
+branch; it refuses to lose work. status, diff, merge and patch use the worktree you are in, unless path or branch \
+names another."""
 _READING = ("list", "status", "diff")
 
 
 class WorktreeParameters(ToolParameters):
-    """What to do with which worktree."""
+    """Action and worktree."""
 
     action: Literal["create", "list", "status", "diff", "merge", "patch", "remove"] = Field(
         description="What to do", json_schema_extra=PLAIN
     )
-    branch: str = Field(default="", description="For create (made when there is none), or of the worktree meant")
-    path: str = Field(default="", description="Its folder; empty, for create: beside the repository")
+    branch: str = Field(default="", description="create: branch to check out, made if new; else the worktree's branch")
+    path: str = Field(default="", description="The worktree's folder; empty, for create: beside the repository")
     base: str = Field(
-        default="", description="Branch to start from, compare with or merge into; else what it grew from"
+        default="", description="Branch to start from, compare with or merge into; empty: the one it grew from"
     )
     file: str = Field(default="", description="patch: file to write; empty: beside the repository")
     setup: bool | None = Field(default=None, description="create: run the configured set-up command")
-    force: bool = Field(default=False, description="remove: also when work would be lost")
+    force: bool = Field(default=False, description="remove: even if work is lost")
 
 
 async def assess(workspace: Workspace, invocation: Invocation, parameters: WorktreeParameters) -> Assessment:
-    """What it would read, make or remove."""
+    """Judge what it would read, create or remove."""
     action = parameters.action
     if action == "list":
         return Assessment(Effect.READ, subject="list", detail="git worktree list", key="list")
@@ -377,7 +378,7 @@ class WorktreeCommand:
             at=await asyncio.to_thread(_at, invocation, parameters),
             base=parameters.base,
             setup=_setup(workspace, parameters),
-            # The question about an agent's call named the command; a person asks for it after it was named.
+            # An agent's question showed the command; a person is asked once it is shown.
             agreed=bool(workspace.approved_path(invocation, _asked(parameters)))
             if invocation.caller.is_agent
             else bool(parameters.setup),
@@ -394,7 +395,7 @@ def _setup(workspace: Workspace, parameters: WorktreeParameters) -> tuple[str, .
 
 
 def _asked(parameters: WorktreeParameters) -> str:
-    """By what a call is recognised between its approval and its run."""
+    """Identify a call between its approval and its run."""
     return f"{parameters.action} {parameters.path or parameters.branch} {parameters.file}"
 
 

@@ -1,4 +1,4 @@
-"""The `glob` tool: files by the pattern of their path, newest first, without what `.gitignore` names."""
+"""The `glob` tool: files by path pattern, newest first, without what `.gitignore` names."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from gshtui.tools.workspace import Workspace
 
 @dataclass(slots=True)
 class Walk:
-    """One walk and what came of it."""
+    """One walk of a folder, and its outcome."""
 
     root: str
     """Real path of the folder."""
     deadline: float = float("inf")
-    """Of `time.monotonic`, seconds."""
+    """A time of `time.monotonic`, in seconds."""
     stopped: Callable[[], bool] = lambda: False
     cut: bool = field(default=False, init=False)
-    """The walk was ended by its deadline or flag, and is not complete."""
+    """The deadline or the stop flag ended the walk; it is incomplete."""
 
     def files(self) -> Iterator[os.DirEntry[str]]:
-        """Every file, depth first, in no particular order. The entry's path begins with the root."""
+        """Yield every file, depth first, in no particular order. Each entry's path begins with the root."""
         yield from self._folder(self.root, rules_above(self.root))
 
     def _folder(self, path: str, rules: tuple[IgnoreRules, ...]) -> Iterator[os.DirEntry[str]]:
@@ -65,16 +65,16 @@ class Walk:
 
 
 DESCRIPTION = """\
-Find files by the pattern of their path, such as `src/**/*.ts`, `**/test_*.py` or `*.{md,rst}`; the newest come first. \
-`*` stays within one folder, `**/` goes through all below. What .gitignore names and the .git folder are passed by. \
-Prefer this over find and ls -R in bash. At most 200 paths are shown, with the number of all."""
+Find files by path pattern, such as `src/**/*.ts`, `**/test_*.py` or `*.{md,rst}`; newest first. `*` stays within \
+one folder, `**/` goes through all folders below: `*.py` finds only those at the top. Skips .git and whatever \
+.gitignore names. Prefer this over find and ls -R in bash. Shows at most 200 paths, and how many there are."""
 _SHOWN = 200
 
 
 class GlobParameters(ToolParameters):
-    """Which files, and below which folder."""
+    """Pattern, and the folder to start from."""
 
-    pattern: str = Field(description="Pattern of the path, relative to the folder, such as **/*.py")
+    pattern: str = Field(description="Path pattern, relative to the folder, such as **/*.py")
     path: str = Field(default="", description="Empty: the working folder")
 
 
@@ -84,12 +84,12 @@ class _Found:
     """Newest first: modification time (ns) and path."""
     count: int
     deeper: int
-    """Files in folders further down whose name alone would match."""
+    """Files deeper down whose name alone would match."""
     cut: bool
 
 
 async def assess(workspace: Workspace, invocation: Invocation, parameters: GlobParameters) -> Assessment:
-    """A read of the names below a folder."""
+    """Judge it as a read of the names below a folder."""
     place, rest = await asyncio.to_thread(_base, invocation, parameters)
     workspace.record_assessed(invocation, parameters.path, place.real)
     shown = reading(place, "glob")
@@ -137,7 +137,7 @@ def _glob(workspace: Workspace, invocation: Invocation, parameters: GlobParamete
 
 
 def _base(invocation: Invocation, parameters: GlobParameters) -> tuple[path_location.Location, str]:
-    """The folder to start from, with the fixed folders of the pattern, and the rest of the pattern."""
+    """Split off the fixed folders of the pattern: return the folder to start from and the rest of the pattern."""
     if not parameters.pattern.strip():
         raise CommandError("The pattern is empty.", hint="Give one such as **/*.py.")
     head, rest = fixed_part(parameters.pattern)

@@ -1,4 +1,4 @@
-"""The `grep` tool: lines of files that match a regular expression, grouped by file, sanitised and capped."""
+"""The `grep` tool: lines that match a regular expression, grouped by file, sanitised and capped."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ _LONGEST = 500
 
 
 class Spoken(msgspec.Struct):
-    """Text in ripgrep's JSON: as it is, or base64 where it is no UTF-8."""
+    """Text in ripgrep's JSON: plain, or base64 if it is not UTF-8."""
 
     text: str | None = None
     bytes: str | None = None
 
     def words(self) -> str:
-        """The text; of undecodable bytes, Latin-1."""
+        """Return the text; undecodable bytes as Latin-1."""
         if self.text is not None:
             return self.text
         return base64.b64decode(self.bytes or "").decode("latin-1")
 
     def name(self) -> str:
-        """The text as a file name, undecodable bytes as Python keeps them."""
+        """Return the text as a file name, with undecodable bytes as Python represents them."""
         if self.text is not None:
             return self.text
         return base64.b64decode(self.bytes or "").decode("utf-8", "surrogateescape")
@@ -68,10 +68,13 @@ _decode = msgspec.json.Decoder(_Line).decode
 
 
 class Matches:
-    """Collects until there is enough."""
+    """Collects matches until there are enough."""
 
     def __init__(self, root: Path, project: Path, limit: int, wanted: Linear | None = None) -> None:
-        """`limit`: bytes of text, one match always; 0: any number. `wanted`: what a file's path must match."""
+        """Args:
+        limit: bytes of text, always at least one match; 0: unlimited.
+        wanted: pattern that a file's path must match.
+        """
         self._wanted = wanted
         self._root = root
         self._project = project
@@ -80,14 +83,14 @@ class Matches:
         self.count = 0
         """Matching lines so far."""
         self.cut = ""
-        """Why there may be more, if there may."""
+        """Why there may be more matches; empty if these are all."""
 
     def add_match(self, line: bytes) -> bool:
-        """Take one line of JSON; false when there is enough."""
+        """Add one line of JSON; return false once there are enough matches."""
         try:
             said = _decode(line)
         except (msgspec.DecodeError, RecursionError):
-            return True  # a line that was too long to hold, or of a kind that is not ours
+            return True  # a line too long to hold, or of an unknown type
         data = said.data
         if said.type not in ("match", "context") or data.path is None or data.lines is None:
             return True
@@ -116,7 +119,7 @@ class Matches:
         return True
 
     def text(self) -> str:
-        """For people and models: by file, in order of the path."""
+        """Return the matches for people and models, by file in path order."""
         blocks: list[str] = []
         for name, rows in sorted(self._files.items()):
             lines = [self._shown(name)]
@@ -132,7 +135,7 @@ class Matches:
         return "\n\n".join(blocks)
 
     def data(self) -> dict[str, Any]:
-        """The matching lines as plain data."""
+        """Return the matching lines as plain data."""
         found = [
             {"path": self._shown(name), "line": number, "text": text}
             for name, rows in sorted(self._files.items())
@@ -146,17 +149,17 @@ class Matches:
 
 
 DESCRIPTION = """\
-Search the content of files for a regular expression; the answer is grouped by file, matching lines as `number:text`, \
-lines around them as `number│text`. Case counts; begin the pattern with (?i) where it should not. Escape what is meant \
-literally: `foo\\\\(`. What .gitignore names, binary files and files with keys in them are passed by. Prefer this over \
-grep and rg in bash."""
+Search file contents for a regular expression. Results are grouped by file: matching lines as `number:text`, lines \
+around them as `number│text`. Case-sensitive; start the pattern with (?i) to ignore case. Escape literal characters: \
+ `foo\\\\(`. Skips binary files, files with keys in them and whatever .gitignore names. Prefer this over grep and rg \
+ in bash."""
 _LONGEST_PIECE = 4 << 20
 _NOTE = 200
 """Bytes kept free for what is said about the matches; half of a very small answer at most."""
 
 
 class GrepParameters(ToolParameters):
-    """What to look for, and where."""
+    """What to search for, and where."""
 
     pattern: str = Field(description="Regular expression (ripgrep's syntax)")
     path: str = Field(default="", description="File or folder; empty: the working folder")
@@ -166,12 +169,12 @@ class GrepParameters(ToolParameters):
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """One search, ready to be run."""
+    """One search, ready to run."""
 
     root: Path
-    """Folder that it runs in."""
+    """Folder to run in."""
     target: str
-    """What is searched, relative to it."""
+    """What to search, relative to `root`."""
     pattern: str
     file_pattern: str
     context: int
@@ -179,7 +182,7 @@ class _Search:
 
 
 async def assess(workspace: Workspace, invocation: Invocation, parameters: GrepParameters) -> Assessment:
-    """A read of what is below a folder, or of one file."""
+    """Judge it as a read of a folder's content, or of one file."""
     place = await asyncio.to_thread(path_location.locate, invocation, parameters.path or ".")
     workspace.record_assessed(invocation, parameters.path or ".", place.real)
     shown = reading(place, "grep")
@@ -236,7 +239,7 @@ def _wanted(file_pattern: str) -> Linear | None:
 
 
 async def _collect(config: ToolConfig, search: _Search, matches: Matches) -> str:
-    """Run the search until it ends, has found enough or runs out of time. Returns what it complained of."""
+    """Search until it ends, has enough or times out. Return ripgrep's complaints."""
     program = shutil.which(config.ripgrep)
     if program is None:
         raise CommandError(
@@ -285,16 +288,16 @@ def _ripgrep(program: str, search: _Search) -> list[str]:
 
 
 def _name_part(file_pattern: str) -> str:
-    """What the file pattern says of the name alone, if that can be told apart; the rest is matched by `Matches`.
+    """The part of the file pattern that concerns the name alone, if it can be separated; `Matches` checks the rest.
 
-    It goes to ripgrep as a type: a glob that includes files would bring back what .gitignore names.
+    It goes to ripgrep as a type: an including glob would bring back what .gitignore names.
     """
     folder, _, name = file_pattern.rpartition("/")
     return "" if name == "**" or ":" in name or set("{}[]\\") & set(folder) else name
 
 
 async def _lines(stream: asyncio.StreamReader) -> AsyncGenerator[bytes]:
-    """Lines without their newlines; one that is absurdly long is passed by, and never held in whole."""
+    """Yield lines without their newlines; an absurdly long one is skipped without holding it in memory."""
     rest = bytearray()
     skipping = False
     while piece := await stream.read(1 << 18):
@@ -311,7 +314,7 @@ async def _lines(stream: asyncio.StreamReader) -> AsyncGenerator[bytes]:
 
 
 def _readable(said: str) -> str:
-    """What ripgrep says of a pattern, in one line."""
+    """Summarise ripgrep's complaint about a pattern in one line."""
     lines = [line.strip() for line in said.splitlines() if line.strip() and set(line.strip()) != {"^"}]
     reason = next((line for line in lines if line.startswith("error:")), lines[-1] if lines else "the search failed")
     return f"The search was refused: {one_line(reason.removeprefix('error:').strip(), limit=300)}."

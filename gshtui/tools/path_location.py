@@ -1,7 +1,7 @@
-"""Where a path really leads, whether that is inside the project, and what a person should know about it.
+"""Where a path really leads, whether that is inside the project, and what to warn a person about.
 
-Refuses paths that cannot be meant (empty, NUL, too long) and links that leave the project unsaid. Never writes.
-Every tool that takes a path calls it, once to assess and once more to run.
+Refuses impossible paths (empty, NUL, too long) and links that quietly leave the project. Never writes. Every tool that
+takes a path calls it twice: to assess and to run.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ _LONGEST = 4096
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A path as it was asked for, and what it comes to."""
+    """A path as asked for, and what it resolves to."""
 
     asked: str
     path: Path
-    """Absolute and without `..`, links not followed."""
+    """Absolute and without `..`; links not followed."""
     real: Path
-    """What the kernel would open."""
+    """The path that the kernel would open."""
     inside: bool
-    """Really inside the project, and no secret."""
+    """Really inside the project, and not a secret."""
     shown: str
-    """For people: relative inside the project, else the whole real path; sanitised, one line."""
+    """For people: relative inside the project, otherwise the whole real path; sanitised, one line."""
     warnings: tuple[str, ...] = ()
     leaves: bool = False
-    """It reads as a path inside the project, and a link takes it out."""
+    """It reads like a path inside the project, but a link leads outside."""
     project: Path = Path("/")
     """Real path of the project's root."""
 
@@ -45,10 +45,10 @@ class Location:
 
 
 def locate(invocation: Invocation, asked: str) -> Location:
-    """The place that a path means for this run.
+    """Resolve a path for this run.
 
     Raises:
-        CommandError: the path is empty, too long or holds a NUL; or its links go round in circles.
+        CommandError: the path is empty, too long or contains a NUL; or its links form a loop.
     """
     if not asked.strip():
         raise CommandError("The path is empty.", hint="Name a file or folder.")
@@ -56,7 +56,7 @@ def locate(invocation: Invocation, asked: str) -> Location:
         raise CommandError("That is no possible path: it holds a NUL or is longer than 4,096 bytes.")
     text = os.path.expanduser(asked)  # noqa: PTH111 - Path.expanduser raises where there is no such user
     path = Path(os.path.normpath(invocation.cwd / text))
-    # The kernel resolves links before `..`; so the text as it was asked is what is resolved, not the shortened form.
+    # The kernel resolves links before `..`, so resolve the path as asked, not the shortened form.
     try:
         real = Path(os.path.realpath(invocation.cwd / text))
     except (OSError, ValueError, RuntimeError) as error:
@@ -78,13 +78,13 @@ def locate(invocation: Invocation, asked: str) -> Location:
 
 
 def shown(real: Path, project: Path) -> str:
-    """A real path for people and models: relative when it is inside the project."""
+    """Show a real path to people and models: relative if it is inside the project."""
     inside = real.is_relative_to(project)
     return one_line(literal(_encodable(str(real.relative_to(project) if inside else real))), limit=_LONGEST)
 
 
 def confirm_unchanged(workspace: Workspace, invocation: Invocation, place: Location) -> None:
-    """Refuse to go on when the path leads elsewhere than the person was told when they approved.
+    """Refuse if the path leads somewhere else than the person saw when they approved.
 
     Raises:
         CommandError: a link was put in its way since.
@@ -98,14 +98,14 @@ def confirm_unchanged(workspace: Workspace, invocation: Invocation, place: Locat
 
 
 def missing(place: Location) -> CommandError:
-    """The error for a file that is not there, with the names nearest to it."""
+    """Return the error for a missing file, with the closest names."""
     near = [shown(path, place.project) for path in nearest(place.path)]
     hint = f"Near it: {', '.join(near)}." if near else "Use glob to see what is there."
     return CommandError(f"{place.shown} does not exist.", hint=hint)
 
 
 def nearest(path: Path, limit: int = 5) -> list[Path]:
-    """Paths in the path's folder (or in the nearest one that exists) that look most like what was asked for."""
+    """Return the paths in the same folder (or the nearest existing one) that look most like the path."""
     folder, wanted = path.parent, path.name
     while not folder.is_dir() and folder != folder.parent:
         folder, wanted = folder.parent, folder.name
@@ -119,7 +119,7 @@ def nearest(path: Path, limit: int = 5) -> list[Path]:
 
 
 async def complete_path(invocation: Invocation, parameter: str, typed: str) -> list[str]:
-    """Paths that begin as typed, folders with a slash; for parameters that are paths."""
+    """Complete a path parameter; folders get a slash."""
     if parameter not in ("path", "working_dir"):
         return []
     head, _, start = typed.rpartition("/")
@@ -148,7 +148,7 @@ def _warnings(path: Path, real: Path, within: bool, secret: str) -> tuple[str, .
 
 
 def _encodable(text: str) -> str:
-    """Undecodable bytes of a file name as they are in Python's names; what no name can hold is replaced."""
+    """Keep undecodable bytes of a file name as Python represents them; replace what no name can contain."""
     return text.encode("utf-8", "surrogateescape" if _only_escapes(text) else "replace").decode("utf-8", "replace")
 
 

@@ -1,4 +1,4 @@
-"""The `read` tool: lines of a file with their numbers, whatever the file's size, encoding or kind."""
+"""The `read` tool: numbered lines of a file of any size, encoding or kind."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ from gshtui.tools.workspace import Fingerprint, Workspace, fingerprint
 
 _BLOCK = 1 << 20
 _MARGIN = 11
-"""Bytes of a number, the bar behind it and the newline."""
+"""Bytes of a line number, the bar after it and the newline."""
 _LONGEST = 2_000
-"""Characters of one line that are shown."""
+"""Most characters shown of one line."""
 _COUNTED = 256 << 20
-"""Bytes up to which all lines of a file are counted, only to say how many there are."""
+"""Largest file, in bytes, whose lines are all counted, just to report the total."""
 _WIDE = 32 << 20
-"""Bytes up to which a file of two- or four-byte characters is read; it is decoded in whole."""
+"""Largest file, in bytes, that is read if it has two- or four-byte characters; it is decoded whole."""
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """The lines that are shown, sanitised and without newlines."""
+    """The lines to show, sanitised and without newlines."""
 
     lines: list[str]
     first: int
     """Number of the first line, counting from 1."""
     total: int
-    """Lines of the whole file; 0 when they were not counted."""
+    """Lines in the whole file; 0 if they were not counted."""
     more: bool
-    """There are lines after these."""
+    """More lines follow."""
     line_ends: str = ""
-    """`CRLF` or `mixed CRLF and LF`; empty for the usual."""
+    """`CRLF` or `mixed CRLF and LF`; empty for LF."""
 
 
 def excerpt(file: BinaryIO, kind: FileType, start: int, end: int, most: int, limit: int) -> Excerpt:
-    """Lines `start` to `end`, at most `most` lines and `limit` bytes of them; one line always.
+    """Return lines `start` to `end`, at most `most` lines and `limit` bytes, but always one line.
 
     Args:
-        limit: 0: any number.
+        limit: 0: unlimited.
         start: counts from 1; negative counts from the end.
         end: inclusive; 0: no end.
 
@@ -79,7 +79,7 @@ def excerpt(file: BinaryIO, kind: FileType, start: int, end: int, most: int, lim
 
 
 class _Taken:
-    """The lines so far, and whether there is room for more."""
+    """The lines so far, and whether more fit."""
 
     def __init__(self, encoding: str, most: int, limit: int) -> None:
         self.lines: list[str] = []
@@ -89,7 +89,7 @@ class _Taken:
         self._crlf = 0
         self._lf = 0
         self.cut = False
-        """A line was offered that there was no room for."""
+        """A line did not fit."""
 
     @property
     def wants_more(self) -> bool:
@@ -150,7 +150,7 @@ def _wide(file: BinaryIO, kind: FileType, size: int, start: int, end: int, most:
 
 
 def _count(file: BinaryIO, size: int) -> int:
-    """All lines; the last one counts also without its newline."""
+    """Count all lines; the last one counts even without a newline."""
     file.seek(0)
     count, last = 0, b"\n"
     while block := file.read(_BLOCK):
@@ -160,7 +160,7 @@ def _count(file: BinaryIO, size: int) -> int:
 
 
 def _seek_line(file: BinaryIO, number: int, mark: int) -> None:
-    """Put the file's place at the beginning of a line, or at the end when there is no such line."""
+    """Move to the beginning of a line, or to the end if there is no such line."""
     file.seek(mark)
     missing = number - 1
     while missing > 0:
@@ -180,15 +180,15 @@ def _seek_line(file: BinaryIO, number: int, mark: int) -> None:
 
 DESCRIPTION = """\
 Read a text file, or list a folder. Lines come as `number│text`; the number and the bar are not part of the file.
-Without a range it begins at line 1 and stops at 2,000 lines or when the answer is full, and then says with which \
-start_line to go on. Read a file before you edit or overwrite it. Prefer this over cat, head, tail or sed in bash: it \
-is exact about line numbers, encodings and line ends, and needs no approval inside the project. Binary files and \
-pictures are described, not shown. Control characters appear as symbols such as ␛ or ⟨U+200B⟩."""
+Without a range it starts at line 1 and stops at 2,000 lines or when the answer is full, and then says which \
+start_line to continue from. Read a file before you edit or overwrite it. Prefer this over cat, head, tail or sed in \
+ bash: it is exact about line numbers, encodings and line ends, and needs no approval inside the project. Binary \
+files and pictures are described, not shown. Control characters appear as symbols such as ␛ or ⟨U+200B⟩."""
 _MOST_LINES = 2_000
 _MOST_ENTRIES = 500
 _HEAD = 65_536
 _NOTE = 200
-"""Bytes kept free for what is said about the lines; half of a very small answer at most."""
+"""Bytes reserved for the note about the lines; at most half of a very small answer."""
 _HASHED = 16 * 1024 * 1024
 
 
@@ -196,19 +196,19 @@ class ReadParameters(ToolParameters):
     """What to read."""
 
     path: str = Field(description="File or folder to read")
-    start_line: int = Field(default=1, description="First line to show, counting from 1; negative counts from the end")
-    end_line: int = Field(default=0, ge=0, description="Last line to show, inclusive; 0 shows as much as fits")
+    start_line: int = Field(default=1, description="First line to show, from 1; negative: counted from the end")
+    end_line: int = Field(default=0, ge=0, description="Last line to show, inclusive; 0: as much as fits")
 
 
 async def assess(workspace: Workspace, invocation: Invocation, parameters: ReadParameters) -> Assessment:
-    """A read: inside the project it needs no question, elsewhere and of secrets it does."""
+    """Judge a read: inside the project it needs no approval; elsewhere, or of a secret, it does."""
     place = await asyncio.to_thread(path_location.locate, invocation, parameters.path)
     workspace.record_assessed(invocation, parameters.path, place.real)
     return reading(place, "read")
 
 
 def reading(place: Location, tool: str) -> Assessment:
-    """What reading there would do. `always` covers the folder, and is not offered for secrets."""
+    """Judge reading that location. `always` covers the folder, and is not offered for secrets."""
     secret = any(warning.startswith("may hold") for warning in place.warnings)
     folder = place.real if place.real.is_dir() else place.real.parent
     return Assessment(
@@ -255,7 +255,7 @@ def _read(workspace: Workspace, invocation: Invocation, parameters: ReadParamete
 
 
 def _state(descriptor: int, state: os.stat_result) -> Fingerprint:
-    """The file's state; its content is compared later where it is not too large for that."""
+    """Return the file's state, with its content's hash unless it is too large."""
     if state.st_size > _HASHED:
         return Fingerprint(state.st_mtime_ns, state.st_size)
     return fingerprint(state.st_mtime_ns, os.pread(descriptor, state.st_size, 0))

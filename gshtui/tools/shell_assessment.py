@@ -1,7 +1,7 @@
-"""What a person should know about a shell line before they allow it: the policy's judgement, and where it reaches.
+"""What a person should know about a shell line before they allow it: the policy's verdict, and what it reaches.
 
-What may run, and what `always` would cover, is the policy's to say; the warnings here are a rough reading for the
-question, and only withhold the offer of `always`. Pure but for resolving paths. Called by `bash` and the shared shell.
+The policy decides what may run and what `always` would cover; the warnings here are a rough reading for the question,
+and only keep `always` from being offered. Pure, except that it resolves paths.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gshtui.text.sanitise import literal, one_line, visible
 from gshtui.tools.path_location import Location
 
 _ANY_SHELL = re.compile(r"(?:[A-Za-z0-9_@%+:,./ \t-]|'[^'!\n]*'|&&|\|(?!&)|;(?!;))+")
-"""What a person's own shell, with its history, aliases and patterns, reads as bash does."""
+"""Lines that a person's own shell reads as bash does, whatever its history, aliases and patterns."""
 _NETWORK = re.compile(
     r"(?:^|[\s;&|(`])(?:curl|wget|nc|ncat|netcat|telnet|ssh|scp|sftp|rsync|ftp|gh|aws|gcloud|az|kubectl|ping|dig|nslookup"
     r"|git\s+(?:push|pull|fetch|clone|ls-remote|submodule)|(?:npm|pnpm|yarn)\s+(?:i|install|ci|add|publish)"
@@ -27,7 +27,7 @@ _NETWORK = re.compile(
 )
 _DESTROYS = re.compile(
     r"\brm\s+(?:-\w+\s+)*-\w*[rR]|\bgit\s+(?:reset\s+--hard|clean\s+-\w*f|checkout\s+--\s|branch\s+-D)"
-    # Only from the first such word of a line on: from each of many it would take for ever.
+    # Search only from the first such word of a line; starting at each of many would take quadratic time.
     r"|^(?>.*?\bgit\s+push\s).*(?:-f\b|--force)|^(?>.*?\bfind\b).*\s-delete\b"
     r"|\btruncate\b|\bshred\b|\bdrop\s+(?:table|database)\b",
     re.IGNORECASE | re.MULTILINE,
@@ -41,15 +41,15 @@ _WORDS = 400
 
 
 def assess_line(command: str, folder: Location, project: Path, *, own_shell: bool = False) -> Assessment:
-    """What running the line in `folder` comes to.
+    """Judge running the line in `folder`.
 
     Args:
         command: the line.
         folder: where it would run.
         project: the project's folder.
-        own_shell: it is typed into a shell with a configuration of its own, which may be another than bash.
+        own_shell: it is typed into a shell with its own configuration, which may not be bash.
     """
-    from gshtui.guard.shell_policy import judge  # the parser and its table: not before there is a line
+    from gshtui.guard.shell_policy import judge  # import the parser and its table only once there is a line
 
     root = Path(os.path.realpath(project))
     reach = list(dict.fromkeys(_reach(command, folder.real, root)))
@@ -84,7 +84,7 @@ def assess_line(command: str, folder: Location, project: Path, *, own_shell: boo
 
 
 def _reach(command: str, folder: Path, root: Path) -> Iterator[str]:
-    """Warnings for words that look like paths outside the project, or like secrets."""
+    """Warn of words that look like paths outside the project, or like secrets."""
     for word in _words(command):
         for part in {word, word.rpartition("=")[2], word.rpartition("@")[2], word.rpartition(":")[2]}:
             if not part or part in _HARMLESS or len(part) > 4096:
@@ -101,7 +101,7 @@ def _reach(command: str, folder: Path, root: Path) -> Iterator[str]:
 
 
 def _words(command: str) -> Iterator[str]:
-    """Words of the line as the shell would split it, or nearly so."""
+    """Split the line into words as the shell would, or nearly so."""
     lexer = shlex.shlex(command[:20_000], posix=True, punctuation_chars=";&|(){}<>`\n")
     lexer.whitespace = " \t\r"
     lexer.whitespace_split = True
@@ -112,5 +112,5 @@ def _words(command: str) -> Iterator[str]:
                 return
             if "\0" not in word:
                 yield word
-    except ValueError:  # a quote that is never closed
+    except ValueError:  # an unclosed quote
         yield from (word.strip("'\"") for word in command[:20_000].split()[:_WORDS] if "\0" not in word)

@@ -1,7 +1,7 @@
-"""The command `output`: the whole of an output that was shortened, piece by piece, or the lines of it that hold a word.
+"""The command `output`: a shortened output in full, page by page, or only the lines that contain a word.
 
-Owns the pages; refuses a key that the record does not have. A tool of every agent, so that nothing that was cut is out
-of reach. Declared in `record_commands`.
+Refuses a key that the record does not have. Every agent has it as a tool, so that nothing that was cut is out of
+reach.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ from gshtui.text.truncation import shorten
 
 _LINES = 400
 _NOTES = 200
-"""Bytes kept free for what is said about the lines; half of a very small answer at most."""
+"""Bytes reserved for the note about the lines; at most half of a very small answer."""
 DESCRIPTION = """\
-Read the whole of a tool output that was shortened: `key` is in its marker. From line `start`, `lines` of them; with \
-`query` only the lines that contain it, with their numbers."""
+Read the whole of a tool output that was shortened; its `key` is in the marker. Returns `lines` lines from line \
+`start`; with `query` only the lines that contain it, numbered."""
 
 
 class OutputParameters(ToolParameters):
-    """Which output, and what of it."""
+    """Which output, and which part of it."""
 
-    key: str = Field(description="Key of the output, as the marker names it", min_length=1, json_schema_extra=PLAIN)
+    key: str = Field(description="Key of the output, from its marker", min_length=1, json_schema_extra=PLAIN)
     start: int = Field(1, description="First line, from 1; negative: counted from the end")
     lines: int = Field(_LINES, description="How many lines", ge=1, le=100_000, json_schema_extra=PLAIN)
-    query: str = Field("", description="Only lines that contain this, in any case")
+    query: str = Field("", description="Only lines that contain this, ignoring case")
 
 
 def command(
     output: Callable[[str], Awaitable[str]], folders: Callable[[str], Awaitable[list[str]]], limit: int
 ) -> Declared[OutputParameters]:
-    """The command. What comes from another project is asked about.
+    """Declare the command. Output from another project needs approval.
 
     Args:
-        output: gives the whole text of a key; raises `StoreError`.
-        folders: gives the folders that a key's text comes from; raises `StoreError`.
-        limit: bytes of one answer, 0 for any.
+        output: returns the whole text of a key; raises `StoreError`.
+        folders: returns the folders that a key's text comes from; raises `StoreError`.
+        limit: bytes of one answer; 0: unlimited.
     """
 
     async def assess(invocation: Invocation, parameters: OutputParameters) -> Assessment:
@@ -55,7 +55,7 @@ def command(
             found = await folders(key)
         except StoreError as error:
             raise CommandError(error.message, hint=error.hint) from error
-        # What is kept for several places counts as this project's where one of them is here.
+        # Text kept for several places counts as this project's if one of them is here.
         if not found or any(Path(folder).is_relative_to(invocation.project) for folder in found):
             return Assessment(Effect.READ, subject)
         where = one_line(found[0], 200)
@@ -91,7 +91,7 @@ def _page(text: str, parameters: OutputParameters, limit: int) -> Outcome:
         if size > room:
             break
         shown.append(row)
-    if numbered and not shown:  # one line longer than an answer may be
+    if numbered and not shown:  # one line that is longer than an answer may be
         shown = [shorten(numbered[0][1], room)]
     last = numbered[len(shown) - 1][0] if shown else 0
     left = len(numbered) - len(shown)

@@ -1,7 +1,6 @@
-"""What the file tools share: their limits, and the memory of which agent has read which file in which state.
+"""What the file tools share: their limits, and the memory of which agent read which file in which state.
 
-Kept in memory only: after a restart an agent reads a file again before it overwrites it. Made once by
-`commands.commands`, called by the tools.
+In memory only: after a restart an agent must read a file again before it overwrites it.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from gshtui.settings.model import Settings
 
 _HASHED = 16 * 1024 * 1024
-"""Bytes up to which a file's content is compared, and not only its size and time."""
+"""Largest file, in bytes, whose content is compared; larger ones by size and time only."""
 _REMEMBERED = 4096
 
 K = TypeVar("K")
@@ -30,26 +29,26 @@ class ToolConfig:
     """Limits and policy of the tools."""
 
     max_output_bytes: int = 30_000
-    """Bytes of a result, where the caller has not said how many; 0: any number."""
+    """Bytes of a result if the caller does not say; 0: unlimited."""
     max_full_bytes: int = 50_000_000
-    """Bytes of a command's output that are kept in whole; of more, the first and the last half."""
+    """Bytes of a command's output that are kept; beyond that, only the first and the last half."""
     bash_timeout_ms: int = 120_000
     max_timeout_ms: int = 3_600_000
     search_timeout_s: float = 30.0
     git_timeout_s: float = 60.0
     keep_environment: frozenset[str] = frozenset()
-    """Names of environment variables that commands may have although they look like secrets."""
+    """Environment variables that commands may see although they look like secrets."""
     ripgrep: str = "rg"
-    """Program that `grep` searches with."""
+    """Program that `grep` runs."""
     bash: str = "bash"
     worktrees_inside: bool = False
-    """New worktrees stand under `.gsh/worktrees` of the repository, not beside it."""
+    """Create worktrees under `.gsh/worktrees` of the repository, not beside it."""
     worktree_setup: tuple[str, ...] = ()
-    """Command to run in a new worktree, once that was agreed to."""
+    """Command to run in a new worktree, once a person has agreed to it."""
 
     @classmethod
     def from_settings(cls, settings: Settings) -> ToolConfig:
-        """What the settings say."""
+        """Read the configuration from the settings."""
         return cls(
             max_output_bytes=settings.context.max_tool_output_bytes,
             worktrees_inside=settings.worktrees.place == "inside",
@@ -59,22 +58,22 @@ class ToolConfig:
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """A file's state: two of them are equal when nothing was written in between."""
+    """A file's state: equal when nothing was written in between."""
 
     mtime_ns: int
     size: int
     digest: bytes = b""
-    """Of the content; empty for files over 16 MB."""
+    """Hash of the content; empty for files over 16 MB."""
 
     def same_content(self, other: Fingerprint) -> bool:
-        """Whether the content is the same, whatever the time says."""
+        """Return whether the content is the same, whatever the time."""
         if self.digest and other.digest:
             return self.digest == other.digest
         return (self.mtime_ns, self.size) == (other.mtime_ns, other.size)
 
 
 def fingerprint(mtime_ns: int, content: bytes) -> Fingerprint:
-    """The state of a file that has this content."""
+    """Return the state of a file with this content."""
     digest = hashlib.blake2b(content, digest_size=16).digest() if len(content) <= _HASHED else b""
     return Fingerprint(mtime_ns, len(content), digest)
 
@@ -90,20 +89,20 @@ class Workspace:
     _assessed: OrderedDict[tuple[str, str], str] = field(default_factory=OrderedDict[tuple[str, str], str])
 
     def record_read(self, invocation: Invocation, real: Path, state: Fingerprint) -> None:
-        """The caller knows the file's content in this state: it has read or written it."""
+        """Remember that the caller has read or written the file in this state."""
         _remember(self._seen, (invocation.session, invocation.caller.name, str(real)), state)
 
     def last_read(self, invocation: Invocation, real: Path) -> Fingerprint | None:
-        """The state that the caller last knew the file in, if it ever did."""
+        """Return the state in which the caller last saw the file, if any."""
         return self._seen.get((invocation.session, invocation.caller.name, str(real)))
 
     def record_assessed(self, invocation: Invocation, asked: str, real: Path) -> None:
-        """The person is asked about this call, and is told that it touches `real`."""
+        """Remember which real path the person is shown when asked about this call."""
         if invocation.call:
             _remember(self._assessed, (invocation.call, asked), str(real))
 
     def approved_path(self, invocation: Invocation, asked: str) -> str:
-        """The real path that the person was told of when this call was approved; empty when it was not."""
+        """Return the real path shown to the person when this call was approved, or an empty string."""
         return self._assessed.get((invocation.call, asked), "") if invocation.call else ""
 
 

@@ -1,6 +1,6 @@
-"""Working trees of a repository as git lists them, the names that a branch may have, and what a branch grew from.
+"""Worktrees as git lists them, valid branch names, and the branch that another grew from.
 
-Refuses to guess: what git cannot say is an error. Called by the rooms beside it and by the tool `git_worktree`.
+Never guesses: what git cannot say is an error.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from gshtui.text.sanitise import literal, one_line
 from gshtui.tools.git import GitAnswer, git
 
 LIMIT = 60.0
-"""Seconds that one call of git may take."""
+"""Time limit of one git call, in seconds."""
 _BRANCH = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+/-]{0,199}")
 
 
@@ -28,11 +28,11 @@ class Worktree:
     main: bool = False
     locked: bool = False
     gone: bool = False
-    """Its folder is not there any more."""
+    """Its folder no longer exists."""
     new_branch: bool = False
-    """The branch was made with it, just now."""
+    """The branch was created with it."""
     notes: tuple[str, ...] = ()
-    """What a person should know about its making, a sentence each."""
+    """Sentences a person should read about its creation."""
 
     @property
     def shown(self) -> str:
@@ -41,10 +41,10 @@ class Worktree:
 
 
 async def list_worktrees(folder: Path, limit: float = LIMIT) -> list[Worktree]:
-    """All working trees of the folder's repository, the main one first.
+    """List all worktrees of the folder's repository, the main one first.
 
     Raises:
-        CommandError: it is in no repository.
+        CommandError: the folder is not in a repository.
     """
     answer = await git(folder, "worktree", "list", "--porcelain", "-z", timeout=limit)
     require_success(answer, "git cannot list the worktrees")
@@ -77,10 +77,10 @@ def _tree(block: str, *, first: bool) -> Worktree:
 
 
 async def find_worktree(folder: Path, *, path: Path | None = None, branch: str = "", limit: float = LIMIT) -> Worktree:
-    """The working tree at a path, on a branch, or (with neither) the one that holds the folder.
+    """Find the worktree at a path, on a branch or, with neither, the one that contains the folder.
 
     Raises:
-        CommandError: there is none.
+        CommandError: none matches.
     """
     trees = await list_worktrees(folder, limit)
     if path is None and not branch:
@@ -96,7 +96,7 @@ async def find_worktree(folder: Path, *, path: Path | None = None, branch: str =
 
 
 def is_branch_name(name: str) -> bool:
-    """Whether git takes it for a branch, of the characters that no shell and no tool takes for anything else."""
+    """Return whether git accepts the name, using only characters that no shell or tool misreads."""
     if not _BRANCH.fullmatch(name) or ".." in name or "//" in name or "@{" in name or name in ("HEAD", "@"):
         return False
     return all(part and not part.startswith(".") and not part.endswith((".lock", ".")) for part in name.split("/"))
@@ -108,10 +108,10 @@ async def set_base(folder: Path, branch: str, base: str, limit: float = LIMIT) -
 
 
 async def base_of(tree: Worktree, asked: str = "", limit: float = LIMIT) -> str:
-    """The branch that a worktree is compared with: the one asked for, what it was made from, or the main tree's.
+    """Return what to compare a worktree with: the branch asked for, the one it was made from, or the main worktree's.
 
     Raises:
-        CommandError: there is no such branch or commit, or none that could be meant.
+        CommandError: no such branch or commit, or nothing to choose.
     """
     folder = Path(tree.path)
     for name in (asked,) if asked else await _bases(tree, limit):
@@ -140,7 +140,7 @@ async def _bases(tree: Worktree, limit: float) -> list[str]:
 
 
 def require_success(answer: GitAnswer, what: str) -> None:
-    """Raise `CommandError` with git's own words when it failed."""
+    """Raise `CommandError` with git's own words if it failed."""
     if answer.code:
         raise CommandError(f"{what}: {answer.error or f'exit code {answer.code}'}.")
 

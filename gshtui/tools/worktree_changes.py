@@ -27,12 +27,12 @@ PLAIN = (
 
 @dataclass(frozen=True, slots=True)
 class WorktreeChanges:
-    """A worktree's changes. `cut`: there is more than could be taken."""
+    """A worktree's changes. `cut`: there are more than fit."""
 
     tree: Worktree
     base: str
     commit: str
-    """Where branch and base part."""
+    """Where branch and base diverge."""
     files: tuple[FilePatch, ...] = ()
     cut: bool = False
 
@@ -51,7 +51,7 @@ class WorktreeChanges:
         return f"{count(len(self.files), 'file')}, +{self.added} −{self.removed}, against {self.base}{more}"
 
     def plain(self) -> dict[str, Any]:
-        """As data for scripts and faces."""
+        """The changes as data, for scripts and faces."""
         return {
             "path": self.tree.shown,
             "branch": self.tree.branch,
@@ -65,7 +65,7 @@ class WorktreeChanges:
 
 
 async def changes_of(tree: Worktree, base: str = "", limit: float = LIMIT) -> WorktreeChanges:
-    """What the worktree holds now that its base did not when they parted.
+    """Return what the worktree has now that its base did not have where they diverged.
 
     Raises:
         CommandError: there is no base, or git cannot compare.
@@ -82,17 +82,17 @@ async def changes_of(tree: Worktree, base: str = "", limit: float = LIMIT) -> Wo
 
 
 async def merge_base(tree: Worktree, base: str, limit: float = LIMIT) -> str:
-    """The commit where the worktree's branch and its base part."""
+    """Return the commit where the worktree's branch and its base diverge."""
     answer = await git(Path(tree.path), "merge-base", "HEAD", base, timeout=limit)
     if answer.code == 1:
-        return base  # no common past: compare with the base as it is
+        return base  # no common ancestor: compare with the base as it is
     require_success(answer, f"git cannot say where {tree.shown} and {base} part")
     return answer.out.strip()
 
 
 @asynccontextmanager
 async def with_new_files(folder: Path, limit: float = LIMIT) -> AsyncGenerator[Path]:
-    """A copy of the worktree's index that knows its untracked files too; gone behind the block."""
+    """A copy of the worktree's index that includes untracked files; removed after the block."""
     where = await git(folder, "rev-parse", "--path-format=absolute", "--git-path", "index", timeout=limit)
     require_success(where, "git cannot say where its index is")
     with tempfile.TemporaryDirectory(prefix="gsh-index-") as name:
@@ -107,7 +107,7 @@ async def with_new_files(folder: Path, limit: float = LIMIT) -> AsyncGenerator[P
 
 @dataclass(frozen=True, slots=True)
 class MergeResult:
-    """What a merge came to."""
+    """Result of a merge."""
 
     branch: str
     base: str
@@ -117,10 +117,10 @@ class MergeResult:
 
 
 async def merge_target(tree: Worktree, base: str = "", limit: float = LIMIT) -> Worktree:
-    """The working tree that a merge would be made in: the one that has the base checked out.
+    """Return the worktree to merge into: the one that has the base checked out.
 
     Raises:
-        CommandError: there is none.
+        CommandError: none has.
     """
     against = await base_of(tree, base, limit)
     for other in await list_worktrees(Path(tree.path), limit):
@@ -134,8 +134,8 @@ async def merge_worktree(tree: Worktree, base: str = "", limit: float = LIMIT) -
     """Merge the worktree's branch into its base, where that is checked out.
 
     Raises:
-        CommandError: something is not committed on either side, there is nothing to merge, or it conflicts; then both
-            are as they were.
+        CommandError: either side has uncommitted changes, there is nothing to merge, or it conflicts; both sides are
+            then unchanged.
     """
     if not tree.branch:
         raise CommandError(f"{tree.shown} is on no branch; make one there first.")
@@ -172,7 +172,7 @@ async def _must_be_clean(tree: Worktree, hint: str, limit: float, *, untracked: 
 
 
 async def _take_back(tree: Worktree, target: Worktree, said: str, limit: float) -> None:
-    """Undo a merge that failed, and say why. Always raises."""
+    """Undo a failed merge and raise the reason."""
     into = Path(target.path)
     unmerged = await git(into, "diff", "--name-only", "--diff-filter=U", "-z", timeout=limit)
     names = [one_line(literal(name), limit=200) for name in unmerged.out.split("\0") if name]
@@ -193,7 +193,7 @@ async def _take_back(tree: Worktree, target: Worktree, said: str, limit: float) 
 
 
 def patch_place(tree: Worktree, main: Worktree, at: Path | None = None) -> Path:
-    """The file that a patch would be written to. Raises `CommandError` where something is there."""
+    """Return the file to write a patch to. Raises `CommandError` if it already exists."""
     word = (tree.branch or tree.commit[:8]).replace("/", "-")
     root = Path(main.path)
     file = at or root.parent / f"{root.name}-{word}.patch"
@@ -203,7 +203,7 @@ def patch_place(tree: Worktree, main: Worktree, at: Path | None = None) -> Path:
 
 
 async def write_patch(tree: Worktree, file: Path, base: str = "", limit: float = LIMIT) -> int:
-    """Write all that the worktree holds against its base, committed or not, for `git apply`.
+    """Write all of the worktree's changes against its base, committed or not, for `git apply`.
 
     Returns:
         The size in bytes.
@@ -224,7 +224,7 @@ async def write_patch(tree: Worktree, file: Path, base: str = "", limit: float =
             size = whole.stat().st_size
             if not size:
                 raise CommandError(f"{tree.shown} holds nothing that {against} does not have.")
-            await asyncio.to_thread(os.link, whole, file)  # never over a file, and whole or not at all
+            await asyncio.to_thread(os.link, whole, file)  # never overwrite a file; write all of it or nothing
     except OSError as error:
         shown = one_line(literal(str(file)))
         raise CommandError(f"{shown} cannot be written: {error.strerror or error}.") from error

@@ -1,4 +1,4 @@
-"""Making a worktree: its place and branch, the untracked files copied into it, and its set-up command."""
+"""Create a worktree: its place and branch, the untracked files copied into it, and its set-up command."""
 
 from __future__ import annotations
 
@@ -35,26 +35,26 @@ MOST_BYTES = 2 << 30
 
 @dataclass(slots=True)
 class Copied:
-    """What was copied, and a sentence for each thing that was not."""
+    """What was copied, and a sentence for each file that was not."""
 
     files: list[str] = field(default_factory=list[str])
     notes: list[str] = field(default_factory=list[str])
 
 
 async def included_names(main: Path, limit: float = LIMIT) -> list[str]:
-    """The untracked files of the main tree that its `.worktreeinclude` names, relative; none without that file."""
+    """The main worktree's untracked files that its `.worktreeinclude` names, relative; none without that file."""
     file = main / NAME
     if file.is_symlink() or not file.is_file():
         return []
     listing = ("ls-files", "-z", "--others", "--ignored", f"--exclude-from={NAME}")
     answer = await git(main, *listing, timeout=limit)
     require_success(answer, f"git cannot read {NAME}")
-    # A folder with a slash is a repository of its own, and no file of this one.
+    # A folder with a slash is a repository of its own, not a file of this one.
     return [name for name in answer.out.split("\0") if name and not name.endswith("/")]
 
 
 async def copy_included(main: Path, tree: Path, limit: float = LIMIT) -> Copied:
-    """Copy what is named; never raises for a single file. Raises `CommandError` when git fails."""
+    """Copy the named files; a single file never raises. Raises `CommandError` when git fails."""
     names = await included_names(main, limit)
     return await asyncio.to_thread(_copy, main, tree, names) if names else Copied()
 
@@ -84,7 +84,7 @@ def _copy(main: Path, tree: Path, names: list[str]) -> Copied:
 
 
 def _copy_one(source: Path, target: Path, tree: Path, left: int) -> int | None:
-    """The size of what was copied; `None` where there is something already."""
+    """Return the size of the copied file, or `None` if something is there already."""
     found = source.lstat()
     if not stat.S_ISREG(found.st_mode):
         raise OSError(0, "it is a link or no ordinary file")
@@ -92,7 +92,7 @@ def _copy_one(source: Path, target: Path, tree: Path, left: int) -> int | None:
         raise OSError(0, f"it has {found.st_size:,} bytes")
     if os.path.lexists(target):
         return None
-    # The branch may hold a link where the main tree has a folder.
+    # The branch may have a link where the main worktree has a folder.
     parent = target.parent
     parent.mkdir(parents=True, exist_ok=True)
     if not parent.resolve().is_relative_to(tree.resolve()):
@@ -102,7 +102,7 @@ def _copy_one(source: Path, target: Path, tree: Path, left: int) -> int | None:
 
 
 def is_unchanged_copy(main: Path, tree: Path, name: str) -> bool:
-    """Whether the main tree has the very same file, so that nothing is lost with the worktree's."""
+    """Return whether the main worktree has the identical file, so that nothing is lost with the worktree's."""
     ours, theirs = tree / name, main / name
     try:
         if ours.is_symlink() or theirs.is_symlink():
@@ -126,14 +126,14 @@ def _shown(name: str) -> str:
 
 
 INSIDE = Path(".gsh") / "worktrees"
-"""Where worktrees stand in a repository, when they do not stand beside it."""
+"""Where worktrees are kept in a repository, if not beside it."""
 
 
 def place_for(cwd: Path, branch: str, *, inside: bool = False, at: Path | None = None) -> Path:
-    """The real folder that a branch's worktree would get. Looks at the disk.
+    """Return the real folder for a branch's worktree. Looks at the disk.
 
     Raises:
-        CommandError: there is no repository, the name is no branch's, or the place is taken or not to be written to.
+        CommandError: there is no repository, the branch name is invalid, or the folder is in use or not writable.
     """
     if not branch:
         raise CommandError("create needs a branch.", hint="Give the name of a new or an existing branch.")
@@ -158,7 +158,7 @@ def place_for(cwd: Path, branch: str, *, inside: bool = False, at: Path | None =
 
 
 def _main_root(root: Path, git_dir: Path) -> Path:
-    """The main working tree of a linked one: worktrees stand beside that, also when one makes another."""
+    """Return the main worktree of a linked one: new worktrees go beside the main one, whichever creates them."""
     main = git_dir.parent.parent  # <main>/.git/worktrees/<name>
     return main.parent if main.name == ".git" else root
 
@@ -175,18 +175,18 @@ async def create_worktree(
     agreed: bool = False,
     limit: float = LIMIT,
 ) -> Worktree:
-    """Make a worktree for a branch, new or existing; what else there is to say is in its `notes`.
+    """Create a worktree for a branch, new or existing; anything else worth saying is in its `notes`.
 
     Args:
         project: a folder of the repository.
         inside: under `.gsh/worktrees` of the repository, instead of beside it.
         at: the folder for it, instead of either.
         base: what a new branch starts from; empty: what is checked out in `project`.
-        setup: command to run in it, only if `consent` says so (or `agreed`).
-        limit: seconds for one call of git.
+        setup: command to run in it, only if `consent` (or `agreed`) allows it.
+        limit: seconds for one git call.
 
     Raises:
-        CommandError: it cannot be made; then nothing of it is left.
+        CommandError: it cannot be created; nothing of it is left behind.
     """
     place = await asyncio.to_thread(place_for, project, branch, inside=inside, at=at)
     trees = await all_of(project, limit)
@@ -211,7 +211,7 @@ async def create_worktree(
 
 
 async def _add(project: Path, branch: str, place: Path, base: str, limit: float) -> bool:
-    """Have git make it. Returns whether the branch is new."""
+    """Have git create it. Return whether the branch is new."""
     name = f"refs/heads/{branch}"
     exists = (await git(project, "show-ref", "--verify", "--quiet", name, timeout=limit)).code == 0
     if exists:
@@ -224,7 +224,7 @@ async def _add(project: Path, branch: str, place: Path, base: str, limit: float)
 
 
 def _ignore_inside(main: Path) -> None:
-    """Keep git from taking the worktrees in the repository for files of it."""
+    """Keep git from treating the worktrees in the repository as its files."""
     folder = main / INSIDE
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The set-up command of a new worktree: run once, and only with a person's consent to its exact arguments."""
+"""The set-up command of a new worktree: run once, and only if a person agrees to its exact arguments."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ SETUP_WITHIN = 600.0
 _TAIL = 4_096
 
 Consent = Callable[[tuple[str, ...], Path], Awaitable[bool]]
-"""Whether these very arguments may be run in this folder."""
+"""Asks whether exactly these arguments may run in this folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class SetupResult:
-    """What came of a set-up command. `note` is a sentence for people."""
+    """Result of a set-up command. `note` is a sentence for people."""
 
     ran: bool
     ok: bool
@@ -35,17 +35,17 @@ class SetupResult:
 
 
 async def no_consent(_argv: tuple[str, ...], _folder: Path) -> bool:
-    """Nobody has agreed."""
+    """Refuse."""
     return False
 
 
 async def run_setup(
     argv: Sequence[str], folder: Path, consent: Consent, *, agreed: bool = False, timeout: float = SETUP_WITHIN
 ) -> SetupResult:
-    """Run the command, when that is agreed to. Never raises for what the command does.
+    """Run the command if it is agreed to. Never raises for what the command does.
 
     Args:
-        agreed: consent to these very arguments was given with the worktree itself.
+        agreed: a person agreed to exactly these arguments along with the worktree.
     """
     words = one_line(shlex.join(argv), 200)
     if not agreed and not await consent(tuple(argv), folder):
@@ -90,11 +90,11 @@ def _said(tail: bytes) -> str:
 
 TOOL = "worktree_setup"
 WAIT = 120.0
-"""Seconds for an answer."""
+"""Time to wait for an answer, in seconds."""
 
 
 def consent_by_gate(gate: Gate, agent: str, session: str = "", wait: float = WAIT) -> Consent:
-    """Consent that asks for this agent; `always` holds for the same arguments in the same project."""
+    """Ask on behalf of this agent; `always` holds for the same arguments in the same project."""
 
     async def consent(argv: tuple[str, ...], folder: Path) -> bool:
         words = shlex.join(argv)

@@ -1,4 +1,4 @@
-"""The state of a worktree and what would be lost with it; removing one, which says exactly what went."""
+"""The state of a worktree, what would be lost with it, and its removal, which names exactly what was lost."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class WorktreeState:
-    """`uncommitted`: paths that differ from the last commit or are new. `unpushed`: commits that are nowhere else."""
+    """`uncommitted`: paths that are new or differ from the last commit. `unpushed`: commits that exist nowhere else."""
 
     uncommitted: tuple[str, ...] = ()
     unpushed: int = 0
     changed_copies: tuple[str, ...] = ()
-    """Files that were copied in by `.worktreeinclude` and differ from the main tree's now."""
+    """Files copied in by `.worktreeinclude` that now differ from the main worktree's."""
     base: str = ""
     ahead: int = 0
     behind: int = 0
 
     @property
     def losses(self) -> list[str]:
-        """What would be lost with the worktree, a sentence each."""
+        """What would be lost with the worktree, one sentence each."""
         said: list[str] = []
         if self.uncommitted:
             said.append(f"{count(len(self.uncommitted), 'file')} not committed ({_names(self.uncommitted)})")
@@ -52,7 +52,7 @@ def _are(number: int) -> str:
 
 
 async def state_of(tree: Worktree, base: str = "", limit: float = LIMIT) -> WorktreeState:
-    """The whole state. Raises `CommandError` when git cannot say."""
+    """Read the whole state. Raises `CommandError` if git cannot tell."""
     now = await losing(tree, limit)
     try:
         against = await base_of(tree, base, limit)
@@ -68,7 +68,7 @@ async def state_of(tree: Worktree, base: str = "", limit: float = LIMIT) -> Work
 
 
 async def losing(tree: Worktree, limit: float = LIMIT) -> WorktreeState:
-    """The part of the state that would be lost with the worktree; nothing of one whose folder is gone."""
+    """Read the part of the state that would be lost with the worktree; empty if its folder is gone."""
     if tree.gone:
         return WorktreeState()
     copies = () if tree.main else tuple(await changed_copies_of(tree, limit))
@@ -76,7 +76,7 @@ async def losing(tree: Worktree, limit: float = LIMIT) -> WorktreeState:
 
 
 async def changed_copies_of(tree: Worktree, limit: float = LIMIT) -> list[str]:
-    """Ignored files that `.worktreeinclude` names and that are not in the main tree just so, for people."""
+    """Ignored files that `.worktreeinclude` names and that differ from the main worktree's, for people."""
     main, folder = Path((await list_worktrees(Path(tree.path), limit))[0].path), Path(tree.path)
     names = await included_names(main, limit)
     if not names:
@@ -89,7 +89,7 @@ async def changed_copies_of(tree: Worktree, limit: float = LIMIT) -> list[str]:
 
 
 async def uncommitted_of(tree: Worktree, limit: float = LIMIT) -> list[str]:
-    """Paths, for people. A copy that the main tree has just so is not among them."""
+    """Paths, for people. Excludes copies that are identical in the main worktree."""
     folder = Path(tree.path)
     status = await git(folder, "status", "--porcelain", "-z", "--untracked-files=all", timeout=limit)
     require_success(status, f"git cannot tell the state of {tree.shown}")
@@ -101,7 +101,7 @@ async def uncommitted_of(tree: Worktree, limit: float = LIMIT) -> list[str]:
             continue
         kind, name = entry[:2], entry[3:]
         if "R" in kind or "C" in kind:
-            next(entries, "")  # where it was before
+            next(entries, "")  # the path before a rename
         if kind == "??" and not tree.main and await asyncio.to_thread(is_unchanged_copy, main, folder, name):
             continue
         names.append(one_line(literal(name), limit=200))
@@ -109,7 +109,7 @@ async def uncommitted_of(tree: Worktree, limit: float = LIMIT) -> list[str]:
 
 
 async def unpushed_of(tree: Worktree, limit: float = LIMIT) -> int:
-    """Commits that are in no other branch, under no tag and on no remote."""
+    """Count commits that are in no other branch, under no tag and on no remote."""
     others = (f"--exclude={tree.branch}", "--branches") if tree.branch else ("--branches",)
     question = ("rev-list", "--count", "HEAD", "--not", *others, "--remotes", "--tags")
     answer = await git(Path(tree.path), *question, timeout=limit)
@@ -118,15 +118,15 @@ async def unpushed_of(tree: Worktree, limit: float = LIMIT) -> int:
 
 
 async def losses_of(tree: Worktree, limit: float = LIMIT) -> list[str]:
-    """What would be lost with the worktree, a phrase each; nothing when everything is elsewhere too."""
+    """What would be lost with the worktree, one phrase each; nothing if everything exists elsewhere."""
     return (await losing(tree, limit)).losses
 
 
 async def unsaved_work(folder: Path, limit: float = LIMIT) -> list[str]:
-    """What is uncommitted or unpushed in the worktree at this folder, a sentence each.
+    """Uncommitted or unpushed work in the worktree at this folder, one sentence each.
 
     Raises:
-        CommandError: git cannot say; that is no reason to think that nothing is.
+        CommandError: git cannot tell, which does not mean that there is none.
     """
     if not folder.is_dir():
         return []
@@ -137,7 +137,7 @@ async def unsaved_work(folder: Path, limit: float = LIMIT) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class RemovedWorktree:
-    """What was taken away. `lost`: what was nowhere else, a phrase each."""
+    """A removed worktree. `lost`: what existed nowhere else, one phrase each."""
 
     tree: Worktree
     lost: tuple[str, ...] = ()
@@ -153,11 +153,11 @@ async def remove_worktree(tree: Worktree, cwd: Path, *, force: bool = False, lim
     """Remove it.
 
     Args:
-        cwd: where the caller stands.
-        force: also when something is lost.
+        cwd: the caller's folder.
+        force: even if something is lost.
 
     Raises:
-        CommandError: it must not be removed, or git cannot; then it is still there.
+        CommandError: it must not be removed, or git cannot; it is then still there.
     """
     if tree.main:
         raise CommandError(f"{tree.shown} is the repository's main working tree and cannot be removed.")
@@ -177,7 +177,7 @@ async def remove_worktree(tree: Worktree, cwd: Path, *, force: bool = False, lim
     forced = ("--force",) if force else ()
     answer = await git(main, "worktree", "remove", *forced, "--", tree.path, timeout=limit)
     if answer.code and not force and not await losses_of(tree, limit):
-        # A copy that the main tree has just so is no loss to us, but one to git.
+        # git counts a copy that is identical in the main worktree as a loss; we do not.
         answer = await git(main, "worktree", "remove", "--force", "--", tree.path, timeout=limit)
     require_success(answer, "git cannot remove the worktree")
     return RemovedWorktree(tree, lost)

@@ -1,7 +1,7 @@
-"""The `write` tool: the whole content of a file, put there in one step.
+"""The `write` tool: replace the whole content of a file in one step.
 
-Refuses to replace what the caller has not read, or what changed since; and git's own files, devices and links that
-were put in the way. Run by the registry.
+Refuses to replace what the caller has not read or what changed since; and git's own files, devices, and links put in
+the way.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ from gshtui.tools.path_location import Location
 from gshtui.tools.workspace import Fingerprint, Workspace, fingerprint
 
 DESCRIPTION = """\
-Write a whole file: makes it, or replaces what is there. Folders that are missing are made. A file that exists must \
-have been read by you first, and must not have changed since. Use `edit` to change a part of a file: it is shorter and \
-cannot lose the rest. Give the complete content, with no line numbers and nothing left out."""
+Write a whole file: create it, or replace what is there. Missing folders are created. Read an existing file first: \
+the write is refused if you have not, or if it changed since. To change a part of a file use `edit`: it is shorter \
+and cannot lose the rest. Give the complete content, with no line numbers and nothing left out: never `# … rest \
+unchanged`."""
 LIMIT = 64 << 20
-"""Bytes of a file that `write` and `edit` handle."""
+"""Largest file, in bytes, that `write` and `edit` handle."""
 _DIFFED = 4 << 20
 
 
@@ -34,11 +35,11 @@ class WriteParameters(ToolParameters):
     """What to write, and where."""
 
     path: str = Field(description="File to write")
-    content: str = Field(description="The complete content of the file")
+    content: str = Field(description="Complete content of the file")
 
 
 async def assess(workspace: Workspace, invocation: Invocation, parameters: WriteParameters) -> Assessment:
-    """A write, with the diff against what is there."""
+    """Judge a write and show its diff against the current content."""
     return await asyncio.to_thread(_assess, workspace, invocation, parameters)
 
 
@@ -48,10 +49,10 @@ async def run(workspace: Workspace, invocation: Invocation, parameters: WritePar
 
 
 def writable(invocation: Invocation, asked: str) -> Location:
-    """The place to write to.
+    """Return the location to write to.
 
     Raises:
-        CommandError: it is a folder, out of bounds for tools, or a link leads out of the project.
+        CommandError: it is a folder, off limits for tools, or a link leads out of the project.
     """
     place = path_location.locate(invocation, asked)
     if why := sensitive_paths.guarded(place.real) or sensitive_paths.guarded(place.path):
@@ -67,7 +68,9 @@ def writable(invocation: Invocation, asked: str) -> Location:
 
 
 def writing(place: Location, tool: str, change: str, *arguments: str) -> Assessment:
-    """What writing there would do. `always` covers the file's folder; for what programs obey, only the file."""
+    """Judge writing that location. `always` covers the file's folder; for files that configure programs, only the
+    file.
+    """
     starts = sensitive_paths.starts_things(place.real)
     alone = starts or not place.inside or str(place.shown) == place.real.name
     secret = any(warning.startswith("may hold") for warning in place.warnings)
@@ -85,7 +88,7 @@ def writing(place: Location, tool: str, change: str, *arguments: str) -> Assessm
 
 
 def unchanged_since(workspace: Workspace, invocation: Invocation, place: Location, now: Fingerprint) -> None:
-    """Refuse when the file is no longer as the caller last knew it; does nothing when the caller never read it.
+    """Refuse if the file changed since the caller last saw it; do nothing if the caller never read it.
 
     Raises:
         CommandError: it changed.
@@ -141,7 +144,7 @@ def _write(workspace: Workspace, invocation: Invocation, parameters: WriteParame
 
 
 def _before(workspace: Workspace, invocation: Invocation, place: Location) -> bytes | None:
-    """What is there now, which the caller must know; nothing when there is no file."""
+    """The current content, which the caller must have read; nothing if there is no file."""
     if not os.path.lexists(place.real):
         return None
     content, state = file_access.read_whole(place.real, LIMIT)
@@ -152,7 +155,7 @@ def _before(workspace: Workspace, invocation: Invocation, place: Location) -> by
 
 
 def _missing_parents(real: Path) -> Path | None:
-    """The topmost folder that will have to be made."""
+    """The topmost folder that has to be created."""
     missing = None
     for folder in real.parents:
         if folder.exists():

@@ -377,7 +377,7 @@ async def test_a_cut_that_is_asked_for_and_one_that_cannot_be() -> None:
     for n in range(10):
         here.say(f"{n} " + "thoughts " * 100)
     receipt = await here.engine.cut(here.messages, here.draft, "compact", CutRequest("person", focus="the port"))
-    assert "Dwell on this, as the person asked: the port" in words_of(here.model.requests[-1])
+    assert "Pay particular attention to this, as the person asked: the port" in words_of(here.model.requests[-1])
     assert receipt.id in {cut.id for cut in await here.cuts("compact")}
     here.turn("on")
     assert "[Context compacted" in await here.sent()

@@ -17,8 +17,8 @@ from gshtui.commands.registry import AnyCommand
 from gshtui.commands.schema import PLAIN, ToolParameters
 
 DESCRIPTION = f"""\
-Instructions for particular kinds of work, kept as skills. action=ls names them; action=load gives one's text by name, \
-and with file another file of its folder ({MAX_BYTES // 1024} KB at most each). Loading runs nothing."""
+Instructions for particular kinds of work, kept as skills. action=ls lists them; `action=load name=NAME` returns \
+one's text, and with file another file of its folder (at most {MAX_BYTES // 1024} KB each). Loading runs nothing."""
 
 
 class SkillsParameters(ToolParameters):
@@ -26,7 +26,7 @@ class SkillsParameters(ToolParameters):
 
     action: Literal["ls", "list", "load"] = Field(default="ls", description="What to do", json_schema_extra=PLAIN)
     name: str = Field(default="", description="load: the skill")
-    file: str = Field(default="", description="load: another file of the skill, by its path in the skill's folder")
+    file: str = Field(default="", description="load: another file of the skill, relative to the skill's folder")
 
 
 def commands() -> list[AnyCommand]:

@@ -1,5 +1,5 @@
-"""The skills of a folder: built in, the user's own, and a trusted project's; and how the system section lists them.
-A folder that holds no valid skill is named with the reason, and never stops the others.
+"""The skills of a folder (built in, the user's own, a trusted project's), and how the system section lists them. A
+folder without a valid skill is reported with the reason and never stops the others.
 """
 
 from __future__ import annotations
@@ -204,8 +204,8 @@ _ONE = 400
 """Characters of one description; `skills ls` gives all of it."""
 _HEAD = """\
 Skills
-These are instructions for particular kinds of work. When one fits what you are about to do, load it first: `skills` \
-with action=load and its name."""
+Instructions for particular kinds of work. When one fits what you are about to do, load it first, for example \
+`skills action=load name=cli-orchestration`."""
 
 
 def skills_section(shelf: SkillStore) -> str:

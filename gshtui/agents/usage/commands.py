@@ -23,11 +23,11 @@ from gshtui.text.verbatim import fenced
 class UsageParameters(Parameters):
     """What to sum up."""
 
-    by: By = Field(default="day", description="What each line is")
-    since: str = Field(default="", description=f"Only from then on, {FORMS}")
-    agent: str = Field(default="", description="Only this agent's.")
-    model: str = Field(default="", description="Only this model's.")
-    session: str = Field(default="", description="Only of this conversation and of the agents started from it.")
+    by: By = Field(default="day", description="What each line stands for")
+    since: str = Field(default="", description=f"Only since then: {FORMS}")
+    agent: str = Field(default="", description="Only this agent")
+    model: str = Field(default="", description="Only this model")
+    session: str = Field(default="", description="Only this conversation and the agents started from it")
 
 
 def commands(store: Store) -> list[AnyCommand]:
@@ -61,7 +61,7 @@ def commands(store: Store) -> list[AnyCommand]:
             run,
             positions=("by",),
             aliases=("cost",),
-            description="What model requests used: tokens by the providers' count, the estimate's error, cost, time.",
+            description="Show what requests used: tokens as providers count them, the estimate's error, cost, time.",
             family="usage",
             tool=True,
         )

@@ -1,4 +1,4 @@
-"""Agents and their turns: what was asked of them, what they do, what came of it."""
+"""Agents and their turns: requests, progress and results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Status = Literal["starting", "thinking", "tool", "waiting", "idle", "done", "fai
 
 
 class PromptSubmitted(Event, frozen=True, kw_only=True):
-    """Intent: a prompt for an agent's inbox. Queued when the agent is at work."""
+    """Intent: a prompt for an agent's inbox, queued while the agent is working."""
 
     prompt: str
     """Id of the prompt; becomes the id of its user message."""
@@ -35,7 +35,7 @@ class PromptQueued(Event, frozen=True, kw_only=True):
 
 
 class PromptEditRequested(Event, frozen=True, kw_only=True):
-    """Intent: other words for a prompt that still waits; no words withdraw it."""
+    """Intent: replace the text of a queued prompt; an empty text withdraws it."""
 
     prompt: str
     agent: str
@@ -43,7 +43,7 @@ class PromptEditRequested(Event, frozen=True, kw_only=True):
 
 
 class PromptEdited(Event, frozen=True, kw_only=True):
-    """A waiting prompt has other words now."""
+    """The text of a queued prompt has changed."""
 
     prompt: str
     agent: str
@@ -59,13 +59,13 @@ class PromptWithdrawn(Event, frozen=True, kw_only=True):
 
 
 class InterruptRequested(Event, frozen=True, kw_only=True):
-    """Intent: stop the turn in progress; what was said so far is kept."""
+    """Intent: stop the turn in progress; the answer so far is kept."""
 
     agent: str
 
 
 class ModelChangeRequested(Event, frozen=True, kw_only=True):
-    """Intent: use another model, perhaps of another provider, from the next iteration on."""
+    """Intent: use another model, perhaps of another provider, from the next iteration."""
 
     agent: str
     model: str
@@ -73,7 +73,7 @@ class ModelChangeRequested(Event, frozen=True, kw_only=True):
 
 
 class ModelChanged(Event, frozen=True, kw_only=True):
-    """An agent uses this model from the next iteration on."""
+    """An agent uses this model from the next iteration."""
 
     agent: str
     provider: str
@@ -85,7 +85,7 @@ class ModelChanged(Event, frozen=True, kw_only=True):
 
 
 class AgentAdded(Event, frozen=True, kw_only=True):
-    """An agent is on the roster."""
+    """An agent joined the roster."""
 
     agent: str
     name: str
@@ -109,7 +109,7 @@ class AgentStatusChanged(Event, frozen=True, kw_only=True):
 
 
 class TurnStarted(Event, frozen=True, kw_only=True):
-    """An agent took a prompt out of its inbox. Its user message is recorded."""
+    """An agent took a prompt from its inbox. Its user message is recorded."""
 
     agent: str
     session: str
@@ -126,7 +126,7 @@ class IterationStarted(Event, frozen=True, kw_only=True):
     turn: str
     iteration: int
     message: str
-    """Id that the answer's message will have."""
+    """Id of the message that will hold the answer."""
 
 
 class SectionSize(msgspec.Struct, frozen=True):
@@ -145,12 +145,12 @@ class ContextAssembled(Event, frozen=True, kw_only=True):
     iteration: int
     sections: tuple[SectionSize, ...] = ()
     tokens: int = 0
-    """Estimate: bytes / 4, and 4 a message."""
+    """Estimate: bytes / 4, plus 4 per message."""
     window: int = 0
     trigger: int = 0
-    """Tokens at which a compaction starts; 0: not known."""
+    """Tokens at which a compaction starts; 0: unknown."""
     id: str = ""
-    """`Iteration.id`, under which what is sent can be read."""
+    """`Iteration.id`, by which the request can be read."""
 
 
 class TextDelta(Event, frozen=True, kw_only=True):
@@ -190,7 +190,7 @@ class ThinkingDelta(Event, frozen=True, kw_only=True):
 
 
 class ToolStarted(Event, frozen=True, kw_only=True):
-    """A tool call arrived whole; it may still have to wait for an answer to its approval."""
+    """A tool call arrived complete; it may still need approval."""
 
     agent: str
     session: str
@@ -201,11 +201,11 @@ class ToolStarted(Event, frozen=True, kw_only=True):
     subject: str = ""
     """The argument to show beside the name: a path, a command."""
     cwd: str = ""
-    """Folder that the call's paths are seen from, where it is told: that of the agent's worktree."""
+    """Folder that the call's paths are relative to, if given: that of the agent's worktree."""
 
 
 class ToolOutput(Event, frozen=True, kw_only=True):
-    """More of what a running tool prints, sanitised."""
+    """More output of a running tool, sanitised."""
 
     agent: str
     session: str
@@ -217,7 +217,7 @@ class ToolOutput(Event, frozen=True, kw_only=True):
 
     def merged_with(self, newer: Event) -> Event:
         assert isinstance(newer, ToolOutput)
-        kept = (self.text + newer.text)[-8_000:]  # a tail for the eye; the whole goes to the store
+        kept = (self.text + newer.text)[-8_000:]  # a tail to display; the store gets everything
         return msgspec.structs.replace(self, text=kept)
 
 
@@ -255,7 +255,7 @@ class ProviderRetried(Event, frozen=True, kw_only=True):
 
 
 class UsageReported(Event, frozen=True, kw_only=True):
-    """What one model request used, by its provider's count."""
+    """What one model request used, as its provider counted it."""
 
     agent: str
     session: str
@@ -265,11 +265,11 @@ class UsageReported(Event, frozen=True, kw_only=True):
     model: str
     usage: Usage
     cost: float | None = None
-    """US dollars by the catalog's prices; `None` when the price is unknown."""
+    """US dollars at the catalog's prices; `None` if the price is unknown."""
 
 
 class TurnFinished(Event, frozen=True, kw_only=True):
-    """The turn is over, and everything it said is on disk."""
+    """The turn is over, and all its messages are on disk."""
 
     agent: str
     session: str
@@ -280,6 +280,6 @@ class TurnFinished(Event, frozen=True, kw_only=True):
     cost: float | None = None
     error: str = ""
     error_kind: str = ""
-    """`ProviderError.kind` where a provider failed."""
+    """`ProviderError.kind` if a provider failed."""
     hint: str = ""
     duration: float = 0.0

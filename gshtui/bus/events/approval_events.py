@@ -1,4 +1,4 @@
-"""Approvals: a question and its answer, two events joined by an id. The asking side owns the time-out."""
+"""Approvals: a question and its answer, two events joined by an id. The asking side handles the time-out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Decision = Literal["once", "session", "always", "deny"]
 
 
 class ApprovalRequested(Event, frozen=True, kw_only=True):
-    """An agent wants to write, execute or reach something, and needs a person's word."""
+    """An agent wants to write, execute or access something, and needs a person's approval."""
 
     approval: str
     agent: str
@@ -19,9 +19,9 @@ class ApprovalRequested(Event, frozen=True, kw_only=True):
     tool: str
     effect: str
     subject: str
-    """One line: the command or the real path that is touched, escapes shown."""
+    """One line: the command, or the real path that it touches, with escapes visible."""
     detail: str = ""
-    """All of it: the whole command, the whole argument list, escapes shown."""
+    """The whole command or argument list, with escapes visible."""
     diff: str = ""
     pattern: str = ""
     """What `always` would allow from now on, in words a person can judge; empty: `always` is not offered."""
@@ -30,7 +30,7 @@ class ApprovalRequested(Event, frozen=True, kw_only=True):
 
 
 class ApprovalAnswered(Event, frozen=True, kw_only=True):
-    """Intent: a person's word on a question."""
+    """Intent: a person's answer to a question."""
 
     approval: str
     decision: Decision

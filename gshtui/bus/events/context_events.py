@@ -10,7 +10,7 @@ from gshtui.bus.events.agent_events import SectionSize
 
 
 class OutputTruncated(Event, frozen=True, kw_only=True):
-    """A tool's output was shortened when it was captured; the whole is in the store under `output`."""
+    """A tool's output was shortened at capture; the store keeps all of it under `output`."""
 
     agent: str
     session: str
@@ -20,7 +20,7 @@ class OutputTruncated(Event, frozen=True, kw_only=True):
     kept_bytes: int
     output: str = ""
     block: str = ""
-    """Id of the result's block, which is that of the receipt too."""
+    """Id of the result's block, and of the receipt."""
 
 
 class CutRequested(Event, frozen=True, kw_only=True):
@@ -29,25 +29,25 @@ class CutRequested(Event, frozen=True, kw_only=True):
     agent: str
     kind: CutKind
     request: str = ""
-    """Id that the answer (`ContextCut`, `CutFailed`) names."""
+    """Id that the answer (`ContextCut`, `CutFailed`) repeats."""
     focus: str = ""
-    """What a summary should dwell on, in the words of whoever asks."""
+    """What a summary should focus on, in the requester's words."""
     by: str = "person"
 
 
 class ContextCut(Event, frozen=True, kw_only=True):
-    """A cut counts from the next request on."""
+    """A cut takes effect with the next request."""
 
     agent: str
     session: str
     receipt: Receipt
     request: str = ""
     sections: tuple[SectionSize, ...] = ()
-    """Of the next request as it stands with the cut."""
+    """Sections of the next request, with the cut."""
 
 
 class CutFailed(Event, frozen=True, kw_only=True):
-    """A cut did not happen; what is sent is as before."""
+    """A cut failed; what is sent is unchanged."""
 
     agent: str
     session: str
@@ -58,19 +58,19 @@ class CutFailed(Event, frozen=True, kw_only=True):
 
 
 class CutUndone(Event, frozen=True, kw_only=True):
-    """What a cut removed is sent again from the next request on."""
+    """What a cut removed is sent again from the next request."""
 
     agent: str
     session: str
     cut: str
     by: str = "person"
     tokens: int = 0
-    """Of the next request as it stands without the cut; 0: not known."""
+    """Tokens of the next request without the cut; 0: unknown."""
     sections: tuple[SectionSize, ...] = ()
 
 
 class SummaryProposed(Event, frozen=True, kw_only=True):
-    """A summary waits for a person's word: `SummaryAnswered` of the same cut, or `deadline`, ends the wait."""
+    """A summary waits for review: `SummaryAnswered` for the same cut, or `deadline`, ends the wait."""
 
     agent: str
     session: str
@@ -80,7 +80,7 @@ class SummaryProposed(Event, frozen=True, kw_only=True):
 
 
 class SummaryAnswered(Event, frozen=True, kw_only=True):
-    """Intent: accept a proposed summary, with other words or as it is, or reject it."""
+    """Intent: accept a proposed summary, edited or unchanged, or reject it."""
 
     agent: str
     cut: str
@@ -89,7 +89,7 @@ class SummaryAnswered(Event, frozen=True, kw_only=True):
 
 
 class BlockPinned(Event, frozen=True, kw_only=True):
-    """A block is never cut from now on, or no longer (`pinned` is false)."""
+    """A block was pinned, or unpinned (`pinned` is false)."""
 
     agent: str
     session: str
@@ -108,7 +108,7 @@ class BlockRestored(Event, frozen=True, kw_only=True):
 
 
 class TasksChanged(Event, frozen=True, kw_only=True):
-    """An agent's list of things to do is another one."""
+    """An agent's task list changed."""
 
     agent: str
     session: str
@@ -116,7 +116,7 @@ class TasksChanged(Event, frozen=True, kw_only=True):
 
 
 class BudgetReached(Event, frozen=True, kw_only=True):
-    """A budget is nearly (`warning`) or wholly used up; at the latter the agent pauses and asks."""
+    """A budget is nearly (`warning`) or completely used up; when it is used up, the agent pauses and asks."""
 
     agent: str
     budget: Budget

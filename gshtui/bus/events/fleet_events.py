@@ -1,6 +1,6 @@
-"""Agents in terminals of their own: started, changed, ended, killed; and the messages typed into them.
+"""Agents in terminals: started, changed, ended, killed; and the messages typed into them.
 
-What an agent says and does while it works is in the family `agent`; `agent` here and there is the row's id.
+What an agent says and does is in `agent_events`; `agent` there and here is the row's id.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class AgentSpawnRequested(Event, frozen=True, kw_only=True):
 
     request: SpawnRequest
     spawn: str = ""
-    """Id of the wish; `AgentSpawned` and `AgentSpawnFailed` answer with it."""
+    """Id of the request, which `AgentSpawned` and `AgentSpawnFailed` repeat."""
 
 
 class AgentSpawned(Event, frozen=True, kw_only=True):

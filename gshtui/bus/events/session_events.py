@@ -44,7 +44,7 @@ class SessionChangeRequested(Event, frozen=True, kw_only=True):
 
 
 class SessionFollowed(Event, frozen=True, kw_only=True):
-    """A conversation that is written elsewhere has grown; what is new was published as `MessageAppended`."""
+    """A conversation that is written elsewhere has grown; the new messages were published as `MessageAppended`."""
 
     session: str
     messages: int

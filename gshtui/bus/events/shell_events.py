@@ -1,7 +1,7 @@
-"""What happens in the person's shells. The first four types are also what the plugin itself writes, a line each.
+"""What happens in the person's shells. The plugin itself writes the first four types, one line each.
 
-What the person runs in a window's input line (`!make`) is told here too, as it goes on: the window shows it in the
-conversation from which it was run.
+Commands that the person runs from a window's input line (`!make`) are reported here too, and shown in that
+conversation.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class ShellStarted(Event, frozen=True, kw_only=True):
     tty: str = ""
     pane: str = ""
     socket: str = ""
-    """The tmux server's socket, where the shell runs in tmux."""
+    """The tmux server's socket, if the shell runs in tmux."""
     host: str = ""
     cwd: str = ""
     parent: str = ""
@@ -74,7 +74,7 @@ class ShellEnded(Event, frozen=True, kw_only=True):
 
 
 class ShellRecorded(Event, frozen=True, kw_only=True):
-    """The record of a command is new or another one: redacted, kept, what panes and agents see."""
+    """The record of a command is new or changed: redacted, stored, and what panes and agents see."""
 
     record: ShellRecord
 
@@ -83,7 +83,7 @@ class ShellRecorded(Event, frozen=True, kw_only=True):
 
 
 class ShellNoted(Event, frozen=True, kw_only=True):
-    """A remark of the person (`# …` at the prompt)."""
+    """A note by the person (`# …` at the prompt)."""
 
     shell: str
     text: str
@@ -97,13 +97,13 @@ class InputCommandStarted(Event, frozen=True, kw_only=True):
     """Whose conversation it was run from."""
     session: str
     run: str
-    """Id of the run, the same for a stored one: its shell and number."""
+    """Id of the run; for a stored one its shell and number."""
     command: str
     cwd: str = ""
 
 
 class InputCommandPrinted(Event, frozen=True, kw_only=True):
-    """More of what a running command from the input line prints, sanitised."""
+    """More output of a running command from the input line, sanitised."""
 
     agent: str
     session: str
@@ -115,7 +115,7 @@ class InputCommandPrinted(Event, frozen=True, kw_only=True):
 
     def merged_with(self, newer: Event) -> Event:
         assert isinstance(newer, InputCommandPrinted)
-        kept = (self.text + newer.text)[-8_000:]  # a tail for the eye; the end of the run brings the whole
+        kept = (self.text + newer.text)[-8_000:]  # a tail to display; the end of the run brings all of it
         return msgspec.structs.replace(self, text=kept)
 
 
@@ -127,14 +127,14 @@ class InputCommandFinished(Event, frozen=True, kw_only=True):
     run: str
     status: ResultStatus
     text: str = ""
-    """What it printed, long ones shortened in the middle; or why it could not run."""
+    """Its output, shortened in the middle if long; or why it could not run."""
     exit: int | None = None
     duration: float = 0.0
     """Seconds."""
     bytes: int = 0
     """Size of all that it printed."""
     cut: bool = False
-    """`text` leaves out some of it."""
+    """`text` is incomplete."""
     """Size of all that it printed."""
 
 
@@ -146,8 +146,8 @@ class FileChange(msgspec.Struct, frozen=True):
 
 
 class FilesChanged(Event, frozen=True, kw_only=True):
-    """Files of the project changed, apart from what git ignores."""
+    """Files of the project changed, except those git ignores."""
 
     changes: tuple[FileChange, ...]
     more: int = 0
-    """Further ones that are not named."""
+    """Number of further files, not named."""

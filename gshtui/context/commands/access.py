@@ -1,6 +1,7 @@
-"""Whose context an agent may look at and change: its own freely, its family's to look at; for all else the guard asks.
+"""Whose context an agent may look at and change: its own freely, its family's to look at; the guard asks about the
+rest.
 
-An agent's family are its parent and the agents below it. People may do all of it. Called by the context commands.
+An agent's family is its parent and the agents below it. People may do everything.
 """
 
 from __future__ import annotations
@@ -16,23 +17,25 @@ from gshtui.text.sanitise import one_line, visible
 SELF = ("", "self", "me")
 PARENT = "parent"
 _HIGHEST = 16
-"""Generations that are looked up; there are never so many."""
+"""Generations to look up; there are never this many."""
 Relation = Literal["self", "family", "other"]
 Row = Callable[[str], Awaitable[AgentRow]]
-"""An agent of the roster by id or name. Raises `StoreError` (`unknown`)."""
+"""Looks up an agent of the roster by id or name. Raises `StoreError` (`unknown`)."""
 Doing = Literal["look", "cut", "rule"]
-"""`rule`: change what later cuts do or take back a protection, which an agent may not do to itself unasked."""
+"""`rule`: change what later cuts do, or remove a protection; an agent must ask before doing this to itself."""
 
 
 class ContextAccess:
-    """Looks up the roster, where agents of other processes are too."""
+    """Looks up the roster, which includes agents of other processes."""
 
     def __init__(self, row: Row | None) -> None:
-        """`row`: `None` where there is no record; then there are no agents in terminals either."""
+        """Args:
+        row: `None` if there is no record; then there are no agents in terminals either.
+        """
         self._row = row
 
     async def target(self, invocation: Invocation, wanted: str) -> str:
-        """The agent that is meant, by the name or id under which its context is found. Raises `CommandError`."""
+        """Return the name or id under which the agent's context is found. Raises `CommandError`."""
         name = wanted.strip()
         caller = invocation.caller
         if name in SELF:
@@ -51,7 +54,7 @@ class ContextAccess:
         return f"{row.name} ({row.id})" if row is not None and row.name != row.id else agent
 
     async def relation(self, caller: str, target: str) -> Relation:
-        """What the target is to an agent."""
+        """Return what the target is to an agent."""
         mine, theirs = await self._found(caller), await self._found(target)
         if target == caller or (mine is not None and theirs is not None and mine.id == theirs.id):
             return "self"
@@ -68,7 +71,7 @@ class ContextAccess:
         return "other"
 
     async def assess(self, invocation: Invocation, wanted: str, doing: Doing, subject: str) -> Assessment:
-        """How strong it is. Raises `CommandError`."""
+        """Judge what is to be done. Raises `CommandError`."""
         target = await self.target(invocation, wanted)
         relation = await self.relation(invocation.caller.name, target) if invocation.caller.is_agent else "self"
         about = visible(one_line(f"{target} {subject}".strip(), 160))

@@ -1,6 +1,6 @@
-"""What `info` says of an agent's context: conversation, model, window, tokens, cost, thresholds, the next cut.
+"""What `info` shows of an agent's context: conversation, model, window, tokens, cost, thresholds, the next cut.
 
-It works from the record, also for agents that live elsewhere. Called by the command `info`, through the hub.
+Works from the record, also for agents in other processes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 async def facts(contexts: ContextRouter, agent: str) -> dict[str, Any]:
-    """Plain data about an agent's context. Raises `CommandError` when nothing is known of it."""
+    """Return plain data about an agent's context. Raises `CommandError` if nothing is known of it."""
     try:
         view = await contexts.view(agent)
         iterations = await contexts.iterations(agent, limit=lookup.ALL)

@@ -1,6 +1,6 @@
-"""Contexts as plain data for scripts and agents, and errors of the context as errors of a command.
+"""Contexts as plain data for scripts and agents; context errors as command errors.
 
-Owns what scripts get of a view, a receipt, a difference; refuses long answers to agents.
+Agents get shortened answers.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from gshtui.context.views import Carry, ContextError, ContextView, Forecast, Req
 from gshtui.store.store_errors import StoreError
 
 HEAD = 160
-"""Characters of a block's text that are shown where the whole is not asked for."""
+"""Characters shown of a block's text when the whole is not asked for."""
 
 
 def view(
@@ -44,10 +44,10 @@ def view(
     """A view.
 
     Args:
-        of: what is told.
+        of: the view.
         number: of the iteration in its agent's timeline; 0: the next request.
-        section: this section alone; empty: all.
-        limit: blocks of each section at most, the newest; 0: all.
+        section: only this section; empty: all.
+        limit: most blocks per section, the newest; 0: all.
         texts: by hash; without them blocks have no `text`.
         request: what was or would be sent.
     """
@@ -81,7 +81,7 @@ def _section(of: ContextView, name: str, limit: int, texts: Mapping[str, str] | 
 
 
 def block(of: Block, number: int = 0, texts: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """One block. `number`: its place in the request, by which it can be named."""
+    """One block. `number`: its position in the request, by which it can be named."""
     told: dict[str, Any] = {
         "number": number,
         "id": of.id,
@@ -101,7 +101,7 @@ def block(of: Block, number: int = 0, texts: Mapping[str, str] | None = None) ->
 
 
 def parsed(text: str) -> Any:
-    """The request as JSON data; as text where it is none."""
+    """The request as JSON data, or as text if it is not JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -125,7 +125,7 @@ def receipt(of: Receipt) -> dict[str, Any]:
 
 
 def brief(of: Receipt, items: int = 0) -> dict[str, Any]:
-    """A receipt for an agent: the counts of what became of the blocks, and this many of those that are not kept."""
+    """A receipt for an agent: how many blocks had which fate, and up to `items` of those that are not kept."""
     fates: dict[str, int] = {}
     for item in of.items:
         fates[item.fate] = fates.get(item.fate, 0) + 1
@@ -140,7 +140,7 @@ def brief(of: Receipt, items: int = 0) -> dict[str, Any]:
 
 
 def difference(of: Sequence[Difference], texts: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
-    """The differences, with both texts where they are asked for."""
+    """The differences, with both texts if they are asked for."""
     told = [_all_fields(one) for one in of]
     if texts is not None:
         for one in told:
@@ -155,7 +155,7 @@ def forecast(of: Forecast) -> dict[str, Any]:
 
 
 def what_if(of: WhatIf) -> dict[str, Any]:
-    """The next request under other circumstances."""
+    """Show the next request under other circumstances."""
     return _all_fields(of)
 
 
@@ -165,12 +165,12 @@ def carry(of: Carry) -> dict[str, Any]:
 
 
 def _all_fields(of: msgspec.Struct) -> dict[str, Any]:
-    """Every field, also those that stand at their default: scripts must not have to know which."""
+    """Every field, including those at their default: scripts must not have to know which."""
     return {name: msgspec.to_builtins(getattr(of, name)) for name in of.__struct_fields__}
 
 
 def short(data: Any) -> str:
-    """Plain data as an agent is given it."""
+    """Plain data as an agent gets it."""
     return json.dumps(data, ensure_ascii=False, default=str, separators=(",", ":"))
 
 
@@ -191,7 +191,7 @@ class ContextRefused(CommandError):
 
 
 def context_errors(handler: Handler[S, P, R]) -> Handler[S, P, R]:
-    """The handler, with its errors as a command's."""
+    """Wrap the handler to raise its errors as command errors."""
 
     @wraps(handler)
     async def guarded(self: S, invocation: Invocation, parameters: P) -> R:
@@ -243,7 +243,7 @@ def _sentence(text: str) -> str:
 
 
 def for_agents(outcome: Outcome) -> Outcome:
-    """The outcome with its data as the text: without what stands at its usual value, to be short."""
+    """The outcome with its data as the text, without default values, to be short."""
     return Outcome(outcome.data, short(_lean(outcome.data)), outcome.is_error, timed_out=outcome.timed_out)
 
 

@@ -1,7 +1,7 @@
 """The commands about what agents' models are sent: `context timeline whatif carry`, and those that change it.
 
-Declared once for people, scripts and agents: people get a rendering, agents short JSON, `--json` all of it. Registered
-by the hub, and by an agent's own process.
+People get a rendering, agents short JSON, `--json` everything. The hub registers them, and an agent's own process
+does.
 """
 
 from __future__ import annotations
@@ -27,23 +27,28 @@ if TYPE_CHECKING:
     from gshtui.context.commands.context_router import ContextRouter
 
 Names = Callable[[], list[str]]
-"""The agents that can be named, for completion."""
+"""Returns agents' names, for completion."""
 
 CONTEXT = """\
-See what your model is sent, or another agent's (by id or name, or `parent`): the sections with tokens and their \
-newest blocks, one section, one block's exact text, an earlier request, or what differs between two."""
-TIMELINE = "See your requests so far, what was cut from your context and when."
+See what your model is sent, or another agent's (by id or name, or `parent`): the sections with their tokens and \
+newest blocks; one section; one block's exact text; an earlier request; or what differs between two requests."""
+TIMELINE = "List your requests so far, and what was cut from your context and when."
 COMPACT = """\
-Have your conversation so far replaced by a summary before your next request. What people said, pins, tasks and \
-touched files are kept."""
-PRUNE = "Have old tool outputs replaced by placeholders now; they can be restored."
-PIN = "Mark a block (a file, or its number or id) as never to be cut from your context. `context` gives the numbers."
-RESTORE = "Send one block that a cut took out in full again (its id as in the cut's receipt, or its number)."
-UNDO = "Undo a cut: all that it took out is sent again. Without an id, the newest one."
+Replace your conversation so far with a summary before your next request. What people said, pins, tasks and touched \
+files are kept."""
+PRUNE = "Replace old tool outputs with placeholders now; they can be restored."
+PIN = "Protect a block (a file, or its number or id) from being cut from your context. `context` shows the numbers."
+RESTORE = "Send one block that was cut in full again. Give its id from the cut's receipt, or its number."
+UNDO = "Undo a cut: everything it removed is sent again. Without an id, undoes the newest."
 
 
 def commands(contexts: ContextRouter, row: Row | None, names: Names = list) -> list[AnyCommand]:
-    """The family. `row`: an agent of the roster, where there is a record; `names`: for completion."""
+    """Declare the family.
+
+    Args:
+        row: looks up an agent of the roster, if there is a record.
+        names: for completion.
+    """
     rights = ContextAccess(row)
     return [
         *_reading(ViewCommands(contexts, rights), rights, names),
@@ -140,7 +145,7 @@ def _assess(rights: ContextAccess, doing: Doing) -> Callable[[Invocation, Any], 
 
 
 def _other_agents(parameters: ContextParameters) -> list[str]:
-    """The agents that a comparison names: looking at them is looking at them."""
+    """The agents that a comparison names: comparing with them reads their contexts."""
     words = parameters.diff.replace("..", " ").replace(",", " ").split()
     return [who for who, _ in map(side, words) if who]
 

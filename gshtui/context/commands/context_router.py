@@ -1,7 +1,7 @@
-"""Contexts of all agents alike: our own from the record, those of other programs from the transcripts that they keep.
+"""Contexts of all agents: our own from the record, those of other programs from the transcripts they keep.
 
-It answers as the context service does, and hands on to it whatever is about an agent of ours. It refuses to cut what
-another program sends: that program does so itself. Made by the hub.
+Answers as the context service does, and passes on whatever concerns our own agents. Refuses to cut what another
+program sends: that program does so itself.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Reconstructions(Protocol):
-    """What other programs sent, from the transcripts that they keep. Raises `ContextError`."""
+    """What other programs sent, from their transcripts. Raises `ContextError`."""
 
     async def view(self, row: AgentRow, iteration: str = "") -> ContextView: ...
     async def iterations(self, row: AgentRow) -> list[Iteration]: ...
@@ -36,7 +36,7 @@ class Reconstructions(Protocol):
 
 
 _LAST = 100
-"""Requests of another program whose blocks are held against each other for the carry cost: the newest."""
+"""Requests of another program whose blocks are compared for the carry cost: the newest."""
 
 
 class ContextRouter:
@@ -49,7 +49,10 @@ class ContextRouter:
         transcripts: Callable[[], Reconstructions],
         known: Callable[[str], Capabilities],
     ) -> None:
-        """`row`: an agent of the roster; `None` where there is no record. `transcripts`: made when first asked for."""
+        """Args:
+        row: looks up an agent of the roster; `None` if there is no record.
+        transcripts: made when first asked for.
+        """
         self._ours = ours
         self._row = row
         self._make = transcripts
@@ -60,7 +63,7 @@ class ContextRouter:
         return self._make()
 
     async def iterations(self, agent: str, *, limit: int = 500) -> list[Iteration]:
-        """Its requests, oldest first. Raises `ContextError`."""
+        """The agent's requests, oldest first. Raises `ContextError`."""
         if (row := await self._foreign(agent)) is not None:
             return (await self._transcripts.iterations(row))[-limit:]
         return await self._ours.iterations(agent, limit=limit)
@@ -77,7 +80,7 @@ class ContextRouter:
         return found if found is not None else await self._ours.text(hash)
 
     async def request(self, agent: str, iteration: str = "") -> RequestText:
-        """The request as JSON; of another program, what its transcript has of it. Raises `ContextError`."""
+        """The request as JSON; for another program, what its transcript contains. Raises `ContextError`."""
         if (row := await self._foreign(agent)) is None:
             return await self._ours.request(agent, iteration)
         view = await self._transcripts.view(row, iteration)
@@ -89,13 +92,13 @@ class ContextRouter:
         return RequestText(text, False, view.note)
 
     async def receipts(self, agent: str) -> list[Receipt]:
-        """Its cuts, oldest first. Raises `ContextError`."""
+        """The agent's cuts, oldest first. Raises `ContextError`."""
         if (row := await self._foreign(agent)) is not None:
             return await self._transcripts.receipts(row)
         return await self._ours.receipts(agent)
 
     async def receipt(self, id: str) -> Receipt:
-        """One cut of an agent of ours. Raises `ContextError`."""
+        """One cut of our own agent. Raises `ContextError`."""
         return await self._ours.receipt(id)
 
     async def preview(self, agent: str, kind: CutKind) -> Receipt:
@@ -119,12 +122,12 @@ class ContextRouter:
         await self._ours.restore(agent, block, by=by)
 
     async def pin(self, agent: str, block: str, on: bool, *, by: str = "person") -> None:
-        """Never cut a block, or let it be cut again. Raises `ContextError`."""
+        """Pin a block, or unpin it. Raises `ContextError`."""
         await self._mine(agent)
         await self._ours.pin(agent, block, on, by=by)
 
     async def edit_summary(self, agent: str, cut: str, text: str, *, by: str = "person") -> None:
-        """Other words for a summary. Raises `ContextError`."""
+        """Replace the words of a summary. Raises `ContextError`."""
         await self._mine(agent)
         await self._ours.edit_summary(agent, cut, text, by=by)
 
@@ -138,7 +141,7 @@ class ContextRouter:
         output_bytes: int | None = None,
         by: str = "person",
     ) -> None:
-        """When and how an agent's context is cut. Raises `ContextError`."""
+        """Set when and how an agent's context is cut. Raises `ContextError`."""
         await self._mine(agent)
         await self._ours.tune(
             agent, threshold=threshold, protect=protect, strategy=strategy, output_bytes=output_bytes, by=by
@@ -150,7 +153,7 @@ class ContextRouter:
         return await self._ours.settings(agent)
 
     async def forecast(self, agent: str) -> Forecast:
-        """When the next compaction comes; of another program nobody knows its trigger. Raises `ContextError`."""
+        """When the next compaction is due; unknown for another program. Raises `ContextError`."""
         if (row := await self._foreign(agent)) is None:
             return await self._ours.forecast(agent)
         view = await self._transcripts.view(row)
@@ -169,7 +172,7 @@ class ContextRouter:
         return differences(a.blocks, b.blocks)
 
     async def carry(self, agent: str, by: CarryBy = "source") -> list[Carry]:
-        """What was read once and is paid for with every request. Raises `ContextError`."""
+        """What was read once and is paid for in every request. Raises `ContextError`."""
         if (row := await self._foreign(agent)) is None:
             return await self._ours.carry(agent, by=by)
         marks = (await self._transcripts.iterations(row))[-_LAST:]
@@ -188,7 +191,7 @@ class ContextRouter:
             _theirs(row)
 
     async def _foreign(self, agent: str) -> AgentRow | None:
-        """The row of an agent that is another program; `None` for one of ours, and for one that is not known."""
+        """The row of an agent that is another program; `None` for our own agents and unknown ones."""
         if self._row is None:
             return None
         try:

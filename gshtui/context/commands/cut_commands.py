@@ -1,7 +1,6 @@
-"""Changing a context: `compact prune forget pin unpin restore undo tune` as code calls them, with previews of cuts.
+"""Change a context: `compact prune forget pin unpin restore undo tune`, with previews of cuts.
 
-The log stays as it is; what is changed counts from the next request on, also for an agent in another process. Called
-by the declarations in `commands`.
+The log stays unchanged; changes apply from the next request, also for an agent in another process.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PinnedBlock:
-    """A block that is never cut from now on, or that may be cut again."""
+    """A block that is pinned, or no longer pinned."""
 
     agent: str
     id: str
@@ -80,27 +79,27 @@ class ContextLimits:
 
     agent: str
     name: str
-    """What people call it."""
+    """What people call the agent."""
     settings: ContextSettings
     view: ContextView
-    """Its next request."""
+    """The agent's next request."""
     forecast: Forecast
     changed: bool
-    """They were set just now, and not only read."""
+    """The limits were just set, not only read."""
 
 
 class CutParameters(ToolParameters):
-    """Whose context is cut."""
+    """Whose context to cut."""
 
-    agent: Word = Field(default=Word(), description="Id or name; empty: your own, or the agent in front")
-    preview: bool = Field(default=False, description="Only say what it would do")
+    agent: Word = Field(default=Word(), description="Id or name; empty: your own, or the selected agent's")
+    preview: bool = Field(default=False, description="Only report what it would do")
 
 
 class CompactContext(CutParameters, Returns[Receipt]):
     """Parameters of `compact`."""
 
     COMMAND: ClassVar[str] = "compact"
-    focus: str = Field(default="", description="What the summary should dwell on")
+    focus: str = Field(default="", description="What the summary should focus on")
 
 
 class PruneContext(CutParameters, Returns[Receipt]):
@@ -119,7 +118,7 @@ class _Block(ToolParameters):
     """Which block of whose context."""
 
     block: Word = Field(description="Number, id, file or source of the block", min_length=1)
-    agent: Word = Field(default=Word(), description="Id or name; empty: your own, or the agent in front")
+    agent: Word = Field(default=Word(), description="Id or name; empty: your own, or the selected agent's")
 
 
 class PinBlock(_Block, Returns[PinnedBlock]):
@@ -145,7 +144,7 @@ class UndoCut(ToolParameters, Returns[UndoneCut]):
 
     COMMAND: ClassVar[str] = "undo"
     cut: Word = Field(default=Word(), description="Id of the cut; empty: the newest one")
-    agent: Word = Field(default=Word(), description="Id or name; empty: your own, or the agent in front")
+    agent: Word = Field(default=Word(), description="Id or name; empty: your own, or the selected agent's")
 
 
 class EditSummary(Parameters, Returns[EditedSummary]):
@@ -158,28 +157,28 @@ class EditSummary(Parameters, Returns[EditedSummary]):
 
 
 class TuneContext(ToolParameters, Returns[ContextLimits]):
-    """What is to be another one; what is left out stays."""
+    """What to change; omitted settings stay."""
 
     COMMAND: ClassVar[str] = "tune"
-    agent: Word = Field(default=Word(), description="Id or name; empty: the agent in front")
+    agent: Word = Field(default=Word(), description="Id or name; empty: the selected agent")
     threshold: float | None = Field(
         default=None, description="Fraction of the window at which a compaction starts", gt=0, le=1
     )
     protect: int | None = Field(
-        default=None, description="Tokens of recent tool output that pruning leaves alone", ge=0
+        default=None, description="Tokens of recent tool output that pruning never touches", ge=0
     )
     strategy: str | None = Field(default=None, description="summarise, last N (messages) or budget N (tokens)")
-    output_bytes: int | None = Field(default=None, description="Bytes of a tool's output that are kept; 0: all", ge=0)
+    output_bytes: int | None = Field(default=None, description="Bytes of a tool's output to keep; 0: all", ge=0)
 
 
 _KINDS: dict[type[CutParameters], CutKind] = {CompactContext: "compact", PruneContext: "prune", ClearContext: "clear"}
 _DONE = {"compact": "Compacted", "prune": "Pruned", "clear": "Cleared"}
-_FROM_NOW = "It counts from the next request on, and can be undone at any time: the conversation itself is kept."
-_ESTIMATES = "The model writes the summary when it is done; the sizes are estimates until then."
+_FROM_NOW = "It takes effect with the next request, and you can undo it at any time: the conversation itself is kept."
+_ESTIMATES = "The model writes the summary once you confirm; the sizes are estimates until then."
 
 
 class CutCommands:
-    """The handlers and the renderings."""
+    """The handlers and renderings."""
 
     def __init__(self, contexts: ContextRouter, rights: ContextAccess) -> None:
         self._contexts = contexts
@@ -205,7 +204,7 @@ class CutCommands:
 
     @context_errors
     async def _ask(self, invocation: Invocation, parameters: CutParameters) -> Question | None:
-        """What it would do, item by item; nothing when only that is asked for."""
+        """Return what it would do, item by item; nothing for a preview."""
         if parameters.preview:
             return None
         agent = await self._rights.target(invocation, parameters.agent)
@@ -281,7 +280,7 @@ class CutCommands:
 
     @context_errors
     async def _tune(self, invocation: Invocation, parameters: TuneContext) -> ContextLimits:
-        """Other thresholds for this agent; without any, what they are."""
+        """Set thresholds for this agent; without any, show them."""
         agent = await self._rights.target(invocation, parameters.agent)
         wanted: dict[str, Any] = parameters.model_dump(exclude={"agent"}, exclude_none=True)
         if wanted:

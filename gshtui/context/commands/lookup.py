@@ -1,6 +1,6 @@
-"""Names of what the context commands are about: an iteration by its number, a block by its number, id, file or source.
+"""Look up what context commands name: an iteration by its number, a block by its number, id, file or source.
 
-It refuses names that fit several, and says which. Called by the context commands.
+A name that matches several is refused, with the candidates.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from gshtui.context.commands.view_calls import FoundRequest, RequestName
 from gshtui.context.views import ContextView
 
 ALL = 1_000_000
-"""Iterations: every one."""
+"""All iterations."""
 _SHOWN = 5
 
 
 def iteration(agent: str, iterations: Sequence[Iteration], name: str) -> FoundRequest:
-    """The iteration of this number (from 1; -1 is the last one sent) or id; `next` or nothing is the next request.
+    """Find the iteration with this number (from 1; -1: the last one sent) or id; `next` or nothing: the next request.
 
     Raises:
         UsageError: there is none.
@@ -58,9 +58,9 @@ def is_past(request: str) -> bool:
 
 
 def side(word: str) -> RequestName:
-    """The agent and the request that one side of a comparison names; either may be empty.
+    """Split one side of a comparison into agent and request; either may be empty.
 
-    An agent's id is four digits or more with a zero in front; a request's number has none.
+    An agent's id has at least four digits and starts with a zero; a request's number does not.
     """
     who, colon, name = word.rpartition(":")
     if colon:
@@ -74,9 +74,9 @@ def _is_id(word: str) -> bool:
 
 
 def block(view: ContextView, name: str) -> tuple[int, Block]:
-    """The block of this number, id or beginning of one, file or source, with its number.
+    """Find the block with this number, id or id prefix, file or source, and its number.
 
-    A call and its result have one source; the result is meant.
+    A call and its result have the same source; the result is meant.
 
     Raises:
         UsageError: there is none, or several.
@@ -109,7 +109,7 @@ def _ends_with(block: Block, wanted: str) -> bool:
 
 
 def removed(receipts: Sequence[Receipt], name: str) -> str:
-    """The id of a block that a cut took out or shortened, by id, file or source; empty when there is none.
+    """Find the id of a block that a cut removed or shortened, by id, file or source; empty if there is none.
 
     Raises:
         UsageError: there are several.
@@ -124,7 +124,7 @@ def removed(receipts: Sequence[Receipt], name: str) -> str:
 
 
 def cut(receipts: Sequence[Receipt], name: str) -> Receipt:
-    """The cut of this id or beginning of one; without a name the newest that is not undone.
+    """Find the cut with this id or id prefix; without a name the newest that is not undone.
 
     Raises:
         UsageError: there is none, or several.

@@ -1,6 +1,6 @@
 """Contexts as text: sections with bars, blocks, differences, what-if, costs; the chart of requests, receipts of cuts.
 
-Owns the words and the layout for 80 columns; refuses to look anything up.
+Laid out for 80 columns; looks nothing up.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ BAR = 20
 SOURCE = 26
 """Characters of a source that a table shows."""
 LARGEST = 8
-"""Blocks that the overview names."""
+"""Blocks listed in the overview."""
 _SIGNS = {"added": "+", "removed": "-", "rewritten": "~", "moved": ">"}
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
-    """A Markdown table with set columns. `right`: the columns that are set to the right."""
+    """A Markdown table with set columns. `right`: the right-aligned columns."""
     cells = [[one_line(cell).replace("|", "¦") for cell in row] for row in (head, *rows)]
     widths = [max(3, *(len(row[column]) for row in cells)) for column in range(len(head))]
 
@@ -62,13 +62,13 @@ def ago(at: float) -> str:
 
 
 def cut_short(text: str, width: int = SOURCE) -> str:
-    """One clean line of at most this many characters."""
+    """One sanitised line of at most this many characters."""
     clean = one_line(text)
     return clean if len(clean) <= width else clean[: width - 1] + "…"
 
 
 def headline(view: ContextView, forecast: Forecast | None = None, number: int = 0) -> str:
-    """Whose request it is, how full the window is, and when something is cut."""
+    """Whose request it is, how full the window is, and when something will be cut."""
     which = f"iteration {number}" if number else "the next request"
     size = view.expected or view.tokens
     full = f"{size:,} of {view.window:,} tokens ({size / view.window:.0%})" if view.window else f"{size:,} tokens"
@@ -111,12 +111,12 @@ def overview(view: ContextView, forecast: Forecast | None = None, number: int = 
 
 
 def bar(share: float) -> str:
-    """A share of 1 as a bar."""
+    """A share (0 to 1) as a bar."""
     return units.bar(share, BAR)
 
 
 def cache_of(blocks: Sequence[Block]) -> str:
-    """What the provider had of these in its cache."""
+    """How much of these blocks the provider had cached."""
     known = {block.cache for block in blocks} - {""}
     return ", ".join(state for state in ("read", "written", "fresh") if state in known)
 
@@ -170,7 +170,7 @@ def whole_block(block: Block, text: str, number: int) -> str:
 
 
 def fenced(text: str, language: str = "") -> str:
-    """A text as it is, between fences that are longer than any in it."""
+    """A text unchanged, between fences longer than any in it."""
     clean = literal(text)
     longest = max((len(run) for run in clean.replace("~", " ").split() if set(run) == {"`"}), default=0)
     longest = max(longest, *(len(line) - len(line.lstrip("`")) for line in clean.split("\n")))
@@ -179,7 +179,7 @@ def fenced(text: str, language: str = "") -> str:
 
 
 def difference(found: Sequence[Difference], names: tuple[str, str]) -> str:
-    """What differs, a line each, with the sums."""
+    """What differs, one line each, with the sums."""
     if not found:
         return f"{names[0]} and {names[1]} send the same."
     before, after = sum(one.before for one in found), sum(one.after for one in found)
@@ -193,7 +193,7 @@ def difference(found: Sequence[Difference], names: tuple[str, str]) -> str:
 
 
 def what_if(view: ContextView, told: WhatIf, model: str) -> str:
-    """The next request under other circumstances, beside what it is now."""
+    """The next request under other circumstances, compared with the current one."""
     now = view.expected or view.tokens
     fits = "fits" if told.fits else "does not fit"
     rows = [
@@ -226,7 +226,7 @@ def carry(found: Sequence[Carry], limit: int) -> str:
 WIDTH = 64
 HEIGHT = 8
 _MISSES = 5
-"""Requests at most of which it is said why they were no hits."""
+"""Most requests whose cache misses are explained."""
 MARKS = {"truncate": "T", "prune": "P", "compact": "C", "clear": "X", "drop": "D"}
 _STEPS = " ▁▂▃▄▅▆▇█"
 
@@ -243,7 +243,7 @@ def marks_of(iteration: Iteration, receipts: Mapping[str, Receipt]) -> str:
 
 
 def chart(iterations: Sequence[Iteration], receipts: Mapping[str, Receipt], trigger: int = 0) -> str:
-    """Heights are tokens; older requests are taken together where there are more than columns."""
+    """Draw tokens as bars; older requests share a column when there are more than fit."""
     if not iterations:
         return ""
     each = -(-len(iterations) // WIDTH)
@@ -278,7 +278,7 @@ def timeline(
     limit: int,
     first: int = 1,
 ) -> str:
-    """The chart, the newest iterations, and when the next compaction comes. `first`: number of the first iteration."""
+    """The chart, the newest iterations, and when the next compaction is due. `first`: number of the first iteration."""
     if not iterations:
         return f"{agent} has sent nothing yet."
     known = {receipt.id: receipt for receipt in receipts}
@@ -314,12 +314,12 @@ def timeline(
 
 
 def cached(entry: CacheEntry) -> str:
-    """How much of a request came from the provider's cache; empty where that is not known."""
+    """How much of a request came from the provider's cache; empty if unknown."""
     return f"{entry.share:.0%}" if entry.verdict in ("hit", "part") else entry.verdict
 
 
 def cuts_table(receipts: Sequence[Receipt]) -> str:
-    """Receipts, a line each."""
+    """Receipts, one line each."""
     rows = [
         [
             one.id,

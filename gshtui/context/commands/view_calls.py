@@ -91,7 +91,7 @@ class Timeline:
 
     agent: str
     name: str
-    """What people call it."""
+    """What people call the agent."""
     iterations: Sequence[Iteration]
     receipts: Sequence[Receipt]
     forecast: Forecast
@@ -115,7 +115,7 @@ class ReceiptList:
 
 @dataclass(frozen=True, slots=True)
 class WhatIfReport:
-    """The next request under other circumstances, beside what it is now."""
+    """The next request under other circumstances, compared with the current one."""
 
     agent: str
     now: ContextView

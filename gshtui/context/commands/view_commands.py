@@ -28,39 +28,39 @@ if TYPE_CHECKING:
     from gshtui.context.commands.context_router import ContextRouter
 
 AGENTS_BLOCKS = 12
-"""Blocks of a section that an agent is told when it sets no limit: looking must not fill what is looked at."""
+"""Blocks per section shown to an agent that sets no limit: looking must not fill what it looks at."""
 _AGENTS_ITEMS = 40
-"""Items of a receipt that an agent is told."""
+"""Items of a receipt shown to an agent."""
 _TOGETHER = 16
-"""Texts that are read at once."""
+"""Texts read at once."""
 
 
 with warnings.catch_warnings():
-    # `json` is what people know it by; that pydantic had a method of the name long ago concerns nobody.
+    # People know it as `json`; pydantic's old method of that name does not matter here.
     warnings.simplefilter("ignore", UserWarning)
 
     class ContextParameters(ToolParameters):
         """What to look at."""
 
-        agent: Word = Field(Word(), description="Id or name; empty: your own, or the agent in front")
+        agent: Word = Field(Word(), description="Id or name; empty: your own, or the selected agent's")
         section: Word = Field(Word(), description="system, call, memory, tools, history or input")
         iteration: str = Field(
             "", description="Number or id of a past request; -1: the last one sent; empty: the next one"
         )
         diff: str = Field("", description="Two requests: '3 7', '3' (with the next), 'main helper:4'")
         block: Word = Field(Word(), description="Number, id, file or source of one block: gives its exact text")
-        limit: int = Field(0, description="Blocks of each section at most; 0: the usual", ge=0, le=100_000)
+        limit: int = Field(0, description="Most blocks per section; 0: the default", ge=0, le=100_000)
         request: bool = Field(False, description="The request itself, as JSON")
-        texts: bool = Field(False, description="With the texts of all blocks, in JSON", json_schema_extra=FOR_PEOPLE)
-        json: bool = Field(False, description="JSON in place of the rendering", json_schema_extra=FOR_PEOPLE)  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
+        texts: bool = Field(False, description="Include the texts of all blocks, in JSON", json_schema_extra=FOR_PEOPLE)
+        json: bool = Field(False, description="JSON instead of the rendering", json_schema_extra=FOR_PEOPLE)  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
 
 
 class TimelineParameters(ToolParameters):
     """Whose timeline."""
 
-    agent: Word = Field(Word(), description="Id or name; empty: your own, or the agent in front")
-    limit: int = Field(10, description="Requests and cuts to list, the newest", ge=1, le=100_000)
-    cut: Word = Field(Word(), description="Id of one cut: its receipt, item by item")
+    agent: Word = Field(Word(), description="Id or name; empty: your own, or the selected agent's")
+    limit: int = Field(10, description="How many of the newest requests and cuts to list", ge=1, le=100_000)
+    cut: Word = Field(Word(), description="Id of one cut: show its receipt, item by item")
 
 
 class WhatIfParameters(ToolParameters, Returns[calls.WhatIfReport]):
@@ -70,24 +70,24 @@ class WhatIfParameters(ToolParameters, Returns[calls.WhatIfReport]):
 
     model: Word = Field(default=Word(), description="Another model, or provider/model")
     without: str = Field(
-        default="", description="What is left out, with commas: a section, a tool (`git_*`), a file, a block"
+        default="", description="What to leave out, comma-separated: a section, a tool (`git_*`), a file, a block"
     )
     provider: str = Field(default="", description="Another provider")
-    agent: Word = Field(default=Word(), description="Id or name; empty: the agent in front")
+    agent: Word = Field(default=Word(), description="Id or name; empty: the selected agent")
 
 
 class CarryParameters(ToolParameters, Returns[calls.CarryCosts]):
-    """What is counted as one."""
+    """What to group by."""
 
     COMMAND: ClassVar[str] = "carry"
 
-    agent: Word = Field(default=Word(), description="Id or name; empty: the agent in front")
+    agent: Word = Field(default=Word(), description="Id or name; empty: the selected agent")
     by: CarryBy = Field(default="source", description="source, file, tool, section or agent")
     limit: int = Field(default=15, description="Lines at most", ge=1, le=10_000)
 
 
 class ViewCommands:
-    """The handlers and the renderings."""
+    """The handlers and renderings."""
 
     def __init__(self, contexts: ContextRouter, rights: ContextAccess) -> None:
         self._contexts = contexts
@@ -187,7 +187,7 @@ class ViewCommands:
 
     @context_errors
     async def _receipt(self, invocation: Invocation, wanted: calls.ShowReceipt) -> Receipt:
-        """The cut that is meant: one of the agent's or, for a person, whoever's has this whole id."""
+        """Find the cut: one of the agent's or, for a person, any agent's with exactly this id."""
         agent = await self._rights.target(invocation, wanted.agent)
         try:
             return lookup.cut(await self._receipts(agent), wanted.cut)

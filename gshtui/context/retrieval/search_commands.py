@@ -47,7 +47,7 @@ _SESSIONS = 10_000
 """Conversations that are looked at, the last used first."""
 MOST = 50
 """Results of one search."""
-_SINCE = f"Only from then on, {FORMS}."
+_SINCE = f"Only since then: {FORMS}."
 
 
 class SearchParameters(Parameters):
@@ -56,28 +56,30 @@ class SearchParameters(Parameters):
     source: Annotated[Source, synonyms({"history": "shell_history"})] = Field(
         description="Commands of shells, past conversations, or the log of what agents did.", json_schema_extra=PLAIN
     )
-    query: str = Field(default="", description="Text to find, in capitals or not; no syntax. Empty: the newest.")
+    query: str = Field(default="", description="Text to find, ignoring case; no syntax. Empty: the newest.")
     cwd: str = Field(
         default="",
-        description="Folder it was in or below. For agents: of this project; others, such as /, are asked about",
+        description=(
+            "Folder where it happened, or a parent of that. Agents see this project; others, such as /, need approval"
+        ),
     )
     exit_code: int | None = Field(default=None, description="-1: any failure (shell_history)")
     event_type: RecordType | Literal[""] = Field(default="", description="Kind of record (logs)")
     agent: str = Field(default="", description="Who did it (shell_history, logs)")
     since: str = Field(default="", description=_SINCE)
-    until: str = Field(default="", description="Only before that moment.")
-    last_n: int = Field(default=20, ge=1, le=MOST, description="Results at most.", json_schema_extra=PLAIN)
+    until: str = Field(default="", description="Only before that time.")
+    last_n: int = Field(default=20, ge=1, le=MOST, description="Most results.", json_schema_extra=PLAIN)
 
 
 class LogsParameters(Parameters):
     """Which records."""
 
-    query: str = Field(default="", description="Text to find, in capitals or not; no syntax. Empty: the newest.")
+    query: str = Field(default="", description="Text to find, ignoring case; no syntax. Empty: the newest.")
     type: RecordType | Literal[""] = Field(default="", description="Kind of record; empty: all.")
-    agent: str = Field(default="", description="Only of this agent.")
+    agent: str = Field(default="", description="Only this agent.")
     since: str = Field(default="", description=_SINCE)
-    until: str = Field(default="", description="Only before that moment.")
-    limit: int = Field(default=50, ge=1, le=10_000, description="Records at most.")
+    until: str = Field(default="", description="Only before that time.")
+    limit: int = Field(default=50, ge=1, le=10_000, description="Most records.")
 
 
 def commands(store: Store, logs: Path) -> list[AnyCommand]:

@@ -82,8 +82,8 @@ class MailParameters(Parameters):
 
     action: Literal["ls", "show", "hold", "edit", "drop", "release"] = Field(default="ls", description="What to do.")
     message: str = Field("", description="The message's id, or the end of it; for ls an agent's id.")
-    text: str = Field("", description="edit: the new words.")
-    all: bool = Field(False, description="ls: also those that were taken up or dropped.")
+    text: str = Field("", description="edit: the new text.")
+    all: bool = Field(False, description="ls: include messages that were accepted or dropped.")
 
 
 def mail_command(room: MailService) -> AnyCommand:
@@ -192,17 +192,17 @@ def _letter_age(letter: Letter) -> str:
 
 
 SAY = """\
-Send a message to another agent (its id or name, or `parent`), and go on. It waits until that agent is idle, unless \
-now is true. The other one sees that it is from you, as information and not as a person's word. An answer, if any, \
-comes to you as a message. What you say to a shell or an interpreter is run there as it stands. Say all in one \
-message: how many you may send is limited, and so are chains of answers."""
+Send a message to another agent (its id or name, or `parent`) without waiting for an answer. It is delivered once \
+that agent is idle, or at once with now=true. The agent sees that it comes from you, and treats it as information, \
+not as the person's word. An answer, if any, comes to you as a message. A shell or an interpreter runs the text as \
+it is. Put everything in one message: the number of messages is limited, and so are chains of answers."""
 TALK = """\
-Ask another agent something and wait for its answer: what it says last in the turn in which it takes your message up. \
-It knows nothing of your conversation, so the question must say all that it needs. When it does not answer within \
-timeout_s, the message stays with it, and its answer is lost to you unless it sends one itself."""
+Ask another agent something and wait for its answer: the last thing it says in the turn that handles your message. \
+It knows nothing of your conversation, so put all it needs in the question. If it does not answer within timeout_s, \
+it still gets the message, but you do not get the answer unless it sends one itself."""
 REPORT = """\
-Tell the agent that started you something now, before you are done: what you found, that you are stuck, what it must \
-know to go on. Your last answer reaches it by itself when you end, so do not repeat that."""
+Tell the agent that started you something now, before you are done: a finding, that you are stuck, what it needs to \
+continue. Your last answer is sent to it automatically when you end, so do not repeat that."""
 
 
 class SayParameters(ToolParameters):
@@ -210,7 +210,7 @@ class SayParameters(ToolParameters):
 
     to: str = Field(description="Agent's id or name; `parent` for the one that started you", min_length=1)
     text: str = Field(description="The message", min_length=1, json_schema_extra=PLAIN)
-    now: bool = Field(default=False, description="Deliver it also while that agent is at work")
+    now: bool = Field(default=False, description="Deliver it even while that agent is working")
 
 
 class TalkParameters(ToolParameters):
@@ -226,7 +226,7 @@ class TalkParameters(ToolParameters):
 class ReportParameters(ToolParameters):
     """What to tell the parent."""
 
-    text: str = Field(description="What it must know", min_length=1)
+    text: str = Field(description="What it needs to know", min_length=1)
 
 
 def commands(outbox: MailOutbox, store: Store, room: MailService | None = None) -> list[AnyCommand]:

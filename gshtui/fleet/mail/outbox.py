@@ -58,7 +58,7 @@ def check_limits(letter: Letter, sent: Sequence[Letter], waiting: int) -> None:
         raise CommandError(f"A message has {LONGEST:,} characters at most.", hint="Put it into a file and name that.")
 
 
-_LESS = "Put what you have to say into one message, or do something else meanwhile."
+_LESS = "Put everything into one message, or do something else meanwhile."
 
 
 class PromptChains:
@@ -97,7 +97,7 @@ class PromptChains:
 
 PARENT = "parent"
 _HIGHEST = 16
-"""Generations that are looked up; there are never so many."""
+"""Generations to look up; there are never this many."""
 Relation = str
 """What the recipient is to the sender: parent, child (at any depth), other."""
 

@@ -37,10 +37,11 @@ SPAWN_AGENT = "spawn_agent"
 START_WITHIN = 600.0
 """Seconds until it must have been started: a person may have to be asked first."""
 _DESCRIPTION = """\
-Starts another agent in a terminal of its own, for a task that it can do alone: a search through much of the project, \
-tests to run and mend, work in a git worktree beside yours. It knows nothing of this conversation. Its report is the \
-result of this call or, in the background, comes to you as a message later; several calls of one answer in the \
-background work at the same time. It never has more rights than you."""
+Start another agent in a terminal of its own, for a task that it can do alone: a search through much of the project, \
+ tests to run and fix, work in a git worktree beside yours. It knows nothing of this conversation, so put everything \
+ it needs into the prompt: files, constraints, and what to report. Its report is the result of this call or, in the \
+background, arrives later as a message; background agents started in one answer work in parallel. It never has more \
+permissions than you."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +58,13 @@ class SpawnAuthority:
 class SpawnAgentParameters(Parameters):
     """Parameters of `spawn_agent`."""
 
-    prompt: str = Field(
-        description="The whole task with all that it needs, and what its report has to say", min_length=1
-    )
-    name: str = Field("", description="A word to know it by")
+    prompt: str = Field(description="The whole task with everything it needs, and what to report", min_length=1)
+    name: str = Field("", description="A word to name it")
     persona: str = Field("", description="explore (reads only), test, build …")
     model: str = Field("", description="Model; empty: the default.", json_schema_extra=PLAIN)
-    provider: str = Field("", description="Where the model alone does not say it")
-    tools: list[str] = Field(default=[], description="The only ones; empty: its persona's")
-    max_iterations: int = Field(0, description="A turn; 0: the setting's", ge=0, le=10_000)
+    provider: str = Field("", description="If the model alone does not determine it")
+    tools: list[str] = Field(default=[], description="The only tools it gets; empty: its persona's")
+    max_iterations: int = Field(0, description="Per turn; 0: the setting's", ge=0, le=10_000)
     budget_usd: float = Field(0.0, description="0: no limit of its own", ge=0, le=1e6)
     background: bool = Field(False, description="Go on at once")
     worktree: str = Field("", description="Branch; it works in a new git worktree of it")

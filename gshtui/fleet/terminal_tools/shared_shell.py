@@ -221,7 +221,7 @@ def _in_use(program: str) -> CommandError:
 
 
 def _variable(pid: int, name: str) -> str:
-    import psutil  # what no first screen needs
+    import psutil  # not needed for the first screen
 
     try:
         return psutil.Process(pid).environ().get(name, "")

@@ -39,12 +39,12 @@ from gshtui.tools.command_output import show_output
 from gshtui.tools.shell_assessment import assess_line
 
 DESCRIPTION = """\
-Run one command in the shared shell, a terminal that the person sees and uses too, with their own configuration: for \
-what they should see happen, and for what depends on their shell (an activated environment, an ssh agent, a folder \
-they are in). Folder and variables last from call to call. Gives the output and the exit code. When the command still \
-runs after timeout_s it goes on, and you are told; `tmux` reads and steers it then. In zsh `#` begins no comment \
-there. Not for programs that ask or draw (REPLs, editors, other agents): start those with `tmux`. For everything else \
-`bash` is better: it is private, clean and asks less."""
+Run one command in the shared shell, a terminal that the person also sees and uses, with their own configuration. \
+Use it for what the person should see, and for what depends on their shell (an activated environment, an ssh agent, \
+their folder). Folder and variables persist between calls. Returns the output and the exit code. A command still \
+running after timeout_s keeps running, and the result says so; then use `tmux` to read and control it. In zsh `#` \
+does not start a comment there. Not for programs that ask or draw (REPLs, editors, other agents): start those with \
+`tmux`. For everything else prefer `bash`: it is private, clean and asks less."""
 STILL = 3.0
 """Seconds without any change at the prompt after which a command that said no exit code is taken for ended."""
 _LINES = 5_000
@@ -57,7 +57,7 @@ _APART = 0.1
 class TerminalParameters(ToolParameters):
     """What to run in the shared shell."""
 
-    command: str = Field(description="In the person's own shell (zsh mostly)")
+    command: str = Field(description="For the person's own shell (usually zsh)")
     timeout_s: float = Field(default=120, gt=0, le=3600, description="Seconds to wait")
 
 

@@ -55,7 +55,7 @@ _SAY_EVERY = 60.0
 
 @dataclass(frozen=True, slots=True)
 class ShellLogOptions:
-    """What the settings say."""
+    """Read the configuration from the settings."""
 
     socket: Path
     data: Path

@@ -92,7 +92,7 @@ _END_WITHIN = 3.0
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class UserCommandOptions:
-    """What the settings say."""
+    """Read the configuration from the settings."""
 
     redact: Callable[[str], str]
     """Takes secrets out of text."""

@@ -41,7 +41,7 @@ class ContextState(msgspec.Struct, frozen=True):
     tokens: int = 0
     window: int = 0
     trigger: int = 0
-    """Tokens at which a compaction starts; 0: not known."""
+    """Tokens at which a compaction starts; 0: unknown."""
     iteration: int = 0
     usage: Usage | None = None
     """What the provider counted for this assembly; `None` until it has."""

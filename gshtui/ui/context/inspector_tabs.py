@@ -28,7 +28,7 @@ class InspectorTabs:
     async def open(self, agent: str, name: str, *, at: str = "", section: str = "") -> InspectorPane:
         """Bring an agent's inspector to the front, made if there is none, at this iteration and with this section."""
         from gshtui.text.sanitise import one_line
-        from gshtui.ui.context.inspector_pane import InspectorPane  # what no first screen needs
+        from gshtui.ui.context.inspector_pane import InspectorPane  # not needed for the first screen
 
         opened = self._tabs.of(agent)
         if opened is not None:

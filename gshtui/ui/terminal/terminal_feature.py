@@ -51,7 +51,7 @@ class TerminalFeature(Feature):
 
     async def _open(self, agent: str, *, attach: bool) -> None:
         """Bring an agent's tab to the front, made if there is none; `attach`: then give it the whole screen."""
-        from gshtui.ui.terminal.terminal_pane import TerminalPane  # what no first screen needs
+        from gshtui.ui.terminal.terminal_pane import TerminalPane  # not needed for the first screen
 
         shared = agent == OpenTerminal.SHARED
         row = await self.terminals.shared() if shared else await self.terminals.row(agent)

@@ -5,7 +5,7 @@ put back if nothing takes over. Imports next to nothing; refuses to fail: no fra
 command line, first of all.
 """
 
-# pathlib takes longer to import than all of this does to run.
+# Importing pathlib takes longer than running all of this.
 # ruff: noqa: PTH111, PTH118
 
 import atexit

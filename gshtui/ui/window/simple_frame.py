@@ -4,7 +4,7 @@ Standard library only, and little of it. Refuses text of panes; what it draws, T
 by `first_frame`.
 """
 
-# pathlib takes longer to import than all of this does to run.
+# Importing pathlib takes longer than running all of this.
 # ruff: noqa: PTH118, PTH119, PTH123
 
 import os
