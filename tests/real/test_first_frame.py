@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from gshtui.settings.paths import state_dir
-from gshtui.ui.kit.pane_layout import PaneLayout
 from gshtui.ui.window import first_frame, frame_snapshots, simple_frame, ui_state
+from gshtui.ui.window.pane_layout import PaneLayout
 from gshtui.ui.window.ui_state import UiState
 from tests.kit.pty_child import ROOT, PtyChild, frame_child
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.ui.kit import stylesheets
+from gshtui.ui.window import stylesheets
 from tests.kit import recorded
 from tests.kit.window import Window
 
@@ -21,7 +21,7 @@ def test_the_sheets_are_found_in_an_installed_wheel(tmp_path: Path, monkeypatch:
     (installed / "ui").mkdir(parents=True)
     (installed / "styles").mkdir()
     (installed / "styles" / "workbench.tcss").touch()
-    monkeypatch.setattr(stylesheets, "__file__", str(installed / "ui" / "kit" / "stylesheets.py"))
+    monkeypatch.setattr(stylesheets, "__file__", str(installed / "ui" / "window" / "stylesheets.py"))
     assert stylesheets.style_paths() == [installed / "styles" / "workbench.tcss"]
 
 

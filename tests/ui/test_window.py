@@ -24,10 +24,10 @@ from gshtui.bus.events.shell_events import InputCommandStarted
 from gshtui.commands.declaration import CommandError, UsageError
 from gshtui.providers.model_command import ListedModel, ModelList
 from gshtui.ui.conversation.pickers import ModelsScreen, SessionsScreen
-from gshtui.ui.kit.pane_layout import CHAT
 from gshtui.ui.kit.transcript.text_screen import TextScreen
 from gshtui.ui.window.help import HelpScreen
 from gshtui.ui.window.main_area import SessionOffer
+from gshtui.ui.window.pane_layout import CHAT
 from tests.kit.fake_hub import Answer, FakeHub
 from tests.kit.window import NOW, Window
 

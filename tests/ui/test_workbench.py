@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from textual.pilot import Pilot
 
-from gshtui.ui.kit.pane_layout import PaneLayout
+from gshtui.ui.window.pane_layout import PaneLayout
 from gshtui.ui.window.ui_state import UiState, load_ui_state, save_ui_state
 from tests.kit.home import Home
 from tests.kit.window import Window

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gshtui.ui.kit.key_table import KEYS, bind
-from gshtui.ui.kit.keymap import effective_keymap, normalised_key, why_impossible
+from gshtui.ui.window.keymap import effective_keymap, normalised_key, why_impossible
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.ui.kit.pane_layout import AGENTS, CONTEXT, MIN_CENTRE, RIGHT, SHELL, TIMELINE, PaneLayout, arrange
+from gshtui.ui.window.pane_layout import AGENTS, CONTEXT, MIN_CENTRE, RIGHT, SHELL, TIMELINE, PaneLayout, arrange
 
 layouts = st.builds(
     PaneLayout,

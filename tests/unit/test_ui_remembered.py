@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.ui.kit.pane_layout import PaneLayout
+from gshtui.ui.window.pane_layout import PaneLayout
 from gshtui.ui.window.ui_state import NAME, UiState, load_ui_state, save_ui_state
 
 

@@ -29,6 +29,7 @@ from gshtui.ui.shell.shell_format import terminal
 from gshtui.ui.shell.shell_state import CONSUMED, LogState
 
 if TYPE_CHECKING:
+    from gshtui.ui.kit.search_line import SearchLine
     from gshtui.ui.shell.shell_view import ShellLogBody, ShellLogView
 
 EMPTY = (
@@ -242,10 +243,10 @@ class ShellPane(Pane):
         self.focus()
         self._filter(replace(self.state.filter, text=""))
 
-    def on_search_line_stepped(self, message: Message) -> None:
+    def on_search_line_stepped(self, message: SearchLine.Stepped) -> None:
         """Up and down move the cursor while the filter is typed."""
         message.stop()
-        self.action_move(-getattr(message, "step", 0))
+        self.action_move(-message.step)
 
     def on_filter_line_taken(self, message: Message) -> None:
         """The filter is written."""
@@ -315,10 +316,10 @@ class ShellPane(Pane):
         """Have something done with the row under the cursor."""
         self.post_message(self.Wanted(key, self.chosen))
 
-    def on_shell_log_view_picked(self, message: Message) -> None:
+    def on_shell_log_view_picked(self, message: ShellLogView.Picked) -> None:
         """Twice: open; with the right button: the menu."""
         message.stop()
-        if getattr(message, "button", 1) == 3:
+        if message.button == 3:
             self.action_want("shell.menu")
-        elif getattr(message, "times", 1) == 2:
+        elif message.times == 2:
             self.action_want("shell.open")

@@ -201,7 +201,7 @@ class ShellLogView(KeptLines):
 
     def tick(self) -> None:
         """Draw the commands that run again: their time goes on."""
-        rows = {y for y, (row, _) in enumerate(self._seen) if getattr(row, "state", "") == "running"}
+        rows = {y for y, (row, _) in enumerate(self._seen) if isinstance(row, ShellRecord) and row.state == "running"}
         self.refresh_rows(rows)
 
     def row_strip(self, y: int) -> Strip:

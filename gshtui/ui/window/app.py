@@ -29,8 +29,6 @@ from gshtui.ui.kit.bridge import Bridge, EventConsumer, NotReady
 from gshtui.ui.kit.feature import Feature
 from gshtui.ui.kit.hub_port import MakeHub, OpenRequest
 from gshtui.ui.kit.key_table import bind
-from gshtui.ui.kit.pane_layout import CHAT
-from gshtui.ui.kit.stylesheets import style_paths
 from gshtui.ui.kit.tabs import Deck
 from gshtui.ui.kit.textual.app_base import AppBase
 from gshtui.ui.kit.textual.driver import WorkbenchDriver, free_alt_digits, release_input
@@ -40,6 +38,8 @@ from gshtui.ui.window import lazy_imports
 from gshtui.ui.window.features import FEATURES, action_of, own_keys
 from gshtui.ui.window.main_area import MainArea, SessionOffer
 from gshtui.ui.window.notifications import Attention, Notices
+from gshtui.ui.window.pane_layout import CHAT
+from gshtui.ui.window.stylesheets import style_paths
 from gshtui.ui.window.ui_state import UiStateStore
 from gshtui.ui.window.workbench_screen import WorkbenchScreen
 

@@ -208,7 +208,7 @@ class Notices:
             part = f"{event.part} of agent {event.agent}" if event.agent else event.part
             fault = Fault(_line(part), _line(event.doing), _line(event.why), event.file, count=event.count)
             hint = _line(event.hint)
-        if fault.message and not getattr(event, "shown", False):
+        if fault.message and not (isinstance(event, FaultReported) and event.shown):
             self._app.notify(in_words(fault, hint), severity="error", markup=False, timeout=12)
 
     _session = ""

@@ -20,9 +20,9 @@ from gshtui.bus.events.hub_events import Noticed
 from gshtui.settings.paths import FolderError, state_dir
 from gshtui.system import private_files
 from gshtui.ui.kit.bridge import Bridge
-from gshtui.ui.kit.pane_layout import PANES, RIGHT, PaneLayout
 from gshtui.ui.kit.themes import DARK
 from gshtui.ui.window.notifications import Attention
+from gshtui.ui.window.pane_layout import PANES, RIGHT, PaneLayout
 from gshtui.ui.window.workbench_screen import WorkbenchScreen
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ class UiStateStore:
             if isinstance(watcher, Attention):
                 watcher.ways = tuple(settings.ui.notifications)
         from gshtui.settings.model import DEFAULT_KEYS
-        from gshtui.ui.kit.keymap import effective_keymap
+        from gshtui.ui.window.keymap import effective_keymap
 
         keymap, problems = effective_keymap(settings.keybindings, elsewhere=DEFAULT_KEYS)
         self._app.set_keymap(keymap)

@@ -20,19 +20,19 @@ from textual.widget import Widget
 from gshtui.ui.agents.agents_pane import AgentsPane
 from gshtui.ui.context.context_pane import ContextPane
 from gshtui.ui.context.timeline_pane import TimelinePane
-from gshtui.ui.kit.banner import Banner
 from gshtui.ui.kit.draggable_edges import Dragged, Splitter
 from gshtui.ui.kit.key_bar import KeyBar
 from gshtui.ui.kit.key_table import bind
-from gshtui.ui.kit.pane_layout import CHAT, LEFT, PANES, RIGHT, PaneLayout, arrange
 from gshtui.ui.kit.side_pane import Pane
 from gshtui.ui.kit.tabs import Deck, TabBar
 from gshtui.ui.kit.textual.compositor import piece_compositor
 from gshtui.ui.kit.textual.painting import focused_waits, paint_now
 from gshtui.ui.kit.textual.typed_app import app_of, takes_every_key
 from gshtui.ui.shell.shell_pane import ShellPane
+from gshtui.ui.window.banner import Banner
 from gshtui.ui.window.header import HeaderBar, HeaderState
 from gshtui.ui.window.main_area import MainArea, SessionOffer
+from gshtui.ui.window.pane_layout import CHAT, LEFT, PANES, RIGHT, PaneLayout, arrange
 
 ECHO = 1 / 60
 """Seconds from one showing of what is typed to the next, at least."""
