@@ -13,14 +13,15 @@ from functools import partial
 from pathlib import Path
 
 from gshtui.agents.agent import Agent
+from gshtui.agents.agent_factory import AgentCharacter, AgentSurroundings, make_agent
 from gshtui.agents.commands import commands as record_commands
-from gshtui.agents.context_assembly import make_contexts, make_engine
+from gshtui.agents.context_assembly import make_contexts
 from gshtui.agents.model_pool import ModelPool
 from gshtui.agents.sessions import OpenSessions
 from gshtui.agents.skills import commands as skill_commands
 from gshtui.agents.skills.skill_store import read_skills, skills_section
 from gshtui.agents.telemetry import Telemetry
-from gshtui.agents.toolbox import Toolbox, WorkDirs
+from gshtui.agents.toolbox import WorkDirs
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import ModelChangeRequested, UsageReported
@@ -247,40 +248,27 @@ class AgentProcess:
         assert self._models is not None and self._loaded is not None
         spec, settings = self.spec, self._loaded.settings
         self._sessions = OpenSessions(self.bus, self._store, f"agent {spec.name or spec.agent}")
-        steps = min((n for n in (settings.agent.max_steps, spec.max_steps) if n), default=settings.agent.max_steps)
-        toolbox = Toolbox(
+        around = AgentSurroundings(
             self.bus,
+            settings,
             permitted_registry(self.registry, spec.limits),
             self._gate,
-            spec.agent,
-            WorkDirs(self._cwd, self.project),
-            self._sessions.record.put_output,
-            settings.context.max_tool_output_bytes,
-        )
-        engine = make_engine(
-            self.bus,
-            spec.agent,
+            self._models.choose,
+            self._sessions.record,
             self._store.contexts,
-            settings.context,
-            self._cwd,
+            WorkDirs(self._cwd, self.project),
+        )
+        budgets = self._telemetry.budgets(spec.agent, self._store, self._gate)
+        character = AgentCharacter(
+            spec.agent,
             self._system,
             attended=lambda: self._linked() and spec.approvals == "ask",
             more=() if spec.request.parent else (shell_summary(self._store.shells, settings.context),),
+            max_iterations=spec.request.max_iterations,
+            max_steps=spec.max_steps,
+            limit=spending_limit(self.budget, budgets, lambda: self._session_of(spec.agent)),
         )
-        agent = Agent(
-            self.bus,
-            spec.agent,
-            toolbox,
-            engine,
-            self._models.choose,
-            spec.request.max_iterations or settings.context.max_iterations,
-            steps,
-            spending_limit(
-                self.budget,
-                self._telemetry.budgets(spec.agent, self._store, self._gate),
-                lambda: self._session_of(spec.agent),
-            ),
-        )
+        agent = make_agent(around, character)
         self.agent = agent
         await agent.think_with(spec.request.provider, spec.request.model)
         await self._converse(agent, self._store, self._sessions)

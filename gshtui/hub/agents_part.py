@@ -11,11 +11,11 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from gshtui.agents.agent import Agent, LocalRoster
-from gshtui.agents.context_assembly import make_engine
+from gshtui.agents.agent_factory import AgentCharacter, AgentSurroundings, make_agent
 from gshtui.agents.loop import unlimited
 from gshtui.agents.sessions import OpenSessions
 from gshtui.agents.skills.skill_store import read_skills, skills_section
-from gshtui.agents.toolbox import Toolbox, WorkDirs
+from gshtui.agents.toolbox import WorkDirs
 from gshtui.context.ports import Contribution
 from gshtui.context.retrieval.shell_summary import shell_summary
 from gshtui.context.system_section import system_sections
@@ -51,43 +51,29 @@ async def start_agents(hub: Hub) -> None:
 def _make_agent(hub: Hub) -> Agent:
     assert hub.gate is not None and hub.models is not None and hub.sessions is not None
     name, options = hub.options.agent, hub.options
-    record = hub.sessions.record
-    toolbox = Toolbox(
-        hub.bus,
-        hub.registry,
-        hub.gate,
-        name,
-        WorkDirs(options.cwd, hub.project),
-        record.put_output,
-        hub.settings.context.max_tool_output_bytes,
-    )
 
     async def ran_here(_new: bool) -> Contribution:
         log = hub.shell_log
         limit = hub.settings.context.max_tool_output_bytes
         return Contribution() if log is None else await log.runs.reports_for(hub.session_of(name), limit)
 
-    engine = make_engine(
+    ran_elsewhere = () if hub.store is None else (shell_summary(hub.store.shells, hub.settings.context),)
+    around = AgentSurroundings(
         hub.bus,
-        name,
+        hub.settings,
+        hub.registry,
+        hub.gate,
+        hub.models.choose,
+        hub.sessions.record,
         None if hub.store is None else hub.store.contexts,
-        hub.settings.context,
-        options.cwd,
+        WorkDirs(options.cwd, hub.project),
+    )
+    character = AgentCharacter(
+        name,
         lambda: system_sections(name, options.cwd, hub.branch.name, date.today(), hub.skills),
         attended=lambda: options.approvals == "ask",
-        more=(
-            *(() if hub.store is None else (shell_summary(hub.store.shells, hub.settings.context),)),
-            ran_here,
-            *options.more,
-        ),
+        more=(*ran_elsewhere, ran_here, *options.more),
+        max_iterations=options.max_iterations,
+        limit=hub.telemetry.limit(name, hub.store, hub.gate, hub.session_of) if hub.telemetry else unlimited,
     )
-    return Agent(
-        hub.bus,
-        name,
-        toolbox,
-        engine,
-        hub.models.choose,
-        options.max_iterations or hub.settings.context.max_iterations,
-        hub.settings.agent.max_steps,
-        hub.telemetry.limit(name, hub.store, hub.gate, hub.session_of) if hub.telemetry else unlimited,
-    )
+    return make_agent(around, character)

@@ -1,0 +1,85 @@
+"""Makes a native agent, in whichever process it lives: its tools behind the guard, its engine, its limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from gshtui.agents.agent import Agent, ChooseModel
+from gshtui.agents.context_assembly import make_engine
+from gshtui.agents.loop import TurnLimit, unlimited
+from gshtui.agents.ports import Record
+from gshtui.agents.toolbox import Toolbox, WorkDirs
+from gshtui.bus.bus import Bus
+from gshtui.commands.registry import Registry
+from gshtui.context.ports import ContextStore, Contribute
+from gshtui.guard.approval import Gate
+from gshtui.settings.model import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSurroundings:
+    """What an agent works with, whoever it is."""
+
+    bus: Bus
+    settings: Settings
+    tools: Registry
+    """The commands that it may use as tools, and no others."""
+    gate: Gate
+    choose: ChooseModel
+    record: Record
+    contexts: ContextStore | None
+    """Keeps what is sent; `None`: this process's memory does, as long as it lives."""
+    dirs: WorkDirs
+
+
+@dataclass(frozen=True, slots=True)
+class AgentCharacter:
+    """What one agent is told, and how far it may go."""
+
+    name: str
+    sections: Callable[[], tuple[str, ...]]
+    """The system section's texts, the facts of the environment last."""
+    attended: Callable[[], bool]
+    """Whether somebody is at a window who can answer."""
+    more: Sequence[Contribute] = ()
+    """Further sources of text, asked after system and memory files."""
+    max_iterations: int = 0
+    """Model requests a turn; 0: as the settings say."""
+    max_steps: int = 0
+    """Tool calls a turn; 0: as the settings say, which are the most in any case."""
+    limit: TurnLimit = unlimited
+
+
+def make_agent(around: AgentSurroundings, character: AgentCharacter) -> Agent:
+    """The agent, listening; it has no model and no conversation yet, and answers nothing before its `start`."""
+    table, steps = around.settings.context, around.settings.agent.max_steps
+    toolbox = Toolbox(
+        around.bus,
+        around.tools,
+        around.gate,
+        character.name,
+        around.dirs,
+        around.record.put_output,
+        table.max_tool_output_bytes,
+    )
+    engine = make_engine(
+        around.bus,
+        character.name,
+        around.contexts,
+        table,
+        around.dirs.cwd,
+        character.sections,
+        attended=character.attended,
+        more=character.more,
+    )
+    return Agent(
+        around.bus,
+        character.name,
+        toolbox,
+        engine,
+        around.choose,
+        character.max_iterations or table.max_iterations,
+        min((most for most in (steps, character.max_steps) if most), default=steps),
+        character.limit,
+    )
