@@ -193,7 +193,7 @@ def test_every_setting_says_what_it_does() -> None:
 
 async def test_every_command_and_parameter_says_what_it_does(tmp_path: Path) -> None:
     from gshtui.hub.hub import Hub
-    from gshtui.hub.options import HubOptions
+    from gshtui.hub.hub_options import HubOptions
 
     hub = Hub(HubOptions(cwd=tmp_path, loaded=load(tmp_path)))
     await hub.start()
@@ -273,5 +273,41 @@ def test_nothing_cites_a_page_that_is_not_here() -> None:
         for path in source.files()
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
         if cited.search(line)
+    ]
+    assert found == []
+
+
+SAME_NAMES = {"__init__", "commands", "ports"}
+"""The names that each room may have: the commands that it declares, and what it needs of others."""
+UNCLEAR = {
+    *("take", "told", "tell", "say", "hear", "look", "work", "of", "mind", "minds", "wish", "letters", "saw", "poke"),
+    *("rung", "ladder", "shelf", "seat", "studio", "ground", "living", "warmth"),
+}
+"""A name says what is done to what: `handle_event`, `publish_change`, `acquire`."""
+
+
+def test_no_two_modules_share_a_name() -> None:
+    places: dict[str, list[str]] = {}
+    for path in source.files():
+        places.setdefault(path.stem, []).append(source.name(path))
+    assert {name: found for name, found in places.items() if len(found) > 1 and name not in SAME_NAMES} == {}
+
+
+def test_no_two_public_classes_share_a_name() -> None:
+    places: dict[str, list[str]] = {}
+    for path in source.files():
+        for node in source.tree(path).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(source.name(path))
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def test_public_names_say_what_is_done_to_what() -> None:
+    found = [
+        f"{source.name(path)}:{node.lineno}: {node.name}"
+        for path in source.files()
+        for owner in (source.tree(path), *(node for node in source.tree(path).body if isinstance(node, ast.ClassDef)))
+        for node in owner.body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and node.name.lower() in UNCLEAR
     ]
     assert found == []

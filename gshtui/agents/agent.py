@@ -170,7 +170,9 @@ class Agent:
                 case ModelChangeRequested():
                     await self._change_model(event)
                 case CutRequested():
-                    self.engine.wish(event.kind, CutRequest(event.by, "It was asked for.", event.focus, event.request))
+                    self.engine.request_cut(
+                        event.kind, CutRequest(event.by, "It was asked for.", event.focus, event.request)
+                    )
                     self._wake.set()
                 case _:
                     pass

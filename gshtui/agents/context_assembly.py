@@ -52,7 +52,7 @@ def make_engine(
         attended: whether somebody is at a window who can answer.
         more: further sources of text, asked after system and memory files.
     """
-    settings = ContextSettings.of(table)
+    settings = ContextSettings.from_table(table)
     memory = MemorySection(
         cwd, lambda text, hint: bus.publish(Noticed(level="warning", text=text, hint=hint, about=agent))
     )
@@ -135,5 +135,5 @@ def make_contexts(
         return Transcripts(known)
 
     around = ContextEnvironment(AgentFinder(store, here, cwd).find, choose, abilities, load, redact)
-    ours = ContextService(bus, store.contexts, ContextSettings.of(table), around)
+    ours = ContextService(bus, store.contexts, ContextSettings.from_table(table), around)
     return ContextRouter(ours, store.agents.find, transcripts, known)

@@ -52,7 +52,7 @@ def set_value(key: str, value: str, as_json: bool) -> int:
 @json_option
 def edit(as_json: bool) -> int:
     """Open your file in $VISUAL or $EDITOR, then say what is wrong with it."""
-    from gshtui.headless.config import edit as do
+    from gshtui.headless.config_steps import edit as do
 
     return do(as_json=as_json)
 
@@ -66,7 +66,7 @@ def trust(revoke: bool, yes: bool, as_json: bool) -> int:
 
     It still can only make things stricter, and trusting starts nothing.
     """
-    from gshtui.headless.config import trust as do
+    from gshtui.headless.config_steps import trust as do
 
     return do(revoke=revoke, yes=yes, as_json=as_json)
 
@@ -74,6 +74,6 @@ def trust(revoke: bool, yes: bool, as_json: bool) -> int:
 def _run(
     action: str, key: str = "", value: str = "", *, flags: dict[str, str] | None = None, as_json: bool = False
 ) -> int:
-    from gshtui.headless.config import config as do
+    from gshtui.headless.config_steps import config as do
 
     return do(action, key, value, flags=flags or {}, as_json=as_json)

@@ -101,12 +101,12 @@ def values(form: CommandForm, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _run(form: CommandForm, given: dict[str, Any]) -> int:
-    from gshtui.headless.declared_command import CommandCall, run_call
+    from gshtui.headless.declared_command import DeclaredCall, run_call
 
     parameters = getattr(importlib.import_module(form.module), form.parameters)
     yes = bool(given.get("yes"))
     flags: dict[str, str] = given.get("flags") or {}
-    call = CommandCall(parameters, values(form, given), json=given["as_json"], yes=yes, flags=flags)
+    call = DeclaredCall(parameters, values(form, given), json=given["as_json"], yes=yes, flags=flags)
     return run_call(call, _open_session)
 
 

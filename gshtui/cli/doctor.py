@@ -45,6 +45,6 @@ def doctor(as_json: bool) -> int:
 
     Exit code 0 when nothing that is needed is missing, else 1. Keys are named, never shown.
     """
-    from gshtui.headless.doctor import doctor as examine
+    from gshtui.headless.diagnosis import doctor as examine
 
     return examine(as_json=as_json)

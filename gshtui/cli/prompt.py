@@ -53,8 +53,8 @@ def prompt(
       git diff | gsh-tui prompt "review this"
       gsh-tui prompt --yes --timeout 300 --json "make the tests pass"
     """
-    from gshtui.headless.prompt import PromptOptions
-    from gshtui.headless.prompt import prompt as do
+    from gshtui.headless.prompt_turn import PromptOptions
+    from gshtui.headless.prompt_turn import prompt as do
 
     return do(
         PromptOptions(

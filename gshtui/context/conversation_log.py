@@ -37,7 +37,7 @@ class ConversationLog:
         """Call → its answer's results in `entries`, while it has none."""
         self._calls: dict[int, dict[str, ToolCall]] = {}
 
-    def take(self, messages: Sequence[Message]) -> None:
+    def update(self, messages: Sequence[Message]) -> None:
         """Take the whole log; what was taken before is not looked at again. Another log starts over."""
         if self._taken and (len(messages) < self._taken or messages[self._taken - 1] is not self._last):
             self.__init__()

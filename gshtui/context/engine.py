@@ -21,7 +21,7 @@ from gshtui.context.blocks import Passage
 from gshtui.context.conversation_log import ConversationLog
 from gshtui.context.cutter import Cutter, Review
 from gshtui.context.limits import ContextSettings, Limits, capture_bytes, limits
-from gshtui.context.overlays import ContextPlan, OverlayLog, Told
+from gshtui.context.overlays import ContextPlan, OverlayLog, SideNote
 from gshtui.context.ports import ContextStore, Contribute, Contribution, SideText
 from gshtui.context.request_record import RequestRecorder, restored_outputs
 from gshtui.context.requests import CutRequest, RequestInputs
@@ -89,7 +89,7 @@ class ContextEngine:
         self,
         bus: Bus,
         agent: str,
-        shelf: ContextStore,
+        context_store: ContextStore,
         settings: ContextSettings,
         contribute: Sequence[Contribute] = (),
         review: Review | None = None,
@@ -100,18 +100,18 @@ class ContextEngine:
         self.settings = settings
         self.correction = Correction()
         self._bus = bus
-        self._shelf = shelf
+        self._context_store = context_store
         self._contribute = tuple(contribute)
         self._review = review
         self._lock = asyncio.Lock()
-        self._wishes: deque[tuple[CutKind, CutRequest]] = deque()
+        self._cut_requests: deque[tuple[CutKind, CutRequest]] = deque()
         self._windows: dict[str, int] = {}
         """Model → the window that its provider has shown to have, where that is smaller than it says."""
         self._pace = CutPace()
         self._passages: tuple[Passage, ...] = ()
         self._restored: tuple[ContextPlan, Mapping[str, str]] | None = None
         self._offer = ToolOffer()
-        self._filing = RequestRecorder(shelf)
+        self._filing = RequestRecorder(context_store)
         self._cutter: Cutter | None = None
 
     def converse(self, session: str) -> None:
@@ -125,14 +125,14 @@ class ContextEngine:
             await self.cutter.decisions.refresh()
             return
         session = self.session
-        decisions = OverlayLog(self._shelf, session)
+        decisions = OverlayLog(self._context_store, session)
         await decisions.refresh()
         self.correction = Correction()
-        for past in await self._shelf.iterations(session, agent=self.agent, limit=20):
+        for past in await self._context_store.iterations(session, agent=self.agent, limit=20):
             if past.usage is not None:
                 self.correction.note(f"{past.provider}/{past.model}", past.tokens, past.usage)
         self._cutter = Cutter(self._bus, decisions, self.correction, self._review)
-        self._pace, self._filing, self._restored = CutPace(), RequestRecorder(self._shelf), None
+        self._pace, self._filing, self._restored = CutPace(), RequestRecorder(self._context_store), None
         self._passages = ()
 
     @property
@@ -205,19 +205,19 @@ class ContextEngine:
         self._bus.publish(Noticed(level="warning", text=text, about=self.agent))
         return True
 
-    def wish(self, kind: CutKind, order: CutRequest) -> None:
+    def request_cut(self, kind: CutKind, order: CutRequest) -> None:
         """Make a cut before the next request, or at the next `grant`."""
-        self._wishes.append((kind, order))
+        self._cut_requests.append((kind, order))
 
     @property
     def wished(self) -> bool:
         """Whether cuts wait."""
-        return bool(self._wishes)
+        return bool(self._cut_requests)
 
     def forget(self, why: str, hint: str = "") -> None:
         """The cuts that wait cannot be made; whoever asked is told."""
-        while self._wishes:
-            kind, order = self._wishes.popleft()
+        while self._cut_requests:
+            kind, order = self._cut_requests.popleft()
             self._bus.publish(
                 CutFailed(agent=self.agent, session=self.session, kind=kind, why=why, hint=hint, request=order.request)
             )
@@ -251,8 +251,8 @@ class ContextEngine:
         return await self._terms(messages, draft)
 
     async def _grant(self, terms: RequestInputs, shrinker: Shrinker) -> None:
-        while self._wishes:
-            kind, order = self._wishes.popleft()
+        while self._cut_requests:
+            kind, order = self._cut_requests.popleft()
             await shrinker.attempt(terms, kind, order)
 
     async def _begin(self, messages: Sequence[Message], draft: ContextDraft) -> None:
@@ -263,11 +263,11 @@ class ContextEngine:
         prompt = next((m for m in reversed(messages) if m.role == "user"), None)
         if prompt is None:
             return
-        self.cutter.assembler.history.log.take(messages)
+        self.cutter.assembler.history.log.update(messages)
         room = limits(draft.provider.capabilities(draft.model), self.settings).hard // _ALONG
         for along in (fitted(along, room * 4) for c in contributed for along in c.along):
             if along.text and is_news(along, self.cutter.plan, self.cutter.assembler.history.log):
-                await self.cutter.decisions.add(Told(message=prompt.id, source=along.source, text=along.text))
+                await self.cutter.decisions.add(SideNote(message=prompt.id, source=along.source, text=along.text))
             if along.told is not None:
                 along.told()
 
@@ -283,7 +283,7 @@ class ContextEngine:
             model = replace(model, window=min(model.window, self._windows[draft.key]))
         settings = self.settings.tuned(plan.tuned)
         if self._restored is None or self._restored[0] is not plan:
-            self._restored = plan, await restored_outputs(self._shelf, messages, plan)
+            self._restored = plan, await restored_outputs(self._context_store, messages, plan)
         bounds = limits(model, settings)
         tools = self._tools(draft, bounds)
         withheld = self._offer.withheld
@@ -294,7 +294,7 @@ class ContextEngine:
         )  # fmt: skip
 
     def _tools(self, draft: ContextDraft, bounds: Limits) -> tuple[ToolSpec, ...]:
-        tools = self._offer.of(draft.tools, bounds.hard)
+        tools = self._offer.select(draft.tools, bounds.hard)
         if word := self._offer.word(draft.model, bounds.window, draft.tools):
             self._bus.publish(Noticed(level="warning", text=word, about=self.agent))
         return tools
@@ -303,6 +303,6 @@ class ContextEngine:
         self, iteration: str, usage: Usage | None = None, cost: float | None = None, error: str = "", sent: str = ""
     ) -> None:
         try:
-            await self._shelf.update_iteration(iteration, usage, cost, error, sent=sent)
+            await self._context_store.update_iteration(iteration, usage, cost, error, sent=sent)
         except StoreError as failed:
             self._bus.publish(Noticed(level="warning", text=failed.message, hint=failed.hint, about=self.agent))

@@ -183,7 +183,7 @@ class HistorySection:
             turn: the turn in progress; its messages are the input.
             tools: names of the offered tools; our texts mention no others.
         """
-        self.log.take(log)
+        self.log.update(log)
         changed = self.log.settle()
         spoken = tools & _SPOKEN
         if plan is not self._plan or outputs != self._outputs or spoken != self._tools:

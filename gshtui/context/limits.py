@@ -30,7 +30,7 @@ class ContextSettings:
     summary_seconds: float = 180.0
 
     @classmethod
-    def of(cls, table: Context) -> ContextSettings:
+    def from_table(cls, table: Context) -> ContextSettings:
         """From the table of the configuration."""
         return cls(
             protect=table.prune_protect_tokens,

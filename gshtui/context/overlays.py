@@ -115,7 +115,7 @@ class Tasks(_Overlay, frozen=True, kw_only=True, tag="tasks"):
     tasks: tuple[Task, ...] = ()
 
 
-class Told(_Overlay, frozen=True, kw_only=True, tag="told"):
+class SideNote(_Overlay, frozen=True, kw_only=True, tag="told"):
     """A text goes along with a person's message: facts of the environment, recent shell commands.
 
     So it stays where it was first told, and what changes later does not disturb what was sent before.
@@ -139,7 +139,7 @@ Overlay = (
     | SummaryEdited
     | Tuned
     | Tasks
-    | Told
+    | SideNote
 )
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(Overlay, strict=False)
@@ -182,7 +182,7 @@ class ContextPlan:
     """Blocks to send in full, by the word of a person or agent."""
     spared: set[str] = field(default_factory=set[str])
     """Blocks of cuts that were undone: nothing cuts them again by itself unless there is no other way."""
-    told: dict[str, list[Told]] = field(default_factory=dict[str, list[Told]])
+    told: dict[str, list[SideNote]] = field(default_factory=dict[str, list[SideNote]])
     """Message → texts that go along with it."""
     tasks: tuple[Task, ...] = ()
     tuned: Tuned = field(default_factory=lambda: Tuned(id="", at=0.0))
@@ -228,7 +228,7 @@ def _add(plan: ContextPlan, overlay: Overlay) -> None:
             plan.summaries[overlay.cut] = overlay.summary
         case Tasks():
             plan.tasks = overlay.tasks
-        case Told():
+        case SideNote():
             plan.told.setdefault(overlay.message, []).append(overlay)
         case Tuned():
             plan.tuned = tuned(plan.tuned, overlay)
@@ -269,16 +269,16 @@ def tuned(before: Tuned, now: Tuned) -> Tuned:
 class OverlayLog:
     """See the module's text. `plan` is another object after each change, and only then."""
 
-    def __init__(self, shelf: ContextStore, session: str) -> None:
+    def __init__(self, context_store: ContextStore, session: str) -> None:
         self.session = session
         self.plan: ContextPlan = fold_overlays(())
-        self._shelf = shelf
+        self._context_store = context_store
         self._overlays: list[Overlay] = []
         self._after = 0
 
     async def refresh(self) -> bool:
         """Take in what was written since; whether there was anything. Raises `StoreError`."""
-        found = await self._shelf.overlays(self.session, self._after)
+        found = await self._context_store.overlays(self.session, self._after)
         fresh = [overlay for _, data in found if (overlay := decode(data)) is not None]
         if found:
             self._after = found[-1][0]
@@ -289,7 +289,7 @@ class OverlayLog:
 
     async def add(self, overlay: Overlay) -> None:
         """Write an overlay; it counts when this returns. Raises `StoreError`."""
-        await self._shelf.add_overlay(self.session, overlay.id, kind_of(overlay), overlay.at, encode(overlay))
+        await self._context_store.add_overlay(self.session, overlay.id, kind_of(overlay), overlay.at, encode(overlay))
         await self.refresh()
 
     def with_one_more(self, overlay: Overlay) -> ContextPlan:

@@ -1,7 +1,7 @@
-"""What the context needs from others: a shelf that keeps overlays, texts and iterations, and whoever contributes text.
+"""What the context needs from others: a store that keeps overlays, texts and iterations, and whoever contributes text.
 
-Owns the protocols, and the shelf of a conversation without a store, which lives as long as the process.
-`store.contexts` is a shelf as it is.
+Owns the protocols, and the context store of a conversation without a record, which lives as long as the process.
+`store.contexts` is one as it is.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class _Kept:
 
 
 class MemoryContextStore:
-    """The shelf of conversations without a store; it keeps the last `limit` iterations of each."""
+    """The context store of conversations without a record; it keeps the last `limit` iterations of each."""
 
     def __init__(self, limit: int = 500) -> None:
         self._limit = limit

@@ -168,13 +168,15 @@ _BACK = 5
 """Requests that are looked at: the newest ones may have failed."""
 
 
-async def is_cache_warm(shelf: ContextStore, terms: RequestInputs, blocks: tuple[Block, ...]) -> tuple[Block, ...]:
+async def is_cache_warm(
+    context_store: ContextStore, terms: RequestInputs, blocks: tuple[Block, ...]
+) -> tuple[Block, ...]:
     """The blocks of the next request with their cache state as it is to be expected."""
-    marks = await shelf.iterations(terms.session, agent=terms.agent, limit=_BACK)
+    marks = await context_store.iterations(terms.session, agent=terms.agent, limit=_BACK)
     last = next((mark for mark in reversed(marks) if mark.usage is not None), None)
     if last is None or (last.provider, last.model) != (terms.provider.name, terms.model):
         return blocks
     if time.time() - last.at > FORGOTTEN_AFTER:
         return blocks
-    sent = await shelf.blocks(last.id)
+    sent = await context_store.blocks(last.id)
     return foreseen(marked(sent, last.usage, last.provider), blocks, last.provider)

@@ -129,9 +129,11 @@ class CurrentContext:
 class ContextQueries:
     """See the module's text."""
 
-    def __init__(self, bus: Bus, shelf: ContextStore, settings: ContextSettings, around: ContextEnvironment) -> None:
+    def __init__(
+        self, bus: Bus, context_store: ContextStore, settings: ContextSettings, around: ContextEnvironment
+    ) -> None:
         self._bus = bus
-        self._shelf = shelf
+        self._context_store = context_store
         self._settings = settings
         self._around = around
         self._cutters: dict[str, tuple[Cutter, Correction]] = {}
@@ -143,7 +145,7 @@ class ContextQueries:
     async def iterations(self, agent: str, *, limit: int = 500) -> list[Iteration]:
         """The agent's requests in its conversation, oldest first."""
         subject = await self.subject(agent)
-        return await self._told(self._shelf.iterations(subject.session, agent=subject.agent, limit=limit))
+        return await self._told(self._context_store.iterations(subject.session, agent=subject.agent, limit=limit))
 
     async def view(self, agent: str, iteration: str = "") -> ContextView:
         """What a request holds, block by block; without an iteration the next one, as it would go out now."""
@@ -152,7 +154,7 @@ class ContextQueries:
             return await self._past(subject, iteration)
         standing = await self.standing(subject)
         terms, assembly = standing.terms, standing.assembly
-        blocks = await self._told(is_cache_warm(self._shelf, terms, assembly.blocks))
+        blocks = await self._told(is_cache_warm(self._context_store, terms, assembly.blocks))
         return ContextView(
             agent=subject.agent, session=subject.session, model=terms.model, provider=terms.provider.name,
             window=terms.capabilities.window, tokens=assembly.tokens, trigger=terms.limits.trigger, blocks=blocks,
@@ -167,7 +169,7 @@ class ContextQueries:
                 places |= {block.hash: place for place, block in enumerate(assembly.blocks)}
             if (place := places.get(hash)) is not None:
                 return assembly.text(place)
-        return await self._told(self._shelf.text(hash))
+        return await self._told(self._context_store.text(hash))
 
     async def request(self, agent: str, iteration: str = "") -> RequestText:
         """A request as its provider gets it, as JSON; keys and other secrets are redacted."""
@@ -178,7 +180,7 @@ class ContextQueries:
             return RequestText(self._around.redact(text_of(body)), not standing.note, standing.note)
         mark, blocks, texts, messages = await self._kept(subject, iteration)
         log = ConversationLog()
-        log.take(messages)
+        log.update(messages)
         provider = await self._provider(mark.provider, mark.model)
         request = request_of(mark.model, blocks, texts, log)
         body, exact = provider.body(request), False
@@ -201,7 +203,7 @@ class ContextQueries:
 
     async def receipt(self, id: str) -> Receipt:
         """A receipt by its id alone, whichever agent's it is."""
-        found = await self._told(found_receipt(self._shelf, self._around.load, id)) or self._receipts.get(id)
+        found = await self._told(found_receipt(self._context_store, self._around.load, id)) or self._receipts.get(id)
         if found is None:
             raise ContextError("unknown", f"There is no cut {id!r}.", "`timeline` lists an agent's cuts.")
         return found
@@ -239,7 +241,7 @@ class ContextQueries:
     async def carry(self, agent: str, *, by: CarryBy = "source") -> list[Carry]:
         """What each thing has cost by being sent again and again."""
         marks = await self.iterations(agent, limit=_CARRY)
-        sent = [(mark, await self._told(self._shelf.blocks(mark.id))) for mark in marks]
+        sent = [(mark, await self._told(self._context_store.blocks(mark.id))) for mark in marks]
         return await asyncio.to_thread(carry_costs, sent, self._price, by)
 
     # What the other half uses too
@@ -271,24 +273,24 @@ class ContextQueries:
     async def _newest(self, terms: RequestInputs, cutter: Cutter, settings: ContextSettings) -> RequestInputs:
         """Terms with what was decided since the engine looked last: it does so before its next request."""
         tuned = settings.tuned(cutter.plan.tuned)
-        outputs = await restored_outputs(self._shelf, terms.messages, cutter.plan)
+        outputs = await restored_outputs(self._context_store, terms.messages, cutter.plan)
         bounds = limits(terms.capabilities, tuned)
         return replace(terms, settings=tuned, limits=bounds, inputs=replace(terms.inputs, outputs=outputs))
 
     async def _elsewhere(self, subject: ContextSubject, cutter: Cutter) -> tuple[RequestInputs, str]:
         """The terms of an agent that is not in this process: the fixed sections as it sent them last."""
-        marks = await self._told(self._shelf.iterations(subject.session, agent=subject.agent, limit=1))
+        marks = await self._told(self._context_store.iterations(subject.session, agent=subject.agent, limit=1))
         if not marks:
             raise ContextError("unknown", f"{subject.agent} has sent nothing yet.")
         mark = marks[0]
-        blocks = await self._told(self._shelf.blocks(mark.id))
+        blocks = await self._told(self._context_store.blocks(mark.id))
         fixed = [block for block in blocks if block.section not in ("history", "input")]
         texts = await self._texts(fixed)
         provider = await self._provider(mark.provider, mark.model)
         able = replace(provider.capabilities(mark.model), window=mark.window or 100_000)
         messages = await self._messages(subject)
         settings = self._settings.tuned(cutter.plan.tuned)
-        outputs = await restored_outputs(self._shelf, messages, cutter.plan)
+        outputs = await restored_outputs(self._context_store, messages, cutter.plan)
         inputs = Inputs(mark.model, passages_of(fixed, texts), tools_of(fixed, texts), "", 0, outputs)
         terms = RequestInputs(
             subject.agent, subject.session, provider, mark.model, able, settings, limits(able, settings), messages,
@@ -299,9 +301,11 @@ class ContextQueries:
     async def _cutter(self, subject: ContextSubject) -> tuple[Cutter, Correction]:
         if subject.session not in self._cutters:
             correction = Correction()
-            for mark in await self._told(self._shelf.iterations(subject.session, agent=subject.agent, limit=20)):
+            for mark in await self._told(
+                self._context_store.iterations(subject.session, agent=subject.agent, limit=20)
+            ):
                 correction.note(f"{mark.provider}/{mark.model}", mark.tokens, mark.usage or Usage())
-            decisions = OverlayLog(self._shelf, subject.session)
+            decisions = OverlayLog(self._context_store, subject.session)
             self._cutters[subject.session] = Cutter(self._bus, decisions, correction), correction
         cutter, correction = self._cutters[subject.session]
         await self._told(cutter.decisions.refresh())
@@ -314,14 +318,14 @@ class ContextQueries:
 
     async def _past(self, subject: ContextSubject, iteration: str) -> ContextView:
         mark = await self._mark(subject, iteration)
-        blocks = marked(await self._told(self._shelf.blocks(iteration)), mark.usage, mark.provider)
+        blocks = marked(await self._told(self._context_store.blocks(iteration)), mark.usage, mark.provider)
         return ContextView(
             agent=subject.agent, session=mark.session, iteration=mark, model=mark.model, provider=mark.provider,
             window=mark.window, tokens=mark.tokens, trigger=mark.trigger, blocks=blocks, expected=mark.tokens,
         )  # fmt: skip
 
     async def _mark(self, subject: ContextSubject, iteration: str) -> Iteration:
-        marks = await self._told(self._shelf.iterations(subject.session, agent=subject.agent, limit=100_000))
+        marks = await self._told(self._context_store.iterations(subject.session, agent=subject.agent, limit=100_000))
         found = next((mark for mark in marks if mark.id == iteration), None)
         if found is None:
             raise ContextError("unknown", f"{subject.agent} made no request {iteration!r}.", "`timeline` lists them.")
@@ -331,7 +335,7 @@ class ContextQueries:
         self, subject: ContextSubject, iteration: str
     ) -> tuple[Iteration, Sequence[Block], Mapping[str, str], Sequence[Message]]:
         mark = await self._mark(subject, iteration)
-        blocks = await self._told(self._shelf.blocks(iteration))
+        blocks = await self._told(self._context_store.blocks(iteration))
         return mark, blocks, await self._texts(blocks), await self._messages(subject)
 
     async def _texts(self, blocks: Sequence[Block]) -> dict[str, str]:
@@ -339,7 +343,7 @@ class ContextQueries:
         found: dict[str, str] = {}
         for at in range(0, len(wanted), _TOGETHER):
             some = wanted[at : at + _TOGETHER]
-            texts = await asyncio.gather(*(self._shelf.text(hash) for hash in some), return_exceptions=True)
+            texts = await asyncio.gather(*(self._context_store.text(hash) for hash in some), return_exceptions=True)
             found |= {hash: text for hash, text in zip(some, texts, strict=True) if isinstance(text, str)}
         return found
 

@@ -88,7 +88,7 @@ def _truncation(agent: str, session: str, message: Message, number: int, part: T
 
 
 async def found_receipt(
-    shelf: ContextStore, load: Callable[[str], Awaitable[Sequence[Message]]], id: str
+    context_store: ContextStore, load: Callable[[str], Awaitable[Sequence[Message]]], id: str
 ) -> Receipt | None:
     """The receipt of a cut, or of a truncation, whose id is that of its block; `None`: there is none.
 
@@ -96,10 +96,10 @@ async def found_receipt(
         load: the log of a conversation.
     """
     answer = id.rpartition("/")[0].removesuffix("-results")
-    session = await shelf.home(answer or id)
+    session = await context_store.home(answer or id)
     if not session:
         return None
-    decisions = OverlayLog(shelf, session)
+    decisions = OverlayLog(context_store, session)
     await decisions.refresh()
     messages = await load(session) if answer else ()
     agent = next((message.agent for message in messages if message.id == answer), "")

@@ -31,8 +31,8 @@ from gshtui.system.ids import new_id
 class RequestRecorder:
     """The filing of one conversation."""
 
-    def __init__(self, shelf: ContextStore) -> None:
-        self._shelf = shelf
+    def __init__(self, context_store: ContextStore) -> None:
+        self._context_store = context_store
         self._kept: set[str] = set()
         self._looked_at = 0
         self._before: tuple[Iteration, tuple[Block, ...]] | None = None
@@ -63,7 +63,7 @@ class RequestRecorder:
         )
         iteration = msgspec.structs.replace(iteration, broken_by=await self._broken_by(iteration, assembly, history))
         texts = self._new_texts(assembly, history.unfiled)
-        await self._shelf.add_iteration(iteration, assembly.blocks, texts)
+        await self._context_store.add_iteration(iteration, assembly.blocks, texts)
         self._kept.update(texts)
         history.unfiled = len(history.blocks)
         self._before = iteration, assembly.blocks
@@ -72,9 +72,9 @@ class RequestRecorder:
     async def _broken_by(self, iteration: Iteration, assembly: Assembly, history: HistorySection) -> str:
         """The block that breaks what the same model was sent before, in this process or an earlier one."""
         if self._before is None and not self._kept:
-            marks = await self._shelf.iterations(iteration.session, agent=iteration.agent, limit=1)
+            marks = await self._context_store.iterations(iteration.session, agent=iteration.agent, limit=1)
             try:
-                self._before = (marks[0], await self._shelf.blocks(marks[0].id)) if marks else None
+                self._before = (marks[0], await self._context_store.blocks(marks[0].id)) if marks else None
             except StoreError:
                 self._before = None  # one that is damaged tells nothing
         if self._before is None:
@@ -163,7 +163,9 @@ def _part(block: Block, texts: Mapping[str, str], log: ConversationLog) -> Part:
     return Text(text)
 
 
-async def restored_outputs(shelf: ContextStore, messages: Sequence[Message], plan: ContextPlan) -> Mapping[str, str]:
+async def restored_outputs(
+    context_store: ContextStore, messages: Sequence[Message], plan: ContextPlan
+) -> Mapping[str, str]:
     """Key → whole text of each restored block whose output was shortened."""
     if not plan.restored:
         return {}
@@ -176,7 +178,7 @@ async def restored_outputs(shelf: ContextStore, messages: Sequence[Message], pla
         for number, part in enumerate(message.blocks):
             if f"{message.id}/{number}" in wanted and isinstance(part, ToolResult) and part.output:
                 try:
-                    found[part.output] = await shelf.output(part.output)
+                    found[part.output] = await context_store.output(part.output)
                 except StoreError:
                     continue  # removed since: the shortened text is all there is
     return found

@@ -30,8 +30,10 @@ from gshtui.store.store_errors import StoreError
 class ContextService(ContextQueries):
     """The context of any agent, by name or id."""
 
-    def __init__(self, bus: Bus, shelf: ContextStore, settings: ContextSettings, around: ContextEnvironment) -> None:
-        super().__init__(bus, shelf, settings, around)
+    def __init__(
+        self, bus: Bus, context_store: ContextStore, settings: ContextSettings, around: ContextEnvironment
+    ) -> None:
+        super().__init__(bus, context_store, settings, around)
         bus.subscribe(self._answered, SummaryAnswered, name="summaries")
 
     async def preview(self, agent: str, kind: CutKind) -> Receipt:
@@ -92,7 +94,7 @@ class ContextService(ContextQueries):
         answer = entry.message.id.removesuffix("-results")
         tokens = entry.blocks[number].tokens if answer not in plan.dropped else self._pair_tokens(log, answer)
         if shortened and isinstance(part, ToolResult):
-            tokens = max(tokens, text_tokens(await self._told(self._shelf.output(part.output))))
+            tokens = max(tokens, text_tokens(await self._told(self._context_store.output(part.output))))
         self._check_room(standing, tokens, "It")
         await self._told(standing.cutter.decisions.add(Restored(block=block, by=by)))
         self._bus.publish(BlockRestored(agent=subject.agent, session=subject.session, block=block, by=by))

@@ -206,7 +206,7 @@ class TodoParameters(Parameters):
     agent: str = Field(default="", description="Whose list; empty: your own, or the selected agent's")
 
 
-def task_commands(shelf: TaskStore, session_of: Callable[[str], Awaitable[str]]) -> list[AnyCommand]:
+def task_commands(context_store: TaskStore, session_of: Callable[[str], Awaitable[str]]) -> list[AnyCommand]:
     """The command, on these lists. `session_of(agent)`: the conversation that an agent has in hand, by name or id."""
 
     async def run(invocation: Invocation, parameters: TodoParameters) -> Outcome:
@@ -222,9 +222,11 @@ def task_commands(shelf: TaskStore, session_of: Callable[[str], Awaitable[str]])
             raise UsageError("An agent changes its own list only.", hint="Send the other one a message.")
         try:
             if parameters.action == "list":
-                tasks = await shelf.tasks(session)
+                tasks = await context_store.tasks(session)
             else:
-                tasks = await shelf.change(agent, session, invocation.caller.name, partial(_changed, parameters))
+                tasks = await context_store.change(
+                    agent, session, invocation.caller.name, partial(_changed, parameters)
+                )
         except TaskError as error:
             raise CommandError(str(error)) from error
         except StoreError as error:

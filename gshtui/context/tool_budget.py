@@ -116,7 +116,7 @@ class ToolOffer:
         """Tools missing from the last computed offer."""
         self._told: set[str] = set()
 
-    def of(self, tools: tuple[ToolSpec, ...], room: int) -> tuple[ToolSpec, ...]:
+    def select(self, tools: tuple[ToolSpec, ...], room: int) -> tuple[ToolSpec, ...]:
         """The tools for a request of `room` tokens."""
         if self._known != (tools, room):
             kept = offered(tools, room)

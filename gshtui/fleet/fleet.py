@@ -16,11 +16,11 @@ from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.hub_events import WaitReported
 from gshtui.fleet.agent_programs import Programs
+from gshtui.fleet.agent_terminals import AgentTerminals
 from gshtui.fleet.fleet_context import AgentRows, FleetContext, from_store_error, is_over
 from gshtui.fleet.handlers import FleetHandlers, Reports
 from gshtui.fleet.ports import FleetError, FleetOptions, Launcher, MessageTransport
 from gshtui.fleet.reconciler import JournalReader, Reconciler
-from gshtui.fleet.terminals import AgentTerminals
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
 from gshtui.system.tasks import end_all
@@ -126,7 +126,7 @@ class Fleet:
     def _follower(self) -> AgentFollower:
         from gshtui.fleet.follower import AgentFollower
 
-        return AgentFollower(self._context, self._programs, self._reconciler.poke)
+        return AgentFollower(self._context, self._programs, self._reconciler.check_now)
 
     async def start(self) -> None:
         """Take the roster up: look what really runs, say who is lost, and go on looking."""
@@ -136,7 +136,7 @@ class Fleet:
         self._reconciler.on_look = self._follower.keep
         try:
             await context.store.agents.delete_old(KEPT_DAYS)
-            lost = await self._reconciler.look()
+            lost = await self._reconciler.find_lost()
         except StoreError as error:
             raise from_store_error(error) from error
         self._reconciler.tell_lost(lost)
@@ -183,7 +183,7 @@ class Fleet:
     async def refresh(self) -> list[AgentRow]:
         """Look at the terminals and the record now; every row."""
         try:
-            self._reconciler.tell_lost(await self._reconciler.look())
+            self._reconciler.tell_lost(await self._reconciler.find_lost())
         except StoreError as error:
             raise from_store_error(error) from error
         return self.rows()
@@ -191,7 +191,7 @@ class Fleet:
     async def show(self, id: str) -> str:
         """The agent's report; of one that has none yet, what its terminal shows."""
         row = await self.find(id)
-        return await self._reports.of(row) or await self._reports.screen(row)
+        return await self._reports.report_of(row) or await self._reports.screen(row)
 
     async def unsaved(self, id: str) -> list[str]:
         """What would be lost if the agent were killed now, a sentence each."""
@@ -199,7 +199,7 @@ class Fleet:
 
     def attach_command(self, row: AgentRow) -> list[str]:
         """What a person runs to see the agent full-screen."""
-        return self.terminals.of(row.socket).attach_command(row.tmux_session)
+        return self.terminals.server(row.socket).attach_command(row.tmux_session)
 
     def attach_words(self, row: AgentRow) -> list[str]:
         """The same, empty for an agent that has no terminal now."""
@@ -243,7 +243,7 @@ class Fleet:
             depth = parent.depth + 1 if parent is not None else 1
             request = msgspec.structs.replace(request, depth=max(depth, request.depth))
         row = await self._starter.spawn(request, parent_session=session, spawn=spawn, limited=not by_person)
-        self._reconciler.poke()
+        self._reconciler.check_now()
         if self._context.options.visiting:
             await self._starter.briefed()
         return row
@@ -296,7 +296,7 @@ class Fleet:
     async def restart(self, id: str) -> AgentRow:
         """End what runs of it and start it again, with its conversation where its program can."""
         row = await self._recoverer.restart(await self.find(id))
-        self._reconciler.poke()
+        self._reconciler.check_now()
         return row
 
     async def recover(self, id: str) -> AgentRow:

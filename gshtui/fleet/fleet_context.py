@@ -17,8 +17,8 @@ from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow, SpawnRequest
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import AgentAdded
 from gshtui.bus.events.fleet_events import AgentChanged, AgentRemoved
+from gshtui.fleet.agent_terminals import AgentTerminals
 from gshtui.fleet.ports import FleetError, FleetOptions, Launcher, MessageTransport
-from gshtui.fleet.terminals import AgentTerminals
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
 from gshtui.system.tasks import start_job

@@ -35,11 +35,11 @@ _Key = tuple[str, str, int]
 class AgentFollower:
     """One follower an agent. `stop` ends all of them."""
 
-    def __init__(self, context: FleetContext, programs: Programs, poke: Callable[[], None]) -> None:
-        """`poke`: something has changed that a look should see."""
+    def __init__(self, context: FleetContext, programs: Programs, check_now: Callable[[], None]) -> None:
+        """`check_now`: called when something has changed."""
         self._context = context
         self._programs = programs
-        self._poke = poke
+        self._check_now = check_now
         self._feed = HookFeed(context.options.data)
         self._pace = Pacer()
         self._statuses: dict[_Key, CliStatus | None] = {}
@@ -72,7 +72,7 @@ class AgentFollower:
         await asyncio.gather(*self._answers, return_exceptions=True)
 
     async def _follow(self, key: _Key, row: AgentRow) -> None:
-        server = self._context.terminals.of(row.socket)
+        server = self._context.terminals.server(row.socket)
         self._statuses[key] = None
         self._ends[key] = server.watcher.watch(row.pane, self._changed)
         if row.kind == "cli":
@@ -93,11 +93,11 @@ class AgentFollower:
 
     def _changed(self, change: PaneChange) -> None:
         if change.what & {"dead", "gone"}:
-            self._poke()
+            self._check_now()
 
     def _said(self, key: _Key, row: AgentRow, known: KnownStatus) -> None:
         if known.status in ENDED_STATUSES:
-            self._poke()
+            self._check_now()
             return
         self._context.bus.publish(
             AgentStatusChanged(
@@ -131,7 +131,7 @@ class AgentFollower:
 
     async def _short_turn(self, key: _Key, row: AgentRow, status: CliStatus) -> None:
         """Where a program rests and its screen shows the same answer twice, its turn was too short to be seen."""
-        session = await self._programs.session(self._context.terminals.of(row.socket), row)
+        session = await self._programs.session(self._context.terminals.server(row.socket), row)
         if session.takes_code:
             await self._ran(key, row, status, session)
             return
@@ -172,7 +172,7 @@ class AgentFollower:
         said = status.answer if status is not None else ""
         if not said:
             try:
-                session = await self._programs.session(self._context.terminals.of(row.socket), row)
+                session = await self._programs.session(self._context.terminals.server(row.socket), row)
                 said = await session.answer()
             except SessionError:
                 return  # its terminal is gone, which the next look tells

@@ -48,7 +48,7 @@ class Reports:
             task.cancel()
         await asyncio.gather(*self._tellings, return_exceptions=True)
 
-    async def of(self, row: AgentRow) -> str:
+    async def report_of(self, row: AgentRow) -> str:
         """The agent's report: its own words where it has any, else the end of its terminal. Never raises."""
         if row.report:
             return row.report
@@ -61,7 +61,7 @@ class Reports:
         if not row.pane or not row.socket:
             return ""
         try:
-            server = self._context.terminals.of(row.socket)
+            server = self._context.terminals.server(row.socket)
             if (await server.pane(row.pane)).pid != row.pid:
                 return ""  # another program's by now
             lines = await server.capture(row.pane, start=-_LINES, styled=False, join=True)
@@ -75,7 +75,7 @@ class Reports:
         if (row.id, row.pid) in self._said:
             return
         self._said.add((row.id, row.pid))
-        if not row.report and (report := await self.of(row)):
+        if not row.report and (report := await self.report_of(row)):
             row = await context.rows.change(row.id, report=report[-100_000:])
         context.bus.publish(
             AgentEnded(

@@ -16,9 +16,9 @@ from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.events.fleet_events import AgentKilled, AgentRestored
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.fleet.agent_programs import is_known
+from gshtui.fleet.agent_terminals import ended_changes
 from gshtui.fleet.fleet_context import FleetContext, is_over
 from gshtui.fleet.ports import FleetError
-from gshtui.fleet.terminals import ended_changes
 from gshtui.store.store_errors import StoreError
 from gshtui.system import process_tree
 from gshtui.system.tasks import start_job
@@ -104,7 +104,7 @@ class Killer:
         """Close the agent's terminal and end whatever runs in it; the row stays as it is. Raises `FleetError`."""
         await self._call_off(row.id)
         try:
-            server = self._context.terminals.of(row.socket)
+            server = self._context.terminals.server(row.socket)
             if row.pane and (await server.pane(row.pane)).pid == row.pid:
                 await server.kill_pane(row.pane, grace=END_GRACE)
         except TmuxError as error:

@@ -16,7 +16,7 @@ from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.agent_reducer import apply_event
 from gshtui.bus.events.agent_events import AgentStatusChanged
 from gshtui.bus.events.hub_events import Noticed
-from gshtui.fleet import terminals
+from gshtui.fleet import agent_terminals
 from gshtui.fleet.agent_programs import Programs
 from gshtui.fleet.fleet_context import FleetContext, is_over
 from gshtui.store.store_errors import StoreError
@@ -36,7 +36,7 @@ class JournalReader:
         self._connected = connected
         self._read: dict[str, tuple[int, AgentRow]] = {}
 
-    async def of(self, row: AgentRow) -> None:
+    async def update_row(self, row: AgentRow) -> None:
         """Bring the row up to what its journal says. Raises `StoreError`."""
         if row.kind != "native" or not row.session or self._connected(row.id):
             self._read.pop(row.id, None)
@@ -101,11 +101,11 @@ class Reconciler:
             self._task.cancel()
             await asyncio.wait([self._task])
 
-    def poke(self) -> None:
+    def check_now(self) -> None:
         """Something has changed: look now."""
         self._wake.set()
 
-    async def look(self) -> list[AgentRow]:
+    async def find_lost(self) -> list[AgentRow]:
         """One look. Returns the rows that turned out to be lost. Raises `StoreError`."""
         async with self._looking:
             rows, options = self._context.rows, self._context.options
@@ -125,9 +125,9 @@ class Reconciler:
                 if row.killed and not is_over(row) and not options.visiting:
                     self._on_killed(row)
             alive = [row for row in mine if not is_over(row)]
-            seen = await self._context.terminals.look(alive) if alive else {}
+            seen = await self._context.terminals.probe(alive) if alive else {}
             for row in alive:
-                await attempt(f"the journal of {row.id}", self._catch_up.of(row), StoreError)
+                await attempt(f"the journal of {row.id}", self._catch_up.update_row(row), StoreError)
             lost: list[AgentRow] = []
             for agent in alive:
                 probe = self._record_probe(agent, seen[agent.id])
@@ -144,7 +144,7 @@ class Reconciler:
         """What the screens of somebody's programs say, where nobody follows them."""
         for row in rows:
             if row.kind == "cli" and row.pane and not row.killed:
-                fields = await self._programs.glance(self._context.terminals.of(row.socket), row)
+                fields = await self._programs.glance(self._context.terminals.server(row.socket), row)
                 if fields:
                     self._context.rows.change_soon(row.id, fields | {"status_at": time.time()})
 
@@ -152,13 +152,13 @@ class Reconciler:
         """Whether this process is the one that writes about the row."""
         return row.owner == os.getpid() or (self._context.options.visiting and not row.owner)
 
-    async def _record_probe(self, before: AgentRow, seen: terminals.PaneProbe) -> AgentRow | None:
+    async def _record_probe(self, before: AgentRow, seen: agent_terminals.PaneProbe) -> AgentRow | None:
         """Write down what was seen of one row; the row, when it is lost by that."""
         context = self._context
         row = context.rows.get(before.id)
         if row is None or row.pid != before.pid or row.pane != before.pane or is_over(row):
             return None  # it was restarted or ended while its terminal was looked at
-        if not (fields := terminals.probed_changes(row, seen, time.time())):
+        if not (fields := agent_terminals.probed_changes(row, seen, time.time())):
             return None
         row = await context.rows.change(row.id, **fields)
         status = (
@@ -185,7 +185,7 @@ class Reconciler:
                 pass
             self._wake.clear()
             try:
-                self.tell_lost(await self.look())
+                self.tell_lost(await self.find_lost())
             except StoreError:
                 continue  # the record says by itself that it cannot be read; what is known stays
 

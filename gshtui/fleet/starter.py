@@ -12,11 +12,11 @@ from pathlib import Path
 from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow, SpawnRequest
 from gshtui.bus.events.fleet_events import AgentSpawned, AgentSpawnFailed
 from gshtui.bus.events.hub_events import Noticed
+from gshtui.fleet.agent_terminals import session_mark, socket_name
 from gshtui.fleet.fleet_context import FleetContext, from_store_error, is_over
 from gshtui.fleet.killer import Killer
 from gshtui.fleet.native.spec import MAX_DEPTH, TERMINAL
 from gshtui.fleet.ports import AgentStart, FleetError
-from gshtui.fleet.terminals import session_mark, socket_name
 from gshtui.store.store_errors import StoreError
 from gshtui.system import process_tree
 from gshtui.system.tasks import start_job
@@ -133,7 +133,7 @@ class Starter:
 
     async def proven(self, row: AgentRow) -> bool:
         """Whether the agent is alive after a moment: it has spoken, or its program has at least not ended."""
-        server = self._context.terminals.of(row.socket)
+        server = self._context.terminals.server(row.socket)
         deadline = time.monotonic() + PROVEN_AFTER
         while time.monotonic() < deadline:
             try:
@@ -210,7 +210,7 @@ class Starter:
 
     async def _run(self, row: AgentRow, start: AgentStart) -> AgentRow:
         context = self._context
-        server = context.terminals.of(context.options.socket)
+        server = context.terminals.server(context.options.socket)
         pane = await self._open(server, row, start)
         begun = await asyncio.to_thread(process_tree.start_time, pane.pid)
         fields = {
@@ -268,7 +268,7 @@ class Starter:
         """Take back a start that failed: its terminal, when there is one, and its row."""
         row = self._context.rows.get(id)
         if row is not None and row.pane:
-            await _close(self._context.terminals.of(row.socket), row)
+            await _close(self._context.terminals.server(row.socket), row)
         try:
             await self._context.store.agents.remove(id)
         except StoreError:

@@ -14,8 +14,8 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import InterruptRequested, PromptSubmitted
 from gshtui.bus.events.fleet_events import MessageSubmitted
 from gshtui.fleet.agent_programs import Programs, from_session_error, is_known
+from gshtui.fleet.agent_terminals import AgentTerminals
 from gshtui.fleet.ports import FleetError
-from gshtui.fleet.terminals import AgentTerminals
 from gshtui.programs.pane_view import PASSES, SessionError
 from gshtui.system.ids import new_id
 from gshtui.tmux.readiness import wait_ready
@@ -55,7 +55,7 @@ class TerminalTransport:
             return message
         if row.kind == "native":
             raise FleetError("busy", f"{row.name} ({row.id}) is not connected.", hint="Try again in a moment.")
-        server = self._terminals.of(row.socket)
+        server = self._terminals.server(row.socket)
         try:
             if defer_if_busy and not is_known(row):
                 await wait_ready(server, row.pane, pattern=None, idle_seconds=READY_IDLE, timeout=READY_WITHIN)
@@ -89,6 +89,6 @@ class TerminalTransport:
             self._bus.publish(InterruptRequested(agent=row.id))
             return
         try:
-            await (await self._programs.session(self._terminals.of(row.socket), row)).interrupt()
+            await (await self._programs.session(self._terminals.server(row.socket), row)).interrupt()
         except SessionError as error:
             raise from_session_error(error) from error

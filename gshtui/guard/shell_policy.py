@@ -100,7 +100,7 @@ def judge(command: str, folder: Path, project: Path) -> Judgement:
         return Judgement("ask", rule, why, tuple(Part(_short(s.source), "ask", rule, why) for s in line.commands))
     if len(plain.commands) > _PARTS:
         return Judgement("ask", "size", f"{len(plain.commands)} commands are too many to judge")
-    ground = _Ground(Path(os.path.realpath(folder)), Path(os.path.realpath(project)))
+    ground = _MachineState(Path(os.path.realpath(folder)), Path(os.path.realpath(project)))
     judged = [
         _judged(SimpleCommand(words, source.source), join, ground)
         for words, join, source in zip(plain.commands, plain.joins, line.commands, strict=True)
@@ -126,7 +126,7 @@ def _named_parts(command: str, verdict: Verdict, rule: str, why: str) -> tuple[P
     )
 
 
-def _judged(simple: SimpleCommand, join: str, ground: _Ground) -> tuple[Part, bool]:
+def _judged(simple: SimpleCommand, join: str, ground: _MachineState) -> tuple[Part, bool]:
     """The part, and whether it clearly stays inside the project."""
     text = _short(simple.source)
 
@@ -162,7 +162,7 @@ def _judged(simple: SimpleCommand, join: str, ground: _Ground) -> tuple[Part, bo
     return Part(text, "allow", "reader"), True
 
 
-def _changed_folder(simple: SimpleCommand, join: str, ground: _Ground) -> tuple[Part, bool]:
+def _changed_folder(simple: SimpleCommand, join: str, ground: _MachineState) -> tuple[Part, bool]:
     text = _short(simple.source)
     operands = [word for word in simple.words[1:] if not word.text.startswith("-") or word.text == "-"]
     if len(operands) != 1 or operands[0].text == "-" or operands[0].pattern:
@@ -173,7 +173,7 @@ def _changed_folder(simple: SimpleCommand, join: str, ground: _Ground) -> tuple[
 
 
 def _pattern_problem(
-    reading: program_table.ProgramReading, at: int, words: Sequence[ShellWord], ground: _Ground
+    reading: program_table.ProgramReading, at: int, words: Sequence[ShellWord], ground: _MachineState
 ) -> str:
     word = words[at]
     kinds = dict(reading.operands)
@@ -190,7 +190,7 @@ def _pattern_problem(
 
 
 def _looks_further(
-    reading: program_table.ProgramReading, simple: SimpleCommand, ground: _Ground
+    reading: program_table.ProgramReading, simple: SimpleCommand, ground: _MachineState
 ) -> tuple[str, str] | None:
     """What a reader opens beyond its operands: a folder's secrets, a repository's configuration."""
     name, flags = reading.name, set(reading.flags)
@@ -206,7 +206,7 @@ def _looks_further(
     return None
 
 
-class _Ground:
+class _MachineState:
     """The folders that a line may be in, and where its paths lead from there."""
 
     def __init__(self, folder: Path, project: Path) -> None:

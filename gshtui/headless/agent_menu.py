@@ -16,7 +16,7 @@ async def _menu(busy: bool, as_json: bool) -> int:
     from gshtui.bus.agent_data import AT_WORK, ENDED_STATUSES
     from gshtui.fleet.agent_calls import FLEET_PARTS, ListAgents
     from gshtui.fleet.agent_tables import menu_line
-    from gshtui.hub.options import HubOptions
+    from gshtui.hub.hub_options import HubOptions
 
     options = HubOptions(cwd=working_folder(), loaded=load_settings(), parts=FLEET_PARTS, where="gsh-tui shell")
     async with running_hub(options) as hub:

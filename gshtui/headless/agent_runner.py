@@ -92,7 +92,7 @@ class AgentSnapshot:
             case _:
                 pass
 
-    def told(self, delivered: int) -> Iterator[Event]:
+    def undelivered_events(self, delivered: int) -> Iterator[Event]:
         """What to tell a hub, in order.
 
         Args:
@@ -214,7 +214,7 @@ class AgentRunner:
             self._hubs,
             lambda event: self._take(bus, event),
             takes=TO_AGENT,
-            greet=self._snapshot.told,
+            greet=self._snapshot.undelivered_events,
             on_change=lambda connected: self._pane.connected(connected) if self._pane else None,
         )
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gshtui.guard.approval import Mode
     from gshtui.headless.progress import Progress
     from gshtui.hub.hub import Hub
-    from gshtui.hub.options import HubOptions
+    from gshtui.hub.hub_options import HubOptions
     from gshtui.settings.loader import Loaded
 
 _STOP_WITHIN = 20.0
@@ -59,7 +59,7 @@ async def on_hub(needs: HubNeeds, work: Callable[[Hub, Progress], Awaitable[T]])
     """Do the work on a hub of its own; gives its result, or the exit code when it failed, which is said on stderr."""
     from gshtui.commands.declaration import CommandError, Unconfirmed, UsageError
     from gshtui.headless.progress import watching
-    from gshtui.hub.options import HubOptions
+    from gshtui.hub.hub_options import HubOptions
 
     options = HubOptions(
         cwd=working_folder(),

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class CommandCall:
+class DeclaredCall:
     """A declared command, and what the command line said."""
 
     parameters: type[Parameters]
@@ -67,7 +67,7 @@ class CommandCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class DeclaredRun:
     """What it came to, and what this terminal is given to."""
 
     outcome: Outcome
@@ -77,7 +77,7 @@ class Ran:
     """The conversation that a window goes on with."""
 
 
-def run_call(call: CommandCall, open_session: Callable[[str], int] | None = None) -> int:
+def run_call(call: DeclaredCall, open_session: Callable[[str], int] | None = None) -> int:
     """Run it; gives the exit code. `open_session`: opens the window with a conversation."""
     from gshtui.commands.shell_form import ShellForm
 
@@ -86,7 +86,7 @@ def run_call(call: CommandCall, open_session: Callable[[str], int] | None = None
     if form.needs_terminal and not call.json and not all(map(os.isatty, (0, 1, 2))):
         streams.complain(form.needs_terminal)
         return exits.USAGE
-    shown: list[Ran] = []
+    shown: list[DeclaredRun] = []
 
     def started(event: AgentSpawned) -> None:
         """The id is there at once; the prompt may have to wait until the program can take it."""
@@ -118,7 +118,7 @@ def run_call(call: CommandCall, open_session: Callable[[str], int] | None = None
     return _attach(shown[0].attach)
 
 
-async def run_on(hub: Hub, call: CommandCall, before_asking: Callable[[], None]) -> Ran | int:
+async def run_on(hub: Hub, call: DeclaredCall, before_asking: Callable[[], None]) -> DeclaredRun | int:
     """Run it on this hub, once the person agrees where it asks; gives 4 when they don't.
 
     Raises:
@@ -141,12 +141,12 @@ async def run_on(hub: Hub, call: CommandCall, before_asking: Callable[[], None])
     if isinstance(outcome.view, AttachView) and not call.json:
         from gshtui.fleet.agent_calls import AttachAgent
 
-        return Ran(outcome, tuple((await hub.call(AttachAgent(agent=outcome.view.agent))).argv))
+        return DeclaredRun(outcome, tuple((await hub.call(AttachAgent(agent=outcome.view.agent))).argv))
     if isinstance(outcome.intent, SessionChangeRequested) and not call.json:
         from gshtui.store.session_calls import ResumeSession
 
-        return Ran(outcome, session=await hub.call(ResumeSession(session=outcome.intent.session)))
-    return Ran(outcome)
+        return DeclaredRun(outcome, session=await hub.call(ResumeSession(session=outcome.intent.session)))
+    return DeclaredRun(outcome)
 
 
 def _resume(session: SessionInfo, open_session: Callable[[str], int]) -> int:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from gshtui.headless import exits, streams
 from gshtui.headless.command_hub import HubNeeds, load_settings, on_hub, running_hub, working_folder
 from gshtui.headless.command_lines import STORE_ONLY
-from gshtui.headless.declared_command import CommandCall, run_call
-from gshtui.headless.prompt import PromptOptions, prompt
+from gshtui.headless.declared_command import DeclaredCall, run_call
+from gshtui.headless.prompt_turn import PromptOptions, prompt
 from gshtui.headless.runner import run_command, until_stopped
 from gshtui.settings import paths
 from gshtui.shell import plugin_files as options
@@ -117,7 +117,7 @@ def _still_ours(session: str) -> str:
     found: list[str] = []
 
     async def look() -> int:
-        from gshtui.hub.options import HubOptions
+        from gshtui.hub.hub_options import HubOptions
         from gshtui.store.store_errors import StoreError
 
         async with running_hub(
@@ -149,7 +149,7 @@ def _in_background(options: AskOptions) -> int:
 
     if options.json:
         given = {"prompt": options.text, "model": options.model, "provider": options.provider, "background": True}
-        return run_call(CommandCall(SpawnAgent, given, json=True))
+        return run_call(DeclaredCall(SpawnAgent, given, json=True))
     value = SpawnAgent(prompt=options.text, model=options.model, provider=options.provider, background=True)
 
     async def start(hub: Hub, _progress: Progress) -> tuple[AgentRow, list[str]]:

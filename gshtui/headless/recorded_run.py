@@ -268,7 +268,7 @@ async def _keep(command: str, code: int, began: float, took: float, printed: Pri
 
     from gshtui.bus.shell_data import ShellRecord
     from gshtui.guard.redaction import Redactor
-    from gshtui.hub.options import HubOptions
+    from gshtui.hub.hub_options import HubOptions
     from gshtui.store.store_errors import StoreError
     from gshtui.system.ids import new_id
 

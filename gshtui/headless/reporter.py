@@ -68,15 +68,15 @@ class Reporter:
         """The conversation's id, once it is open."""
         return self._session
 
-    def say(self, text: str) -> None:
+    def print_text(self, text: str) -> None:
         """A text of somebody else's, on stderr, in order with the answer."""
         self._to_stderr(shown(text, STDERR))
 
     def wait_until_said(self, over: Callable[[], bool]) -> None:
-        """Wait until what `say` was given is on the terminal, or `over` says that nobody needs it. For a thread."""
+        """Wait until the text of `print_text` is on the terminal, or `over` says that nobody needs it. For a thread."""
         self._writer.wait(over)
 
-    def take(self, events: Sequence[Event]) -> None:
+    def handle_events(self, events: Sequence[Event]) -> None:
         """A batch of events from the bus."""
         for event in events:
             if self._turn is not None:  # the turn's end is the last line

@@ -22,7 +22,7 @@ from gshtui.system import private_files
 if TYPE_CHECKING:
     from gshtui.bus.shell_data import ShellNote, ShellRecord
     from gshtui.hub.hub import Hub
-    from gshtui.hub.options import HubOptions
+    from gshtui.hub.hub_options import HubOptions
     from gshtui.store.store import Store
 
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
@@ -60,7 +60,7 @@ def log(options: LogOptions) -> int:
 
 
 async def _log(options: LogOptions, after: float | None, before: float | None, shell: str) -> int:
-    from gshtui.hub.options import HubOptions
+    from gshtui.hub.hub_options import HubOptions
     from gshtui.store.command_history import HistoryQuery
     from gshtui.store.store_errors import StoreError
 
@@ -316,7 +316,7 @@ async def _all(store: Store) -> AsyncGenerator[ShellRecord]:
 
 
 def _options() -> HubOptions:
-    from gshtui.hub.options import HubOptions
+    from gshtui.hub.hub_options import HubOptions
 
     return HubOptions(cwd=working_folder(), loaded=load_settings(), parts=STORE_ONLY, where="gsh-tui shell")
 

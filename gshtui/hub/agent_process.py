@@ -35,6 +35,7 @@ from gshtui.context.retrieval.shell_summary import shell_summary
 from gshtui.context.system_section import system_sections
 from gshtui.fleet import status_commands
 from gshtui.fleet.agent_states import AgentStates
+from gshtui.fleet.agent_terminals import AgentTerminals
 from gshtui.fleet.mail import commands as mail_commands
 from gshtui.fleet.mail.inbox import MailInbox
 from gshtui.fleet.mail.outbox import Addresses, MailOutbox
@@ -44,7 +45,6 @@ from gshtui.fleet.native.outcome import AgentProcessError
 from gshtui.fleet.native.permissions import SpendingBudget, open_gate, permitted_registry, spending_limit, unknown_tools
 from gshtui.fleet.native.spec import Spec
 from gshtui.fleet.terminal_tools import commands as terminal_commands
-from gshtui.fleet.terminals import AgentTerminals
 from gshtui.guard.approval import Gate
 from gshtui.providers import model_command as model_commands
 from gshtui.providers.port import ProviderError

@@ -12,9 +12,9 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.fleet.agent_command_lines import CommandLines, LaunchTerms
 from gshtui.fleet.agent_programs import Programs
+from gshtui.fleet.agent_terminals import AgentTerminals
 from gshtui.fleet.fleet import Fleet
 from gshtui.fleet.ports import FleetError, FleetOptions
-from gshtui.fleet.terminals import AgentTerminals
 from gshtui.settings.model import Settings
 from gshtui.settings.paths import runtime_dir
 from gshtui.shell import plugin_files
@@ -112,7 +112,7 @@ async def start_fleet(hub: Hub) -> None:
     if hub.store is None:
         raise FleetError("store", "Agents in terminals need the record.")
     from gshtui.fleet.agent_programs import Programs
-    from gshtui.fleet.terminals import AgentTerminals
+    from gshtui.fleet.agent_terminals import AgentTerminals
     # not needed for the first screen
 
     store = hub.store

@@ -21,7 +21,7 @@ from gshtui.commands.declaration import Caller, Invocation, Outcome, Question, R
 from gshtui.commands.language import parse
 from gshtui.commands.registry import Registry
 from gshtui.fleet.agent_states import AgentStates
-from gshtui.hub.options import HubOptions
+from gshtui.hub.hub_options import HubOptions
 from gshtui.hub.part_lifecycle import PartLifecycle
 from gshtui.settings.git_info import branch
 from gshtui.system.tasks import end_all
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 class BranchWatch:
-    """The branch of one folder; `name` is empty outside of git and before `look`."""
+    """The branch of one folder; `name` is empty outside of git and before `read_branch`."""
 
     def __init__(self, bus: Bus, cwd: Path) -> None:
         self.name = ""
@@ -52,14 +52,14 @@ class BranchWatch:
         self._cwd = cwd
         bus.subscribe(self._again, TurnFinished, name="branch")
 
-    async def look(self) -> str:
+    async def read_branch(self) -> str:
         """Read it now."""
         self.name = await asyncio.to_thread(branch, self._cwd)
         return self.name
 
     async def _again(self, _batch: Sequence[Event]) -> None:
         before = self.name
-        if await self.look() != before:
+        if await self.read_branch() != before:
             self._bus.publish(BranchChanged(branch=self.name))
 
 
@@ -99,7 +99,7 @@ class Hub:
         """Start the parts that the options name, in order. Never raises: what fails is in `failed` and on the bus."""
         started = time.monotonic()
         self._faults.install()
-        await self.parts.attempt("git branch", self.branch.look)
+        await self.parts.attempt("git branch", self.branch.read_branch)
         for problem in self.options.loaded.problems:
             self.bus.publish(Noticed(level=problem.level, text=str(problem), about="settings"))
         steps: tuple[tuple[str, Callable[[], Awaitable[None]]], ...] = (

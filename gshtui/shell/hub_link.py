@@ -251,7 +251,7 @@ class HubLink:
         """One connection from beginning to end; whether it was welcomed."""
         async with asyncio.timeout(CONNECT_WITHIN):
             reader, writer = await asyncio.open_unix_connection(str(path), limit=256 * 1024)
-        talk = _Talk(reader, writer)
+        talk = _HubStream(reader, writer)
         welcomed = False
         try:
             async with asyncio.timeout(CONNECT_WITHIN):
@@ -282,7 +282,7 @@ class HubLink:
         if not len(self._outbox):
             self._empty.set()
 
-    async def _introduce(self, talk: _Talk) -> dict[str, Any]:
+    async def _introduce(self, talk: _HubStream) -> dict[str, Any]:
         """Hello, proof and welcome. Raises `LinkError`."""
         connected: socket.socket = talk.writer.get_extra_info("socket")
         if not peer_of(connected).is_us:
@@ -302,7 +302,7 @@ class HubLink:
             raise LinkError(str(fields.get("error", "it said no welcome")))
         return fields
 
-    async def _send(self, talk: _Talk) -> None:
+    async def _send(self, talk: _HubStream) -> None:
         sent = self._outbox.acked
         while True:
             lines = self._outbox.after(sent)
@@ -313,7 +313,7 @@ class HubLink:
             sent = lines[-1][0]
             await talk.write(b"".join(line for _, line in lines))
 
-    async def _listen(self, talk: _Talk, hub: str) -> None:
+    async def _listen(self, talk: _HubStream, hub: str) -> None:
         acked = 0
         while True:
             for line in await talk.lines():
@@ -352,7 +352,7 @@ class HubLink:
             self.ignored += 1
 
 
-class _Talk:
+class _HubStream:
     """Lines in and out of one connection."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -48,7 +48,12 @@ _UNITS = ((86_400, "d"), (3_600, "h"), (60, "m"))
 def sessions_text(found: Sequence[SessionInfo], *, folders: bool) -> str:
     """One line each: id, age, messages, title, and where it is open; with its folder if several are shown."""
     rows = [
-        (info.id, age(info.updated), str(info.messages), _title(info) + (f"  {one_line(info.cwd)}" if folders else ""))
+        (
+            info.id,
+            age(info.updated),
+            str(info.messages),
+            _title(info) + (f"  {single_line(info.cwd)}" if folders else ""),
+        )
         for info in found
     ]
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
@@ -60,7 +65,7 @@ def sessions_text(found: Sequence[SessionInfo], *, folders: bool) -> str:
 def hits_text(hits: Sequence[SearchHit]) -> str:
     """Two lines for each: where it is, and the words around it."""
     return "\n".join(
-        f"{hit.session} #{hit.seq} {hit.role}, {age(hit.at)}: {one_line(hit.title)}\n    {one_line(hit.excerpt)}"
+        f"{hit.session} #{hit.seq} {hit.role}, {age(hit.at)}: {single_line(hit.title)}\n    {single_line(hit.excerpt)}"
         for hit in hits
     )
 
@@ -76,14 +81,14 @@ def age(at: float) -> str:
     return "now"
 
 
-def one_line(text: str) -> str:
+def single_line(text: str) -> str:
     """The text on one line, control characters escaped."""
     return visible(" ".join(text.split()))
 
 
 def _title(info: SessionInfo) -> str:
-    title = one_line(info.title) or "(no title)"
-    return f"{title}  [open in {one_line(info.held_by)}]" if info.held_by else title
+    title = single_line(info.title) or "(no title)"
+    return f"{title}  [open in {single_line(info.held_by)}]" if info.held_by else title
 
 
 Word = Literal["ls", "show", "resume", "rm", "export", "search", "rename"]
@@ -336,14 +341,14 @@ def _render_shown(_invocation: Invocation, shown: calls.ShownSession) -> Outcome
 
 
 def _render_resumed(invocation: Invocation, info: SessionInfo) -> Outcome:
-    open_in = f" It is open in {one_line(info.held_by)}." if info.held_by else ""
-    text = f"The conversation {info.id}, {one_line(info.title) or 'without a title'}.{open_in}"
+    open_in = f" It is open in {single_line(info.held_by)}." if info.held_by else ""
+    text = f"The conversation {info.id}, {single_line(info.title) or 'without a title'}.{open_in}"
     change = SessionChangeRequested(agent=invocation.agent, session=info.id)
     return Outcome({"session": info.id, "held_by": info.held_by, "cwd": info.cwd}, text, intent=change)
 
 
 def _render_removed(_invocation: Invocation, gone: calls.RemovedSessions) -> Outcome:
-    titles = ", ".join(one_line(info.title) or info.id for info in gone.sessions)
+    titles = ", ".join(single_line(info.title) or info.id for info in gone.sessions)
     return Outcome({"removed": [info.id for info in gone.sessions]}, f"Removed: {titles}.")
 
 
@@ -352,7 +357,7 @@ def _render_export(_invocation: Invocation, made: calls.SessionExport) -> Outcom
     data: dict[str, Any] = {"session": info.id, "format": made.format}
     if not made.file:
         return Outcome(data | {"text": made.text}, made.text)
-    said = f"{info.messages} messages are in {one_line(made.file)} ({made.bytes:,} bytes)."
+    said = f"{info.messages} messages are in {single_line(made.file)} ({made.bytes:,} bytes)."
     return Outcome(data | {"file": made.file, "bytes": made.bytes}, said)
 
 
@@ -362,7 +367,7 @@ def _render_hits(_invocation: Invocation, found: calls.SessionHits) -> Outcome:
 
 
 def _render_renamed(_invocation: Invocation, info: SessionInfo) -> Outcome:
-    return Outcome(_data(info), f"{info.id} is called {one_line(info.title)} now.")
+    return Outcome(_data(info), f"{info.id} is called {single_line(info.title)} now.")
 
 
 async def _write(store: Store, session: str, form: session_export.Format, target: Path) -> int:

@@ -66,7 +66,7 @@ def call_processes(leader: int, call: str) -> list[psutil.Process]:
     for process in psutil.process_iter():
         if process.pid not in found and process.pid != own and _belongs(process, leader, call):
             found[process.pid] = process
-    return living_processes(found.values())
+    return running_processes(found.values())
 
 
 def in_session(processes: Iterable[psutil.Process], leader: int) -> list[psutil.Process]:
@@ -115,7 +115,7 @@ def process_name(process: psutil.Process) -> str:
     return f"{line[:80]} (pid {process.pid})"
 
 
-def living_processes(processes: Iterable[psutil.Process]) -> list[psutil.Process]:
+def running_processes(processes: Iterable[psutil.Process]) -> list[psutil.Process]:
     """Those still running. psutil compares start times, so a later process with the same pid does not count.
 
     A zombie has ended; its parent reaps it.
@@ -126,10 +126,10 @@ def living_processes(processes: Iterable[psutil.Process]) -> list[psutil.Process
 def wait_for_end(processes: Iterable[psutil.Process], seconds: float) -> list[psutil.Process]:
     """Wait up to so many seconds; return those still there. Blocks."""
     until = time.monotonic() + seconds
-    living = living_processes(processes)
+    living = running_processes(processes)
     while living and time.monotonic() < until:
         time.sleep(0.01)
-        living = living_processes(living)
+        living = running_processes(living)
     return living
 
 

@@ -11,7 +11,7 @@ import signal
 
 import psutil
 
-from gshtui.system.processes import living_processes, send_signal, terminate, wait_for_end
+from gshtui.system.processes import running_processes, send_signal, terminate, wait_for_end
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.quoting import command
 from gshtui.tmux.tmux_connection import TmuxConnection
@@ -38,7 +38,7 @@ def process_family(leader: int, pane: str, mark: str) -> list[psutil.Process]:
             found[process.pid] = process
             for child in _children(process):
                 found.setdefault(child.pid, child)
-    return living_processes(found.values())
+    return running_processes(found.values())
 
 
 def end_processes(processes: list[psutil.Process], grace: float) -> list[psutil.Process]:
@@ -90,6 +90,6 @@ async def end_pane(connection: TmuxConnection, info: PaneInfo, grace: float) -> 
     # What was started between the look and the hang-up.
     late = await asyncio.to_thread(process_family, info.pid, info.pane, mark)
     left += await asyncio.to_thread(end_processes, late, 0.0)
-    if left := living_processes(left):
+    if left := running_processes(left):
         names = ", ".join(_name(process) for process in left[:5])
         raise TmuxError("refused", f"The terminal was closed, but these processes could not be ended: {names}.")

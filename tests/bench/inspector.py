@@ -64,7 +64,7 @@ async def times(service: RecordedContexts) -> tuple[list[float], list[float]]:
 
 async def painted(app: Window) -> InspectorPane:
     """The inspector, once its sections are on the screen."""
-    while (pane := app.part(ContextFeature).inspectors.of("main")) is None or not pane.view.entries:
+    while (pane := app.part(ContextFeature).inspectors.find("main")) is None or not pane.view.entries:
         await asyncio.sleep(0)
     await drawn(pane)
     return pane

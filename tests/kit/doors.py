@@ -20,10 +20,10 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.fleet_events import MessageSubmitted
 from gshtui.bus.letter import Letter
 from gshtui.commands.declaration import Assessment, Caller, Command, CommandError, Invocation, Outcome
+from gshtui.fleet.agent_terminals import AgentTerminals
 from gshtui.fleet.terminal_tools.commands import commands
 from gshtui.fleet.terminal_tools.shared_shell import ShellChoice
 from gshtui.fleet.terminal_tools.targets import TerminalTargets
-from gshtui.fleet.terminals import AgentTerminals
 from gshtui.tmux.server import TmuxServer
 from tests.kit import moody
 from tests.kit.mailroom import Mail, mail

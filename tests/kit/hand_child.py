@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from gshtui.hub.hub import Hub
-from gshtui.hub.options import HubOptions
+from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
 
 

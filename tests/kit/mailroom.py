@@ -1,6 +1,6 @@
 """A mail room on a real record, with a scripted agent in the window and made-up or real ones on the roster.
 
-`Mail.say` is what an agent does by its tool. Used by `tests/real/test_mail*.py`.
+`Mail.say` is what an agent does by its tool. Used by `tests/real/test_mail_service*.py`.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import InterruptRequested
 from gshtui.bus.letter import Letter
 from gshtui.commands.declaration import Assessment, Caller, Command, Invocation, Outcome
+from gshtui.fleet.agent_terminals import AgentTerminals
 from gshtui.fleet.mail.commands import commands
 from gshtui.fleet.mail.mail_service import MailService
-from gshtui.fleet.terminals import AgentTerminals
 from gshtui.store.store import Store
 from gshtui.tmux.server import TmuxServer
 from tests.kit.office import Office

@@ -101,7 +101,7 @@ async def _pasted(app: Window, pilot: Pilot[int]) -> None:
 
 async def _said(app: Window, pilot: Pilot[int]) -> None:
     app.notify("A word in the corner.", timeout=600)
-    app.bench.banner.say("A part failed: the record.", "Make room; recording goes on by itself.")
+    app.bench.banner.add_notice("A part failed: the record.", "Make room; recording goes on by itself.")
 
 
 SCENES = (

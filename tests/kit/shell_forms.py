@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gshtui.cli import form_projection
 from gshtui.hub.hub import Hub
-from gshtui.hub.options import HubOptions
+from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
 
 WRITTEN = Path(form_projection.__file__).with_name("declared_forms.py")

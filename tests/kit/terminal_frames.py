@@ -167,7 +167,7 @@ class ReelTerminals(TerminalRegistry):
     async def row(self, agent: str) -> AgentRow:
         return self.rows[agent]
 
-    def of(self, row: AgentRow) -> Terminal:
+    def terminal_of(self, row: AgentRow) -> Terminal:
         return self.reels[row.id]
 
     def command(self, row: AgentRow) -> str:

@@ -13,10 +13,10 @@ from typing import Any
 
 from gshtui.bus.agent_data import AgentRow
 from gshtui.commands.declaration import Assessment, Caller, Command, Invocation, Outcome
+from gshtui.fleet.agent_terminals import AgentTerminals
 from gshtui.fleet.terminal_tools.commands import commands
 from gshtui.fleet.terminal_tools.shared_shell import ShellChoice
 from gshtui.fleet.terminal_tools.targets import TerminalTargets
-from gshtui.fleet.terminals import AgentTerminals
 from gshtui.programs.foreground import front
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.server import TmuxServer

@@ -24,7 +24,7 @@ from typing import TypeVar
 import psutil
 import pytest
 
-from gshtui.system.processes import living_processes
+from gshtui.system.processes import running_processes
 from gshtui.tmux.mirror import Frame
 from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.tmux_errors import TmuxError
@@ -91,7 +91,7 @@ def _end(theirs: Callable[[psutil.Process], bool]) -> None:
         with contextlib.suppress(psutil.Error):
             process.send_signal(signal.SIGKILL)
     until = time.monotonic() + 3
-    while living_processes(found) and time.monotonic() < until:  # where nobody reaps, a zombie is as good as gone
+    while running_processes(found) and time.monotonic() < until:  # where nobody reaps, a zombie is as good as gone
         psutil.wait_procs(found, timeout=0.02)
 
 

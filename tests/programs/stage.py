@@ -21,7 +21,7 @@ from gshtui.commands.declaration import Caller, CommandError, Outcome
 from gshtui.commands.execution import run_parsed
 from gshtui.fleet.fleet import Fleet
 from gshtui.hub.hub import Hub
-from gshtui.hub.options import HubOptions
+from gshtui.hub.hub_options import HubOptions
 from gshtui.programs import profile as profiles
 from gshtui.programs.screen_reading import read_screen, without_styles
 from gshtui.settings.loader import load
@@ -67,7 +67,7 @@ class Stage:
 
     @property
     def server(self) -> TmuxServer:
-        return self.fleet.terminals.of(self.row.socket)
+        return self.fleet.terminals.server(self.row.socket)
 
     async def start(self, size: tuple[int, int], prompt: str = "") -> None:
         """Spawn it, by its command line as a person gives it."""

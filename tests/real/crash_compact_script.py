@@ -9,7 +9,7 @@ from pathlib import Path
 from gshtui.bus.events.agent_events import PromptSubmitted, TurnFinished
 from gshtui.bus.events.context_events import CutRequested
 from gshtui.hub.hub import Hub
-from gshtui.hub.options import HubOptions
+from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
 from gshtui.store.store import Store
 from gshtui.system.ids import new_id

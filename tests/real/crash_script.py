@@ -11,7 +11,7 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import AgentStatusChanged, MessageAppended, PromptSubmitted
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.hub.hub import Hub
-from gshtui.hub.options import HubOptions
+from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
 from gshtui.system.ids import new_id
 

@@ -14,7 +14,7 @@ import pytest
 from gshtui.bus.agent_data import SpawnRequest
 from gshtui.bus.events.agent_events import PromptSubmitted
 from gshtui.hub.hub import Hub
-from gshtui.hub.options import HubOptions
+from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
 from gshtui.tmux.attach_client import words_for
 from gshtui.tmux.server import TmuxServer
@@ -148,7 +148,7 @@ async def test_a_native_agent_is_recovered_with_its_conversation(window: Hub, pr
     row = await fleet.spawn(SpawnRequest(prompt="what failed?", provider="offline", name="scout"), by_person=True)
     idle = await fleet.wait(row.id, ["idle"], 20.0)
     assert idle.status_source == "event"
-    server = fleet.terminals.of(row.socket)
+    server = fleet.terminals.server(row.socket)
     await server.kill_server()
     lost = await fleet.wait(row.id, ["lost"], 10.0)
     assert lost.session == row.session

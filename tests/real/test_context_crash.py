@@ -12,7 +12,7 @@ import pytest
 
 from gshtui.bus.events.agent_events import PromptSubmitted, TurnFinished
 from gshtui.hub.hub import Hub
-from gshtui.hub.options import HubOptions
+from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
 from gshtui.system.ids import new_id
 from tests.kit.loopback.apis import loopback, variables

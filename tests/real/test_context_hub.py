@@ -15,7 +15,7 @@ from gshtui.bus.events.context_events import ContextCut, CutUndone, OutputTrunca
 from gshtui.context.commands.context_router import ContextRouter
 from gshtui.context.views import ContextError
 from gshtui.hub.hub import Hub
-from gshtui.hub.options import HubOptions
+from gshtui.hub.hub_options import HubOptions
 from gshtui.providers.openai_responses import OpenAIResponses
 from gshtui.settings.loader import load
 from gshtui.system.ids import new_id

@@ -15,7 +15,7 @@ from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.bus.events.context_events import BlockPinned, ContextCut
 from gshtui.bus.messages import ToolResult
 from gshtui.hub.hub import Hub
-from gshtui.hub.options import HubOptions
+from gshtui.hub.hub_options import HubOptions
 from gshtui.providers.port import Request
 from gshtui.providers.selection import ModelChoice
 from gshtui.settings.loader import load

@@ -17,7 +17,7 @@ from gshtui.bus.events.agent_events import MessageAppended, PromptSubmitted, Tur
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.context.call_pairing import missing_results
 from gshtui.hub.hub import Hub
-from gshtui.hub.options import HubOptions
+from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
 from gshtui.system.ids import new_id
 from tests.kit.pairing import paired

@@ -241,7 +241,7 @@ async def test_a_look_that_fails_changes_nothing(yard: Yard) -> None:
     async with yard.hub() as fleet:
         row = await fleet.spawn(cli(*echo()))
         await shows(yard, row, "ready")
-        connection = fleet.terminals.of(row.socket).connection
+        connection = fleet.terminals.server(row.socket).connection
         await eventually(lambda: mode_of(connection), until="control".__eq__)
         server = next(p for p in psutil.process_iter() if p.pid == psutil.Process(row.pid).ppid())
         server.suspend()

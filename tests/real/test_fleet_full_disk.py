@@ -39,7 +39,7 @@ async def main():
     async with yard.hub() as fleet:
         first = await fleet.spawn(cli(*echo(), name="first"))
         await shows(yard, first, "ready")
-        server = fleet.terminals.of(socket)
+        server = fleet.terminals.server(socket)
         made = server.spawn
 
         async def spawn(*given, **named):

@@ -16,7 +16,7 @@ from gshtui.guard.approval import Gate, NoGrants
 from gshtui.tools.worktree_setup import consent_by_gate
 from tests.kit.fleet import Yard, echo, shows
 from tests.kit.tmux import private_server
-from tests.real.test_worktrees import project
+from tests.real.test_worktree import project
 
 __all__ = ["project"]
 

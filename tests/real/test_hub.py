@@ -17,7 +17,7 @@ from gshtui.bus.events.hub_events import HubStarted, Noticed, PartFailed, PartSt
 from gshtui.bus.events.session_events import SessionChangeRequested, SessionFollowed, SessionOpened
 from gshtui.commands.declaration import Caller, CommandError, UsageError
 from gshtui.hub.hub import Hub
-from gshtui.hub.options import HubOptions
+from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
 from gshtui.system.ids import new_id
 from tests.kit.scripted import Recorder

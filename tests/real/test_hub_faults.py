@@ -29,7 +29,7 @@ from gshtui.bus.wire import EVENT_TYPES
 from gshtui.fleet.mail.transports import MailTransports
 from gshtui.hub import agents_part, fleet_part, shell_part
 from gshtui.hub.hub import Hub
-from gshtui.hub.options import HubOptions
+from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
 from gshtui.shell.hub_listener import HubConnection
 from gshtui.shell.log.connection_hosts import ShellConnections
@@ -208,7 +208,7 @@ async def test_steps_between_the_parts_may_fail(opened: Open, monkeypatch: pytes
     def broken(*_: Any) -> None:
         raise Fault("between")
 
-    monkeypatch.setattr("gshtui.hub.hub.BranchWatch.look", broken)
+    monkeypatch.setattr("gshtui.hub.hub.BranchWatch.read_branch", broken)
     here = await opened()
     assert here.hub.failed.keys() == {"git branch"}
     assert await here.answers()

@@ -12,7 +12,7 @@ from gshtui.bus.events.context_events import TasksChanged
 from gshtui.bus.shell_data import ShellRecord
 from gshtui.commands.declaration import Caller
 from gshtui.hub.hub import Hub
-from gshtui.hub.options import HubOptions
+from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
 from tests.kit.configuration import made_project
 

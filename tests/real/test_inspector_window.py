@@ -85,7 +85,7 @@ async def test_what_was_sent_is_what_is_shown(folder: Path, monkeypatch: pytest.
         async with app.run_test(size=SIZE) as pilot:
             await asked(app, pilot)
             await pressed(pilot, "f7", "[", "r")
-            pane = app.part(ContextFeature).inspectors.of("main")
+            pane = app.part(ContextFeature).inspectors.find("main")
             assert pane is not None and pane.state.request is not None and pane.state.request.exact
             assert json.loads(pane.state.request.text) == server.requests[-1].body
             await pressed(pilot, "r", ".", "o")
@@ -119,5 +119,5 @@ async def test_a_cut_is_undone_after_a_restart(folder: Path, monkeypatch: pytest
             await again.bridge.shown()
             assert len(undone) == 1
             await pressed(pilot, "f7", "o")
-            pane = again.part(ContextFeature).inspectors.of("main")
+            pane = again.part(ContextFeature).inspectors.find("main")
             assert pane is not None and "the only line" in lines(pane)

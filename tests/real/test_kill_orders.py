@@ -17,7 +17,7 @@ import pytest
 
 from gshtui.bus.events.agent_events import TurnFinished, TurnStarted
 from gshtui.hub.hub import Hub
-from gshtui.hub.options import HubOptions
+from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
 from gshtui.tmux.server import TmuxServer
 from tests.kit.command import ROOT
@@ -31,7 +31,7 @@ import asyncio, json, sys
 from pathlib import Path
 from gshtui.bus.agent_data import SpawnRequest
 from gshtui.hub.hub import Hub
-from gshtui.hub.options import HubOptions
+from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
 
 async def main():

@@ -10,7 +10,7 @@ from gshtui.bus.events.session_events import SessionOpened
 from gshtui.settings import paths, trust
 from gshtui.store.store import Store
 from tests.kit.native import AGENT, ended, running, spec_of, window
-from tests.unit.test_memory import git, write
+from tests.unit.test_memory_section import git, write
 
 
 def worktree(tmp_path: Path) -> tuple[Path, Path]:

@@ -24,7 +24,7 @@ from gshtui.bus.events.fleet_events import AgentEnded, AgentSpawned, AgentSpawnF
 from gshtui.bus.events.hub_events import PartStarted
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.hub.hub import Hub
-from gshtui.hub.options import HubOptions
+from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
 from tests.kit.native import AGENT, Heard, ended, running, spec_of, window
 

@@ -16,7 +16,7 @@ import pytest
 from gshtui.commands.declaration import CommandError, UsageError
 from gshtui.commands.language import parse
 from gshtui.hub.hub import Hub
-from gshtui.hub.options import HubOptions
+from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
 from tests.kit.command import ROOT
 from tests.kit.configuration import made_project

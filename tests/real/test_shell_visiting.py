@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gshtui.hub.hub import Hub
-from gshtui.hub.options import HubOptions
+from gshtui.hub.hub_options import HubOptions
 from gshtui.settings import paths
 from gshtui.settings.loader import load
 from gshtui.shell import hub_registry

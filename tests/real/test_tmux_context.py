@@ -13,7 +13,7 @@ from gshtui.bus.events.agent_events import PromptSubmitted, TurnFinished
 from gshtui.bus.events.context_events import ContextCut, CutFailed, CutRequested, SummaryAnswered, SummaryProposed
 from gshtui.bus.events.fleet_events import AgentSpawned, AgentSpawnRequested
 from gshtui.hub.hub import Hub
-from gshtui.hub.options import HubOptions
+from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
 from gshtui.system.ids import new_id
 from gshtui.tmux.server import TmuxServer

@@ -89,13 +89,13 @@ async def test_one_of_ours_takes_it_into_its_inbox_when_linked(path: Path) -> No
     async with mail(path) as m:
         row = await m.agent("native", parent="main", parent_session="s1", background=True)
         letter = await m.say(row.id, "one more thing", sender="main")
-        m.room.delivery.poke()
+        m.room.delivery.check_now()
         await m.office.bus.drained()
         assert (await m.store.mail.find(letter.id)).state == "queued"
         m.linked.add(row.id)
         # It works, and would end when it rests: so its inbox is where the message waits.
         m.office.bus.publish(AgentStatusChanged(agent=row.id, status="thinking"))
-        m.room.delivery.poke()
+        m.room.delivery.check_now()
         await m.becomes(letter.id, "submitted")
         m.office.bus.publish(AgentEnded(agent=row.id, name="native"))
         assert "ended before it took it up" in (await m.becomes(letter.id, "dropped")).why

@@ -16,7 +16,7 @@ from gshtui.bus.events.fleet_events import AgentEnded, AgentSpawned, AgentSpawnR
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.letter import Letter
 from gshtui.hub.hub import Hub
-from gshtui.hub.options import ALL_PARTS, HubOptions
+from gshtui.hub.hub_options import ALL_PARTS, HubOptions
 from gshtui.settings.loader import load
 from gshtui.system.ids import new_id
 from gshtui.tmux.server import TmuxServer

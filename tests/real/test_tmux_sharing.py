@@ -15,7 +15,7 @@ from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequeste
 from gshtui.bus.events.fleet_events import MessageActed
 from gshtui.commands.declaration import CommandError
 from gshtui.hub.hub import Hub
-from gshtui.hub.options import HubOptions
+from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
 from gshtui.tmux.server import TmuxServer
 from tests.kit.command import ROOT

@@ -37,10 +37,10 @@ from gshtui.commands.declaration import (
 from gshtui.commands.registry import Registry
 from gshtui.commands.schema import tool_schema
 from gshtui.commands.shell_form import ShellForm
-from gshtui.headless.declared_command import CommandCall, run_on
+from gshtui.headless.declared_command import DeclaredCall, run_on
 from gshtui.headless.outcomes import write_outcome
 from gshtui.hub.hub import Hub
-from gshtui.hub.options import HubOptions
+from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
 from gshtui.ui.agents.agents_feature import AgentsFeature
 from gshtui.ui.kit.dialogs import ConfirmScreen
@@ -179,14 +179,14 @@ async def shed(tmp_path: Path) -> AsyncIterator[tuple[Hub, Garden]]:
 async def test_the_shell_does_nothing_that_costs_something_where_nobody_can_be_asked(shed: tuple[Hub, Garden]) -> None:
     hub, garden = shed
     with pytest.raises(Unconfirmed, match="It is wet already"):
-        await run_on(hub, CommandCall(Water, {"plant": "moss"}), lambda: None)
+        await run_on(hub, DeclaredCall(Water, {"plant": "moss"}), lambda: None)
     assert garden.watered == []
-    ran = await run_on(hub, CommandCall(Water, {"plant": "moss"}, yes=True, json=True), lambda: None)
+    ran = await run_on(hub, DeclaredCall(Water, {"plant": "moss"}, yes=True, json=True), lambda: None)
     assert not isinstance(ran, int)
     assert ran.outcome.data == {"plant": "moss"} and ran.outcome.text == "moss got 1 l."
 
 
-async def in_the_shell(call: CommandCall, folder: Path) -> int:
+async def in_the_shell(call: DeclaredCall, folder: Path) -> int:
     """`gsh-tui water` on a hub that has it; gives the exit code."""
     garden = Garden()
     hub = Hub(HubOptions(cwd=folder, loaded=load(folder), parts=frozenset(), visiting=True))
@@ -307,7 +307,7 @@ if __name__ == "__main__":
 
     def at_a_terminal(form: CommandForm, given: dict[str, Any]) -> int:
         return asyncio.run(
-            in_the_shell(CommandCall(Water, declared.values(form, given), json=given["as_json"]), Path.cwd())
+            in_the_shell(DeclaredCall(Water, declared.values(form, given), json=given["as_json"]), Path.cwd())
         )
 
     raise SystemExit(declared.command(shell_form(Garden()), at_a_terminal).main(standalone_mode=False))

@@ -81,7 +81,7 @@ from tests.kit.terminal_frames import Reel, ReelTerminals, ReelWindow, terminal_
 from tests.kit.terminal_window import until
 from tests.kit.tmux import end_server, short_folder
 from tests.kit.window import NOW, Window
-from tests.ui.test_inspector import has, settled
+from tests.ui.test_inspector_pane import has, settled
 from tests.ui.test_pictures import MODELS, SESSIONS
 from tests.ui.test_shell_pane import Notes, commands, shown
 from tests.ui.test_timeline_pane import SENT
@@ -399,7 +399,7 @@ async def lists(here: Recorded) -> None:
 @told("window", "| `f7` | the inspector: exactly what is sent to the model |")
 async def inspected(here: Recorded) -> None:
     await here.press("f7")
-    pane = here.app.part(ContextFeature).inspectors.of("main")
+    pane = here.app.part(ContextFeature).inspectors.find("main")
     assert pane is not None and here.app.focused is pane.view
 
 
@@ -594,10 +594,10 @@ async def the_log(here: Recorded) -> None:
 async def opened(here: Recorded) -> InspectorPane:
     """The inspector of main, as it opens."""
     await here.press("f7")
-    pane = here.app.part(ContextFeature).inspectors.of("main")
+    pane = here.app.part(ContextFeature).inspectors.find("main")
     assert pane is not None
     await here.press("x", "f7", "home")
-    pane = here.app.part(ContextFeature).inspectors.of("main")
+    pane = here.app.part(ContextFeature).inspectors.find("main")
     assert pane is not None and here.app.focused is pane.view and pane.state.mode == "blocks"
     return pane
 
@@ -846,7 +846,7 @@ async def choose_claude(here: Recorded) -> None:
 )
 async def of_any_agent(here: Recorded) -> None:
     await here.press("f7")
-    assert here.app.part(ContextFeature).inspectors.of("main") is not None
+    assert here.app.part(ContextFeature).inspectors.find("main") is not None
     await here.press("x", "alt+2", "v")
     assert [pane.state.agent for pane in here.app.query(InspectorPane)] == ["0002"]
     await here.press("x")

@@ -18,7 +18,7 @@ from tests.kit import recorded
 from tests.kit.keyboard import Keyboard
 from tests.kit.recorded_contexts import COMPACTED, PRUNED, RecordedContexts
 from tests.kit.window import NOW, Window
-from tests.ui.test_inspector import pressed, settled
+from tests.ui.test_inspector_pane import pressed, settled
 
 
 def sent(number: int, turn: str = "t1") -> ContextAssembled:
@@ -141,7 +141,7 @@ async def test_undo_by_key_and_the_request_of_a_mark() -> None:
         await pressed(pilot, "home", "u")
         assert len(service.done) == 1, "nothing was cut there"
         await pressed(pilot, "i")
-        pane = app.part(ContextFeature).inspectors.of("main")
+        pane = app.part(ContextFeature).inspectors.find("main")
         assert pane is not None and pane.state.at == "it1"
         await pressed(pilot, "alt+5", "right", "d")
         assert pane.state.at == "it2" and pane.state.mode == "difference"

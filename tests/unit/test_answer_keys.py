@@ -284,11 +284,13 @@ async def test_nothing_runs_unasked_in_an_agents_pane(tmp_path: Path, capsys: py
             if what == 0:
                 asked += 1
                 waiting.append(request(asked, chance.choice(("", "p"))))
-                pane.take([waiting[-1]])
+                pane.handle_events([waiting[-1]])
             elif what == 1 and waiting:
                 gone = waiting.pop(0)
                 story.shown.clear()
-                pane.take([ApprovalSettled(approval=gone.approval, agent="0012", call=gone.call, decision="withdrawn")])
+                pane.handle_events(
+                    [ApprovalSettled(approval=gone.approval, agent="0012", call=gone.call, decision="withdrawn")]
+                )
             elif what == 2 or chance.random() < 0.3:
                 pane.draw()
             else:
@@ -306,7 +308,7 @@ async def test_nothing_runs_unasked_in_an_agents_pane(tmp_path: Path, capsys: py
                                 check(story, event, line, began, clock.now)
                                 story.shown.clear()
                                 waiting[:] = [one for one in waiting if one.approval != event.approval]
-                                pane.take([settled(event)])
+                                pane.handle_events([settled(event)])
                             else:
                                 prompts += 1
                         line = ""

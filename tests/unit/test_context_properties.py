@@ -235,7 +235,7 @@ def test_the_log_that_grows_pairs_as_the_plain_rule(kinds: list[tuple[str, int]]
             messages.append(Message(f"b{number}", "assistant", ()))
     log, assembler = ConversationLog(), Assembler()
     for end in range(0, len(messages) + portion, portion):
-        log.take(messages[:end])
+        log.update(messages[:end])
         step = assembler.assemble(messages[:end], fold_overlays(()), Inputs("m"))
         assert [entry.message for entry in log.entries] == list(paired(messages[:end]))
         assert step.request.messages == paired(messages[:end])

@@ -76,7 +76,7 @@ def played(*events: Event, state: ConversationState | None = None) -> list[Entry
     """What is shown after these events."""
     screen, state = Screen(), state or ConversationState("main", "s")
     for event in events:
-        screen.apply(state.take(event))
+        screen.apply(state.apply_event(event))
     return list(screen.entries.values())
 
 
@@ -261,7 +261,7 @@ def test_history_looks_as_it_did_when_it_was_said() -> None:
 def test_a_message_that_comes_while_its_page_is_loaded_is_shown_once() -> None:
     screen, state = Screen(), ConversationState("main", "s")
     messages = stored(2)
-    screen.apply(state.take(MessageAppended(message=messages[-2], **WHO)))
+    screen.apply(state.apply_event(MessageAppended(message=messages[-2], **WHO)))
     screen.apply(older_operations(state, messages))
     ids = list(screen.entries)
     assert ids == ["p0", "a0.0t", "a0.1a", "a0/c0", "p1", "a1.0t", "a1.1a", "a1/c1"]
@@ -323,7 +323,7 @@ def test_stored_commands_stand_where_they_were_run() -> None:
 def test_one_that_still_runs_when_its_conversation_is_opened_again_goes_on() -> None:
     state, screen = ConversationState("main", "s"), Screen()
     screen.apply(older_operations(state, [], [ran(1, 5.0, exit=None, state="running")]))
-    screen.apply(state.take(InputCommandFinished(run="window-s.1", status="ok", text="all", exit=0, **WHO)))
+    screen.apply(state.apply_event(InputCommandFinished(run="window-s.1", status="ok", text="all", exit=0, **WHO)))
     (tool,) = screen.entries.values()
     assert isinstance(tool, ToolEntry) and (tool.status, tool.output) == ("ok", "all")
 
@@ -331,24 +331,24 @@ def test_one_that_still_runs_when_its_conversation_is_opened_again_goes_on() -> 
 def test_a_compaction_leaves_a_line_and_its_undoing_takes_it_away() -> None:
     screen, state = Screen(), ConversationState("main", "s")
     receipt = Receipt("compact", "main", "s", id="c1", tokens_before=175_000, tokens_after=2_500)
-    screen.apply(state.take(ContextCut(**WHO, receipt=receipt)))
+    screen.apply(state.apply_event(ContextCut(**WHO, receipt=receipt)))
     (line,) = screen.entries.values()
     assert isinstance(line, NoticeEntry)
     assert line.text == "[context compacted: 175000 -> 2500 tokens]"
     prune = Receipt("prune", "main", "s", id="p1", tokens_before=9, tokens_after=5)
-    assert list(state.take(ContextCut(**WHO, receipt=prune))) == []
-    screen.apply(state.take(CutUndone(**WHO, cut="p1")))
-    screen.apply(state.take(CutUndone(**WHO, cut="c1")))
+    assert list(state.apply_event(ContextCut(**WHO, receipt=prune))) == []
+    screen.apply(state.apply_event(CutUndone(**WHO, cut="p1")))
+    screen.apply(state.apply_event(CutUndone(**WHO, cut="c1")))
     assert screen.entries == {}
 
 
 def test_only_an_output_that_was_cut_says_so() -> None:
     state = ConversationState("main", "s")
     for call, key in (("a", ""), ("b", "k")):
-        state.take(ToolStarted(**WHO, message="m", call=call, tool="bash", arguments={"command": "x"}))
-        state.take(ToolFinished(**WHO, call=call, tool="bash", status="ok", content="hi", bytes=151, output=key))
+        state.apply_event(ToolStarted(**WHO, message="m", call=call, tool="bash", arguments={"command": "x"}))
+        state.apply_event(ToolFinished(**WHO, call=call, tool="bash", status="ok", content="hi", bytes=151, output=key))
         assert state.calls[call].cut == bool(key)
     for cut in (False, True):
-        state.take(InputCommandStarted(**WHO, run="r", command="x", cwd="/"))
-        put = list(state.take(InputCommandFinished(**WHO, run="r", status="ok", text="hi", bytes=151, cut=cut)))
+        state.apply_event(InputCommandStarted(**WHO, run="r", command="x", cwd="/"))
+        put = list(state.apply_event(InputCommandFinished(**WHO, run="r", status="ok", text="hi", bytes=151, cut=cut)))
         assert [one.entry.cut for one in put if isinstance(one, Put) and isinstance(one.entry, ToolEntry)] == [cut]

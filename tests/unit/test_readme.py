@@ -26,7 +26,7 @@ from gshtui.cli.root import root
 from gshtui.context import memory_section
 from gshtui.headless import exits
 from gshtui.hub.hub import Hub
-from gshtui.hub.options import HubOptions
+from gshtui.hub.hub_options import HubOptions
 from gshtui.providers import candidates
 from gshtui.settings import loader, paths
 from gshtui.settings.keys import TABLES, split

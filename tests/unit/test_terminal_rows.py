@@ -117,9 +117,9 @@ def read_all(program: Program, *, growing: int = 0) -> Scrollback:
         if past.complete:
             return past
         program.printed += growing
-        if not past.take(program.capture(*past.wanted(program.history - begun))):
+        if not past.prepend_page(program.capture(*past.wanted(program.history - begun))):
             whole = program.capture(-program.history, program.height)
-            if not past.take(whole, whole=True):
+            if not past.prepend_page(whole, whole=True):
                 past.tear()
     raise AssertionError("it never ends")
 
@@ -145,8 +145,8 @@ def test_a_past_that_ran_away_is_torn_and_says_so() -> None:
     program = Program(30_000, kept=4_000)
     past = Scrollback(program.screen, program.history)
     program.printed += 50_000
-    assert not past.take(program.capture(*past.wanted(0)))
-    assert not past.take(program.capture(-4_000, 24), whole=True)
+    assert not past.prepend_page(program.capture(*past.wanted(0)))
+    assert not past.prepend_page(program.capture(-4_000, 24), whole=True)
     past.tear()
     assert past.lines == [TORN, *lines(29_976, 30_000)] and past.complete
 
@@ -155,8 +155,8 @@ def test_a_past_that_ran_on_is_found_further_up() -> None:
     program = Program(30_000, kept=4_000)
     past = Scrollback(program.screen, program.history)
     program.printed += 2_500
-    assert not past.take(program.capture(*past.wanted(0)))
-    assert past.take(program.capture(-4_000, 24), whole=True)
+    assert not past.prepend_page(program.capture(*past.wanted(0)))
+    assert past.prepend_page(program.capture(-4_000, 24), whole=True)
     assert past.lines == lines(32_500 - 24 - 4_000, 30_000) and past.complete
 
 
@@ -165,7 +165,7 @@ def test_a_past_of_equal_lines() -> None:
     while not past.complete:
         start, end = past.wanted(0)
         zero = 5_000
-        past.take((["y"] * 5_024)[max(0, zero + start) : zero + end + 1])
+        past.prepend_page((["y"] * 5_024)[max(0, zero + start) : zero + end + 1])
     assert len(past.lines) == 5_024
 
 
@@ -180,7 +180,7 @@ def test_lines_have_numbers_before_they_are_there() -> None:
 def test_a_small_screen_overlaps_by_what_there_is() -> None:
     past = Scrollback(["a", "b"], 10)
     assert past.wanted(0) == (-PAGE, 1)
-    assert past.take(["x", "a", "b"])
+    assert past.prepend_page(["x", "a", "b"])
     assert past.lines == ["x", "a", "b"] and past.complete
 
 
@@ -190,7 +190,7 @@ def test_a_small_screen_overlaps_by_what_there_is() -> None:
 def test_a_search_goes_from_new_to_old() -> None:
     past = Scrollback(["one Fish", "two", "red fish", "blue"], 0)
     search = ScrollbackSearch("FISH")
-    assert search.look(past) == 2
+    assert search.search_more(past) == 2
     assert search.hits == [1, 3], "counted from the lowest line"
     assert search.go(1, past) and search.here == 1
     assert search.go(1, past) and search.here == 3
@@ -201,10 +201,10 @@ def test_a_search_goes_from_new_to_old() -> None:
 def test_a_search_asks_for_older_lines() -> None:
     past = Scrollback(lines(100, 110), 100)
     search = ScrollbackSearch("line 99")
-    search.look(past)
+    search.search_more(past)
     assert not search.go(1, past)
-    past.take(lines(0, 100) + past.lines)
-    search.look(past)
+    past.prepend_page(lines(0, 100) + past.lines)
+    search.search_more(past)
     assert search.go(1, past) and search.here == 10
     assert text_of(past.lines[-1 - 10]) == "line 99"
 
@@ -212,5 +212,5 @@ def test_a_search_asks_for_older_lines() -> None:
 def test_a_search_that_finds_nothing() -> None:
     past = Scrollback(["a"], 0)
     search = ScrollbackSearch("b")
-    assert search.look(past) == 0
+    assert search.search_more(past) == 0
     assert search.go(1, past) and search.here is None

@@ -101,7 +101,7 @@ def mail_command(room: MailService) -> AnyCommand:
         if parameter != "message":
             return []
         try:
-            return [one.id[-6:] for one in await room.letters() if one.id[-6:].startswith(prefix)]
+            return [one.id[-6:] for one in await room.list_letters() if one.id[-6:].startswith(prefix)]
         except StoreError:
             return []
 
@@ -120,7 +120,7 @@ def mail_command(room: MailService) -> AnyCommand:
 
 async def _run(room: MailService, parameters: MailParameters) -> Outcome:
     if parameters.action == "ls":
-        letters = await room.letters(all=parameters.all, recipient=parameters.message)
+        letters = await room.list_letters(all=parameters.all, recipient=parameters.message)
         return Outcome([_mail_json(letter) for letter in letters], _mail_table(letters))
     if not parameters.message:
         raise UsageError(f"`mail {parameters.action}` needs a message.", hint="`mail ls` lists them.")
@@ -234,7 +234,7 @@ def commands(outbox: MailOutbox, store: Store, room: MailService | None = None) 
     family = _Family(outbox, store, room.programs if room is not None else Programs())
     speaking = [
         Command(
-            "say", "Send a message to an agent", SayParameters, family.say, effect=Effect.EXECUTE,
+            "say", "Send a message to an agent", SayParameters, family.send_message, effect=Effect.EXECUTE,
             positions=("to", "text"), description=SAY, family="agents", tool=True, assess=family.assess,
         ),
         Command(
@@ -259,7 +259,7 @@ class _Family:
         self._store = store
         self._programs = programs
 
-    async def say(self, invocation: Invocation, parameters: SayParameters) -> Outcome:
+    async def send_message(self, invocation: Invocation, parameters: SayParameters) -> Outcome:
         sender = _sender(invocation)
         to = await self._outbox.addresses.find(parameters.to, sender)
         letter = await self._outbox.post(sender, to, parameters.text, defer=not parameters.now)

@@ -79,7 +79,7 @@ class Delivery:
                 with contextlib.suppress(asyncio.CancelledError):
                     await task
 
-    def poke(self) -> None:
+    def check_now(self) -> None:
         """Something is there to be looked at."""
         self._revision = -1
         self._stirred.set()
@@ -165,7 +165,7 @@ class Delivery:
 
     def _done(self, who: str) -> None:
         self._busy_with.pop(who, None)
-        self.poke()
+        self.check_now()
 
     async def _try(self, letter: Letter, route: Route) -> None:
         """One attempt. Never raises but when cancelled."""
@@ -229,7 +229,7 @@ class Delivery:
             session = letter.session if route.row is None else route.row.session
             if not session or (route.row is not None and route.row.kind != "native"):
                 if letter.state == "held":
-                    self.progress.tell(letter)
+                    self.progress.publish_change(letter)
             elif await self._store.mail.is_in_log(session, letter.id):
                 await self._store.mail.change(letter.id, state="acted", why="")
             else:
@@ -246,7 +246,7 @@ class Delivery:
                 await self._follow(event)
             await self.progress.heard(event)
             if self._waiting or isinstance(event, MessagePosted | SessionOpened):
-                self.poke()
+                self.check_now()
 
     async def _follow(self, event: SessionOpened) -> None:
         """The person put a conversation aside for this one: what waits for its agent comes here."""

@@ -45,7 +45,7 @@ class DeliveryState:
         """Whether a message lies in the inbox of one of ours and was not taken up yet."""
         return id in self._prompts
 
-    def tell(self, letter: Letter) -> None:
+    def publish_change(self, letter: Letter) -> None:
         """Say on the bus how it stands."""
         fields: dict[str, Any] = {
             "message": letter.id, "agent": letter.recipient, "sender": letter.sender, "text": letter.text,
@@ -78,14 +78,14 @@ class DeliveryState:
 
     async def held(self, letter: Letter, why: str) -> None:
         """It waits for a person. Raises `StoreError`."""
-        self.tell(await self._store.mail.change(letter.id, state="held", why=why))
+        self.publish_change(await self._store.mail.change(letter.id, state="held", why=why))
 
     async def dropped(self, letter: Letter, why: str) -> None:
         """It will not be delivered. Raises `StoreError`."""
         self.forget(letter)
         dropped = await self._store.mail.change(letter.id, state="dropped", why=why)
         await self._store.mail.release(letter.id)
-        self.tell(dropped)
+        self.publish_change(dropped)
 
     async def heard(self, event: Event) -> None:
         """What an agent says may confirm a message. Never raises."""
@@ -133,7 +133,7 @@ class DeliveryState:
     async def _acted(self, letter: Letter) -> None:
         acted = await self._store.mail.change(letter.id, state="acted", why="")
         await self._store.mail.release(letter.id)
-        self.tell(acted)
+        self.publish_change(acted)
 
     async def _ended(self, event: fleet_events.AgentEnded) -> None:
         for turn, id in tuple(self._turns.items()):

@@ -19,11 +19,11 @@ from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.letter import OPEN, PERSON, Letter
 from gshtui.commands.declaration import CommandError
 from gshtui.fleet.agent_programs import Programs
+from gshtui.fleet.agent_terminals import AgentTerminals
 from gshtui.fleet.mail.delivery import Delivery
 from gshtui.fleet.mail.outbox import Address, Addresses, MailOutbox
 from gshtui.fleet.mail.transports import MailTransports
 from gshtui.fleet.ports import FleetError, MessageTransport
-from gshtui.fleet.terminals import AgentTerminals
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
 from gshtui.system.tasks import end_all
@@ -76,7 +76,7 @@ class MailService:
         """Deliver no more; what waits is kept."""
         await end_all("the end of mail", self._subscription.unsubscribe, self.outbox.close, self.delivery.stop)
 
-    async def letters(self, *, all: bool = False, recipient: str = "") -> list[Letter]:
+    async def list_letters(self, *, all: bool = False, recipient: str = "") -> list[Letter]:
         """Messages that are not taken up yet, or all that are kept; oldest first. Raises `StoreError`."""
         states = () if all else (*OPEN, "typed", "submitted")
         return await self._store.mail.find_all(states, recipient=recipient)
@@ -177,8 +177,8 @@ class MailService:
         return now
 
     def _told(self, letter: Letter) -> Letter:
-        self.delivery.progress.tell(letter)
-        self.delivery.poke()
+        self.delivery.progress.publish_change(letter)
+        self.delivery.check_now()
         return letter
 
     async def _listen(self, batch: Sequence[Event]) -> None:

@@ -16,8 +16,8 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import PromptSubmitted
 from gshtui.bus.letter import PERSON, Letter
 from gshtui.fleet.agent_programs import Programs, is_known
+from gshtui.fleet.agent_terminals import AgentTerminals
 from gshtui.fleet.mail.inbox import framed_letter
-from gshtui.fleet.terminals import AgentTerminals
 from gshtui.programs.pane_view import PASSES, SessionError
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
@@ -142,7 +142,7 @@ class MailTransports:
         """What keeps a program's terminal from taking it now, by a look that changes nothing; `None`: nothing."""
         if route.row is None or route.inbox:
             return None
-        session = await self._programs.session(self._terminals.of(route.row.socket), route.row)
+        session = await self._programs.session(self._terminals.server(route.row.socket), route.row)
         try:
             trouble = await session.obstacle(even_busy=not letter.defer)
         except SessionError as error:
@@ -163,7 +163,7 @@ class MailTransports:
         await self._type(letter, route.row, told)
 
     async def _type(self, letter: Letter, row: AgentRow, told: TypedCallback) -> None:
-        server = self._terminals.of(row.socket)
+        server = self._terminals.server(row.socket)
         session = await self._programs.session(server, row)
         text = framed_letter(letter, replies=False, as_code=session.takes_code)
         try:

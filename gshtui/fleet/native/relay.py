@@ -127,7 +127,7 @@ class Relay:
         event = remote.checked(event, self._others(remote))
         match event:
             case AgentSpawnRequested():
-                self._wishes.take(remote, event)
+                self._wishes.add_request(remote, event)
             case InterruptRequested():
                 self._wishes.interrupt(remote, event)
             case ApprovalRequested():

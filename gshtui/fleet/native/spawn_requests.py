@@ -46,7 +46,7 @@ class SpawnRequests:
             task.cancel()
         await asyncio.gather(*self._asking, return_exceptions=True)
 
-    def take(self, remote: RemoteAgent, event: AgentSpawnRequested) -> None:
+    def add_request(self, remote: RemoteAgent, event: AgentSpawnRequested) -> None:
         """A wish. Raises `BadLine` when there are too many."""
         if sum(agent == remote.agent for agent in self._asking.values()) >= _MOST_WAITING:
             raise BadLine(f"{_MOST_WAITING} wishes of yours wait already")

@@ -13,8 +13,8 @@ from typing import Literal
 from gshtui.bus.agent_data import AgentRow
 from gshtui.commands.declaration import CommandError, Invocation
 from gshtui.fleet.agent_programs import Programs
+from gshtui.fleet.agent_terminals import AgentTerminals
 from gshtui.fleet.terminal_tools.shared_shell import SharedShell, ShellChoice
-from gshtui.fleet.terminals import AgentTerminals
 from gshtui.programs.foreground import is_shell
 from gshtui.programs.pane_view import SessionError
 from gshtui.programs.pane_writer import PaneWriter
@@ -109,7 +109,7 @@ class TerminalTargets:
         self._terminals = terminals
         self._rows = rows
         self._programs = programs or Programs()
-        self.shared = SharedShell(terminals.of(socket), f"{prefix}-main", shells)
+        self.shared = SharedShell(terminals.server(socket), f"{prefix}-main", shells)
 
     async def find(
         self, invocation: Invocation, wanted: str, *, typing: Typing = "", start: bool = False
@@ -181,7 +181,7 @@ class TerminalTargets:
         for row in await self._rows():
             if not row.pane or not row.socket:
                 continue
-            server = self._terminals.of(row.socket)
+            server = self._terminals.server(row.socket)
             if row.socket not in panes:
                 panes[row.socket] = {info.pane: info for info in await server.panes()}
             info = panes[row.socket].get(row.pane)

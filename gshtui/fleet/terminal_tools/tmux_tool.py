@@ -167,7 +167,7 @@ class Marks:
     questions: OrderedDict[tuple[object, ...], str] = field(default_factory=OrderedDict[tuple[object, ...], str])
     """The question that was open when each looked last."""
 
-    def saw(self, key: tuple[object, ...], question: str) -> None:
+    def record_shown(self, key: tuple[object, ...], question: str) -> None:
         """This agent has been shown the terminal, with this question in it."""
         self.questions[key] = question
         self.questions.move_to_end(key)
@@ -268,7 +268,7 @@ def _check_seen(
     else:
         known = not invocation.caller.is_agent or same_question(marks.questions.get(key, ""), seen.question)
     if not known:
-        marks.saw(key, seen.question)
+        marks.record_shown(key, seen.question)
         quoted = "\n".join(f"> {line}" for line in plain(seen.question).split("\n"))
         raise CommandError(
             f"{target.label} asks something that you have not seen: {_asks(seen)}",
@@ -326,13 +326,13 @@ async def run(
                 done = await _read(target, marks, key, parameters, limit)
             case _:
                 done = await _wait(target, marks, key, parameters, limit)
-        marks.saw(key, (await _look(reach, target)).question if not target.info.dead else "")
+        marks.record_shown(key, (await _look(reach, target)).question if not target.info.dead else "")
         return done
     except TmuxError as error:
         raise from_tmux_error(error) from error
     except SessionError as error:
         if error.asks:
-            marks.saw(key, error.asks)
+            marks.record_shown(key, error.asks)
         if error.kind == "draft":
             error.hint = "`terminal` runs a command beside it; append=true types behind it."
         raise from_typing_error(error) from error

@@ -124,7 +124,7 @@ class AgentPane:
         """Begin to show and to listen."""
         loop = asyncio.get_running_loop()
         self._screen.open()
-        self._bus.subscribe(self.take, name="pane", limit=5_000, when_full=WhenFull.MERGE)
+        self._bus.subscribe(self.handle_events, name="pane", limit=5_000, when_full=WhenFull.MERGE)
         if self._screen.is_terminal:
             loop.add_reader(0, self._read)
             with contextlib.suppress(ValueError, RuntimeError):
@@ -153,7 +153,7 @@ class AgentPane:
         self._connected = yes
         self._soon()
 
-    def take(self, batch: Sequence[Event]) -> None:
+    def handle_events(self, batch: Sequence[Event]) -> None:
         """Show what happened to this agent."""
         for event in batch:
             if getattr(event, "agent", self._agent) == self._agent:
@@ -163,9 +163,9 @@ class AgentPane:
     def _show(self, event: Event) -> None:
         match event:
             case TextDelta():
-                self._lines += self._words.say(event.message, event.text)
+                self._lines += self._words.add_text(event.message, event.text)
             case ThinkingDelta():
-                self._lines += self._words.say(event.message, event.text, DIM)
+                self._lines += self._words.add_text(event.message, event.text, DIM)
             case ToolOutput():
                 self._lines += self._output(event)
             case AgentStatusChanged():

@@ -135,7 +135,7 @@ class AnswerLines:
         self._line = ""
         self._begun = False
 
-    def say(self, message: str, text: str, *codes: str) -> list[str]:
+    def add_text(self, message: str, text: str, *codes: str) -> list[str]:
         """Take more words; the lines that are whole now."""
         found: list[str] = []
         if (message, codes) != (self._message, self._codes):

@@ -14,7 +14,7 @@ from gshtui.bus.events.agent_events import InterruptRequested
 from gshtui.ui.agents.agents_pane import AgentsPane
 from gshtui.ui.agents.agents_state import AgentView
 from gshtui.ui.kit.bridge import NotReady
-from gshtui.ui.kit.feature import Feature, Route
+from gshtui.ui.kit.feature import Feature, FeatureRoute
 from gshtui.ui.kit.row_actions import RowAction, RowActions
 from gshtui.ui.kit.widget_messages import ForContext, OpenChanges, OpenTerminal
 from gshtui.ui.kit.workbench_port import WorkbenchPort
@@ -43,8 +43,8 @@ class AgentsFeature(Feature):
             ),
         )
 
-    def routes(self) -> Sequence[Route[Any]]:
-        return (Route(AgentsPane.Wanted, self._perform),)
+    def routes(self) -> Sequence[FeatureRoute[Any]]:
+        return (FeatureRoute(AgentsPane.Wanted, self._perform),)
 
     def press(self, key: str) -> None:
         self.window.run_worker(self._ask_for_new(), exit_on_error=False, group="pick", exclusive=True)

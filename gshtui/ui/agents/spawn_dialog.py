@@ -140,7 +140,7 @@ class SpawnScreen(ModalScreen[str]):
         self.query_one("#task").focus()
 
     @property
-    def wish(self) -> SpawnForm:
+    def form(self) -> SpawnForm:
         """What is filled in."""
         return SpawnForm(
             prompt=self.query_one("#task", TextArea).text,
@@ -183,7 +183,7 @@ class SpawnScreen(ModalScreen[str]):
 
     def action_submit(self) -> None:
         """Say what is wrong, or be done."""
-        wish = self.wish
+        wish = self.form
         field, why = form_problem(wish)
         self.query_one(".dialog-wrong", Static).update(Content(why))
         if field:

@@ -183,7 +183,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         """A dialog that lay over the question has gone."""
         self._keys.question_seen(self._clock())
 
-    def say(self, words: str) -> None:
+    def show_message(self, words: str) -> None:
         """Say what became of a key; empty: nothing that a person could wonder about."""
         self.said = words
         self.draw()
@@ -252,7 +252,7 @@ class ApprovalsPane(Vertical, can_focus=True):
     async def on_blur(self) -> None:
         if self.writing and not self._keys.reason_counts:
             await self._end_reason(give=False, back=False)
-        self.say("")
+        self.show_message("")
 
     def action_back(self) -> None:
         """Go back to where the person was; the question waits."""
@@ -292,7 +292,7 @@ class ApprovalsPane(Vertical, can_focus=True):
                 self._typed(letter)
         elif action is not None:
             event.stop()
-            self.say("")
+            self.show_message("")
             await self.run_action(action)
 
     async def on_paste(self, event: events.Paste) -> None:
@@ -317,9 +317,9 @@ class ApprovalsPane(Vertical, can_focus=True):
             case ReasonBegun():
                 if not self.query(ReasonInput):
                     await self.mount(ReasonInput())
-                self.say("" if outcome.question else VOID)
+                self.show_message("" if outcome.question else VOID)
             case Swallowed() if outcome.why:
-                self.say(outcome.why)
+                self.show_message(outcome.why)
             case _:
                 pass
 

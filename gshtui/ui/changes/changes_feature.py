@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gshtui.ui.kit.feature import Feature, Route
+from gshtui.ui.kit.feature import Feature, FeatureRoute
 from gshtui.ui.kit.tabs import PaneTabs
 from gshtui.ui.kit.widget_messages import OpenChanges
 from gshtui.ui.kit.workbench_port import WorkbenchPort
@@ -25,9 +25,9 @@ class ChangesFeature(Feature):
         super().__init__(window)
         self._tabs: PaneTabs[DiffPane] = PaneTabs(window.deck, "changes")
 
-    def routes(self) -> Sequence[Route[Any]]:
+    def routes(self) -> Sequence[FeatureRoute[Any]]:
         return (
-            Route(
+            FeatureRoute(
                 OpenChanges,
                 lambda message: self.window.run_worker(
                     self._open(message.worktree), exit_on_error=False, group="changes"

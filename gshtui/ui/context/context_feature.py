@@ -18,7 +18,7 @@ from gshtui.bus.events.context_events import ContextCut, CutFailed, CutUndone, S
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.ui.context.inspector_tabs import InspectorTabs
 from gshtui.ui.kit.bridge import EventConsumer, NotReady
-from gshtui.ui.kit.feature import Feature, Route
+from gshtui.ui.kit.feature import Feature, FeatureRoute
 from gshtui.ui.kit.widget_messages import ForContext
 from gshtui.ui.kit.workbench_port import WorkbenchPort
 
@@ -75,8 +75,8 @@ class ContextFeature(Feature):
         self._acts: ContextActions | None = None
         self.inspectors = InspectorTabs(window.deck, self, window.clock)
 
-    def routes(self) -> Sequence[Route[Any]]:
-        return (Route(ForContext, self.handle_request),)
+    def routes(self) -> Sequence[FeatureRoute[Any]]:
+        return (FeatureRoute(ForContext, self.handle_request),)
 
     def watchers(self) -> Sequence[EventConsumer]:
         return (self,)
@@ -129,7 +129,7 @@ class ContextFeature(Feature):
 
     async def compare(self, agent: str, other: str, iteration: str) -> None:
         """Compare what an agent's inspector shows with a request of another agent, or of its own."""
-        pane = self.inspectors.of(agent) or await self.inspectors.open(agent, self.name_of(agent))
+        pane = self.inspectors.find(agent) or await self.inspectors.open(agent, self.name_of(agent))
         pane.compare(other, iteration)
 
     def name_of(self, agent: str) -> str:

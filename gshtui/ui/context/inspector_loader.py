@@ -56,7 +56,7 @@ class BlockBeginnings:
         self._known: dict[str, str] = {}
         self._missed: dict[str, None] = {}
 
-    def of(self, hash: str) -> str:
+    def beginning(self, hash: str) -> str:
         """The beginning of a text; empty while it is not known."""
         if hash not in self._known:
             if not self._missed:

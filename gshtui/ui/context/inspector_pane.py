@@ -115,7 +115,7 @@ class InspectorPane(TabPane):
 
     def _beginning(self, block: Block) -> str:
         text = self.state.texts.get(block.hash)
-        return beginning(text) if text is not None else self._beginnings.of(block.hash)
+        return beginning(text) if text is not None else self._beginnings.beginning(block.hash)
 
     def consume(self, events: Sequence[Event]) -> None:
         """Take the events of one frame."""

@@ -39,7 +39,7 @@ class BlockSearch:
         self.at = -1
         self.done = False
 
-    def look(self, block: Block | None, text: str, source: str = "") -> None:
+    def search_text(self, block: Block | None, text: str, source: str = "") -> None:
         """Look through one text."""
         if not self.needle or len(self.hits) >= MOST:
             return
@@ -117,13 +117,13 @@ class InspectorSearch:
             hub, state = self._loader.hub, self._loader.state
             if state.mode == "request":
                 wanted = ReadRequest(agent=state.agent, iteration=state.at)
-                search.look(None, (state.request or await hub.call(wanted)).text)
+                search.search_text(None, (state.request or await hub.call(wanted)).text)
             else:
                 for block in ordered(state.blocks):
                     text = self._loader.state.texts.get(block.hash)
                     if text is None:
                         text = await hub.call(ReadText(hash=block.hash))
-                    search.look(block, text, block.source)
+                    search.search_text(block, text, block.source)
         except (NotReady, CommandError) as error:
             self._host.notify(str(error), severity="error", markup=False)
         search.done = True
@@ -155,7 +155,7 @@ class InspectorSearch:
         self._view.go(f"t:{block.id}", offset)
 
     def _tell(self) -> None:
-        self.line.tell(self._search.at + 1, len(self._search.hits), self._search.done)
+        self.line.show_position(self._search.at + 1, len(self._search.hits), self._search.done)
 
     def close(self) -> None:
         """The line is closed; what was found and opened stays."""

@@ -30,7 +30,7 @@ class InspectorTabs:
         from gshtui.text.sanitise import one_line
         from gshtui.ui.context.inspector_pane import InspectorPane  # not needed for the first screen
 
-        opened = self._tabs.of(agent)
+        opened = self._tabs.find_tab(agent)
         if opened is not None:
             opened.show_at(at, section)
         return await self._tabs.open(
@@ -39,6 +39,6 @@ class InspectorTabs:
             lambda: InspectorPane(agent, name, self._hub, self._clock, at, section),
         )
 
-    def of(self, agent: str) -> InspectorPane | None:
+    def find(self, agent: str) -> InspectorPane | None:
         """The inspector of an agent, where it has one."""
-        return self._tabs.of(agent)
+        return self._tabs.find_tab(agent)

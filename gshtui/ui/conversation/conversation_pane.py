@@ -88,7 +88,7 @@ class ConversationPane(Vertical):
             self._warm = True  # not before there is something to draw: the parser takes memory too
             self.run_worker(load_markdown_parser(), exit_on_error=False, group="warm")
         for event in events:
-            transcript.feed.apply(self._state.take(event))
+            transcript.feed.apply(self._state.apply_event(event))
             if isinstance(event, InputCommandStarted) and event.agent == self._state.agent:
                 self.post_message(self.CommandBegan())
             if isinstance(event, SessionOpened) and event.agent == self._state.agent:
@@ -106,7 +106,7 @@ class ConversationPane(Vertical):
 
     def on_transcript_searched(self, message: TranscriptSearched) -> None:
         message.stop()
-        self.query_one(SearchLine).tell(message.at, message.hits, message.done)
+        self.query_one(SearchLine).show_position(message.at, message.hits, message.done)
 
     def on_search_line_changed(self, message: SearchLine.Changed) -> None:
         message.stop()

@@ -100,7 +100,7 @@ class _Part:
 
 @dataclass(slots=True)
 class ConversationState:
-    """The conversation of one agent. `take` changes it and says what to do with the entries."""
+    """The conversation of one agent. `apply_event` changes it and says what to do with the entries."""
 
     agent: str
     session: str = ""
@@ -122,7 +122,7 @@ class ConversationState:
     """Results whose calls are in an older page."""
     notices: int = 0
 
-    def take(self, event: Event) -> list[Operation]:
+    def apply_event(self, event: Event) -> list[Operation]:
         """What an event changes. Events of other agents and other conversations change nothing."""
         if getattr(event, "agent", self.agent) != self.agent:
             return []

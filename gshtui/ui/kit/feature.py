@@ -18,13 +18,13 @@ M = TypeVar("M", bound=FeatureMessage)
 
 
 @dataclass(frozen=True, slots=True)
-class Route(Generic[M]):
+class FeatureRoute(Generic[M]):
     """Which messages of its widgets a feature handles, and how."""
 
     kind: type[M]
     handle: Callable[[M], object]
 
-    def take(self, message: FeatureMessage) -> None:
+    def handle_message(self, message: FeatureMessage) -> None:
         """Handle it, if it is of this kind."""
         if isinstance(message, self.kind):
             self.handle(message)
@@ -49,7 +49,7 @@ class Feature:
         """Do what a key of `KEYS` or `PALETTE` does."""
         raise KeyError(key)
 
-    def routes(self) -> Sequence[Route[Any]]:
+    def routes(self) -> Sequence[FeatureRoute[Any]]:
         """The messages that it handles."""
         return ()
 

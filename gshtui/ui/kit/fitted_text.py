@@ -8,7 +8,7 @@ from __future__ import annotations
 from rich.cells import cell_len, set_cell_size
 
 
-def one_line(text: str) -> str:
+def escape_lines(text: str) -> str:
     """The text as one harmless line: line ends and tabs shown, escapes and hidden characters made visible."""
     if text.isascii() and text.isprintable():
         return text
@@ -19,7 +19,7 @@ def one_line(text: str) -> str:
 
 def fit(text: str, width: int) -> str:
     """The beginning of the text in at most `width` cells."""
-    text = one_line(text)
+    text = escape_lines(text)
     if width <= 0:
         return ""
     return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"
@@ -27,7 +27,7 @@ def fit(text: str, width: int) -> str:
 
 def fit_left(text: str, width: int) -> tuple[str, int]:
     """The end of the text in at most `width` cells, and how many characters are missing at its start (less the `…`)."""
-    text = one_line(text)
+    text = escape_lines(text)
     if width <= 0:
         return "", 0
     if cell_len(text) <= width:

@@ -105,9 +105,9 @@ class ShellLogPort(Protocol):
 
 
 class TerminalServers(Protocol):
-    """tmux servers by socket (`gshtui.fleet.terminals.AgentTerminals`)."""
+    """tmux servers by socket (`gshtui.fleet.agent_terminals.AgentTerminals`)."""
 
-    def of(self, socket: str) -> TmuxServer: ...
+    def server(self, socket: str) -> TmuxServer: ...
 
 
 class TerminalFleet(Protocol):

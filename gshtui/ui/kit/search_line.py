@@ -62,7 +62,7 @@ class SearchLine(Horizontal):
         self.display = True
         self.query_one(Input).focus()
 
-    def tell(self, at: int, hits: int, done: bool) -> None:
+    def show_position(self, at: int, hits: int, done: bool) -> None:
         """Say how much was found, and where among it the reader is."""
         words = self.query_one(Input).value
         if not words.strip():

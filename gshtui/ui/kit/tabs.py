@@ -178,7 +178,7 @@ class PaneTabs(Generic[P]):
         self._kind = kind
         self._panes: dict[str, P] = {}
 
-    def of(self, name: str) -> P | None:
+    def find_tab(self, name: str) -> P | None:
         """What shows this; `None`: it has no tab."""
         tab = self._tab(name)
         pane = self._panes.get(tab)
@@ -186,7 +186,7 @@ class PaneTabs(Generic[P]):
 
     async def open(self, name: str, title: str, make: Callable[[], P]) -> P:
         """Bring the tab of this to the front, made if there is none."""
-        pane = self.of(name)
+        pane = self.find_tab(name)
         if pane is None:
             pane = self._panes[self._tab(name)] = make()
             await self._deck.open(self._tab(name), title, pane)

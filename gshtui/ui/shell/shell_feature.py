@@ -14,7 +14,7 @@ from gshtui.bus.shell_data import ShellRecord
 from gshtui.bus.shell_rows import Row
 from gshtui.system.tasks import report_unexpected
 from gshtui.ui.kit.bridge import NotReady
-from gshtui.ui.kit.feature import Feature, Route
+from gshtui.ui.kit.feature import Feature, FeatureRoute
 from gshtui.ui.kit.fitted_text import fit
 from gshtui.ui.kit.folding_area import FoldingArea
 from gshtui.ui.kit.row_actions import RowAction, RowActions
@@ -46,14 +46,14 @@ class ShellFeature(Feature):
             ),
         )
 
-    def routes(self) -> Sequence[Route[Any]]:
+    def routes(self) -> Sequence[FeatureRoute[Any]]:
         return (
-            Route(ShellPane.Wanted, self._perform),
-            Route(
+            FeatureRoute(ShellPane.Wanted, self._perform),
+            FeatureRoute(
                 ShellPane.Needs,
                 lambda message: self.window.run_worker(self._fetch(message), exit_on_error=False, group="shell rows"),
             ),
-            Route(
+            FeatureRoute(
                 Note, lambda message: self.window.run_worker(self._keep(message), exit_on_error=False, group="notes")
             ),
         )
@@ -77,7 +77,7 @@ class ShellFeature(Feature):
             report_unexpected("the shell log", error)
             pane.failed(str(error) or type(error).__name__)
         else:
-            pane.take(message.filter, span)
+            pane.add_rows(message.filter, span)
 
     # Looking
 

@@ -35,7 +35,7 @@ class ShellFeed:
     """See the module.
 
     Args:
-        need: asks the record for rows with this filter, from a number on, so many; `take` or `fail` is the answer.
+        need: asks the record for rows with this filter, from a number on, so many; `add_rows` or `fail` is the answer.
             A number below 0: the newest rows, from a multiple of the last argument on, and at least that many.
     """
 
@@ -56,7 +56,7 @@ class ShellFeed:
             self.state = reduce(self.state, event)
         return self.state is not before
 
-    def take(self, filter: Filter, span: Span | None) -> None:
+    def add_rows(self, filter: Filter, span: Span | None) -> None:
         """Rows came from the record; `None`: there is no record."""
         asked, self._asked = self._asked, None
         if asked is None or filter != self.state.filter:

@@ -15,7 +15,7 @@ from rich.style import Style
 
 from gshtui.bus.shell_data import ShellNote, ShellRecord
 from gshtui.bus.shell_rows import Row
-from gshtui.ui.kit.fitted_text import fit, one_line
+from gshtui.ui.kit.fitted_text import escape_lines, fit
 from gshtui.ui.kit.highlighter import Highlighter
 from gshtui.ui.kit.highlights import match_ranges, overlay_styles
 from gshtui.ui.kit.page import Palette
@@ -52,7 +52,7 @@ class RowColours:
         return made
 
     def _make(self, command: str) -> tuple[Segment, ...]:
-        text = one_line(command[:_LONGEST].strip()) + ("…" if len(command) > _LONGEST else "")
+        text = escape_lines(command[:_LONGEST].strip()) + ("…" if len(command) > _LONGEST else "")
         tokens = self._code.lines(text, LANGUAGE)[0]
         return tuple(Segment(part, self._tokens.get(kind, self.palette.text)) for kind, part in tokens)
 
@@ -152,7 +152,7 @@ def _short_end(record: ShellRecord, look: RowColours, place: RowContext) -> list
     """How it ended, and how long it took, where that is worth saying."""
     ended = "" if record.state == "done" and not record.exit else words.ended(record).removeprefix("exit ")
     took = words.duration(record, place.now)
-    who = one_line(record.agent)[:8] if record.agent else ""
+    who = escape_lines(record.agent)[:8] if record.agent else ""
     parts = [(who, look.palette.accent), (ended, _style(record, look)), (took, look.palette.faint)]
     made: list[Segment] = []
     for text, style in parts:
@@ -171,7 +171,7 @@ def _note(note: ShellNote, look: RowColours, place: RowContext) -> list[Segment]
         shown = words.folder(note.cwd, place.project) if note.kind == "note" and note.cwd else ""
         left.append(_cell(shown, size.folder, palette.muted))
     text = words.folder(note.text, "") if note.kind == "folder" else note.text
-    return _between(left, [Segment(one_line(text[:600]), style)], [], place.width, palette.text)
+    return _between(left, [Segment(escape_lines(text[:600]), style)], [], place.width, palette.text)
 
 
 def _word(record: ShellRecord) -> str:

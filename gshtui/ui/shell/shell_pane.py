@@ -103,7 +103,7 @@ class ShellPane(Pane):
     ]
 
     class Needs(FeatureMessage):
-        """Rows are wanted of the record: `pane.take` or `pane.failed` is the answer.
+        """Rows are wanted of the record: `pane.add_rows` or `pane.failed` is the answer.
 
         `start` below 0: the newest rows, from a multiple of `limit` on, and at least `limit` of them if there are.
         """
@@ -162,9 +162,9 @@ class ShellPane(Pane):
     def _need(self, filter: Filter, start: int, limit: int) -> None:
         self.post_message(self.Needs(self, filter, start, limit))
 
-    def take(self, filter: Filter, span: Span | None) -> None:
+    def add_rows(self, filter: Filter, span: Span | None) -> None:
         """Rows came from the record; `None`: there is no record."""
-        self.feed.take(filter, span)
+        self.feed.add_rows(filter, span)
         self.draw()
 
     def failed(self, why: str) -> None:

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from gshtui.bus.shell_data import ShellNote, ShellRecord
 from gshtui.bus.shell_rows import Row
-from gshtui.ui.kit.fitted_text import fit, one_line
+from gshtui.ui.kit.fitted_text import escape_lines, fit
 from gshtui.ui.kit.transcript.text_screen import TextScreen
 from gshtui.ui.shell import shell_format as words
 
@@ -75,7 +75,7 @@ def fenced(text: str, language: str = "output") -> str:
 
 
 def _fact(name: str, value: str) -> str:
-    value = one_line(value).replace("`", "'")
+    value = escape_lines(value).replace("`", "'")
     return f"{name} `{value}`" if value else ""
 
 

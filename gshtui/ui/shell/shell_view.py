@@ -154,7 +154,7 @@ class ShellLogView(KeptLines):
             return
         most = max(0, total - height)
         self._top = most if self._follows else max(0, min(most, self._top))
-        self.tell(total)
+        self.set_row_count(total)
         now = [self._what(y) for y in range(height)]
         changed = {y for y in range(height) if y >= len(self._seen) or not _alike(self._seen[y], now[y])}
         self._seen = now
@@ -321,7 +321,7 @@ class ShellLogBody(Vertical):
         self._place()
         state = self.view.state
         if self.line.display:
-            self.line.tell(self.view.cursor + 1, state.total, not state.stale)
+            self.line.show_position(self.view.cursor + 1, state.total, not state.stale)
         if not self._about.display:
             return
         self._about.update(Content(fit(self._words(state), max(8, self.size.width))))

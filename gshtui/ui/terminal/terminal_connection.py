@@ -114,7 +114,7 @@ class TerminalConnection:
             return
         rows = picture.show(frame)
         if picture.past is None:
-            widget.tell(picture.total)
+            widget.set_row_count(picture.total)
             if rows is None:
                 widget.refresh()
             else:

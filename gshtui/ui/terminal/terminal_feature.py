@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gshtui.bus.agent_data import AgentRow
 from gshtui.ui.kit.bridge import NotReady
-from gshtui.ui.kit.feature import Feature, Route
+from gshtui.ui.kit.feature import Feature, FeatureRoute
 from gshtui.ui.kit.tabs import PaneTabs
 from gshtui.ui.kit.widget_messages import OpenTerminal
 from gshtui.ui.kit.workbench_port import WorkbenchPort
@@ -30,9 +30,9 @@ class TerminalFeature(Feature):
         self.terminals = TerminalRegistry(window.bridge.running, window.bridge.opening.cwd)
         self._tabs: PaneTabs[TerminalPane] = PaneTabs(window.deck, "terminal")
 
-    def routes(self) -> Sequence[Route[Any]]:
+    def routes(self) -> Sequence[FeatureRoute[Any]]:
         return (
-            Route(
+            FeatureRoute(
                 OpenTerminal,
                 lambda message: self.window.run_worker(self._show(message), exit_on_error=False, group="terminals"),
             ),
@@ -55,7 +55,7 @@ class TerminalFeature(Feature):
 
         shared = agent == OpenTerminal.SHARED
         row = await self.terminals.shared() if shared else await self.terminals.row(agent)
-        if shared and (opened := self._tabs.of(row.id)) is not None:
+        if shared and (opened := self._tabs.find_tab(row.id)) is not None:
             opened.show_row(row)  # it may have been started anew
         title = terminal_tab_title(row)
         pane = await self._tabs.open(row.id, title, lambda: TerminalPane(self.terminals, row, self.window.clock))

@@ -208,7 +208,7 @@ class TerminalPane(TabPane):
         super().__init__(classes="terminal-pane")
         self.state = initial_state(row)
         self._terminals = terminals
-        self._terminal: Terminal = terminals.of(row)
+        self._terminal: Terminal = terminals.terminal_of(row)
         self._command = terminals.command(row)
         self._clock = clock
         self.view = self.front = TerminalView(self._terminal)
@@ -246,7 +246,7 @@ class TerminalPane(TabPane):
         row = self.state.row
         if row.pane and (row.socket, row.pane) != (before.socket, before.pane):
             try:
-                self._terminal = self._terminals.of(row)
+                self._terminal = self._terminals.terminal_of(row)
             except TerminalError as error:
                 self.view.connection.failed = str(error)
             else:
@@ -336,4 +336,4 @@ class TerminalPane(TabPane):
 
     def on_terminal_searched(self, message: TerminalSearched) -> None:
         message.stop()
-        self.query_one(SearchLine).tell(message.at, message.hits, message.done)
+        self.query_one(SearchLine).show_position(message.at, message.hits, message.done)

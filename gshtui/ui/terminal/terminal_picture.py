@@ -60,7 +60,7 @@ class Scrollback:
         top = self._height - len(self.lines) - grown
         return top - PAGE, top + self._overlap - 1
 
-    def take(self, page: Sequence[str], *, whole: bool = False) -> bool:
+    def prepend_page(self, page: Sequence[str], *, whole: bool = False) -> bool:
         """Put the page that was asked for above; False: what is known is not in it, more was printed than thought.
 
         Args:

@@ -32,7 +32,7 @@ class ScrollbackSearch:
         self.at = -1
         self._looked = 0
 
-    def look(self, past: Scrollback) -> int:
+    def search_more(self, past: Scrollback) -> int:
         """Look through what was loaded since the last time; gives how many lines were found."""
         found = [
             number
@@ -116,7 +116,7 @@ class ScrollbackReader:
 
     def draw_all(self) -> None:
         """Draw every row again."""
-        self._widget.tell(self._picture.total)
+        self._widget.set_row_count(self._picture.total)
         self._widget.refresh()
 
     # Scrolling
@@ -169,10 +169,10 @@ class ScrollbackReader:
     async def _load_page(self, past: Scrollback) -> None:
         info = self._picture.info
         now = info.history if info is not None else 0
-        if past.take(await self._connection.history(*past.wanted(max(0, now - self._held_history)))):
+        if past.prepend_page(await self._connection.history(*past.wanted(max(0, now - self._held_history)))):
             return
         # A terminal that keeps no more lines does not say how many went: what is known is further up, or gone.
-        if not past.take(await self._connection.history(-now - 1, len(self._picture.lines)), whole=True):
+        if not past.prepend_page(await self._connection.history(-now - 1, len(self._picture.lines)), whole=True):
             past.tear()
 
     # Search
@@ -202,7 +202,7 @@ class ScrollbackReader:
         search = self.search
         if search is None:
             return
-        search.look(past)
+        search.search_more(past)
         if self._stepping and search.go(self._stepping, past):
             self._stepping = 0
             self._show_hit(search)

@@ -121,7 +121,7 @@ class TerminalRegistry:
         if row is None:
             raise TerminalError(f"There is no agent {agent!r} in a terminal.")
         if row.socket and row.socket not in self._servers:
-            self._servers[row.socket] = fleet.terminals.of(row.socket)
+            self._servers[row.socket] = fleet.terminals.server(row.socket)
         return row
 
     async def shared(self) -> AgentRow:
@@ -149,7 +149,7 @@ class TerminalRegistry:
             pid=info.pid,
         )
 
-    def of(self, row: AgentRow) -> Terminal:
+    def terminal_of(self, row: AgentRow) -> Terminal:
         """The terminal of a row that was given out here. Raises `TerminalError`."""
         server = self._servers.get(row.socket)
         if server is None or not row.pane:

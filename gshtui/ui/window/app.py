@@ -123,7 +123,7 @@ class Workbench(AppBase):
         if self.bridge.failed:
             self.bench.header.failed()
             hint = "`gsh-tui doctor` says what is missing. You can look around, but nothing will answer."
-            self.bench.banner.say(f"The workbench's hub did not start: {self.bridge.failed}", hint)
+            self.bench.banner.add_notice(f"The workbench's hub did not start: {self.bridge.failed}", hint)
             return
         settings = self.bridge.settings
         if settings is None:
@@ -200,7 +200,7 @@ class Workbench(AppBase):
     def _for_part(self, message: FeatureMessage) -> None:
         for part in self.parts:
             for route in part.routes():
-                route.take(message)
+                route.handle_message(message)
 
     @on(Intent)
     def _intent(self, message: Intent) -> None:

@@ -19,7 +19,7 @@ class Banner(Static):
         self._lines: list[Content] = []
         self.display = False
 
-    def say(self, text: str, hint: str = "", *, level: str = "error") -> None:
+    def add_notice(self, text: str, hint: str = "", *, level: str = "error") -> None:
         """Add a notice: one sentence, and what to do."""
         sign, colour = ("✗", "$error") if level == "error" else ("!", "$warning")
         line = Content.assemble(

@@ -21,7 +21,7 @@ async def make_hub(opening: OpenRequest) -> HubPort:
     """The hub for this opening, not yet started."""
     loaded = await asyncio.to_thread(_load, opening)
     from gshtui.hub.hub import Hub
-    from gshtui.hub.options import HubOptions
+    from gshtui.hub.hub_options import HubOptions
 
     options = HubOptions(
         cwd=opening.cwd,

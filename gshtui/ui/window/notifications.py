@@ -179,13 +179,13 @@ class Notices:
         bench = self._app.bench
         match event:
             case Noticed(level="error"):
-                bench.banner.say(_line(event.text), _line(event.hint))
+                bench.banner.add_notice(_line(event.text), _line(event.hint))
             case Noticed():
                 text = f"{_line(event.text)} {_line(event.hint)}".rstrip()
                 severity = "warning" if event.level == "warning" else "information"
                 self._app.notify(text, severity=severity, markup=False, timeout=8)
             case PartFailed():
-                bench.banner.say(f"{_line(event.part)} does not run: {_line(event.why)}", _line(event.hint))
+                bench.banner.add_notice(f"{_line(event.part)} does not run: {_line(event.why)}", _line(event.hint))
             case SubscriberFailed() | FaultReported():
                 self._failed(event)
             case QuitRequested():

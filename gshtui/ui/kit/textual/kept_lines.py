@@ -62,7 +62,7 @@ class KeptLines(ScrollView, inherit_bindings=False):
 
     # Scrolling
 
-    def tell(self, total: int) -> None:
+    def set_row_count(self, total: int) -> None:
         """Tell Textual how many rows there are, and the position."""
         self._syncing = True
         size = Size(self.size.width, total)

@@ -125,11 +125,11 @@ class TranscriptDocument:
         sheet.opened = opened
         self._forget(sheet)
 
-    def work(self, sheet: Sheet, seconds: float = SLICE) -> None:
+    def lay_out(self, sheet: Sheet, seconds: float = SLICE) -> None:
         """Cut more of an entry's source into blocks."""
         if not sheet.built:
             return
-        sheet.work(self.page, seconds)
+        sheet.lay_out(self.page, seconds)
         self._note(sheet)
 
     def refresh_header(self, sheet: Sheet) -> None:

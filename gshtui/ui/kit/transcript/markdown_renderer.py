@@ -33,7 +33,7 @@ def inline_runs(tokens: Sequence[Token], palette: Palette, base: Style | None = 
     """The runs of an inline token's children; a newline in a run's text is a line's end."""
     writer = _InlineWriter(palette, palette.text if base is None else base)
     for token in tokens:
-        writer.take(token)
+        writer.add_token(token)
     return writer.runs
 
 
@@ -44,7 +44,7 @@ class _InlineWriter:
         self._styles = [base]
         self._links: list[tuple[str, int]] = []
 
-    def take(self, token: Token) -> None:
+    def add_token(self, token: Token) -> None:
         kind = token.type
         if kind == "text":
             self._text(token.content)

@@ -133,12 +133,12 @@ class BlockLayout:
         """Whether some of the source is still to be cut."""
         return bool(self._incoming)
 
-    def take(self, text: str) -> None:
-        """More source; `work` cuts it."""
+    def add_source(self, text: str) -> None:
+        """More source; `lay_out` cuts it."""
         if self._splitter is not None:
             self._incoming.append(text)
 
-    def work(self, page: Page, seconds: float, *, more_comes: bool) -> None:
+    def lay_out(self, page: Page, seconds: float, *, more_comes: bool) -> None:
         """Cut what has come, for at most about so many seconds; `more_comes`: the source is not yet whole."""
         splitter = self._splitter
         if splitter is None:
@@ -289,7 +289,7 @@ class Sheet:
             self._layout.set_gap(gap)
 
     def build(self, page: Page, seconds: float) -> None:
-        """Make the blocks, for at most about so many seconds; what is left is done by `work`."""
+        """Make the blocks, for at most about so many seconds; what is left is done by `lay_out`."""
         if self._layout is not None:
             return
         self.width = page.width
@@ -307,20 +307,20 @@ class Sheet:
         else:
             blocks, source = [], self.text
         self._layout = BlockLayout(blocks, self._gap, page.width, source=source, muted=isinstance(entry, ThoughtEntry))
-        self.work(page, seconds)
+        self.lay_out(page, seconds)
 
     def stream(self, text: str) -> None:
-        """Take more source of a live entry; `work` cuts it."""
+        """Take more source of a live entry; `lay_out` cuts it."""
         if self._streamed is None:
             self._streamed = []
         self._streamed.append(text)
         if self._layout is not None:
-            self._layout.take(text)
+            self._layout.add_source(text)
 
-    def work(self, page: Page, seconds: float) -> None:
+    def lay_out(self, page: Page, seconds: float) -> None:
         """Cut what has come, for at most about so many seconds."""
         if self._layout is not None:
-            self._layout.work(page, seconds, more_comes=self.live)
+            self._layout.lay_out(page, seconds, more_comes=self.live)
 
     def refresh_header(self, page: Page) -> None:
         """Make a live thought's line anew: it shows the end of what is thought."""
@@ -337,7 +337,7 @@ class Sheet:
             self.entry = entry
             self._streamed = None
             if self._layout is not None:
-                self._layout.take("")  # for `work` to see that this was all
+                self._layout.add_source("")  # for `lay_out` to see that this was all
             return
         self.entry = entry
         self._streamed = None

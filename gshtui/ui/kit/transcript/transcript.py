@@ -203,7 +203,7 @@ class Transcript(KeptLines, can_focus=True):
         """
         if self.size.height:
             changed = self.viewport.update()
-            self.tell(self.document.height)
+            self.set_row_count(self.document.height)
             if whole or changed is None:
                 self.refresh()
             else:

@@ -176,10 +176,10 @@ class TranscriptFeed:
             if isinstance(sheet.entry, ThoughtEntry) and not sheet.opened:
                 document.refresh_header(sheet)
             else:
-                document.work(sheet, max(0.001, deadline - time.perf_counter()))
+                document.lay_out(sheet, max(0.001, deadline - time.perf_counter()))
             if not sheet.busy:
                 del self._streaming[id]
         for sheet in list(document.busy.values()):
             if time.perf_counter() > deadline:
                 break
-            document.work(sheet, max(0.001, deadline - time.perf_counter()))
+            document.lay_out(sheet, max(0.001, deadline - time.perf_counter()))

@@ -51,7 +51,7 @@ class TranscriptSearch:
     def here(self) -> TranscriptHit | None:
         return self.hits[self.at] if 0 <= self.at < len(self.hits) else None
 
-    def look(self, seconds: float) -> None:
+    def search_more(self, seconds: float) -> None:
         """Look through more of the conversation, for about so many seconds."""
         deadline = time.perf_counter() + seconds
         while self._left and time.perf_counter() < deadline:
@@ -189,7 +189,7 @@ class TranscriptFinder:
         if search is None:
             return
         found = bool(search.hits)
-        search.look(_SLICE)
+        search.search_more(_SLICE)
         if search.hits and not found:
             self.find_more(1)
         if not search.done:

@@ -161,7 +161,7 @@ async def test_a_search_finds_what_is_folded_in_the_order_in_which_it_is_sent() 
     state = await shown(service)
     search = BlockSearch("PARSE")
     for block in ordered(state.blocks):
-        search.look(block, await service.text(block.hash), block.source)
+        search.search_text(block, await service.text(block.hash), block.source)
     sources = [hit.block.source for hit in search.hits if hit.block]
     assert sources[:2] == ["AGENTS.md", "you"] and "read src/parse.py" in sources
     first = search.go(1)

@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from gshtui.system.processes import living_processes
+from gshtui.system.processes import running_processes
 from gshtui.tmux.control_client import ControlClient
 from gshtui.tmux.mirror import Frame, Mirror
 from gshtui.tmux.panes import PaneInfo
@@ -476,7 +476,7 @@ async def test_a_hub_that_is_killed_leaves_nothing_for_long(tmux: TmuxServer) ->
         return (await tmux.connection.ask(["list-sessions -F '#{session_name}'"]))[0].text()
 
     async def left() -> list[psutil.Process]:
-        return living_processes(below)
+        return running_processes(below)
 
     assert await eventually(left, until=lambda left: not left) == []
     assert not (await tmux.pane(pane.pane)).dead
@@ -504,7 +504,7 @@ async def test_a_session_that_a_person_ends_is_ended_although_we_look(tmux: Tmux
 
     async def ended() -> bool:
         await asyncio.sleep(0)
-        return not living_processes([process])
+        return not running_processes([process])
 
     await eventually(ended)
 

@@ -19,7 +19,7 @@ from gshtui.programs.cli_session import CliSession, SessionError
 from gshtui.programs.hook_reports import VARIABLE, HookFeed, open_spool
 from gshtui.programs.status import KnownStatus
 from gshtui.programs.status_watcher import CliStatus
-from gshtui.system.processes import living_processes
+from gshtui.system.processes import running_processes
 from gshtui.tmux.server import TmuxServer
 from tests.kit.tmux import screen, shows, tmux
 
@@ -148,7 +148,7 @@ async def test_a_stubborn_program_is_gone_when_it_is_killed(tmux: TmuxServer) ->
     await CliSession(tmux, row, QUICK).start()
     process = psutil.Process(row.pid)
     await tmux.kill_pane(row.pane, grace=0.3)
-    assert living_processes([process]) == []
+    assert running_processes([process]) == []
 
 
 async def test_two_texts_at_once_are_sent_one_after_the_other(tmux: TmuxServer) -> None:

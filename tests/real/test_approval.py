@@ -9,7 +9,7 @@ import pytest
 from gshtui.commands.declaration import Assessment, Caller, CommandError, Effect, UsageError
 from gshtui.guard.approval import Call
 from gshtui.hub.hub import Hub
-from gshtui.hub.options import HubOptions
+from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
 from tests.kit.home import Home
 

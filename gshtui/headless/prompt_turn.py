@@ -135,7 +135,7 @@ async def _turn(options: PromptOptions, stop: Stop, deadline: float | None, repo
     if not text:
         complain('there is nothing to ask. Give the words: gsh-tui prompt "…", or pipe them in.')
         return exits.USAGE
-    from gshtui.hub.options import HubOptions
+    from gshtui.hub.hub_options import HubOptions
 
     just_done = RecentCommands(options.since) if options.since >= 0 else None
     hub_options = HubOptions(
@@ -154,7 +154,7 @@ async def _turn(options: PromptOptions, stop: Stop, deadline: float | None, repo
     async with running_hub(hub_options) as hub, _asking(hub, options, reporter):
         if just_done is not None:
             just_done.hub = hub
-        hub.bus.subscribe(reporter.take, name="headless")
+        hub.bus.subscribe(reporter.handle_events, name="headless")
         starting = asyncio.ensure_future(hub.start())
         ended = await _first(starting, stop=stop, deadline=deadline)
         if ended is None:
@@ -216,7 +216,7 @@ async def _asking(hub: Hub, options: PromptOptions, reporter: Reporter) -> Async
         return
     from gshtui.headless.approval_prompt import ApprovalPrompt
 
-    asker = ApprovalPrompt(hub.bus, reporter.say, reporter.wait_until_said)
+    asker = ApprovalPrompt(hub.bus, reporter.print_text, reporter.wait_until_said)
     try:
         yield
     finally:

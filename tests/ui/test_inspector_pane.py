@@ -44,7 +44,7 @@ async def begun(app: Window, pilot: Pilot[int], *events: Event) -> InspectorPane
     await settled(pilot)
     app.feed(*recorded.STARTED, *recorded.TURN, *events)
     await pressed(pilot, "f7")
-    pane = app.part(ContextFeature).inspectors.of("main")
+    pane = app.part(ContextFeature).inspectors.find("main")
     assert pane is not None and app.focused is pane.view
     return pane
 
@@ -250,21 +250,21 @@ async def test_it_opens_from_the_sidebar_the_pane_the_header_and_a_line_and_clos
     async with app.run_test(size=(120, 40)) as pilot:
         await begun(app, pilot, *FEW)
         await pressed(pilot, "x")
-        assert app.part(ContextFeature).inspectors.of("main") is None and app.focused is app.bench.input
+        assert app.part(ContextFeature).inspectors.find("main") is None and app.focused is app.bench.input
         await pressed(pilot, "alt+2", "down", "down", "v")
         opened = [pane.state.agent for pane in app.query(InspectorPane)]
         assert len(opened) == 1 and opened[0] != "main"
         await pressed(pilot, "alt+4", "down", "down", "enter")
-        pane = app.part(ContextFeature).inspectors.of("main")
+        pane = app.part(ContextFeature).inspectors.find("main")
         assert pane is not None and pane.state.opened == {"s:memory"}
         await pressed(pilot, "x")
         app.run_command("context")
         await settled(pilot)
-        assert app.part(ContextFeature).inspectors.of("main") is not None
+        assert app.part(ContextFeature).inspectors.find("main") is not None
         await pressed(pilot, "x")
         await pilot.click(app.bench.header, offset=(app.size.width - 6, 0))
         await settled(pilot)
-        assert app.part(ContextFeature).inspectors.of("main") is not None
+        assert app.part(ContextFeature).inspectors.find("main") is not None
 
 
 async def test_thresholds_are_set_for_this_agent() -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from gshtui.system.processes import living_processes
+from gshtui.system.processes import running_processes
 from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.tmux_errors import TmuxError
 from gshtui.tmux.watcher import PaneChange
@@ -171,7 +171,7 @@ async def test_kill_ends_what_ignores_signals_and_daemons_and_nothing_else(tmux:
     processes = [psutil.Process(pid) for pid in pids]
     await tmux.kill_pane(pane.pane, grace=0.6)
     assert await no_pane(tmux, pane.pane)
-    assert living_processes(processes) == []
+    assert running_processes(processes) == []
     assert not (await tmux.pane(other.pane)).dead
 
 
@@ -339,4 +339,4 @@ def test_a_server_left_by_a_crash_is_reaped(tmp_path: Path) -> None:
     left = psutil.Process(int(ran.stdout))
     with short_folder():
         pass
-    assert living_processes([left]) == []
+    assert running_processes([left]) == []

@@ -370,7 +370,7 @@ async def test_strategies_keep_the_last_messages_or_a_budget() -> None:
 async def test_a_cut_that_is_asked_for_and_one_that_cannot_be() -> None:
     here = pressed(200_000)
     here.turn("hello")
-    here.engine.wish("compact", CutRequest("person", request="r1"))
+    here.engine.request_cut("compact", CutRequest("person", request="r1"))
     await here.prepare()
     (failed,) = await here.failures()
     assert failed.request == "r1" and "nothing to compact" in failed.why

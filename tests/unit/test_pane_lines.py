@@ -73,12 +73,12 @@ def test_a_line_is_about_the_question_that_could_be_read_when_it_was_begun() -> 
 
 def test_words_come_as_lines_and_nothing_steers() -> None:
     words = AnswerLines()
-    found = words.say("m", "first li") + words.say("m", "ne\nsec\x1b[2Jond\x9b\nthi")
+    found = words.add_text("m", "first li") + words.add_text("m", "ne\nsec\x1b[2Jond\x9b\nthi")
     assert found == ["", "first line", "second"]
     assert words.unfinished(80, 5) == ["thi"]
     assert words.unfinished(2, 5) == ["th", "i"]
     assert words.rest() == ["thi"]
-    long = words.say("n", "word " * 1_000)
+    long = words.add_text("n", "word " * 1_000)
     assert "".join(long) + "".join(words.rest()) == "word " * 1_000
 
 

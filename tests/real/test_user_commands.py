@@ -26,7 +26,7 @@ from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandPri
 from gshtui.bus.shell_data import ShellRecord
 from gshtui.commands.declaration import Caller, CommandError
 from gshtui.hub.hub import Hub
-from gshtui.hub.options import HubOptions
+from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
 from gshtui.shell import plugin_files
 from gshtui.store.command_history import HistoryQuery

@@ -169,7 +169,7 @@ async def test_chains_of_answers_end(path: Path) -> None:
         deep = await m.store.mail.add(
             Letter(id=new_id(), sender="0001", recipient="main", session="s1", text="x", depth=outbox.DEEPEST)
         )
-        m.room.delivery.poke()
+        m.room.delivery.check_now()
         await hang.reached.wait()
         await m.becomes(deep.id, "acted")
         with pytest.raises(CommandError, match="in a row from agent to agent"):

@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from gshtui.bus.agent_data import AgentRow
-from gshtui.fleet.terminals import DRAWN_AFTER, LATE, SETTLED_AFTER, UNBORN_FOR, PaneProbe, probed_changes, verdict
+from gshtui.fleet.agent_terminals import (
+    DRAWN_AFTER,
+    LATE,
+    SETTLED_AFTER,
+    UNBORN_FOR,
+    PaneProbe,
+    probed_changes,
+    verdict,
+)
 
 NOW = 1_000_000.0
 ROW = AgentRow(id="0001", name="a", status="idle", pane="%3", pid=77, pid_started=5.0, socket="s", created=NOW - 100)

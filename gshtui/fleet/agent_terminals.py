@@ -129,7 +129,7 @@ class AgentTerminals:
         self._gone: dict[str, float] = {}
         """Since when a process is gone whose terminal does not know it yet."""
 
-    def of(self, socket: str) -> TmuxServer:
+    def server(self, socket: str) -> TmuxServer:
         """The server of this socket; it need not run."""
         if socket not in self._servers:
             by_path = Path(socket) if socket.startswith("/") else None
@@ -137,7 +137,7 @@ class AgentTerminals:
             self._mine.add(socket)
         return self._servers[socket]
 
-    async def look(self, rows: Iterable[AgentRow]) -> dict[str, PaneProbe]:
+    async def probe(self, rows: Iterable[AgentRow]) -> dict[str, PaneProbe]:
         """What is there of each row's terminal, by id. One question a server; never raises `TmuxError`."""
         sockets: dict[str, list[AgentRow]] = {}
         for row in rows:
@@ -161,7 +161,7 @@ class AgentTerminals:
             return {}
         try:
             async with asyncio.timeout(LOOK_WITHIN):
-                server = self.of(socket)
+                server = self.server(socket)
                 found = await server.panes()
                 if not found and await server.running():
                     # No pane on a server that runs: the answer may have been that of one just coming or going.
