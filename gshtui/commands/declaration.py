@@ -87,7 +87,7 @@ class Returns(Generic[R_co]):
     def words(self) -> str:
         """What a run is called where nobody typed a line: command, word and first value."""
         first = next(iter(vars(self).values()), "")
-        return " ".join(filter(None, (self.COMMAND, self.WORD, str(first))))
+        return " ".join(filter(None, (self.COMMAND, self.WORD, str(first or ""))))
 
 
 class CommandError(ExpectedError):

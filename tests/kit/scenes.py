@@ -24,6 +24,7 @@ from gshtui.ui.kit.transcript.transcript import Transcript
 from gshtui.ui.kit.widget_messages import OpenTerminal
 from gshtui.ui.prompt.prompt_completion import CompletionItem, CompletionPopup
 from tests.kit import recorded, recorded_shell
+from tests.kit.conversations import conversation, conversations
 from tests.kit.fake_hub import Answer
 from tests.kit.recorded_contexts import COMPACTED, RecordedContexts
 from tests.kit.recorded_fleet import CLAUDE, DIFF, FEW, PERSONAS, PROFILES
@@ -41,11 +42,11 @@ MODELS = ModelList(
     [],
 )
 SESSIONS = [
-    {"id": "s2", "title": "Make the parser take empty lines", "messages": 14, "updated": NOW - 7_200},
-    {"id": "s1", "title": "Why is the build slow?", "messages": 31, "updated": NOW - 200_000, "held_by": "pts/4"},
+    conversation("s2", "Make the parser take empty lines", messages=14, updated=NOW - 7_200),
+    conversation("s1", "Why is the build slow?", messages=31, updated=NOW - 200_000, held_by="pts/4"),
 ]
 TOLD = {
-    "session ls": Answer(SESSIONS),
+    "session ls": conversations(*SESSIONS),
     "model list": Answer(MODELS),
     "personas": Answer(PERSONAS),
     "profiles ls": Answer(PROFILES),

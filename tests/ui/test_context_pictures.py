@@ -13,6 +13,7 @@ from gshtui.bus.events.agent_events import ContextAssembled, SectionSize, TurnFi
 from gshtui.bus.events.context_events import ContextCut, CutFailed, CutUndone, OutputTruncated, SummaryProposed
 from gshtui.ui.prompt.prompt_input import PromptInput
 from tests.kit import recorded
+from tests.kit.conversations import conversations
 from tests.kit.fake_hub import Answer
 from tests.kit.keyboard import Keyboard
 from tests.kit.recorded_contexts import COMPACTED, PRUNED, RecordedContexts
@@ -93,7 +94,7 @@ def one_place_on_earth(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 async def test_context(snap: Snap, size: tuple[int, int], theme: str, state: str) -> None:
     events, keys = STATES[state]
     app = Window(
-        service=RecordedContexts(), answers={"session ls": Answer([]), "model list": Answer(MODELS)}, theme=theme
+        service=RecordedContexts(), answers={"session ls": conversations(), "model list": Answer(MODELS)}, theme=theme
     )
     async with app.run_test(size=size) as pilot:
         await settled(pilot)

@@ -8,6 +8,7 @@ from gshtui.fleet.agent_calls import KillAgent
 from gshtui.fleet.commands import kill_question
 from gshtui.ui.prompt.prompt_input import PromptInput
 from tests.kit import recorded
+from tests.kit.conversations import conversations
 from tests.kit.fake_hub import Answer
 from tests.kit.recorded_fleet import CLAUDE, DIFF, FEW, MANY, PERSONAS, PROFILES
 from tests.kit.snapshots import Snap, screens, snap
@@ -26,7 +27,7 @@ STATES = {
     "spawn": (FEW, ("f8",)),
 }
 ANSWERS = {
-    "session ls": Answer([]),
+    "session ls": conversations(),
     "model list": Answer(MODELS),
     "personas": Answer(PERSONAS),
     "profiles ls": Answer(PROFILES),

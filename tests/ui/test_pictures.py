@@ -16,6 +16,7 @@ from gshtui.providers.model_command import ListedModel, ModelList
 from gshtui.ui.kit.transcript.transcript import Transcript
 from gshtui.ui.shell.shell_pane import ShellPane
 from tests.kit import recorded, recorded_shell
+from tests.kit.conversations import conversation, conversations
 from tests.kit.fake_hub import Answer
 from tests.kit.recorded_shell import FakeRecord
 from tests.kit.snapshots import Snap, readme_snap, screens, snap
@@ -26,14 +27,8 @@ __all__ = ["readme_snap", "snap"]
 
 
 SESSIONS = [
-    {
-        "id": "s2",
-        "title": "Make the parser take empty lines",
-        "messages": 14,
-        "updated": NOW - 7_200,
-        "model": "Sonnet",
-    },
-    {"id": "s1", "title": "Why is the build slow?", "messages": 31, "updated": NOW - 200_000, "held_by": "pts/4"},
+    conversation("s2", "Make the parser take empty lines", messages=14, updated=NOW - 7_200, model="Sonnet"),
+    conversation("s1", "Why is the build slow?", messages=31, updated=NOW - 200_000, held_by="pts/4"),
 ]
 MODELS = ModelList(
     [
@@ -43,7 +38,7 @@ MODELS = ModelList(
     ],
     [],
 )
-ANSWERS = {"session ls": Answer([]), "model list": Answer(MODELS)}
+ANSWERS = {"session ls": conversations(), "model list": Answer(MODELS)}
 
 
 async def settled(pilot: Pilot[int]) -> None:
@@ -88,7 +83,7 @@ async def test_at_first(snap: Snap, size: tuple[int, int], theme: str) -> None:
 
 @screens()
 async def test_offer(snap: Snap, size: tuple[int, int], theme: str) -> None:
-    await shown(snap, size, theme, recorded.STARTED, answers={"session ls": Answer(SESSIONS)})
+    await shown(snap, size, theme, recorded.STARTED, answers={"session ls": conversations(*SESSIONS)})
 
 
 @screens()
@@ -134,7 +129,7 @@ async def test_models(snap: Snap, size: tuple[int, int], theme: str) -> None:
 
 @screens()
 async def test_sessions(snap: Snap, size: tuple[int, int], theme: str) -> None:
-    await shown(snap, size, theme, recorded.STARTED, "f3", answers={"session ls": Answer(SESSIONS)})
+    await shown(snap, size, theme, recorded.STARTED, "f3", answers={"session ls": conversations(*SESSIONS)})
 
 
 @screens()

@@ -65,6 +65,7 @@ from gshtui.ui.window.main_area import PromptArea
 from tests.kit import recorded, recorded_shell
 from tests.kit.command import command
 from tests.kit.configuration import made_project
+from tests.kit.conversations import conversations
 from tests.kit.fake_hub import Answer
 from tests.kit.home import Home
 from tests.kit.keyboard import Keyboard
@@ -185,7 +186,7 @@ class Recorded(Here):
 
 
 ANSWERS: dict[str, Answer] = {
-    "session ls": Answer(SESSIONS),
+    "session ls": conversations(*SESSIONS),
     "model list": Answer(MODELS),
     "personas": Answer(PERSONAS),
     "profiles ls": Answer(PROFILES),

@@ -28,14 +28,15 @@ from gshtui.ui.kit.transcript.text_screen import TextScreen
 from gshtui.ui.window.help import HelpScreen
 from gshtui.ui.window.main_area import SessionOffer
 from gshtui.ui.window.pane_layout import CHAT
+from tests.kit.conversations import conversation, conversations
 from tests.kit.fake_hub import Answer, FakeHub
 from tests.kit.window import NOW, Window
 
 SIZE = (120, 40)
 NASTY = "[/foo] [@click=app.quit]x[/] [bold"
 SESSIONS = [
-    {"id": "s2", "title": f"Second {NASTY}", "messages": 4, "updated": NOW - 7_200, "model": "m"},
-    {"id": "s1", "title": "First", "messages": 9, "updated": NOW - 90_000, "held_by": "the window on /dev/pts/9"},
+    conversation("s2", f"Second {NASTY}", messages=4, updated=NOW - 7_200, model="m"),
+    conversation("s1", "First", messages=9, updated=NOW - 90_000, held_by="the window on /dev/pts/9"),
 ]
 MODELS = ModelList(
     [
@@ -210,7 +211,7 @@ async def test_a_command_that_breaks_does_not_break_the_window() -> None:
 
 
 async def test_the_last_conversation_is_offered_and_continued_by_key() -> None:
-    app = Window(answers={"session ls": Answer(SESSIONS)})
+    app = Window(answers={"session ls": conversations(*SESSIONS)})
     async with app.run_test(size=SIZE) as pilot:
         hub = await settled(pilot)
         offer = app.bench.query_one(SessionOffer)
@@ -224,7 +225,7 @@ async def test_the_last_conversation_is_offered_and_continued_by_key() -> None:
 
 
 async def test_the_offer_goes_when_a_prompt_is_sent() -> None:
-    app = Window(answers={"session ls": Answer(SESSIONS)})
+    app = Window(answers={"session ls": conversations(*SESSIONS)})
     async with app.run_test(size=SIZE) as pilot:
         await settled(pilot)
         app.feed(SessionOpened(session="new", agent="main"), *STARTED)
@@ -232,7 +233,7 @@ async def test_the_offer_goes_when_a_prompt_is_sent() -> None:
 
 
 async def test_the_offer_stays_while_other_agents_work() -> None:
-    app = Window(answers={"session ls": Answer(SESSIONS)})
+    app = Window(answers={"session ls": conversations(*SESSIONS)})
     async with app.run_test(size=SIZE) as pilot:
         hub = await settled(pilot)
         app.feed(
@@ -246,7 +247,7 @@ async def test_the_offer_stays_while_other_agents_work() -> None:
 
 
 async def test_the_key_says_so_where_nothing_is_offered() -> None:
-    app = Window(answers={"session ls": Answer([])})
+    app = Window(answers={"session ls": conversations()})
     async with app.run_test(size=SIZE) as pilot:
         hub = await settled(pilot)
         await pilot.press("alt+c")
@@ -256,7 +257,7 @@ async def test_the_key_says_so_where_nothing_is_offered() -> None:
 
 
 @pytest.mark.parametrize(
-    "answer", [Answer([]), Answer([{"id": "empty", "messages": 0}]), Answer(None), CommandError("no")]
+    "answer", [conversations(), conversations(conversation("empty", messages=0, updated=NOW)), CommandError("no")]
 )
 async def test_nothing_is_offered_where_there_is_nothing(answer: Answer | Exception) -> None:
     app = Window(answers={"session ls": answer})
@@ -266,14 +267,14 @@ async def test_nothing_is_offered_where_there_is_nothing(answer: Answer | Except
 
 
 async def test_nothing_is_offered_to_who_asked_for_a_conversation() -> None:
-    app = Window(answers={"session ls": Answer(SESSIONS)}, session="latest")
+    app = Window(answers={"session ls": conversations(*SESSIONS)}, session="latest")
     async with app.run_test(size=SIZE) as pilot:
         await settled(pilot)
         assert not app.bench.query_one(SessionOffer).display
 
 
 async def test_a_conversation_is_picked_from_the_list() -> None:
-    app = Window(answers={"session ls": Answer(SESSIONS)})
+    app = Window(answers={"session ls": conversations(*SESSIONS)})
     async with app.run_test(size=SIZE) as pilot:
         hub = await settled(pilot)
         await pilot.press("f3")
@@ -316,7 +317,7 @@ async def test_what_an_outcome_asks_of_the_window_is_done() -> None:
 
 
 async def test_resume_alone_lists_the_conversations() -> None:
-    app = Window(answers={"session ls": Answer(SESSIONS)})
+    app = Window(answers={"session ls": conversations(*SESSIONS)})
     async with app.run_test(size=SIZE) as pilot:
         await settled(pilot)
         app.run_command("/resume")
@@ -342,7 +343,7 @@ async def test_a_model_is_picked_by_key_and_by_line() -> None:
 
 
 async def test_a_list_that_matches_nothing_says_so_and_gives_nothing() -> None:
-    app = Window(answers={"session ls": Answer(SESSIONS)})
+    app = Window(answers={"session ls": conversations(*SESSIONS)})
     async with app.run_test(size=SIZE) as pilot:
         hub = await settled(pilot)
         await pilot.press("f3")
@@ -451,7 +452,7 @@ async def test_a_question_mark_where_one_types_is_typed() -> None:
 
 
 async def test_the_palette_finds_actions_themes_and_conversations() -> None:
-    app = Window(answers={"session ls": Answer(SESSIONS), "model list": Answer(MODELS)})
+    app = Window(answers={"session ls": conversations(*SESSIONS), "model list": Answer(MODELS)})
     async with app.run_test(size=SIZE) as pilot:
         hub = await settled(pilot)
         for words in ("theme gsh-light", "continue second"):

@@ -10,6 +10,7 @@ from gshtui.ui.kit.feature import Feature
 
 if TYPE_CHECKING:
     from gshtui.providers.model_command import ListedModel
+    from gshtui.store.session_table import SessionInfo
 
 
 class ConversationFeature(Feature):
@@ -40,11 +41,17 @@ class ConversationFeature(Feature):
             provider, _, model = chosen.partition("/")
             self.window.publish(ModelChangeRequested(agent=self.window.front, provider=provider, model=model))
 
-    async def _pick_session(self) -> None:
-        from gshtui.ui.conversation.pickers import SessionsScreen, listed_sessions
+    async def sessions(self) -> list[SessionInfo]:
+        """The conversations of this folder, the newest first; none where they cannot be had."""
+        from gshtui.store.session_calls import ListSessions
 
-        found = listed_sessions(await self.window.data_of("session ls"))
-        picker = SessionsScreen(found, current=self.window.session, now=self.window.clock())
+        found = await self.window.result_of(ListSessions())
+        return found.sessions if found is not None else []
+
+    async def _pick_session(self) -> None:
+        from gshtui.ui.conversation.pickers import SessionsScreen
+
+        picker = SessionsScreen(await self.sessions(), self.window.clock(), self.window.session)
         self.window.push_screen(picker, lambda chosen: self.choose_session(chosen or ""))
 
     def choose_session(self, chosen: str) -> None:

@@ -1,19 +1,16 @@
-"""The pickers of models and of conversations to continue.
-
-Owns how a model and a conversation are described; reads the data of `session ls`.
-"""
+"""The pickers of models and of conversations to continue: how a model and a conversation are described."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from gshtui.ui.kit import figures
 from gshtui.ui.kit.dialogs import Picker, PickerChoice
 
 if TYPE_CHECKING:
     from gshtui.providers.model_command import ListedModel
+    from gshtui.store.session_table import SessionInfo
 
 
 class ModelsScreen(Picker):
@@ -54,9 +51,9 @@ NEW = "new"
 class SessionsScreen(Picker):
     """Choose a conversation; the answer is its id, or `new`."""
 
-    def __init__(self, sessions: Sequence[dict[str, Any]], current: str = "", now: float | None = None) -> None:
+    def __init__(self, sessions: Sequence[SessionInfo], now: float, current: str = "") -> None:
         choices = [PickerChoice(NEW, "New conversation", "this one is kept")]
-        choices += [session_choice(session, now or time.time(), current) for session in sessions]
+        choices += [session_choice(session, now, current) for session in sessions]
         super().__init__(
             "Conversations",
             choices,
@@ -65,30 +62,15 @@ class SessionsScreen(Picker):
         )
 
 
-def session_choice(session: dict[str, Any], now: float, current: str = "") -> PickerChoice:
-    """One conversation of `session ls` as an entry."""
-    id = str(session.get("id", ""))
-    messages = int(session.get("messages") or 0)
-    parts = [
-        figures.age(max(0.0, now - float(session.get("updated") or now))),
-        "1 message" if messages == 1 else f"{messages} messages",
-        str(session.get("model") or ""),
-        f"open in {session['held_by']}" if session.get("held_by") else "",
-    ]
-    return PickerChoice(id, session_title(session), " · ".join(part for part in parts if part), current=id == current)
-
-
-def session_title(session: dict[str, Any]) -> str:
-    """What a conversation is called."""
+def session_choice(session: SessionInfo, now: float, current: str = "") -> PickerChoice:
+    """A conversation as an entry."""
     from gshtui.text.sanitise import one_line
 
-    return one_line(str(session.get("title") or "") or "(no title)", 80)
-
-
-def listed_sessions(data: Any) -> list[dict[str, Any]]:
-    """The conversations in the data of `session ls`, whatever else there is."""
-    if isinstance(data, dict):
-        data = cast("dict[str, Any]", data).get("sessions", [])
-    if not isinstance(data, list):
-        return []
-    return [cast("dict[str, Any]", one) for one in cast("list[Any]", data) if isinstance(one, dict)]
+    parts = [
+        figures.age(max(0.0, now - session.updated)),
+        "1 message" if session.messages == 1 else f"{session.messages} messages",
+        session.model,
+        f"open in {session.held_by}" if session.held_by else "",
+    ]
+    name = one_line(session.title or "(no title)", 80)
+    return PickerChoice(session.id, name, " · ".join(part for part in parts if part), current=session.id == current)

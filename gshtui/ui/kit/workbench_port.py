@@ -77,10 +77,6 @@ class WorkbenchPort(Protocol):
         """The result of a command that lists something; `None` where it cannot be had."""
         ...
 
-    async def data_of(self, line: str) -> Any:
-        """The data of a command that lists something; `None` where it cannot be had."""
-        ...
-
     def write(self, text: str) -> None:
         """Put words into the input line, to be finished there."""
         ...

@@ -135,9 +135,9 @@ class Workbench(AppBase):
 
     async def offer_last(self) -> None:
         """Offer the last conversation of this folder, if there is one."""
-        from gshtui.ui.conversation.pickers import listed_sessions, session_choice
+        from gshtui.ui.conversation.pickers import session_choice
 
-        found = [one for one in listed_sessions(await self.data_of("session ls")) if one.get("messages")]
+        found = [one for one in await self.part(ConversationFeature).sessions() if one.messages]
         if found:
             choice = session_choice(found[0], self.clock())
             self.bench.query_one(SessionOffer).offer(choice.id, choice.name, choice.detail)
@@ -310,15 +310,6 @@ class Workbench(AppBase):
 
         try:
             return await self.bridge.call(parameters)
-        except (NotReady, CommandError):
-            return None
-
-    async def data_of(self, line: str) -> Any:
-        """The data of a command that lists something; `None` where it cannot be had."""
-        from gshtui.commands.declaration import CommandError
-
-        try:
-            return (await self.bridge.run(line)).data
         except (NotReady, CommandError):
             return None
 

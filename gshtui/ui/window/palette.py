@@ -120,17 +120,18 @@ class ListProvider(WorkbenchProvider):
     async def startup(self) -> None:
         from gshtui.ui.conversation import pickers
 
-        for model in await self.workbench.part(ConversationFeature).models():
+        conversation = self.workbench.part(ConversationFeature)
+        for model in await conversation.models():
             choice = pickers.model_choice(model)
-            run = partial(self.workbench.part(ConversationFeature).choose_model, choice.id)
+            run = partial(conversation.choose_model, choice.id)
             self._found.append((f"Model: {choice.name}", choice.detail, run))
         for row in await self._agents():
             if row.pane and row.status != "lost":
                 name, detail = one_line(row.name, 60), f"{row.id} · {row.status} · in a tab"
                 self._found.append((f"Open terminal of {name}", detail, partial(self._terminal, row.id)))
-        for session in pickers.listed_sessions(await self.workbench.data_of("session ls")):
+        for session in await conversation.sessions():
             choice = pickers.session_choice(session, self.workbench.clock())
-            run = partial(self.workbench.part(ConversationFeature).choose_session, choice.id)
+            run = partial(conversation.choose_session, choice.id)
             self._found.append((f"Continue: {choice.name}", choice.detail, run))
 
     async def _agents(self) -> list[AgentRow]:
