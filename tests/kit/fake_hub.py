@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
@@ -20,6 +20,7 @@ from gshtui.commands.declaration import Caller, CommandError, Invocation, Questi
 from gshtui.commands.registry import Registry
 from gshtui.context.commands import context_commands, view_calls, view_commands
 from gshtui.fleet import commands as fleet_commands
+from gshtui.store.session_calls import ListSessions
 from gshtui.tools import commands as tool_commands
 from gshtui.tools.workspace import ToolConfig
 from gshtui.ui.kit.hub_port import OpenRequest
@@ -37,6 +38,8 @@ class Answer:
     view: View | None = None
 
 
+T = TypeVar("T")
+
 OPENS = {"model": "models", "session": "sessions", "resume": "sessions", "spawn": "spawn", "context": "inspect"}
 """What bare names open, as the commands declare it."""
 
@@ -48,8 +51,9 @@ def declared_keys() -> Registry:
 
 
 LOOKING = (
-    view_calls.CompareContexts, view_calls.ForecastContext, view_calls.ReadContext, view_calls.ReadIterations,
-    view_calls.ReadReceipts, view_calls.ReadRequest, view_calls.ReadText, view_commands.CarryParameters,
+    ListSessions, view_calls.CompareContexts, view_calls.ForecastContext, view_calls.ReadContext,
+    view_calls.ReadIterations, view_calls.ReadReceipts, view_calls.ReadRequest, view_calls.ReadText,
+    view_commands.CarryParameters,
 )  # fmt: skip
 """What panes look up by themselves, as events come in."""
 
@@ -61,6 +65,11 @@ class FakeRegistry(list[Any]):
 
     def __contains__(self, name: object) -> bool:
         return name in self.known
+
+
+def _of(told: Mapping[Any, T], parameters: Returns[Any], default: T) -> T:
+    """What is told of parameters; those with lists have no hash."""
+    return next((value for key, value in told.items() if key == parameters), default)
 
 
 @dataclass
@@ -133,7 +142,7 @@ class FakeHub:
         if not isinstance(line, str):
             if self._knows(line):
                 return await execution.run_value(self._commands, line, self._invocation())
-            answer = self.results.get(line, Answer())
+            answer = _of(self.results, line, Answer())
         else:
             answer = self.answers.get(line, Answer())
         if isinstance(answer, Exception):
@@ -145,7 +154,8 @@ class FakeHub:
             self.ran.append(parameters)
         if self._knows(parameters):
             return await execution.call(self._commands, parameters, self._invocation())
-        result = self.results.get(parameters, self.answers.get(parameters.words(), CommandError("There is no answer.")))
+        told = self.answers.get(parameters.words(), CommandError("There is no answer."))
+        result = _of(self.results, parameters, told)
         if isinstance(result, Answer):
             return result.data
         if isinstance(result, Exception):
@@ -155,7 +165,7 @@ class FakeHub:
     async def question(self, parameters: Returns[Any]) -> Question | None:
         if self._knows(parameters):
             return await execution.question(self._commands, parameters, self._invocation())
-        question = self.questions.get(parameters)
+        question = _of(self.questions, parameters, None)
         if isinstance(question, Exception):
             raise question
         return question

@@ -8,6 +8,7 @@ from typing import Any
 from textual.widgets import OptionList, Select
 
 from gshtui.commands.declaration import CommandError, Question
+from gshtui.fleet.spawn_command import SpawnAgent
 from gshtui.providers.model_command import ListModels
 from gshtui.tools.git_worktree import CompareWorktree, MergeWorktree, WorktreeList, WritePatch
 from gshtui.tools.worktree import Worktree
@@ -146,7 +147,7 @@ async def test_a_new_agent_from_the_dialog() -> None:
         await pilot.press(*"look", "tab", "tab", "tab", "tab", "tab", *"x-1", "ctrl+s")
         await settled(pilot)
         assert app.hub is not None
-        assert app.hub.ran[-1] == "spawn prompt=look worktree=x-1"
+        assert app.hub.ran[-1] == SpawnAgent(prompt="look", worktree="x-1")
         await pilot.press("f8")
         await settled(pilot)
         screen = app.screen
@@ -157,7 +158,7 @@ async def test_a_new_agent_from_the_dialog() -> None:
         assert screen is app.screen and app.focused is screen.query_one("#command")
         await pilot.press(*"htop", "enter")
         await settled(pilot)
-        assert app.hub.ran[-1] == "spawn cli=htop"
+        assert app.hub.ran[-1] == SpawnAgent(cli="htop")
         await pilot.press("f8")
         await settled(pilot)
         await pilot.press("escape")

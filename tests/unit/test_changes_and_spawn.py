@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from gshtui.commands.language import parse
-from gshtui.commands.registry import Registry
+from gshtui.fleet.spawn_command import SpawnAgent
 from gshtui.providers.model_command import ListedModel, ModelList
 from gshtui.text.unified_diff import FilePatch
 from gshtui.tools.worktree import Worktree
 from gshtui.tools.worktree_changes import WorktreeChanges
-from gshtui.ui.agents.spawn_dialog import ANY, SpawnForm, form_problem, spawn_line, spawn_options
+from gshtui.ui.agents.spawn_dialog import ANY, SpawnForm, form_problem, spawn_options, spawn_parameters
 from gshtui.ui.changes.diff_document import MOST_ROWS, make_document
 from gshtui.ui.changes.diff_pane import worktree_choices
 from tests.kit.recorded_fleet import DIFF, PERSONAS, PROFILES
@@ -74,28 +73,19 @@ def test_the_offers_come_from_the_commands_data() -> None:
     assert spawn_options(None, None, None).kinds == (("native", "one of ours"), ("command", "any program"))
 
 
-def test_the_line_says_what_was_filled_in() -> None:
-    """Read back by the language itself: quotes, newlines and backslashes arrive as they were typed."""
-    from gshtui.fleet.spawn_command import SpawnAgent, spawn_command
-
-    registry = Registry()
-    registry.register(spawn_command(None))  # pyright: ignore[reportArgumentType]  # only its declaration is used
+def test_the_parameters_say_what_was_filled_in() -> None:
     prompt = 'Don\'t "stop"\nbefore C:\\x is = done'
-    line = spawn_line(SpawnForm(prompt, persona="test", model="p/m/large", worktree="feat/x", background=True), {})
-    read = parse(registry, line).parameters
-    assert isinstance(read, SpawnAgent)
-    assert (read.prompt, read.persona, read.provider, read.model) == (prompt, "test", "p", "m/large")
-    assert (read.worktree, read.background, read.cli) == ("feat/x", True, "")
-    program = parse(
-        registry, spawn_line(SpawnForm("go", kind="claude", persona="test", model="m"), {"claude": "claude"})
+    native = SpawnForm(prompt, persona="test", model="p/m/large", worktree=" feat/x ", background=True, command="x")
+    assert spawn_parameters(native, {}) == SpawnAgent(
+        prompt=prompt, persona="test", provider="p", model="m/large", worktree="feat/x", background=True
     )
-    assert isinstance(program.parameters, SpawnAgent)
-    assert (program.parameters.cli, program.parameters.profile) == ("claude", "claude")
-    assert (program.parameters.persona, program.parameters.model) == ("", "")
-    assert "provider" not in spawn_line(SpawnForm(model="large"), {})
-    own = parse(registry, spawn_line(SpawnForm(kind=ANY, command="aider --no-git 'a b'", name="x"), {})).parameters
-    assert isinstance(own, SpawnAgent)
-    assert (own.cli, own.name, own.prompt) == ("aider --no-git 'a b'", "x", "")
+    program = SpawnForm("go", kind="claude", persona="test", model="m")
+    assert spawn_parameters(program, {"claude": "claude"}) == SpawnAgent(prompt="go", cli="claude", profile="claude")
+    own_options = SpawnForm(kind="claude", command="claude --chrome ")
+    assert spawn_parameters(own_options, {}) == SpawnAgent(cli="claude --chrome", profile="claude")
+    assert spawn_parameters(SpawnForm(model="large"), {}) == SpawnAgent(model="large")
+    own = SpawnForm(kind=ANY, command="aider --no-git 'a b'", name="x")
+    assert spawn_parameters(own, {}) == SpawnAgent(cli="aider --no-git 'a b'", name="x")
 
 
 def test_what_is_missing_is_said() -> None:

@@ -148,7 +148,7 @@ class AgentsFeature(Feature):
         profiles = await self.window.result_of(ListProfiles())
         models = await self.window.result_of(ListModels())
         screen = SpawnScreen(spawn_options(personas, profiles, models))
-        self.window.push_screen(screen, lambda line: self.window.run_command(line) if line else None)
+        self.window.push_screen(screen, lambda wanted: self.window.perform(wanted) if wanted else None)
 
 
 def _has_worktree(agent: AgentView) -> bool:

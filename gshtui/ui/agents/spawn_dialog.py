@@ -1,6 +1,6 @@
 """The dialog for a new agent: what it is to do, which program runs it, where it works.
 
-Owns the choices, the checks, and the `spawn` line that it is dismissed with; refuses to start anything.
+Owns the choices, the checks, and the parameters of `spawn` that it is dismissed with; refuses to start anything.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from gshtui.ui.kit.key_table import bind
 
 if TYPE_CHECKING:
     from gshtui.agents.personas import Personas
+    from gshtui.fleet.spawn_command import SpawnAgent
     from gshtui.programs.commands import ProfileList
     from gshtui.providers.model_command import ModelList
 
@@ -84,29 +85,34 @@ def form_problem(wish: SpawnForm) -> tuple[str, str]:
     return "", ""
 
 
-def spawn_line(wish: SpawnForm, programs: dict[str, str]) -> str:
-    """The line of the command language that starts it."""
-    from gshtui.commands.language import quote
+def spawn_parameters(wish: SpawnForm, programs: dict[str, str]) -> SpawnAgent:
+    """The parameters of `spawn` that start it.
 
-    words: dict[str, str] = {"prompt": wish.prompt.strip()}
+    Args:
+        programs: the command of each profile.
+    """
+    from gshtui.fleet.spawn_command import SpawnAgent
+
+    persona = provider = model = cli = profile = ""
     if wish.kind == NATIVE:
         # As models are listed: the provider, a slash, and the model, which may hold slashes of its own.
         provider, slash, model = wish.model.strip().partition("/")
         provider, model = (provider, model) if slash else ("", provider)
-        words |= {"persona": wish.persona, "provider": provider, "model": model}
+        persona = wish.persona
     elif wish.kind == ANY:
-        words["cli"] = wish.command.strip()
+        cli = wish.command.strip()
     else:
-        words |= {"cli": wish.command.strip() or programs.get(wish.kind, wish.kind), "profile": wish.kind}
-    words |= {"name": wish.name.strip(), "worktree": wish.worktree.strip()}
-    parts = [f"{key}={quote(value)}" for key, value in words.items() if value]
-    return " ".join(["spawn", *parts, *(["background=true"] if wish.background else [])])
+        profile, cli = wish.kind, wish.command.strip() or programs.get(wish.kind, wish.kind)
+    return SpawnAgent(
+        prompt=wish.prompt.strip(), name=wish.name.strip(), persona=persona, provider=provider, model=model, cli=cli,
+        profile=profile, worktree=wish.worktree.strip(), background=wish.background,
+    )  # fmt: skip
 
 
-class SpawnScreen(ModalScreen[str]):
-    """`ctrl+s` starts it, from any field."""
+class SpawnScreen(ModalScreen["SpawnAgent | None"]):
+    """Dismissed with what starts it (`ctrl+s`, from any field), or `None`."""
 
-    BINDINGS = [bind("form.submit", "submit"), bind("form.close", "dismiss('')")]
+    BINDINGS = [bind("form.submit", "submit"), bind("form.close", "dismiss(None)")]
 
     def __init__(self, offers: SpawnOptions, prompt: str = "") -> None:
         super().__init__()
@@ -179,7 +185,7 @@ class SpawnScreen(ModalScreen[str]):
         if event.button.id == "start":
             self.action_submit()
         else:
-            self.dismiss("")
+            self.dismiss(None)
 
     def action_submit(self) -> None:
         """Say what is wrong, or be done."""
@@ -189,7 +195,7 @@ class SpawnScreen(ModalScreen[str]):
         if field:
             self.query_one(f"#{field}").focus()
         else:
-            self.dismiss(spawn_line(wish, self._offers.programs))
+            self.dismiss(spawn_parameters(wish, self._offers.programs))
 
 
 def _row(label: str, field: Widget) -> Horizontal:
