@@ -1,11 +1,9 @@
-"""`gsh-tui context timeline compact prune`: what an agent's model is sent, with or without a window that is open.
+"""`gsh-tui context` and `timeline`: what an agent's model is sent, with or without a window that is open.
 
 Each is a line of the command of the same name; `context --json` is the scripting interface's own form.
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import click
 
@@ -59,34 +57,3 @@ def timeline(agent: str, limit: int, cut: str, as_json: bool) -> int:
     from gshtui.headless.command_lines import run_context_line
 
     return run_context_line("timeline", {"agent": agent, "limit": str(limit), "cut": cut}, as_json=as_json)
-
-
-def _preview(function: Callable[..., int]) -> Callable[..., int]:
-    return click.option("--preview", is_flag=True, help="Only say what it would do.")(function)
-
-
-@click.command(short_help="Replace an agent's conversation so far by a summary.")
-@click.argument("agent", required=False, default="main", type=AGENT)
-@click.option("--focus", default="", metavar="TEXT", help="What the summary should dwell on.")
-@_preview
-@json_option
-def compact(agent: str, focus: str, preview: bool, as_json: bool) -> int:
-    """Replace AGENT's conversation so far by a summary, from its next request on.
-
-    Nothing is lost: `gsh-tui run undo` takes it back. What people said, pins, tasks and touched files are kept.
-    """
-    from gshtui.headless.command_lines import run_context_line
-
-    named = {"agent": agent, "focus": focus, "preview": "true" if preview else ""}
-    return run_context_line("compact", named, as_json=as_json)
-
-
-@click.command(short_help="Replace an agent's old tool outputs by placeholders.")
-@click.argument("agent", required=False, default="main", type=AGENT)
-@_preview
-@json_option
-def prune(agent: str, preview: bool, as_json: bool) -> int:
-    """Replace AGENT's old tool outputs by placeholders, from its next request on. Costs nothing; can be undone."""
-    from gshtui.headless.command_lines import run_context_line
-
-    return run_context_line("prune", {"agent": agent, "preview": "true" if preview else ""}, as_json=as_json)

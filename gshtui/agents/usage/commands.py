@@ -6,34 +6,53 @@ Owns its parameters. Declared for the hub and for an agent in its own process.
 from __future__ import annotations
 
 import time
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
 from gshtui.agents.usage import usage_report
-from gshtui.bus.usage_data import By
-from gshtui.commands.declaration import Command, CommandError, Invocation, Outcome, Parameters
+from gshtui.bus.usage_data import By, UsageSum
+from gshtui.commands.declaration import Action, Command, CommandError, Invocation, Outcome, Parameters, Returns
 from gshtui.commands.registry import AnyCommand
+from gshtui.commands.shell_form import ShellForm, ShellOption
 from gshtui.commands.timespec import FORMS, parse_time
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
 from gshtui.text.verbatim import fenced
 
 
-class UsageParameters(Parameters):
-    """What to sum up."""
+@dataclass(frozen=True, slots=True)
+class UsageReport:
+    """What requests used, a sum for each line."""
 
+    by: By
+    sums: list[UsageSum]
+
+
+class ReportUsage(Parameters, Returns[UsageReport]):
+    """Show what model requests used, by day, agent, model or conversation, of every folder.
+
+    Tokens are the providers' count. `estimate` says by how much our own estimate of what was sent was off.
+    """
+
+    COMMAND: ClassVar[str] = "usage"
+    SHELL = ShellForm(summary="Tokens, money and time used.", parts=frozenset({"store"}))
     by: By = Field(default="day", description="What each line stands for")
-    since: str = Field(default="", description=f"Only since then: {FORMS}")
-    agent: str = Field(default="", description="Only this agent")
-    model: str = Field(default="", description="Only this model")
-    session: str = Field(default="", description="Only this conversation and the agents started from it")
+    since: Annotated[str, ShellOption(metavar="WHEN", help="Only from then on: 2h, 7d, today, 2026-11-21 …")] = Field(
+        default="", description=f"Only since then: {FORMS}"
+    )
+    agent: Annotated[str, ShellOption(metavar="NAME", kind="agent")] = Field(default="", description="Only this agent")
+    model: Annotated[str, ShellOption(metavar="NAME", kind="model")] = Field(default="", description="Only this model")
+    session: Annotated[str, ShellOption(metavar="ID", kind="session")] = Field(
+        default="", description="Only this conversation and the agents started from it"
+    )
 
 
 def commands(store: Store) -> list[AnyCommand]:
     """The command, on this store."""
 
-    async def run(invocation: Invocation, parameters: UsageParameters) -> Outcome:
+    async def run(invocation: Invocation, parameters: ReportUsage) -> UsageReport:
         after = parse_time(parameters.since, time.time())
         try:
             sessions: list[str] = []
@@ -45,24 +64,29 @@ def commands(store: Store) -> list[AnyCommand]:
             )
         except StoreError as error:
             raise CommandError(error.message, hint=error.hint, data={"kind": error.kind}) from error
+        return UsageReport(parameters.by, list(found))
+
+    def render(invocation: Invocation, report: UsageReport) -> Outcome:
         data: dict[str, Any] = {
-            "by": parameters.by,
-            "rows": [usage_report.plain(one) for one in found],
-            "total": usage_report.plain(usage_report.total(found)),
+            "by": report.by,
+            "rows": [usage_report.plain(one) for one in report.sums],
+            "total": usage_report.plain(usage_report.total(report.sums)),
         }
-        text = usage_report.table(found, parameters.by)
+        text = usage_report.table(report.sums, report.by)
         return Outcome(data, text if invocation.caller.is_agent else fenced(text))
 
+    action = Action(ReportUsage, UsageReport, run, render)
     return [
         Command(
             "usage",
             "Tokens, money and time that model requests used",
-            UsageParameters,
-            run,
+            ReportUsage,
+            action.handle,
             positions=("by",),
             aliases=("cost",),
             description="Show what requests used: tokens as providers count them, the estimate's error, cost, time.",
             family="usage",
             tool=True,
+            actions=(action,),
         )
     ]

@@ -6,7 +6,7 @@ The log stays unchanged; changes apply from the next request, also for an agent 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -24,6 +24,7 @@ from gshtui.commands.declaration import (
     Word,
 )
 from gshtui.commands.schema import ToolParameters
+from gshtui.commands.shell_form import ShellForm, ShellOption
 from gshtui.context.commands import answers, lookup, tables
 from gshtui.context.commands.access import ContextAccess
 from gshtui.context.commands.answers import action, context_errors
@@ -88,24 +89,37 @@ class ContextLimits:
     """The limits were just set, not only read."""
 
 
+CONTEXT_PARTS = frozenset({"store", "providers"})
+"""The parts of the hub that these need."""
+
+
 class CutParameters(ToolParameters):
     """Whose context to cut."""
 
-    agent: Word = Field(default=Word(), description="Id or name; empty: your own, or the selected agent's")
+    agent: Annotated[Word, ShellOption(kind="agent")] = Field(
+        default=Word(), description="Id or name; empty: your own, or the selected agent's"
+    )
     preview: bool = Field(default=False, description="Only report what it would do")
 
 
 class CompactContext(CutParameters, Returns[Receipt]):
-    """Parameters of `compact`."""
+    """Replace AGENT's conversation so far by a summary, from its next request on.
+
+    Nothing is lost: `gsh-tui run undo` takes it back. What people said, pins, tasks and touched files are kept.
+    """
 
     COMMAND: ClassVar[str] = "compact"
-    focus: str = Field(default="", description="What the summary should focus on")
+    SHELL = ShellForm(("agent",), summary="Replace an agent's conversation so far by a summary.", parts=CONTEXT_PARTS)
+    focus: Annotated[str, ShellOption(metavar="TEXT")] = Field(
+        default="", description="What the summary should focus on"
+    )
 
 
 class PruneContext(CutParameters, Returns[Receipt]):
-    """Parameters of `prune`."""
+    """Replace AGENT's old tool outputs by placeholders, from its next request on. Costs nothing; can be undone."""
 
     COMMAND: ClassVar[str] = "prune"
+    SHELL = ShellForm(("agent",), summary="Replace an agent's old tool outputs by placeholders.", parts=CONTEXT_PARTS)
 
 
 class ClearContext(CutParameters, Returns[Receipt]):

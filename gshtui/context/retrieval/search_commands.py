@@ -10,14 +10,17 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import msgspec
 from pydantic import Field
 
-from gshtui.bus.shell_data import ShellNote
+from gshtui.bus.shell_data import ShellNote, ShellRecord
 from gshtui.commands.declaration import (
+    Action,
     Assessment,
     Command,
     CommandError,
@@ -25,13 +28,16 @@ from gshtui.commands.declaration import (
     Invocation,
     Outcome,
     Parameters,
+    Returns,
     UsageError,
     synonyms,
 )
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.schema import PLAIN
+from gshtui.commands.shell_form import ShellForm, ShellOption
 from gshtui.commands.timespec import FORMS, parse_time
 from gshtui.context.retrieval import conversation_search, result_text
+from gshtui.context.retrieval.conversation_search import FoundConversation
 from gshtui.store import log_reader
 from gshtui.store.command_history import HistoryQuery
 from gshtui.store.log_records import RecordType
@@ -50,25 +56,71 @@ MOST = 50
 _SINCE = f"Only since then: {FORMS}."
 
 
-class SearchParameters(Parameters):
-    """What to look for, and where. Filters of other sources are refused."""
+@dataclass(frozen=True, slots=True)
+class FoundPast:
+    """What was found, in one of the sources."""
 
-    source: Annotated[Source, synonyms({"history": "shell_history"})] = Field(
+    source: Source
+    query: str
+    commands: list[ShellRecord] = field(default_factory=list[ShellRecord])
+    notes: list[ShellNote] = field(default_factory=list[ShellNote])
+    conversations: list[FoundConversation] = field(default_factory=list[FoundConversation])
+    records: list[log_reader.Record] = field(default_factory=list[log_reader.Record])
+    limit: int = 0
+
+
+class SearchPast(Parameters, Returns[FoundPast]):
+    """Find what was before: SOURCE is shell_history (or history), sessions or logs.
+
+    QUERY is plain text, in capitals or not: nothing in it is syntax. Without it the newest come.
+    """
+
+    COMMAND: ClassVar[str] = "search_context"
+    SHELL = ShellForm(
+        ("source", "query"),
+        "search",
+        "Find shell commands, past conversations, log records.",
+        examples=(
+            "gsh-tui search history docker --exit-code -1",
+            'gsh-tui search sessions "retry policy" --since 7d',
+            "gsh-tui search logs test --event-type bash_exec",
+        ),
+        parts=frozenset({"store"}),
+    )
+
+    source: Annotated[
+        Source,
+        synonyms({"history": "shell_history"}),
+        ShellOption(synonyms=(("history", "shell_history"), ("shell", "shell_history"))),
+    ] = Field(
         description="Commands of shells, past conversations, or the log of what agents did.", json_schema_extra=PLAIN
     )
-    query: str = Field(default="", description="Text to find, ignoring case; no syntax. Empty: the newest.")
-    cwd: str = Field(
+    query: Annotated[str, ShellOption(words=-1)] = Field(
+        default="", description="Text to find, ignoring case; no syntax. Empty: the newest."
+    )
+    cwd: Annotated[str, ShellOption(metavar="FOLDER", kind="folder", help="Only in this folder or below.")] = Field(
         default="",
         description=(
             "Folder where it happened, or a parent of that. Agents see this project; others, such as /, need approval"
         ),
     )
-    exit_code: int | None = Field(default=None, description="-1: any failure (shell_history)")
-    event_type: RecordType | Literal[""] = Field(default="", description="Kind of record (logs)")
-    agent: str = Field(default="", description="Who did it (shell_history, logs)")
-    since: str = Field(default="", description=_SINCE)
-    until: str = Field(default="", description="Only before that time.")
-    last_n: int = Field(default=20, ge=1, le=MOST, description="Most results.", json_schema_extra=PLAIN)
+    exit_code: Annotated[int | None, ShellOption(help="Exit code; -1: any failure (shell_history).")] = Field(
+        default=None, description="-1: any failure (shell_history)"
+    )
+    event_type: Annotated[
+        RecordType | Literal[""],
+        ShellOption(metavar="TYPE", help="Kind of record: bash_exec, tool_call, error … (logs)."),
+    ] = Field(default="", description="Kind of record (logs)")
+    agent: Annotated[
+        str, ShellOption(metavar="NAME", kind="agent", help="Only what this agent did (shell_history, logs).")
+    ] = Field(default="", description="Who did it (shell_history, logs)")
+    since: Annotated[str, ShellOption(metavar="WHEN", help="Only from then on: 2h, 7d, today, 2026-11-21 …")] = Field(
+        default="", description=_SINCE
+    )
+    until: Annotated[str, ShellOption(metavar="WHEN")] = Field(default="", description="Only before that time.")
+    last_n: Annotated[int, ShellOption("--last-n -n")] = Field(
+        default=20, ge=1, le=MOST, description="Most results.", json_schema_extra=PLAIN
+    )
 
 
 class LogsParameters(Parameters):
@@ -85,7 +137,7 @@ class LogsParameters(Parameters):
 def commands(store: Store, logs: Path) -> list[AnyCommand]:
     """The commands, on this record and this folder of logs."""
 
-    async def search(invocation: Invocation, parameters: SearchParameters) -> Outcome:
+    async def search(invocation: Invocation, parameters: SearchPast) -> FoundPast:
         _check(parameters)
         try:
             match parameters.source:
@@ -97,16 +149,18 @@ def commands(store: Store, logs: Path) -> list[AnyCommand]:
                     p = parameters
                     wanted = _wanted(p.query, p.event_type, p.agent, p.since, p.until)
                     wanted = await _of(store, _scope(invocation, p.cwd), wanted)
-                    return await _logs(invocation, logs, wanted, p.last_n)
+                    found = await asyncio.to_thread(log_reader.find_records, logs, wanted, p.last_n)
+                    return FoundPast(p.source, p.query, records=found)
         except StoreError as error:
             raise CommandError(error.message, hint=error.hint, data={"kind": error.kind}) from error
 
     async def look(invocation: Invocation, parameters: LogsParameters) -> Outcome:
         p = parameters
         wanted = await _of(store, _scope(invocation, ""), _wanted(p.query, p.type, p.agent, p.since, p.until))
-        return await _logs(invocation, logs, wanted, p.limit)
+        found = await asyncio.to_thread(log_reader.find_records, logs, wanted, p.limit)
+        return _render(invocation, FoundPast("logs", p.query, records=found))
 
-    async def assess(invocation: Invocation, parameters: SearchParameters) -> Assessment:
+    async def assess(invocation: Invocation, parameters: SearchPast) -> Assessment:
         scope = _scope(invocation, parameters.cwd)
         subject = one_line(f"{parameters.source} {parameters.query}".strip(), 160)
         if Path(scope or "/").is_relative_to(invocation.project):
@@ -115,12 +169,13 @@ def commands(store: Store, logs: Path) -> list[AnyCommand]:
         why = f"{where} is outside the project (rule project)"
         return Assessment(Effect.READ, subject, inside=False, detail=f"{parameters.source} of {where}", why=why)
 
+    action = Action(SearchPast, FoundPast, search, _render)
     return [
         Command(
             "search_context",
             "Find what was before: shell commands, past conversations, the log",
-            SearchParameters,
-            search,
+            SearchPast,
+            action.handle,
             positions=("source", "query"),
             description=(
                 "Search what happened before: `shell_history` (commands that people and agents ran, with folder and"
@@ -131,6 +186,7 @@ def commands(store: Store, logs: Path) -> list[AnyCommand]:
             family="context",
             tool=True,
             assess=assess,
+            actions=(action,),
         ),
         Command(
             "logs",
@@ -143,7 +199,7 @@ def commands(store: Store, logs: Path) -> list[AnyCommand]:
     ]
 
 
-def _check(parameters: SearchParameters) -> None:
+def _check(parameters: SearchPast) -> None:
     """Refuse a filter that would be ignored. Raises `UsageError`."""
     source = parameters.source
     given = {
@@ -176,7 +232,7 @@ async def _of(store: Store, scope: str, wanted: log_reader.LogQuery) -> log_read
     )
 
 
-async def _history(store: Store, invocation: Invocation, parameters: SearchParameters) -> Outcome:
+async def _history(store: Store, invocation: Invocation, parameters: SearchPast) -> FoundPast:
     now = time.time()
     code = parameters.exit_code
     if code is not None and not -1 <= code <= 255:
@@ -194,12 +250,10 @@ async def _history(store: Store, invocation: Invocation, parameters: SearchParam
         limit=parameters.last_n,
     )
     notes = await _notes(store, invocation, parameters, now)
-    rows = sorted([*found, *notes], key=lambda row: row.at, reverse=True)[: parameters.last_n]
-    say = result_text.history_for_agents if invocation.caller.is_agent else result_text.history_for_people
-    return Outcome(msgspec.to_builtins(found), _shown(invocation, say(rows)))
+    return FoundPast("shell_history", parameters.query, found, notes, limit=parameters.last_n)
 
 
-async def _notes(store: Store, invocation: Invocation, parameters: SearchParameters, now: float) -> list[ShellNote]:
+async def _notes(store: Store, invocation: Invocation, parameters: SearchPast, now: float) -> list[ShellNote]:
     """Remarks, changes of folder and of files that fit: they ended in nothing, and nobody but a person made them."""
     if parameters.exit_code is not None or parameters.agent:
         return []
@@ -214,7 +268,7 @@ async def _notes(store: Store, invocation: Invocation, parameters: SearchParamet
     ]  # fmt: skip
 
 
-async def _sessions(store: Store, invocation: Invocation, parameters: SearchParameters) -> Outcome:
+async def _sessions(store: Store, invocation: Invocation, parameters: SearchPast) -> FoundPast:
     now = time.time()
     found = await conversation_search.find_conversations(
         store,
@@ -225,7 +279,24 @@ async def _sessions(store: Store, invocation: Invocation, parameters: SearchPara
         limit=parameters.last_n,
         current=invocation.session if invocation.caller.is_agent else "",
     )
-    data = [
+    return FoundPast("sessions", parameters.query, conversations=found)
+
+
+def _render(invocation: Invocation, found: FoundPast) -> Outcome:
+    match found.source:
+        case "shell_history":
+            rows = sorted([*found.commands, *found.notes], key=lambda row: row.at, reverse=True)[: found.limit]
+            say = result_text.history_for_agents if invocation.caller.is_agent else result_text.history_for_people
+            return Outcome(msgspec.to_builtins(found.commands), _shown(invocation, say(rows)))
+        case "sessions":
+            text = result_text.conversations(found.conversations, found.query)
+            return Outcome(_conversations_json(found.conversations), _shown(invocation, text))
+        case "logs":
+            return Outcome(found.records, _shown(invocation, result_text.logs(found.records)))
+
+
+def _conversations_json(found: Sequence[FoundConversation]) -> list[dict[str, object]]:
+    return [
         {
             "session": one.info.id,
             "title": one.info.title,
@@ -236,12 +307,6 @@ async def _sessions(store: Store, invocation: Invocation, parameters: SearchPara
         }
         for one in found
     ]
-    return Outcome(data, _shown(invocation, result_text.conversations(found, parameters.query)))
-
-
-async def _logs(invocation: Invocation, folder: Path, wanted: log_reader.LogQuery, limit: int) -> Outcome:
-    found = await asyncio.to_thread(log_reader.find_records, folder, wanted, limit)
-    return Outcome(found, _shown(invocation, result_text.logs(found)))
 
 
 def _wanted(query: str, type: str, agent: str, since: str, until: str) -> log_reader.LogQuery:
