@@ -12,7 +12,10 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from gshtui.bus.events.approval_events import Decision
 
 Choice = Literal["once", "session", "always", "deny", "reason"]
 
@@ -78,7 +81,7 @@ class KeyChosen:
     """The person's word on the question of this id. `choice` is never `reason`: that is `deny` with its words."""
 
     question: str
-    choice: str
+    choice: Decision
     reason: str = ""
 
 
@@ -259,7 +262,7 @@ class AnswerKeys:
         self._reason = None
         self._run = "spoilt"
 
-    def _answer(self, choice: str, reason: str = "") -> KeyChosen:
+    def _answer(self, choice: Decision, reason: str = "") -> KeyChosen:
         chosen = KeyChosen(self._question, choice, reason)
         self._question, self._readable, self._run, self._reason = "", math.inf, "spoilt", None
         return chosen

@@ -12,11 +12,10 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import cast
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
-from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled, Decision
+from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled
 from gshtui.guard.answer_keys import (
     AnswerKeys,
     Choice,
@@ -172,8 +171,8 @@ class ApprovalPrompt:
                 self._say("\n")
                 continue
             self._say(f"{DECISIONS[chosen.choice]}\n")
-            decision = cast("Decision", chosen.choice)
-            self._bus.publish(ApprovalAnswered(approval=chosen.question, decision=decision, reason=chosen.reason))
+            answer = ApprovalAnswered(approval=chosen.question, decision=chosen.choice, reason=chosen.reason)
+            self._bus.publish(answer)
 
     def _answer(self, request: ApprovalRequested, gone: threading.Event) -> KeyChosen | None:
         """Wait for an answer; `None` when the question is closed. Raises `OSError`."""

@@ -10,6 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from textual.app import App
+
 from gshtui.bus.agent_data import AgentRow
 from gshtui.tmux.frames import Frame
 from gshtui.tmux.panes import PaneInfo
@@ -128,7 +130,7 @@ class Reel:
     def way(self) -> str:
         return "live 0.8 ms"
 
-    async def visit(self, app: Any) -> str:
+    async def visit(self, app: App[Any]) -> str:
         self.typed.append("visit")
         return ""
 

@@ -15,7 +15,7 @@ import select
 import signal
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from gshtui.bus.bus import Bus, WhenFull
 from gshtui.bus.event import Event
@@ -29,7 +29,7 @@ from gshtui.bus.events.agent_events import (
     ToolOutput,
     ToolStarted,
 )
-from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled, Decision
+from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled
 from gshtui.commands.declaration import CommandError
 from gshtui.fleet.native.spec import Spec
 from gshtui.guard.answer_keys import (
@@ -335,8 +335,8 @@ class AgentPane:
         match outcome:
             case KeyChosen():
                 self._answered = outcome.question
-                decision = cast("Decision", outcome.choice)
-                self._bus.publish(ApprovalAnswered(approval=outcome.question, decision=decision, reason=outcome.reason))
+                answer = ApprovalAnswered(approval=outcome.question, decision=outcome.choice, reason=outcome.reason)
+                self._bus.publish(answer)
             case Swallowed():
                 self._say(f"That was no answer: {outcome.why}. Type it once the answers are shown.")
             case _:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -17,7 +17,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, Decision
+from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested
 from gshtui.guard.answer_keys import (
     AnswerKeys,
     Choice,
@@ -300,14 +300,14 @@ class ApprovalsPane(Vertical, can_focus=True):
         for field in self.query(ReasonInput):
             field.insert_pasted(event.text)
 
-    async def action_answer(self, answer: str) -> None:
+    async def action_answer(self, answer: Choice) -> None:
         """An answer by a click on its key at the foot of the window. Keys come in by `on_key`."""
-        await self._take(self._keys.click(cast("Choice", answer), self.state.front, self._clock()))
+        await self._take(self._keys.click(answer, self.state.front, self._clock()))
 
     async def on_answers_clicked(self, message: Answers.Clicked) -> None:
         """An answer by click."""
         message.stop()
-        await self._take(self._keys.click(cast("Choice", message.choice), message.question, message.at))
+        await self._take(self._keys.click(message.choice, message.question, message.at))
 
     async def _take(self, outcome: Outcome) -> None:
         match outcome:
@@ -324,8 +324,8 @@ class ApprovalsPane(Vertical, can_focus=True):
                 pass
 
     def _settle(self, chosen: KeyChosen) -> None:
-        decision = cast("Decision", chosen.choice)
-        self.post_message(Intent(ApprovalAnswered(approval=chosen.question, decision=decision, reason=chosen.reason)))
+        answer = ApprovalAnswered(approval=chosen.question, decision=chosen.choice, reason=chosen.reason)
+        self.post_message(Intent(answer))
         had_focus = self.has_focus
         self.said = ""
         self.become(without_question(self.state, chosen.question))

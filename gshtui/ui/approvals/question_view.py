@@ -20,7 +20,7 @@ from textual.strip import Strip
 from textual.style import Style
 from textual.widgets import Static
 
-from gshtui.guard.answer_keys import Offer, worded
+from gshtui.guard.answer_keys import Choice, Offer, worded
 from gshtui.guard.question_text import LineKind, QuestionLine
 
 
@@ -42,9 +42,9 @@ class Answers(Static):
     class Clicked(Message):
         """An answer to this question was clicked; `at`: when the mouse button went down."""
 
-        def __init__(self, choice: str, question: str, at: float) -> None:
+        def __init__(self, choice: Choice, question: str, at: float) -> None:
             super().__init__()
-            self.choice = choice
+            self.choice: Choice = choice
             self.question = question
             self.at = at
 
@@ -66,7 +66,7 @@ class Answers(Static):
     def on_mouse_down(self, event: events.MouseDown) -> None:
         self._down = event.time
 
-    def action_give(self, choice: str, question: str) -> None:
+    def action_give(self, choice: Choice, question: str) -> None:
         """An answer was clicked."""
         self.post_message(self.Clicked(choice, question, self._down))
 

@@ -176,9 +176,7 @@ class ConversationState:
         return done
 
     def _open(self, event: SessionOpened) -> list[Operation]:
-        fresh = ConversationState(self.agent, event.session, self.label)
-        for name in self.__slots__:
-            setattr(self, name, getattr(fresh, name))
+        self.__init__(self.agent, event.session, self.label)
         return [Clear()]
 
     def _put(self, entry: Entry) -> list[Operation]:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import msgspec
 from textual.timer import Timer
@@ -93,18 +93,18 @@ class DraftFile:
         os.close(self._lock)
 
 
-def _object(path: Path) -> dict[str, Any]:
+def _object(path: Path) -> dict[str, object]:
     import json
 
     descriptor = private_files.open_existing(path)
     with os.fdopen(descriptor, "rb") as file:
-        read: Any = json.loads(file.read())
+        read: object = json.loads(file.read())
     if not isinstance(read, dict):
         raise ValueError("not an object")
-    return cast("dict[str, Any]", read)
+    return cast("dict[str, object]", read)
 
 
-def _replace(path: Path, what: dict[str, Any]) -> None:
+def _replace(path: Path, what: Mapping[str, object]) -> None:
     import json
 
     # JSON as it is here escapes everything beyond ASCII, lone surrogates too.

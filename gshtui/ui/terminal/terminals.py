@@ -15,6 +15,8 @@ from gshtui.ui.kit.hub_port import SharedShellPort, TerminalFleet
 from gshtui.ui.kit.widget_messages import OpenTerminal
 
 if TYPE_CHECKING:
+    from textual.app import App
+
     from gshtui.tmux.mirror import Frame, Mirror
     from gshtui.tmux.server import TmuxServer
 
@@ -44,7 +46,7 @@ class Terminal(Protocol):
         """How it is reached and at what cost, in a few words."""
         ...
 
-    async def visit(self, app: Any) -> str:
+    async def visit(self, app: App[Any]) -> str:
         """Give a person the whole screen; afterwards a sentence, if there is something to say."""
         ...
 
@@ -82,7 +84,7 @@ class TmuxTerminal:
             return f"live{cost}"
         return f"polled{cost}" if connection.mode == "chained" else "no tmux server"
 
-    async def visit(self, app: Any) -> str:
+    async def visit(self, app: App[Any]) -> str:
         """Attach full-screen; from inside the same server, switch the person's client there instead."""
         from gshtui.ui.terminal.attach import attach_full_screen
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
+from textual.screen import Screen
+from textual.style import Style
 
 from gshtui.text.sanitise import one_line
 from gshtui.ui.conversation.conversation_feature import ConversationFeature
@@ -113,7 +115,7 @@ class ThemeProvider(WorkbenchProvider):
 class ListProvider(WorkbenchProvider):
     """Models, conversations and agents' terminals, asked for when the palette opens."""
 
-    def __init__(self, screen: Any, match_style: Any = None) -> None:
+    def __init__(self, screen: Screen[Any], match_style: Style | None = None) -> None:
         super().__init__(screen, match_style)
         self._found: list[PaletteEntry] = []
 

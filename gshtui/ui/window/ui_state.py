@@ -62,10 +62,10 @@ def load_ui_state(folder: Path | None = None) -> UiState:
         return UiState()
     if not isinstance(found, dict):
         return UiState()
-    fields = cast("dict[str, Any]", found)
+    fields = cast("dict[str, object]", found)
     layout = fields.get("layout")
     return UiState(
-        layout=_layout(cast("dict[str, Any]", layout)) if isinstance(layout, dict) else PaneLayout(),
+        layout=_layout(cast("dict[str, object]", layout)) if isinstance(layout, dict) else PaneLayout(),
         theme=_text(fields.get("theme")),
         configured=_text(fields.get("configured")),
     )
@@ -92,18 +92,18 @@ def save_ui_state(remembered: UiState, folder: Path | None = None) -> None:
     private_files.write_whole(folder / NAME, json.dumps(fields, indent=1).encode())
 
 
-def _layout(fields: dict[str, Any]) -> PaneLayout:
+def _layout(fields: dict[str, object]) -> PaneLayout:
     hidden = fields.get("hidden")
     weights = fields.get("weights")
     fitting = PaneLayout().weights | {
         name: weight
-        for name, weight in (cast("dict[str, Any]", weights) if isinstance(weights, dict) else {}).items()
+        for name, weight in (cast("dict[str, object]", weights) if isinstance(weights, dict) else {}).items()
         if name in RIGHT and type(weight) is int and 0 < weight < 1_000
     }
     return PaneLayout(
         left=_columns(fields.get("left")),
         right=_columns(fields.get("right")),
-        hidden=frozenset(name for name in cast("list[Any]", hidden) if name in PANES)
+        hidden=frozenset(name for name in cast("list[object]", hidden) if name in PANES)
         if isinstance(hidden, list)
         else frozenset(),
         weights=fitting,
