@@ -13,10 +13,9 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from gshtui.bus.bus import Bus
-from gshtui.bus.context_data import Block, Difference, Iteration, Receipt
+from gshtui.bus.context_data import Block, Iteration, Receipt
 from gshtui.bus.messages import Message, Usage
 from gshtui.context.assembly import Assembly, Inputs
-from gshtui.context.block_diff import differences
 from gshtui.context.conversation_log import ConversationLog
 from gshtui.context.cutter import Cutter
 from gshtui.context.engine import ContextDraft, ContextEngine
@@ -233,10 +232,6 @@ class ContextQueries:
         prunable = standing.cutter.outputs.prunable(standing.terms.limits.protect)
         target = WhatIfTarget(chosen, name, able, limits(able, self._settings).trigger, prunable)
         return suppose(view, target, without)
-
-    async def difference(self, a: ContextView, b: ContextView) -> list[Difference]:
-        """What differs between two requests."""
-        return await asyncio.to_thread(differences, a.blocks, b.blocks)
 
     async def carry(self, agent: str, *, by: CarryBy = "source") -> list[Carry]:
         """What each thing has cost by being sent again and again."""

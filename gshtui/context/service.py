@@ -1,7 +1,7 @@
 """The context of any agent, for commands, panes and tools: cuts, undo, restore, pins, summaries, thresholds.
 
 Owns the checks before an overlay is written; the log stays as it is, an agent in another process reads along. Raises
-`ContextError` and no other error. Looking is `looking.Looking`. Made by the hub and by agents in terminals.
+`ContextError` and no other error. Looking is `ContextQueries`. Made by the hub and by agents in terminals.
 """
 
 from __future__ import annotations

@@ -24,6 +24,7 @@ from gshtui.store.session_calls import ListSessions
 from gshtui.tools import commands as tool_commands
 from gshtui.tools.workspace import ToolConfig
 from gshtui.ui.kit.hub_port import OpenRequest
+from tests.kit.our_contexts import ours_alone
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ class FakeHub:
         if self.service is not None:
             self.service.publish = self.bus.publish
         if self.commands is None:
-            made = context_commands.commands(cast("Any", self.service), None) if self.service is not None else ()
+            made = context_commands.commands(ours_alone(self.service), None) if self.service is not None else ()
             self.commands = Registry(made)
         self.registry.known = self.commands
         self.said: list[Event] = []

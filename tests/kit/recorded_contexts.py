@@ -1,6 +1,6 @@
 """A context service as recorded: requests, their blocks and texts, cuts with receipts; it notes what is done.
 
-It keeps the contract of `gshtui.context.commands.context_router.ContextRouter` in memory, with a pinned clock; `done`
+It keeps the contract of `gshtui.context.service.ContextService` in memory, with a pinned clock; `done`
 holds every act.
 """
 
@@ -19,7 +19,6 @@ from gshtui.bus.context_data import (
     BlockKind,
     Change,
     CutKind,
-    Difference,
     Item,
     Iteration,
     Receipt,
@@ -28,7 +27,6 @@ from gshtui.bus.context_data import (
 from gshtui.bus.event import Event
 from gshtui.bus.events.context_events import BlockPinned, BlockRestored, CutUndone
 from gshtui.bus.messages import Usage
-from gshtui.context.block_diff import differences
 from gshtui.context.limits import ContextSettings
 from gshtui.context.views import Carry, ContextError, ContextView, Forecast, RequestText, WhatIf
 from tests.kit.recorded import NOW, S
@@ -142,10 +140,7 @@ class RecordedContexts:
     async def what_if(self, agent: str, *, model: str = "", provider: str = "", without: Sequence[str] = ()) -> WhatIf:
         return WhatIf(61_300, 32_000, None, False, ("The oldest 4 results would be pruned.", "Then it is compacted."))
 
-    async def difference(self, a: ContextView, b: ContextView) -> Sequence[Difference]:
-        return differences(a.blocks, b.blocks)
-
-    async def carry(self, agent: str, by: str = "source") -> Sequence[Carry]:
+    async def carry(self, agent: str, *, by: str = "source") -> Sequence[Carry]:
         return [Carry("bash make test", 640, 3, 1_920, 0.0058), Carry("AGENTS.md", 24, 4, 96, 0.0003)]
 
     # Acting

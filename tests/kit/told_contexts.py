@@ -10,9 +10,8 @@ from typing import Any
 
 import msgspec
 
-from gshtui.bus.context_data import Block, CutKind, Difference, Item, Iteration, Receipt
+from gshtui.bus.context_data import Block, CutKind, Item, Iteration, Receipt
 from gshtui.bus.messages import Usage
-from gshtui.context.block_diff import differences
 from gshtui.context.limits import ContextSettings
 from gshtui.context.views import Carry, ContextError, ContextView, Forecast, RequestText, WhatIf
 
@@ -99,10 +98,7 @@ class ToldContexts:
         self.asked.append(("what_if", agent, model, provider, tuple(without)))
         return WhatIf(4_000, 4_096, 0.01, True, ("Something would be pruned.",))
 
-    async def difference(self, a: ContextView, b: ContextView) -> list[Difference]:
-        return differences(a.blocks, b.blocks)
-
-    async def carry(self, agent: str, by: str = "source") -> list[Carry]:
+    async def carry(self, agent: str, *, by: str = "source") -> list[Carry]:
         return [Carry(f"bash npm test, by {by}", 3_000, 31, 93_000, 0.28)]
 
     def _known(self, agent: str) -> None:

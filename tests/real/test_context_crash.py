@@ -55,7 +55,7 @@ async def test_a_compaction_counts_wholly_or_not_at_all(
         await hub.start()
         try:
             assert hub.contexts is not None
-            receipts = await hub.contexts.receipts("main")
+            receipts = await hub.contexts.ours.receipts("main")
             assert [receipt.kind for receipt in receipts] == ([] if when == "before" else ["compact"])
             waiting = asyncio.create_task(hub.bus.wait_for(TurnFinished, timeout=20))
             await asyncio.sleep(0)
@@ -67,8 +67,8 @@ async def test_a_compaction_counts_wholly_or_not_at_all(
             assert ("The port is 4711." in sent) == (when == "after")
             assert "CONTEXT CHECKPOINT" not in sent  # the wish for a summary is never part of the log
             if receipts:
-                await hub.contexts.undo("main", receipts[0].id)
-                assert "so so so" in (await hub.contexts.request("main")).text
+                await hub.contexts.ours.undo("main", receipts[0].id)
+                assert "so so so" in (await hub.contexts.ours.request("main")).text
         finally:
             await hub.stop()
         assert server.refused == []

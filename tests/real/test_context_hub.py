@@ -12,7 +12,7 @@ import pytest
 
 from gshtui.bus.events.agent_events import PromptSubmitted, TurnFinished
 from gshtui.bus.events.context_events import ContextCut, CutUndone, OutputTruncated, SummaryAnswered, SummaryProposed
-from gshtui.context.commands.context_router import ContextRouter
+from gshtui.context.service import ContextService
 from gshtui.context.views import ContextError
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions
@@ -36,9 +36,9 @@ class Here:
         self.recorder = Recorder(hub.bus)
 
     @property
-    def contexts(self) -> ContextRouter:
+    def contexts(self) -> ContextService:
         assert self.hub.contexts is not None
-        return self.hub.contexts
+        return self.hub.contexts.ours
 
     async def ask(self, text: str) -> TurnFinished:
         """One turn."""

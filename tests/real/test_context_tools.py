@@ -96,7 +96,7 @@ async def test_an_agent_looks_at_itself_and_pins_without_a_question(window: Wind
     assert (pinned.by, json.loads(window.told("pin").content)["block"]) == ("main", pinned.block)
     assert json.loads(window.told("timeline").content)["requests"] == 5
     assert window.hub.contexts is not None
-    view = await window.hub.contexts.view("main")
+    view = await window.hub.contexts.ours.view("main")
     assert [block.source for block in view.blocks if block.pinned] == ["read long.txt"]
 
 

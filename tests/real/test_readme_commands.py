@@ -235,7 +235,7 @@ async def test_slash_commands(tmp_path: Path) -> None:
                 await hub.run(words)
             except CommandError as error:
                 assert error.message.endswith("."), line  # nothing of the kind is there to be done
-            if not cut and hub.contexts is not None and (receipts := await hub.contexts.receipts("main")):
+            if not cut and hub.contexts is not None and (receipts := await hub.contexts.ours.receipts("main")):
                 cut = receipts[-1].id
     finally:
         await hub.stop()

@@ -72,8 +72,8 @@ async def test_a_compaction_is_asked_for_shown_and_answered(folder: Path, monkey
             cut = await heard.first(ContextCut, agent=agent, request=asked)
             assert (cut.receipt.id, cut.receipt.summary) == (proposed.id, "My words.")
             assert hub.contexts is not None
-            view = await hub.contexts.view(agent)  # read here, out of the record
-            said = [await hub.contexts.text(block.hash) for block in view.blocks if block.section == "history"]
+            view = await hub.contexts.ours.view(agent)  # read here, out of the record
+            said = [await hub.contexts.ours.text(block.hash) for block in view.blocks if block.section == "history"]
             assert any("My words." in text for text in said)
             assert any("The rule is 4711." in text for text in said)
             assert not any("so so so" in text for text in said)

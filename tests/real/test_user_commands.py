@@ -179,7 +179,7 @@ async def test_the_agent_is_told_once_with_the_next_prompt_also_after_a_restart(
             await asyncio.sleep(0)
             hub.bus.publish(SessionChangeRequested(agent="main", session=session))
             await opened
-            await hub.contexts.view("main")  # somebody looks before the agent is told
+            await hub.contexts.ours.view("main")  # somebody looks before the agent is told
             first, last = await hub.shell_log.runs.between(session, -math.inf, math.inf)
             assert (first.record.exit, last.printed.strip()) == (7, "the last words")
             assert (first.record.number, last.record.number) == (1, 2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import pytest
 
@@ -43,6 +43,7 @@ from gshtui.context.commands.view_calls import (
     ShowTimeline,
 )
 from gshtui.store.store_errors import StoreError
+from tests.kit.our_contexts import ours_alone
 from tests.kit.told_contexts import TEXTS, ToldContexts
 
 R = TypeVar("R")
@@ -65,7 +66,7 @@ class Office:
 
     def __init__(self) -> None:
         self.contexts = ToldContexts()
-        self.registry = Registry(commands(cast("Any", self.contexts), row, lambda: ["main", "helper"]))
+        self.registry = Registry(commands(ours_alone(self.contexts), row, lambda: ["main", "helper"]))
 
     def invocation(self, caller: str = "") -> Invocation:
         by = Caller(caller, is_agent=True) if caller else Caller()

@@ -1,11 +1,11 @@
-"""One interface for all agents: other programs from their transcripts, everything else handed on as it is."""
+"""Other programs are read from their transcripts and not cut; our own agents by the context service."""
 
 from __future__ import annotations
 
 import json
 import shutil
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
@@ -15,6 +15,7 @@ from gshtui.commands.execution import run_line
 from gshtui.commands.registry import Registry
 from gshtui.context.commands.context_commands import commands
 from gshtui.context.commands.context_router import ContextRouter
+from gshtui.context.service import ContextService
 from gshtui.context.views import ContextError
 from gshtui.programs.transcripts.reconstruction import Transcripts
 from gshtui.providers.port import Capabilities
@@ -46,32 +47,34 @@ def everywhere(tmp_path: Path, ours: ToldContexts) -> ContextRouter:
     folder.mkdir(parents=True)
     shutil.copy(FIXTURE, folder / f"{ID}.jsonl")
     known = lambda _model: PRICED  # noqa: E731
-    return ContextRouter(cast("Any", ours), row, lambda: Transcripts(known, {}, tmp_path), known)
+    return ContextRouter(cast("ContextService", ours), row, lambda: Transcripts(known, {}, tmp_path), known)
 
 
 async def test_another_program_is_read_from_its_transcript(everywhere: ContextRouter) -> None:
-    view = await everywhere.view("helper")
+    reader = await everywhere.reader("helper")
+    view = await reader.view("helper")
     assert "Reconstructed" in view.note
     assert [await everywhere.text(block.hash) for block in view.blocks][-1] == "They say so now."
-    assert len(await everywhere.iterations("0012")) == 4
-    assert [cut.by for cut in await everywhere.receipts("0012")] == ["claude"]
-    request = await everywhere.request("0012")
+    assert len(await reader.iterations("0012")) == 4
+    assert [cut.by for cut in await reader.receipts("0012")] == ["claude"]
+    request = await reader.request("0012")
     assert not request.exact
     assert json.loads(request.text)["messages"][-1]["content"] == "They say so now."
-    assert (await everywhere.forecast("0012")).turns is None
+    assert (await reader.forecast("0012")).turns is None
 
 
 async def test_what_it_costs_to_carry(everywhere: ContextRouter) -> None:
-    found = {carry.source: carry for carry in await everywhere.carry("0012")}
+    reader = await everywhere.reader("0012")
+    found = {carry.source: carry for carry in await reader.carry("0012")}
     assert found["Bash npm test"].times == 2
     assert all(carry.cost is not None and carry.cost > 0 for carry in found.values())
-    told = await everywhere.what_if("0012", model="m2")
+    told = await reader.what_if("0012", model="m2")
     assert told.window == 200_000
 
 
 @pytest.mark.parametrize("line", ["compact agent=helper", "prune helper", "forget helper", "tune helper threshold=0.5"])
 async def test_it_is_not_cut_from_here(everywhere: ContextRouter, ours: ToldContexts, line: str) -> None:
-    registry = Registry(commands(cast("Any", everywhere), row))
+    registry = Registry(commands(everywhere, row))
     invocation = Invocation(Caller(), Path("/"), Path("/"), agent="main")
     with pytest.raises(CommandError, match="decides itself"):
         await run_line(registry, line, invocation)
@@ -79,7 +82,7 @@ async def test_it_is_not_cut_from_here(everywhere: ContextRouter, ours: ToldCont
 
 
 async def test_a_view_and_a_timeline_through_the_commands(everywhere: ContextRouter) -> None:
-    registry = Registry(commands(cast("Any", everywhere), row))
+    registry = Registry(commands(everywhere, row))
     invocation = Invocation(Caller(), Path("/"), Path("/"), agent="main")
     assert "Reconstructed from its transcript" in (await run_line(registry, "context helper", invocation)).text
     assert "4 requests, 1 cut" in (await run_line(registry, "timeline 0012", invocation)).text
@@ -88,16 +91,10 @@ async def test_a_view_and_a_timeline_through_the_commands(everywhere: ContextRou
     assert "Bash npm test" in (await run_line(registry, "carry helper", invocation)).text
 
 
-async def test_ours_are_handed_on(everywhere: ContextRouter, ours: ToldContexts) -> None:
-    assert (await everywhere.view("main")).tokens == 4_500
+async def test_our_own_are_read_and_changed_by_the_service(everywhere: ContextRouter, ours: ToldContexts) -> None:
+    for agent in ("main", "0007", "nobody"):
+        assert await everywhere.reader(agent) is ours
+        assert await everywhere.editor(agent) is ours
     assert await everywhere.text("h0") == "You are an agent."
-    await everywhere.cut("0007", "prune", by="person")
-    await everywhere.pin("main", "b", True)
-    await everywhere.tune("main", threshold=0.5)
-    assert ours.asked == [
-        ("cut", "0007", "prune", "person", ""),
-        ("pin", "main", "b", True, "person"),
-        ("tune", "main", "person", {"threshold": 0.5}),
-    ]
-    with pytest.raises(ContextError, match="nobody"):
-        await everywhere.view("nobody")
+    with pytest.raises(ContextError, match="decides itself"):
+        await everywhere.editor("helper")

@@ -12,6 +12,7 @@ from gshtui.bus.context_data import Block, Difference
 from gshtui.bus.events.agent_events import IterationStarted, MessageAppended, TextDelta
 from gshtui.bus.events.context_events import BlockPinned
 from gshtui.bus.messages import Message, Text
+from gshtui.context.block_diff import differences
 from gshtui.ui.context import inspector_state as states
 from gshtui.ui.context.inspector_lines import (
     compared_text,
@@ -133,7 +134,7 @@ async def test_the_title_tells_the_count_beside_the_estimate() -> None:
 async def test_a_comparison_names_what_came_went_and_changed() -> None:
     service = RecordedContexts()
     old, new = await service.view("main", "it3"), await service.view("main", "")
-    state = states.compared(await shown(service), old, tuple(await service.difference(old, new)))
+    state = states.compared(await shown(service), old, tuple(differences(old.blocks, new.blocks)))
     said = lines(state)
     assert any(line.startswith("~ rewritten") and "bash make test" in line for line in said)
     assert any(line.startswith("+ added") and "you" in line for line in said)

@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 async def facts(contexts: ContextRouter, agent: str) -> dict[str, Any]:
     """Return plain data about an agent's context. Raises `CommandError` if nothing is known of it."""
     try:
-        view = await contexts.view(agent)
-        iterations = await contexts.iterations(agent, limit=lookup.ALL)
-        forecast = await contexts.forecast(agent)
-        receipts = await contexts.receipts(agent)
+        reader = await contexts.reader(agent)
+        view = await reader.view(agent)
+        iterations = await reader.iterations(agent, limit=lookup.ALL)
+        forecast = await reader.forecast(agent)
+        receipts = await reader.receipts(agent)
     except ContextError as error:
         raise CommandError(error.message, hint=error.hint) from error
     asked = [one for one in iterations if one.usage is not None]

@@ -223,7 +223,7 @@ class CutCommands:
             return None
         agent = await self._rights.target(invocation, parameters.agent)
         kind = _KINDS[type(parameters)]
-        receipt = await self._contexts.preview(agent, kind)
+        receipt = await (await self._contexts.editor(agent)).preview(agent, kind)
         compacts = kind == "compact"
         note = f"{_ESTIMATES} {_FROM_NOW}" if compacts else _FROM_NOW
         doing = f"Compacting {await self._rights.called(agent)} …" if compacts else ""
@@ -233,10 +233,11 @@ class CutCommands:
     async def _cut(self, invocation: Invocation, parameters: CutParameters) -> Receipt:
         agent = await self._rights.target(invocation, parameters.agent)
         kind = _KINDS[type(parameters)]
+        editor = await self._contexts.editor(agent)
         if parameters.preview:
-            return await self._contexts.preview(agent, kind)
+            return await editor.preview(agent, kind)
         focus = parameters.focus if isinstance(parameters, CompactContext) else ""
-        return await self._contexts.cut(agent, kind, by=_by(invocation), focus=focus)
+        return await editor.cut(agent, kind, by=_by(invocation), focus=focus)
 
     async def _said(self, _invocation: Invocation, receipt: Receipt) -> View | None:
         if not receipt.id:
@@ -257,39 +258,47 @@ class CutCommands:
     async def _pinned(self, invocation: Invocation, parameters: PinBlock | UnpinBlock) -> PinnedBlock:
         agent = await self._rights.target(invocation, parameters.agent)
         on = isinstance(parameters, PinBlock)
+        view = await (await self._contexts.reader(agent)).view(agent)
         try:
-            number, block = lookup.block(await self._contexts.view(agent), parameters.block)
+            number, block = lookup.block(view, parameters.block)
         except UsageError:
             if "/" not in parameters.block:
                 raise
             # The id of a block that a cut took out, which only an earlier request holds.
-            await self._contexts.pin(agent, parameters.block, on, by=_by(invocation))
+            editor = await self._contexts.editor(agent)
+            await editor.pin(agent, parameters.block, on, by=_by(invocation))
             return PinnedBlock(agent, parameters.block, on)
-        await self._contexts.pin(agent, block.id, on, by=_by(invocation))
+        editor = await self._contexts.editor(agent)
+        await editor.pin(agent, block.id, on, by=_by(invocation))
         return PinnedBlock(agent, block.id, on, number, block)
 
     @context_errors
     async def _restore(self, invocation: Invocation, parameters: RestoreBlock) -> RestoredBlock:
         agent = await self._rights.target(invocation, parameters.agent)
-        id = lookup.removed(await self._contexts.receipts(agent), parameters.block)
+        reader = await self._contexts.reader(agent)
+        id = lookup.removed(await reader.receipts(agent), parameters.block)
         if not id:
-            id = lookup.block(await self._contexts.view(agent), parameters.block)[1].id
-        await self._contexts.restore(agent, id, by=_by(invocation))
+            id = lookup.block(await reader.view(agent), parameters.block)[1].id
+        editor = await self._contexts.editor(agent)
+        await editor.restore(agent, id, by=_by(invocation))
         return RestoredBlock(agent, id)
 
     @context_errors
     async def _undo(self, invocation: Invocation, parameters: UndoCut) -> UndoneCut:
         agent = await self._rights.target(invocation, parameters.agent)
-        receipt = lookup.cut(await self._contexts.receipts(agent), parameters.cut)
+        reader = await self._contexts.reader(agent)
+        receipt = lookup.cut(await reader.receipts(agent), parameters.cut)
         if receipt.undone:
             raise UsageError(f"The cut {receipt.id} is undone already.", hint="`timeline` lists them.")
-        await self._contexts.undo(agent, receipt.id, by=_by(invocation))
+        editor = await self._contexts.editor(agent)
+        await editor.undo(agent, receipt.id, by=_by(invocation))
         return UndoneCut(agent, receipt)
 
     @context_errors
     async def _edit(self, invocation: Invocation, parameters: EditSummary) -> EditedSummary:
         agent = await self._rights.target(invocation, parameters.agent)
-        await self._contexts.edit_summary(agent, parameters.cut, parameters.text, by=_by(invocation))
+        editor = await self._contexts.editor(agent)
+        await editor.edit_summary(agent, parameters.cut, parameters.text, by=_by(invocation))
         return EditedSummary(agent, parameters.cut)
 
     @context_errors
@@ -297,10 +306,11 @@ class CutCommands:
         """Set thresholds for this agent; without any, show them."""
         agent = await self._rights.target(invocation, parameters.agent)
         wanted: dict[str, Any] = parameters.model_dump(exclude={"agent"}, exclude_none=True)
+        editor = await self._contexts.editor(agent)
         if wanted:
-            await self._contexts.tune(agent, by=_by(invocation), **wanted)
-        settings = await self._contexts.settings(agent)
-        view, forecast = await self._contexts.view(agent), await self._contexts.forecast(agent)
+            await editor.tune(agent, by=_by(invocation), **wanted)
+        settings = await editor.settings(agent)
+        view, forecast = await editor.view(agent), await editor.forecast(agent)
         return ContextLimits(agent, await self._rights.called(agent), settings, view, forecast, bool(wanted))
 
 

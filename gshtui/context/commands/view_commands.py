@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
 from pydantic import Field
 
-from gshtui.bus.context_data import SECTIONS, Difference, Receipt
+from gshtui.bus.context_data import SECTIONS, Receipt
 from gshtui.commands.declaration import Invocation, Outcome, Parameters, Returns, UsageError, Word
 from gshtui.commands.schema import FOR_PEOPLE, ToolParameters
+from gshtui.context.block_diff import differences
 from gshtui.context.commands import answers, lookup, tables
 from gshtui.context.commands import view_calls as calls
 from gshtui.context.commands.access import ContextAccess
@@ -25,7 +26,7 @@ from gshtui.context.prompt_cache import ledger
 from gshtui.context.views import ContextError, ContextView, Forecast, RequestText
 
 if TYPE_CHECKING:
-    from gshtui.context.commands.context_router import ContextRouter
+    from gshtui.context.commands.context_router import ContextReader, ContextRouter
 
 AGENTS_BLOCKS = 12
 """Blocks per section shown to an agent that sets no limit: looking must not fill what it looks at."""
@@ -117,13 +118,13 @@ class ViewCommands:
     @context_errors
     async def _show(self, invocation: Invocation, wanted: calls.ShowContext) -> calls.ContextReport:
         _check_section(wanted.section)
-        agent = await self._rights.target(invocation, wanted.agent)
-        which, view = await self._found(agent, wanted.iteration)
+        reader, agent = await self._reader(invocation, wanted.agent)
+        which, view = await _found(reader, agent, wanted.iteration)
         limit = wanted.limit or (AGENTS_BLOCKS if invocation.caller.is_agent else 0)
         texts = await self._texts(_hashes(view, wanted.section, limit)) if wanted.texts else None
-        request = await self._contexts.request(agent, which.id) if wanted.request else None
+        request = await reader.request(agent, which.id) if wanted.request else None
         whole = not (wanted.section or wanted.as_json or which.id or request is not None)
-        forecast = await self._contexts.forecast(agent) if whole else None
+        forecast = await reader.forecast(agent) if whole else None
         name = await self._rights.called(view.agent)
         return calls.ContextReport(
             view, name, which.number, wanted.section, limit, texts, request, forecast, wanted.as_json
@@ -132,43 +133,39 @@ class ViewCommands:
     @context_errors
     async def _block(self, invocation: Invocation, wanted: calls.ShowBlock) -> calls.BlockText:
         _check_section(wanted.section)
-        agent = await self._rights.target(invocation, wanted.agent)
-        _, view = await self._found(agent, wanted.iteration)
+        reader, agent = await self._reader(invocation, wanted.agent)
+        _, view = await _found(reader, agent, wanted.iteration)
         number, block = lookup.block(view, wanted.block)
         return calls.BlockText(number, block, await self._contexts.text(block.hash))
-
-    async def _found(self, agent: str, iteration: str) -> tuple[calls.FoundRequest, ContextView]:
-        listed = await self._contexts.iterations(agent, limit=lookup.ALL) if iteration else []
-        which = lookup.iteration(agent, listed, iteration)
-        return which, await self._contexts.view(agent, which.id)
 
     @context_errors
     async def _compare(self, invocation: Invocation, wanted: calls.CompareContexts) -> calls.ContextDifference:
         _check_section(wanted.section)
         agent = await self._rights.target(invocation, wanted.agent)
-        first = await self._side(invocation, agent, wanted.before)
-        second = await self._side(invocation, agent, wanted.after)
-        before = await self._contexts.view(first.agent, first.id)
-        after = await self._contexts.view(second.agent, second.id)
-        found: Sequence[Difference] = await self._contexts.difference(before, after)
+        first, before = await self._side(invocation, agent, wanted.before)
+        second, after = await self._side(invocation, agent, wanted.after)
+        found = await asyncio.to_thread(differences, before.blocks, after.blocks)
         if wanted.section:
             found = [one for one in found if one.section == wanted.section]
         hashes = [hash for one in found for hash in (one.hash_before, one.hash_after) if hash]
         texts = await self._texts(hashes) if wanted.texts else None
         return calls.ContextDifference(first, second, before, after, found, wanted.limit, texts, wanted.as_json)
 
-    async def _side(self, invocation: Invocation, agent: str, name: calls.RequestName) -> calls.FoundRequest:
+    async def _side(
+        self, invocation: Invocation, agent: str, name: calls.RequestName
+    ) -> tuple[calls.FoundRequest, ContextView]:
         of = await self._rights.target(invocation, name.agent) if name.agent else agent
-        listed = await self._contexts.iterations(of, limit=lookup.ALL) if lookup.is_past(name.request) else []
-        return lookup.iteration(of, listed, name.request)
+        return await _found(await self._contexts.reader(of), of, name.request)
 
     @context_errors
     async def _view(self, invocation: Invocation, wanted: calls.ReadContext) -> ContextView:
-        return await self._contexts.view(await self._rights.target(invocation, wanted.agent), wanted.iteration)
+        reader, agent = await self._reader(invocation, wanted.agent)
+        return await reader.view(agent, wanted.iteration)
 
     @context_errors
     async def _request(self, invocation: Invocation, wanted: calls.ReadRequest) -> RequestText:
-        return await self._contexts.request(await self._rights.target(invocation, wanted.agent), wanted.iteration)
+        reader, agent = await self._reader(invocation, wanted.agent)
+        return await reader.request(agent, wanted.iteration)
 
     @context_errors
     async def _text(self, _invocation: Invocation, wanted: calls.ReadText) -> str:
@@ -178,24 +175,24 @@ class ViewCommands:
 
     @context_errors
     async def _timeline(self, invocation: Invocation, wanted: calls.ShowTimeline) -> calls.Timeline:
-        agent = await self._rights.target(invocation, wanted.agent)
-        receipts = await self._receipts(agent)
-        iterations = await self._contexts.iterations(agent, limit=lookup.ALL)
-        forecast = await self._contexts.forecast(agent)
+        reader, agent = await self._reader(invocation, wanted.agent)
+        receipts = await _receipts(reader, agent)
+        iterations = await reader.iterations(agent, limit=lookup.ALL)
+        forecast = await reader.forecast(agent)
         name = await self._rights.called(agent)
         return calls.Timeline(agent, name, iterations, receipts, forecast, wanted.limit)
 
     @context_errors
     async def _receipt(self, invocation: Invocation, wanted: calls.ShowReceipt) -> Receipt:
         """Find the cut: one of the agent's or, for a person, any agent's with exactly this id."""
-        agent = await self._rights.target(invocation, wanted.agent)
+        reader, agent = await self._reader(invocation, wanted.agent)
         try:
-            return lookup.cut(await self._receipts(agent), wanted.cut)
+            return lookup.cut(await _receipts(reader, agent), wanted.cut)
         except UsageError:
             if invocation.caller.is_agent:
                 raise
             try:
-                return await self._contexts.receipt(wanted.cut)
+                return await self._contexts.ours.receipt(wanted.cut)
             except ContextError as error:
                 if error.kind != "unknown":
                     raise
@@ -203,16 +200,18 @@ class ViewCommands:
 
     @context_errors
     async def _iterations(self, invocation: Invocation, wanted: calls.ReadIterations) -> calls.IterationList:
-        agent = await self._rights.target(invocation, wanted.agent)
-        return calls.IterationList(await self._contexts.iterations(agent, limit=wanted.limit))
+        reader, agent = await self._reader(invocation, wanted.agent)
+        return calls.IterationList(await reader.iterations(agent, limit=wanted.limit))
 
     @context_errors
     async def _cuts(self, invocation: Invocation, wanted: calls.ReadReceipts) -> calls.ReceiptList:
-        return calls.ReceiptList(await self._receipts(await self._rights.target(invocation, wanted.agent)))
+        reader, agent = await self._reader(invocation, wanted.agent)
+        return calls.ReceiptList(await _receipts(reader, agent))
 
     @context_errors
     async def _forecast(self, invocation: Invocation, wanted: calls.ForecastContext) -> Forecast:
-        return await self._contexts.forecast(await self._rights.target(invocation, wanted.agent))
+        reader, agent = await self._reader(invocation, wanted.agent)
+        return await reader.forecast(agent)
 
     # whatif, carry
 
@@ -222,15 +221,15 @@ class ViewCommands:
         if not (wanted.model or wanted.provider or without):
             hint = "`whatif haiku`, `whatif without=git_worktree`, `whatif provider=ollama`."
             raise UsageError("Say what would be different.", hint=hint)
-        agent = await self._rights.target(invocation, wanted.agent)
-        view = await self._contexts.view(agent)
-        found = await self._contexts.what_if(agent, model=wanted.model, provider=wanted.provider, without=without)
+        reader, agent = await self._reader(invocation, wanted.agent)
+        view = await reader.view(agent)
+        found = await reader.what_if(agent, model=wanted.model, provider=wanted.provider, without=without)
         return calls.WhatIfReport(agent, view, found, wanted.model)
 
     @context_errors
     async def _carry(self, invocation: Invocation, wanted: CarryParameters) -> calls.CarryCosts:
-        agent = await self._rights.target(invocation, wanted.agent)
-        return calls.CarryCosts(await self._contexts.carry(agent, by=wanted.by), wanted.limit)
+        reader, agent = await self._reader(invocation, wanted.agent)
+        return calls.CarryCosts(await reader.carry(agent, by=wanted.by), wanted.limit)
 
     async def _texts(self, hashes: Iterable[str]) -> dict[str, str]:
         wanted = list(dict.fromkeys(hashes))
@@ -246,13 +245,25 @@ class ViewCommands:
         except ContextError as error:
             return f"({error.message})"
 
-    async def _receipts(self, agent: str) -> list[Receipt]:
-        try:
-            return await self._contexts.receipts(agent)
-        except ContextError as error:
-            if error.kind == "unknown":
-                return []
-            raise
+    async def _reader(self, invocation: Invocation, wanted: str) -> tuple[ContextReader, str]:
+        """What reads the context that is meant, and the name under which the agent is found."""
+        agent = await self._rights.target(invocation, wanted)
+        return await self._contexts.reader(agent), agent
+
+
+async def _found(reader: ContextReader, agent: str, iteration: str) -> tuple[calls.FoundRequest, ContextView]:
+    listed = await reader.iterations(agent, limit=lookup.ALL) if lookup.is_past(iteration) else []
+    which = lookup.iteration(agent, listed, iteration)
+    return which, await reader.view(agent, which.id)
+
+
+async def _receipts(reader: ContextReader, agent: str) -> list[Receipt]:
+    try:
+        return await reader.receipts(agent)
+    except ContextError as error:
+        if error.kind == "unknown":
+            return []
+        raise
 
 
 def bound_context(given: ContextParameters) -> Parameters:
