@@ -10,19 +10,17 @@ import warnings
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar
 
-import msgspec
 from pydantic import Field
 
 from gshtui.bus.context_data import SECTIONS, Receipt
-from gshtui.commands.declaration import Invocation, Outcome, Parameters, Returns, UsageError, Word
+from gshtui.commands.declaration import Invocation, Parameters, Returns, UsageError, Word
 from gshtui.commands.schema import FOR_PEOPLE, ToolParameters
 from gshtui.context.block_diff import differences
-from gshtui.context.commands import answers, lookup, tables
+from gshtui.context.commands import lookup, view_outcomes
 from gshtui.context.commands import view_calls as calls
 from gshtui.context.commands.access import ContextAccess
 from gshtui.context.commands.answers import Family, action, context_errors
 from gshtui.context.forecast import CarryBy
-from gshtui.context.prompt_cache import ledger
 from gshtui.context.views import ContextError, ContextView, Forecast, RequestText
 
 if TYPE_CHECKING:
@@ -30,8 +28,6 @@ if TYPE_CHECKING:
 
 AGENTS_BLOCKS = 12
 """Blocks per section shown to an agent that sets no limit: looking must not fill what it looks at."""
-_AGENTS_ITEMS = 40
-"""Items of a receipt shown to an agent."""
 _TOGETHER = 16
 """Texts read at once."""
 
@@ -88,30 +84,30 @@ class CarryParameters(ToolParameters, Returns[calls.CarryCosts]):
 
 
 class ViewCommands:
-    """The handlers and renderings."""
+    """The handlers, each with the outcome of its result."""
 
     def __init__(self, contexts: ContextRouter, rights: ContextAccess) -> None:
         self._contexts = contexts
         self._rights = rights
         self.context = Family(
             bound_context,
-            action(calls.ShowContext, calls.ContextReport, self._show, _render_context),
-            action(calls.ShowBlock, calls.BlockText, self._block, _render_block),
-            action(calls.CompareContexts, calls.ContextDifference, self._compare, _render_difference),
-            action(calls.ReadContext, ContextView, self._view, _render_view),
-            action(calls.ReadRequest, RequestText, self._request, _render_request),
-            action(calls.ReadText, str, self._text, _render_text),
+            action(calls.ShowContext, calls.ContextReport, self._show, view_outcomes.context_outcome),
+            action(calls.ShowBlock, calls.BlockText, self._block, view_outcomes.block_outcome),
+            action(calls.CompareContexts, calls.ContextDifference, self._compare, view_outcomes.difference_outcome),
+            action(calls.ReadContext, ContextView, self._view, view_outcomes.view_outcome),
+            action(calls.ReadRequest, RequestText, self._request, view_outcomes.request_outcome),
+            action(calls.ReadText, str, self._text, view_outcomes.text_outcome),
         )
         self.timeline = Family(
             bound_timeline,
-            action(calls.ShowTimeline, calls.Timeline, self._timeline, _render_timeline),
-            action(calls.ShowReceipt, Receipt, self._receipt, _render_receipt),
-            action(calls.ReadIterations, calls.IterationList, self._iterations, _render_iterations),
-            action(calls.ReadReceipts, calls.ReceiptList, self._cuts, _render_receipts),
-            action(calls.ForecastContext, Forecast, self._forecast, _render_forecast),
+            action(calls.ShowTimeline, calls.Timeline, self._timeline, view_outcomes.timeline_outcome),
+            action(calls.ShowReceipt, Receipt, self._receipt, view_outcomes.receipt_outcome),
+            action(calls.ReadIterations, calls.IterationList, self._iterations, view_outcomes.iterations_outcome),
+            action(calls.ReadReceipts, calls.ReceiptList, self._cuts, view_outcomes.receipts_outcome),
+            action(calls.ForecastContext, Forecast, self._forecast, view_outcomes.forecast_outcome),
         )
-        self.what_if = action(WhatIfParameters, calls.WhatIfReport, self._what_if, _render_what_if)
-        self.carry = action(CarryParameters, calls.CarryCosts, self._carry, _render_carry)
+        self.what_if = action(WhatIfParameters, calls.WhatIfReport, self._what_if, view_outcomes.what_if_outcome)
+        self.carry = action(CarryParameters, calls.CarryCosts, self._carry, view_outcomes.carry_outcome)
 
     # context
 
@@ -302,92 +298,3 @@ def _hashes(view: ContextView, section: str, limit: int) -> list[str]:
         mine = [block.hash for block in view.blocks if block.section == name]
         hashes += mine[-limit:] if limit else mine
     return hashes
-
-
-def _render_context(_invocation: Invocation, found: calls.ContextReport) -> Outcome:
-    number, section, limit, request = found.number, found.section, found.limit, found.request
-    data = answers.view(found.view, number=number, section=section, limit=limit, texts=found.texts, request=request)
-    if found.as_json:
-        return Outcome(data, answers.short(data))
-    if request is not None:
-        note = f"\n\n{request.note}" if request.note else ""
-        return Outcome(data, tables.fenced(request.text, "json") + note)
-    view = msgspec.structs.replace(found.view, agent=found.name)
-    if section:
-        return Outcome(data, tables.section(view, section, limit, number))
-    if found.forecast is not None:
-        data["forecast"] = answers.forecast(found.forecast)
-    return Outcome(data, tables.overview(view, found.forecast, number))
-
-
-def _render_block(_invocation: Invocation, found: calls.BlockText) -> Outcome:
-    data = answers.block(found.block, found.number, {found.block.hash: found.text})
-    return Outcome(data, tables.whole_block(found.block, found.text, found.number))
-
-
-def _render_difference(_invocation: Invocation, found: calls.ContextDifference) -> Outcome:
-    first, second, before, after = found.first, found.second, found.before, found.after
-    data = {
-        "from": {"agent": before.agent, "iteration": first.number or None, "tokens": before.tokens},
-        "to": {"agent": after.agent, "iteration": second.number or None, "tokens": after.tokens},
-        "differences": answers.difference(found.differences, found.texts),
-    }
-    if found.as_json:
-        return Outcome(data, answers.short(data))
-    shown = found.differences[-found.limit :] if found.limit else found.differences
-    return Outcome(data, tables.difference(shown, (str(first), str(second))))
-
-
-def _render_view(_invocation: Invocation, view: ContextView) -> Outcome:
-    return Outcome(answers.view(view), tables.overview(view))
-
-
-def _render_request(_invocation: Invocation, request: RequestText) -> Outcome:
-    return Outcome(answers.parsed(request.text), tables.fenced(request.text, "json"))
-
-
-def _render_text(_invocation: Invocation, text: str) -> Outcome:
-    return Outcome(text, tables.fenced(text))
-
-
-def _render_timeline(invocation: Invocation, found: calls.Timeline) -> Outcome:
-    iterations, receipts = found.iterations, found.receipts
-    numbered = list(enumerate(iterations, 1))
-    if invocation.caller.is_agent:
-        numbered = numbered[-found.limit :]
-    cached = {entry.iteration: {"cache": answers.cache(entry)} for entry in ledger(iterations)}
-    data = {
-        "agent": found.agent,
-        "requests": len(iterations),
-        "iterations": [answers.iteration(one, number) | cached[one.id] for number, one in numbered],
-        "cuts": [answers.receipt(receipt) | {"items": len(receipt.items)} for receipt in receipts],
-        "forecast": answers.forecast(found.forecast),
-    }
-    return Outcome(data, tables.timeline(found.name, iterations, receipts, found.forecast, found.limit))
-
-
-def _render_receipt(invocation: Invocation, receipt: Receipt) -> Outcome:
-    data = answers.brief(receipt, _AGENTS_ITEMS) if invocation.caller.is_agent else answers.receipt(receipt)
-    return Outcome(data, tables.receipt(receipt))
-
-
-def _render_iterations(_invocation: Invocation, found: calls.IterationList) -> Outcome:
-    return Outcome([answers.iteration(one, number) for number, one in enumerate(found.iterations, 1)])
-
-
-def _render_receipts(_invocation: Invocation, found: calls.ReceiptList) -> Outcome:
-    return Outcome([answers.receipt(one) for one in found.receipts], tables.cuts_table(found.receipts))
-
-
-def _render_forecast(_invocation: Invocation, found: Forecast) -> Outcome:
-    return Outcome(answers.forecast(found), f"{tables.due(found, found.trigger)}.")
-
-
-def _render_what_if(_invocation: Invocation, found: calls.WhatIfReport) -> Outcome:
-    now = {"model": found.now.model, "tokens": found.now.expected or found.now.tokens}
-    data = {"agent": found.agent, "now": now} | answers.what_if(found.then)
-    return Outcome(data, tables.what_if(found.now, found.then, found.model))
-
-
-def _render_carry(_invocation: Invocation, found: calls.CarryCosts) -> Outcome:
-    return Outcome([answers.carry(one) for one in found.costs], tables.carry(found.costs, found.limit))
