@@ -32,8 +32,10 @@ class LaunchTerms:
     """On what terms this hub's agents work; what they start is held to the same."""
 
     approvals: Mode = "ask"
-    auto_approve: tuple[str, ...] = ()
+    auto_approve: tuple[str, ...] | None = None
+    """Tools that need no question; `None`: as the configuration says."""
     max_steps: int = 0
+    """Tool calls a turn; 0: as the configuration says."""
     runtime: Path = Path()
     """Folder of the hubs' sockets."""
     worktrees_inside: bool = False
@@ -117,23 +119,10 @@ class CommandLines:
         from gshtui.agents.personas import load_personas
         from gshtui.fleet.native.spec import SpecError, make_spec
 
-        terms = self._terms
         try:
             personas = await asyncio.to_thread(load_personas, Path(row.home))
             persona = personas.get(request.persona) if request.persona else None
-            spec = make_spec(
-                row,
-                request,
-                data=self._data,
-                home=Path(row.home),
-                hub=self._hub(),
-                runtime=str(terms.runtime),
-                persona=persona,
-                approvals=terms.approvals,
-                auto_approve=terms.auto_approve,
-                max_steps=terms.max_steps,
-            )
-            spec = msgspec.structs.replace(spec, notice=terms.notice)
+            spec = make_spec(row, request, persona, self._terms, data=self._data, hub=self._hub())
         except KeyError as error:
             raise FleetError("invalid", str(error.args[0])) from error
         except SpecError as error:

@@ -14,11 +14,13 @@ from collections.abc import AsyncGenerator, Generator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from gshtui.agents.personas import load_personas
 from gshtui.bus import wire
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import PromptSubmitted
+from gshtui.fleet.agent_command_lines import LaunchTerms
 from gshtui.fleet.native.relay import Relay
 from gshtui.fleet.native.spec import Spec, make_spec, write_spec
 from gshtui.guard.approval import Gate, NoGrants
@@ -145,9 +147,8 @@ def spec_of(folder: Path, prompt: str = "", *, agent: str = AGENT, hub: str = ""
     """A spec and its file."""
     wanted = SpawnRequest(prompt=prompt, provider="offline", cwd=str(folder), **request)
     row = AgentRow(id=agent, name=f"agent-{agent}", cwd=str(folder), home=str(folder))
-    spec = make_spec(
-        row, wanted, data=paths.data_dir(), home=folder, hub=hub, runtime=str(paths.runtime_dir()), auto_approve=None
-    )
+    persona = load_personas(folder).get(wanted.persona) if wanted.persona else None
+    spec = make_spec(row, wanted, persona, LaunchTerms(runtime=paths.runtime_dir()), data=paths.data_dir(), hub=hub)
     return spec, write_spec(spec)
 
 

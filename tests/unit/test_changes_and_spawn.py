@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
+import pytest
+
+from gshtui.bus.agent_data import SpawnRequest
+from gshtui.commands.declaration import UsageError
+from gshtui.fleet.native.commands import SpawnAgentParameters
 from gshtui.fleet.spawn_command import SpawnAgent
 from gshtui.providers.model_command import ListedModel, ModelList
 from gshtui.text.unified_diff import FilePatch
@@ -86,6 +92,30 @@ def test_the_parameters_say_what_was_filled_in() -> None:
     assert spawn_parameters(SpawnForm(model="large"), {}) == SpawnAgent(model="large")
     own = SpawnForm(kind=ANY, command="aider --no-git 'a b'", name="x")
     assert spawn_parameters(own, {}) == SpawnAgent(cli="aider --no-git 'a b'", name="x")
+
+
+def test_all_that_can_be_asked_of_an_agent_travels_in_the_request() -> None:
+    """A parameter under a name of its own would be lost on its way to the fleet."""
+    asked = {
+        "prompt": "go", "name": "n", "persona": "test", "model": "m", "provider": "p", "tools": ["read"],
+        "max_iterations": 3, "budget_usd": 1.5, "background": True, "worktree": "b", "cli": "aider 'a b'",
+    }  # fmt: skip
+    shared = SpawnRequest(
+        "go", "n", "test", "p", "m", ("read",), 3, 1.5, background=True, worktree="b", cli=("aider", "a b")
+    )
+    assert SpawnAgentParameters.model_validate(asked).request() == shared
+    own = SpawnAgent.model_validate({**asked, "profile": "codex", "cwd": "/x"})
+    assert own.request() == msgspec.structs.replace(shared, profile="codex", cwd="/x")
+    assert set(SpawnRequest.__struct_fields__) - set(SpawnAgent.model_fields) == {"parent", "depth"}
+    assert set(SpawnAgent.model_fields) - set(SpawnAgentParameters.model_fields) == {"profile", "cwd"}
+    with pytest.raises(UsageError, match="`cli` is no command line"):
+        SpawnAgent(cli="aider 'a b").request()
+
+
+def test_a_model_must_give_a_task_and_a_person_need_not() -> None:
+    assert SpawnAgent().prompt == ""
+    with pytest.raises(ValueError, match="at least 1"):
+        SpawnAgentParameters(prompt="")
 
 
 def test_what_is_missing_is_said() -> None:

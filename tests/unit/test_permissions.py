@@ -14,10 +14,12 @@ from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.events.agent_events import UsageReported
 from gshtui.bus.messages import Usage
 from gshtui.commands.registry import Registry
+from gshtui.fleet.agent_command_lines import CommandLines, LaunchTerms
 from gshtui.fleet.native.commands import spawn_assessment
 from gshtui.fleet.native.permissions import SpendingBudget, permitted_registry
 from gshtui.fleet.native.spawn_requests import held_to_rights
 from gshtui.fleet.native.spec import Spec, SpecError, make_spec, read_spec, spec_path, write_spec
+from gshtui.fleet.ports import FleetError
 from gshtui.fleet.starter import MAX_DEPTH
 from gshtui.settings import paths, trust
 from gshtui.tools import commands as tool_commands
@@ -28,8 +30,9 @@ from tests.kit.scripted import ScriptedProvider
 def made(folder: Path, id: str, parent: str = "", *, hub: dict[str, Any] | None = None, **request: Any) -> Spec:
     """A spec, written, so that it can be a parent."""
     wanted = SpawnRequest(prompt="x", parent=parent, **request)
-    row = AgentRow(id=id, name=id, cwd=str(folder), parent=parent)
-    spec = make_spec(row, wanted, data=paths.data_dir(), home=folder, **(hub or {}))
+    row = AgentRow(id=id, name=id, cwd=str(folder), home=str(folder), parent=parent)
+    persona = load_personas(folder).get(wanted.persona) if wanted.persona else None
+    spec = make_spec(row, wanted, persona, LaunchTerms(**(hub or {})), data=paths.data_dir())
     write_spec(spec)
     return spec
 
@@ -104,8 +107,8 @@ def test_a_spec_is_private_and_whole(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="cannot be read"):
         read_spec(link)
     with pytest.raises(SpecError, match="bytes long"):
-        write_spec(make_spec(AgentRow(id="0003", name="x", cwd="/"), SpawnRequest(prompt="x" * 5_000_000),
-                             data=paths.data_dir(), home=tmp_path))  # fmt: skip
+        row = AgentRow(id="0003", name="x", cwd="/", home=str(tmp_path))
+        write_spec(make_spec(row, SpawnRequest(prompt="x" * 5_000_000), None, LaunchTerms(), data=paths.data_dir()))
 
 
 def write(file: Path, text: str) -> Path:
@@ -174,9 +177,12 @@ def test_a_projects_personas_count_once_it_is_trusted_and_replace_none(tmp_path:
     assert len(personas.problems) == 2
 
 
-def test_an_unknown_persona_starts_nothing(tmp_path: Path) -> None:
-    with pytest.raises(SpecError, match=r"There is no persona 'nobody'\. There are: explore, test, build"):
-        made(tmp_path, "0001", persona="nobody")
+async def test_an_unknown_persona_starts_nothing(tmp_path: Path) -> None:
+    row = AgentRow(id="0001", name="x", cwd=str(tmp_path), home=str(tmp_path))
+    command_lines = CommandLines(paths.data_dir(), LaunchTerms())
+    with pytest.raises(FleetError, match=r"There is no persona 'nobody'\. There are: explore, test, build"):
+        await command_lines.first(row, SpawnRequest(persona="nobody"))
+    assert not spec_path(paths.data_dir(), "0001").exists()
 
 
 def test_a_budget_is_kept() -> None:

@@ -7,9 +7,10 @@ import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from pydantic import Field
+import msgspec
+from pydantic import ConfigDict
 
 from gshtui.agents.personas import Personas, load_personas
 from gshtui.bus.agent_data import SpawnRequest
@@ -30,6 +31,7 @@ from gshtui.commands.declaration import (
 )
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.schema import PLAIN
+from gshtui.fleet.spawn_parameters import SpawnParameters
 from gshtui.system.ids import new_id
 from gshtui.text.sanitise import one_line, visible
 
@@ -55,20 +57,31 @@ class SpawnAuthority:
     left: Callable[[], float] = lambda: 0.0
 
 
-class SpawnAgentParameters(Parameters):
-    """Parameters of `spawn_agent`."""
+_TO_A_MODEL = {
+    "prompt": "The whole task with everything it needs, and what to report",
+    "name": "A word to name it",
+    "persona": "explore (reads only), test, build …",
+    "provider": "If the model alone does not determine it",
+    "tools": "The only tools it gets; empty: its persona's",
+    "max_iterations": "Per turn; 0: the setting's",
+    "budget_usd": "0: no limit of its own",
+    "background": "Go on at once",
+    "worktree": "Branch; it works in a new git worktree of it",
+    "cli": "Command line of another program (claude, codex …) to start instead",
+}
+"""What a model reads of a parameter, where fewer or other words than a person's do."""
 
-    prompt: str = Field(description="The whole task with everything it needs, and what to report", min_length=1)
-    name: str = Field("", description="A word to name it")
-    persona: str = Field("", description="explore (reads only), test, build …")
-    model: str = Field("", description="Model; empty: the default.", json_schema_extra=PLAIN)
-    provider: str = Field("", description="If the model alone does not determine it")
-    tools: list[str] = Field(default=[], description="The only tools it gets; empty: its persona's")
-    max_iterations: int = Field(0, description="Per turn; 0: the setting's", ge=0, le=10_000)
-    budget_usd: float = Field(0.0, description="0: no limit of its own", ge=0, le=1e6)
-    background: bool = Field(False, description="Go on at once")
-    worktree: str = Field("", description="Branch; it works in a new git worktree of it")
-    cli: str = Field("", description="Command line of another program (claude, codex …) to start instead")
+
+def _worded_for_models(schema: dict[str, Any]) -> None:
+    for name, words in _TO_A_MODEL.items():
+        schema["properties"][name]["description"] = words
+    schema["properties"]["model"].update(PLAIN)
+
+
+class SpawnAgentParameters(SpawnParameters):
+    """Parameters of `spawn_agent`; its schema says them in a model's words."""
+
+    model_config = ConfigDict(json_schema_extra=_worded_for_models)
 
 
 def spawn_commands(bus: Bus, above: SpawnAuthority, *, ask: bool = True) -> list[AnyCommand]:
@@ -126,27 +139,9 @@ def spawn_assessment(request: SpawnRequest) -> Assessment:
 
 
 def _request(above: SpawnAuthority, parent: str, parameters: SpawnAgentParameters) -> SpawnRequest:
-    try:
-        cli = tuple(shlex.split(parameters.cli))
-    except ValueError as error:
-        raise CommandError(f"`cli` is no command line: {error}.") from error
     left = above.left()
     budget = min(parameters.budget_usd or left, left) if left else parameters.budget_usd
-    return SpawnRequest(
-        prompt=parameters.prompt,
-        name=parameters.name,
-        persona=parameters.persona,
-        provider=parameters.provider,
-        model=parameters.model,
-        tools=tuple(parameters.tools),
-        max_iterations=parameters.max_iterations,
-        budget_usd=budget,
-        background=parameters.background,
-        worktree=parameters.worktree,
-        cli=cli,
-        parent=parent,
-        depth=above.depth + 1,
-    )
+    return msgspec.structs.replace(parameters.request(), budget_usd=budget, parent=parent, depth=above.depth + 1)
 
 
 async def _spawn(bus: Bus, above: SpawnAuthority, invocation: Invocation, parameters: SpawnAgentParameters) -> Outcome:

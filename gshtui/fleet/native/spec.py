@@ -11,19 +11,22 @@ import re
 import secrets
 import stat
 import sys
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import msgspec
 
-from gshtui.agents.personas import Persona, load_personas
+from gshtui.agents.personas import Persona
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.system import private_files
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.ids import new_id
 
+if TYPE_CHECKING:
+    from gshtui.fleet.agent_command_lines import LaunchTerms
+
 Approvals = Literal["ask", "policy", "refuse"]
+Number = TypeVar("Number", int, float)
 MAX_BYTES = 4 * 1024 * 1024
 """Longest spec file, prompt and persona included."""
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
@@ -93,91 +96,44 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def make_spec(
-    row: AgentRow,
-    request: SpawnRequest,
-    *,
-    data: Path,
-    home: Path,
-    hub: str = "",
-    runtime: str = "",
-    persona: Persona | None = None,
-    approvals: Approvals = "ask",
-    auto_approve: Sequence[str] | None = None,
-    max_steps: int = 0,
-    flags: Mapping[str, Any] | None = None,
+    row: AgentRow, request: SpawnRequest, persona: Persona | None, terms: LaunchTerms, *, data: Path, hub: str = ""
 ) -> Spec:
     """The spec of a new agent, within the limits of the agent that asks for it.
 
     Args:
         row: its place in the roster.
         request: what was asked for.
+        persona: the one that the request names.
+        terms: those of the hub that starts it.
         data: folder of the record; the parent's spec is looked for below it.
-        home: folder of the window that it will belong to.
         hub: socket of the hub that starts it.
-        runtime: folder of the hubs' sockets.
-        persona: resolved already; otherwise the one that the request names is looked for in `cwd`.
-        approvals: how questions are answered where it is started.
-        auto_approve: tools that need no question where it is started.
-        max_steps: tool calls a turn where it is started; 0: as the configuration says.
-        flags: settings of the starting process's run alone.
 
     Raises:
-        SpecError: it would stand too deep, or there is no such persona.
+        SpecError: it would stand too deep.
     """
-    if persona is None and request.persona:
-        persona = _persona(request.persona, Path(row.cwd or home))
     parent = _parent(data, request.parent)
-    depth = parent.depth + 1 if parent is not None else (1 if request.parent else 0)
-    if depth > MAX_DEPTH:
-        raise SpecError(
-            f"Agents may be nested {MAX_DEPTH} deep, and this one would be at {depth}.",
-            hint="Do the work yourself, or say in your report that it remains.",
-        )
-    limits: tuple[ToolLimit, ...] = parent.limits if parent is not None else ()
-    if persona is not None and (persona.tools or persona.read_only):
-        limits += (ToolLimit(persona.tools, persona.read_only),)
-    if request.tools:
-        limits += (ToolLimit(request.tools),)
-    if parent is not None:
-        both: tuple[Approvals, ...] = (parent.approvals, approvals)
-        approvals = min(both, key=_STRICTEST_FIRST.index)
-        auto_approve = _fewer(auto_approve, parent.auto_approve)
-        max_steps = min((steps for steps in (max_steps, parent.max_steps) if steps), default=0)
+    asked = _within_limits(request, persona, parent)
+    approvals, auto_approve, max_steps = _agreed(terms, parent)
     return Spec(
         agent=row.id,
         name=row.name,
-        request=msgspec.structs.replace(
-            request,
-            depth=depth,
-            provider=request.provider or (persona.provider if persona else ""),
-            model=request.model or (persona.model if persona else ""),
-            max_iterations=_least(
-                request.max_iterations,
-                persona.max_iterations if persona else 0,
-                parent.request.max_iterations if parent else 0,
-            ),
-            budget_usd=_least(
-                request.budget_usd,
-                persona.budget_usd if persona else 0.0,
-                parent.request.budget_usd if parent else 0.0,
-            ),
-        ),
+        request=asked,
         persona=persona,
-        limits=tuple(dict.fromkeys(limits)),
+        limits=_tool_limits(request, persona, parent),
         session=row.session,
         prompt=new_id(),
         token=secrets.token_hex(32),
         hub=hub,
-        runtime=runtime,
-        home=str(home),
-        cwd=row.worktree or row.cwd or str(home),
+        runtime=str(terms.runtime),
+        home=row.home,
+        cwd=row.worktree or row.cwd or row.home,
         data=str(data),
         tmux_socket=row.socket,
         approvals=approvals,
-        auto_approve=None if auto_approve is None else tuple(auto_approve),
+        auto_approve=auto_approve,
         max_steps=max_steps,
-        flags={key: str(value) for key, value in (flags or {}).items()},
-        depth=depth,
+        depth=asked.depth,
+        notice=terms.notice,
     )
 
 
@@ -236,13 +192,6 @@ def native_argv(row: AgentRow, spec_file: Path) -> list[str]:
     return [sys.executable, "-m", "gshtui", "agent", "run", "--spec", str(spec_file)]
 
 
-def _persona(name: str, cwd: Path) -> Persona:
-    try:
-        return load_personas(cwd).get(name)
-    except KeyError as error:
-        raise SpecError(str(error.args[0]), hint="`personas` lists them.") from error
-
-
 def _parent(data: Path, id: str) -> Spec | None:
     """The spec of the agent that asks, when it is one in a terminal; `None` for a window's own agent."""
     if not id:
@@ -251,12 +200,56 @@ def _parent(data: Path, id: str) -> Spec | None:
     return read_spec(path) if path.exists() else None
 
 
-def _fewer(one: Sequence[str] | None, other: Sequence[str] | None) -> Sequence[str] | None:
+def _depth(request: SpawnRequest, parent: Spec | None) -> int:
+    """How many agents are above it. Raises `SpecError` when they are too many."""
+    depth = parent.depth + 1 if parent is not None else (1 if request.parent else 0)
+    if depth > MAX_DEPTH:
+        raise SpecError(
+            f"Agents may be nested {MAX_DEPTH} deep, and this one would be at {depth}.",
+            hint="Do the work yourself, or say in your report that it remains.",
+        )
+    return depth
+
+
+def _within_limits(request: SpawnRequest, persona: Persona | None, parent: Spec | None) -> SpawnRequest:
+    """The request with its depth, its persona's model, and the smallest of all iterations and budgets."""
+    persona = persona or Persona(name="")
+    above = parent.request if parent is not None else SpawnRequest()
+    return msgspec.structs.replace(
+        request,
+        depth=_depth(request, parent),
+        provider=request.provider or persona.provider,
+        model=request.model or persona.model,
+        max_iterations=_least(request.max_iterations, persona.max_iterations, above.max_iterations),
+        budget_usd=_least(request.budget_usd, persona.budget_usd, above.budget_usd),
+    )
+
+
+def _tool_limits(request: SpawnRequest, persona: Persona | None, parent: Spec | None) -> tuple[ToolLimit, ...]:
+    """The parent's limits, then the persona's and the request's own; each once."""
+    limits = parent.limits if parent is not None else ()
+    if persona is not None and (persona.tools or persona.read_only):
+        limits += (ToolLimit(persona.tools, persona.read_only),)
+    if request.tools:
+        limits += (ToolLimit(request.tools),)
+    return tuple(dict.fromkeys(limits))
+
+
+def _agreed(terms: LaunchTerms, parent: Spec | None) -> tuple[Approvals, tuple[str, ...] | None, int]:
+    """Approvals, tools that need none, and tool calls a turn: the stricter ones of hub and parent."""
+    if parent is None:
+        return terms.approvals, terms.auto_approve, terms.max_steps
+    both: tuple[Approvals, ...] = (parent.approvals, terms.approvals)
+    approvals = min(both, key=_STRICTEST_FIRST.index)
+    return approvals, _fewer(terms.auto_approve, parent.auto_approve), _least(terms.max_steps, parent.max_steps)
+
+
+def _fewer(one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> tuple[str, ...] | None:
     if one is None or other is None:
         return one if other is None else other
     return tuple(item for item in one if item in other)
 
 
-def _least(*values: Any) -> Any:
+def _least(first: Number, *others: Number) -> Number:
     """The smallest value that says anything; 0 says nothing."""
-    return min((value for value in values if value), default=type(values[0])(0))
+    return min((value for value in (first, *others) if value), default=first)
