@@ -48,7 +48,8 @@ def test_set_then_show(home: Home, tmp_path: Path) -> None:
 def test_path_and_schema(home: Home, tmp_path: Path) -> None:
     assert gsh("config", "path", "--json", cwd=tmp_path).json["config"] == str(home.config / "gsh" / "config.toml")
     schema = json.loads(gsh("config", "schema", cwd=tmp_path).out)
-    assert schema["$defs"]["Agent"]["properties"]["max_steps"]["default"] == 50
+    agent = schema["$defs"][schema["properties"]["agent"]["$ref"].rpartition("/")[2]]
+    assert agent["properties"]["max_steps"]["default"] == 50
 
 
 def test_an_unknown_setting_is_said(tmp_path: Path) -> None:
