@@ -320,5 +320,7 @@ def _print(batch: Sequence[Event]) -> None:
 def _load() -> tuple[type[AgentProcess], type[AgentPane]]:
     from gshtui.headless.agent_pane.agent_pane import AgentPane
     from gshtui.hub.agent_process import AgentProcess
+    from gshtui.hub.command_offers import load_rooms
 
+    load_rooms()
     return AgentProcess, AgentPane

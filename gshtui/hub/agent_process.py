@@ -7,46 +7,37 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator
 from datetime import date
 from functools import partial
 from pathlib import Path
 
 from gshtui.agents.agent import Agent
 from gshtui.agents.agent_factory import AgentCharacter, AgentSurroundings, make_agent
-from gshtui.agents.commands import commands as record_commands
 from gshtui.agents.context_assembly import make_contexts
 from gshtui.agents.model_pool import ModelPool
 from gshtui.agents.sessions import OpenSessions
-from gshtui.agents.skills import commands as skill_commands
 from gshtui.agents.skills.skill_store import read_skills, skills_section
-from gshtui.agents.telemetry import Telemetry
+from gshtui.agents.telemetry import Journal, Telemetry
 from gshtui.agents.toolbox import WorkDirs
 from gshtui.bus.bus import Bus
-from gshtui.bus.event import Event
-from gshtui.bus.events.agent_events import ModelChangeRequested, UsageReported
+from gshtui.bus.events.agent_events import UsageReported
 from gshtui.bus.events.context_events import ContextCut
 from gshtui.bus.events.hub_events import Noticed
-from gshtui.commands import help_command as help_commands
 from gshtui.commands.declaration import Caller, Invocation
-from gshtui.commands.registry import AnyCommand, Registry
-from gshtui.context.commands import context_commands
+from gshtui.commands.registry import Registry
 from gshtui.context.retrieval.shell_summary import shell_summary
 from gshtui.context.system_section import system_sections
-from gshtui.fleet import status_commands
 from gshtui.fleet.agent_states import AgentStates
 from gshtui.fleet.agent_terminals import AgentTerminals
-from gshtui.fleet.mail import commands as mail_commands
 from gshtui.fleet.mail.inbox import MailInbox
 from gshtui.fleet.mail.outbox import Addresses, MailOutbox
-from gshtui.fleet.native import commands
-from gshtui.fleet.native.commands import personas_command
 from gshtui.fleet.native.outcome import AgentProcessError
 from gshtui.fleet.native.permissions import SpendingBudget, open_gate, permitted_registry, spending_limit, unknown_tools
 from gshtui.fleet.native.spec import Spec
-from gshtui.fleet.terminal_tools import commands as terminal_commands
+from gshtui.fleet.terminal_tools.commands import terminal_targets
 from gshtui.guard.approval import Gate
-from gshtui.providers import model_command as model_commands
+from gshtui.hub.command_offers import LEFT_OUT_OF_AGENTS, AgentSources, CommandOffers, Spawner
 from gshtui.providers.port import ProviderError
 from gshtui.settings.git_info import branch as current_branch
 from gshtui.settings.loader import Loaded, load
@@ -54,8 +45,6 @@ from gshtui.settings.model import Settings
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
 from gshtui.system.tasks import end_all
-from gshtui.tools import commands as tool_commands
-from gshtui.tools.workspace import ToolConfig
 
 _TASK = """\
 You were started by {who} for one task, and work in a terminal of your own. Nobody watches while you work: your last \
@@ -111,16 +100,18 @@ class AgentProcess:
             raise AgentProcessError(
                 f"The folder {self._cwd} does not exist any more.", hint="Start another agent elsewhere."
             )
-        self._loaded = await asyncio.to_thread(load, self._cwd, flags=self.spec.flags)
-        for problem in self._loaded.problems:
+        loaded = self._loaded = await asyncio.to_thread(load, self._cwd, flags=self.spec.flags)
+        settings = loaded.settings
+        for problem in loaded.problems:
             self.bus.publish(Noticed(level=problem.level, text=str(problem), about=self.spec.agent))
         self._branch = await asyncio.to_thread(current_branch, self._cwd)
         self._skills = await asyncio.to_thread(lambda: skills_section(read_skills(self._cwd)))
         try:
-            store = await self._open_record()
-            self._gate = open_gate(self.spec, self.bus, store, self._loaded.settings, self.project)
-            self._models = ModelPool(self._loaded.settings, os.environ)
-            self._register()
+            store = self._store = await self._open_record(settings)
+            telemetry = self._telemetry = self._keep_record(store, settings)
+            self._gate = open_gate(self.spec, self.bus, store, settings, self.project)
+            models = self._models = ModelPool(settings, os.environ)
+            self._offer_commands(loaded, store, models, telemetry)
             await self._open_agent()
         except StoreError as error:
             raise AgentProcessError(error.message, hint=error.hint) from error
@@ -171,77 +162,43 @@ class AgentProcess:
             output=output or (lambda _: None),
         )
 
-    async def _open_record(self) -> Store:
-        assert self._loaded is not None
-        store = self._store = await Store.open(
+    async def _open_record(self, settings: Settings) -> Store:
+        return await Store.open(
             Path(self.spec.data) / "gsh.db",
-            synchronous=self._loaded.settings.store.synchronous,
+            synchronous=settings.store.synchronous,
             on_notice=lambda text, hint: self.bus.publish(
                 Noticed(level="warning", text=text, hint=hint, about=self.spec.agent)
             ),
         )
-        self._telemetry = Telemetry(self.bus, self._loaded.settings, os.environ)
-        self._telemetry.keep_usage(store)
-        self.bus.subscribe(self._journal, name="journal")
+
+    def _keep_record(self, store: Store, settings: Settings) -> Telemetry:
+        """Write down what happens, and count what it costs."""
+        telemetry = Telemetry(self.bus, settings, os.environ)
+        telemetry.keep_usage(store)
+        Journal(self.bus, store)
         self.bus.subscribe(self.budget.note, UsageReported, ContextCut, name="budget")
-        return store
+        return telemetry
 
-    def _journal(self, batch: Sequence[Event]) -> None:
-        assert self._store is not None
-        for event in batch:
-            self._store.journal.record(event)
-
-    def _register(self) -> None:
-        assert self._loaded is not None and self._models is not None and self._store is not None
-        settings = self._loaded.settings
-        for command in (
-            *tool_commands.commands(ToolConfig.from_settings(settings)),
-            *status_commands.commands(self.bus, self.agent_states),
-            *help_commands.commands(self.registry),
-            *model_commands.commands(
-                self._models.catalog,
-                self._change_model,
-                settings=settings,
-                environ=os.environ,
-                in_use=self.agent_states.in_use,
-            ),
-            *commands.spawn_commands(
-                self.bus, commands.SpawnAuthority(self.spec.depth, lambda: self.budget.left), ask=False
-            ),
-            personas_command(),
-            *skill_commands.commands(),
-            *record_commands(self.bus, self._store, settings, self._session_of, self.spec.cwd),
-            *self._shared(settings),
-            *self._about_context(settings),
-        ):
-            self.registry.register(command)
-        for tool in unknown_tools(self.registry, self.spec.limits):
-            text = f"There is no tool {tool!r}, which this agent was to have."
-            self.bus.publish(Noticed(level="warning", text=text, about=self.spec.agent))
-
-    def _about_context(self, settings: Settings) -> list[AnyCommand]:
-        """What is told of contexts, its own and others'."""
-        assert self._store is not None and self._models is not None and self._telemetry is not None
+    def _offer_commands(self, loaded: Loaded, store: Store, models: ModelPool, telemetry: Telemetry) -> None:
+        settings, spec = loaded.settings, self.spec
+        offers = CommandOffers(self.registry, self.bus, loaded, self._cwd, without=LEFT_OUT_OF_AGENTS)
+        offers.offer_general(AgentSources(self.agent_states), Spawner(spec.depth, lambda: self.budget.left, ask=False))
+        offers.offer_record(store, self.project, self._session_of)
+        offers.offer_models(models, spec.agent, self.agent_states)
         contexts = make_contexts(
-            self.bus, self._store, settings.context, self._models, self._here, self.spec.cwd,
-            self._telemetry.redactor.redact,
-        )  # fmt: skip
-        return context_commands.commands(contexts, self._store.agents.find)
+            self.bus, store, settings.context, models, self._here, spec.cwd, telemetry.redactor.redact
+        )
+        offers.offer_contexts(contexts, store)
+        outbox = self._outbox = MailOutbox(self.bus, store, Addresses(store, lambda name: ""))
+        offers.offer_mail(store, lambda: outbox)
+        targets = terminal_targets(settings, self._terminals, store.agents.find_all, socket=spec.tmux_socket)
+        offers.offer_terminals(lambda: targets)
+        for tool in unknown_tools(self.registry, spec.limits):
+            text = f"There is no tool {tool!r}, which this agent was to have."
+            self.bus.publish(Noticed(level="warning", text=text, about=spec.agent))
 
     def _here(self, agent: str) -> Agent | None:
         return self.agent if agent in (self.spec.agent, self.spec.name) else None
-
-    def _shared(self, settings: Settings) -> list[AnyCommand]:
-        """What it shares with others: terminals, and messages, which a hub delivers."""
-        assert self._store is not None
-        self._outbox = MailOutbox(self.bus, self._store, Addresses(self._store, lambda name: ""))
-        reach = terminal_commands.terminal_targets(
-            settings, self._terminals, self._store.agents.find_all, socket=self.spec.tmux_socket
-        )
-        return [
-            *mail_commands.commands(self._outbox, self._store),
-            *terminal_commands.commands(reach, settings.context.max_tool_output_bytes),
-        ]
 
     async def _open_agent(self) -> None:
         assert self._store is not None and self._gate is not None and self._telemetry is not None
@@ -302,6 +259,3 @@ class AgentProcess:
     def _session_of(self, agent: str) -> str:
         mine = agent in (self.spec.agent, self.spec.name)
         return self.agent.session if mine and self.agent is not None else ""
-
-    def _change_model(self, provider: str, model: str) -> None:
-        self.bus.publish(ModelChangeRequested(agent=self.spec.agent, provider=provider, model=model))

@@ -20,7 +20,6 @@ from gshtui.settings.paths import runtime_dir
 from gshtui.shell import plugin_files
 
 if TYPE_CHECKING:
-    from gshtui.commands.registry import AnyCommand
     from gshtui.fleet.mail.mail_service import MailService
     from gshtui.fleet.ports import MessageTransport
     from gshtui.fleet.terminal_tools.targets import TerminalTargets
@@ -158,27 +157,11 @@ async def start_fleet(hub: Hub) -> None:
 
         return terminal_targets(hub.settings, terminals, store.agents.find_all, programs=programs)
 
-    def agents() -> list[AnyCommand]:
-        from gshtui.fleet.agent_states import window_agents
-        from gshtui.fleet.commands import commands
-
-        return commands(fleet, hub.agent_states.local, functools.partial(window_agents, store))
-
-    def mail_commands() -> list[AnyCommand]:
-        from gshtui.fleet.mail.commands import commands
-
-        return commands(mail().outbox, store, mail())
-
-    def terminal_commands() -> list[AnyCommand]:
-        from gshtui.fleet.terminal_tools.commands import commands
-
-        return commands(targets(), hub.settings.context.max_tool_output_bytes)
-
     if not visiting:
         hub.shared_shell = targets().shared
-    hub.registry.offer(("spawn", "agent"), agents)
-    hub.registry.offer(("say", "talk", "report", "mail"), mail_commands)
-    hub.registry.offer(("tmux", "terminal"), terminal_commands)
+    hub.offers.offer_fleet(fleet, store, hub.agent_states)
+    hub.offers.offer_mail(store, lambda: mail().outbox, mail)
+    hub.offers.offer_terminals(targets)
     if hub.relay is not None:
         rows = hub.fleet
         hub.relay.name_of = lambda id: row.name if (row := rows.get(id)) is not None else ""

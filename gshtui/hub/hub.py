@@ -21,6 +21,7 @@ from gshtui.commands.declaration import Caller, Invocation, Outcome, Question, R
 from gshtui.commands.language import parse
 from gshtui.commands.registry import Registry
 from gshtui.fleet.agent_states import AgentStates
+from gshtui.hub.command_offers import AgentSources, CommandOffers, Spawner
 from gshtui.hub.hub_options import HubOptions
 from gshtui.hub.part_lifecycle import PartLifecycle
 from gshtui.settings.git_info import branch
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from gshtui.agents.model_pool import ModelPool
     from gshtui.agents.sessions import OpenSessions
     from gshtui.agents.telemetry import Journal, Telemetry
-    from gshtui.commands.registry import AnyCommand
     from gshtui.context.commands.context_router import ContextRouter
     from gshtui.fleet.fleet import Fleet
     from gshtui.fleet.native.relay import Relay
@@ -75,6 +75,7 @@ class Hub:
         self.bus = Bus()
         self._faults = LoopFaults(self.bus)
         self.registry = Registry()
+        self.offers = CommandOffers(self.registry, self.bus, options.loaded, options.cwd)
         self.parts = PartLifecycle(self.bus)
         self.project = options.loaded.project
         self.store: Store | None = None
@@ -229,29 +230,7 @@ class Hub:
         )
         self.journal = Journal(self.bus, self.store)
         telemetry.keep_usage(self.store)
-        self._offer_record_commands(self.store)
-
-    def _offer_record_commands(self, store: Store) -> None:
-        """The commands that work on the record alone; the search and the list of things to do are the agents', too."""
-
-        def sessions() -> list[AnyCommand]:
-            from gshtui.store.session_commands import commands
-
-            return commands(store)
-
-        def record() -> list[AnyCommand]:
-            from gshtui.agents.commands import commands
-
-            return commands(self.bus, store, self.settings, self.session_of, str(self.options.cwd))
-
-        def approvals() -> list[AnyCommand]:
-            from gshtui.agents.commands import approvals_command
-
-            return [approvals_command(store, str(self.project), self.settings.agent.auto_approve)]
-
-        self.registry.offer(("session", "resume"), sessions)
-        self.registry.offer(("usage", "cost", "search_context", "search", "logs", "output", "todo"), record)
-        self.registry.offer(("approvals", "permissions"), approvals)
+        self.offers.offer_record(self.store, self.project, self.session_of)
 
     async def _start_guard(self) -> None:
         from gshtui.guard.approval import Gate, NoGrants, ProjectGrants
@@ -281,21 +260,8 @@ class Hub:
         self.parts.stops_with("providers", self.models.close)
         for problem in self.models.catalog.problems:
             self.bus.publish(Noticed(level="warning", text=problem, about="models"))
-        pool = self.models
-
-        def models() -> list[AnyCommand]:
-            from gshtui.providers.model_command import commands
-
-            return commands(
-                pool.catalog,
-                self._change_model,
-                settings=self.settings,
-                environ=os.environ,
-                in_use=self.agent_states.in_use,
-            )
-
-        self.registry.offer(("model",), models)
-        self._make_contexts(pool)
+        self.offers.offer_models(self.models, self.options.agent, self.agent_states)
+        self._make_contexts(self.models)
 
     def carries(self, agent: str) -> bool:
         """Whether the agent lives in another process, which keeps what it does itself."""
@@ -313,70 +279,13 @@ class Hub:
 
     def _offer_commands(self) -> None:
         """The commands that need no part of the hub; the parts offer their own when they start."""
-
-        def tools() -> list[AnyCommand]:
-            from gshtui.tools.commands import commands
-            from gshtui.tools.workspace import ToolConfig
-
-            return commands(ToolConfig.from_settings(self.settings))
-
-        def agents() -> list[AnyCommand]:
-            from gshtui.fleet.status_commands import commands
-
-            return commands(
-                self.bus,
-                self.agent_states,
-                lambda: self.fleet.rows(everywhere=False) if self.fleet is not None else [],
-                self._context_facts,
-                lambda row: self.fleet.attach_words(row) if self.fleet is not None else [],
-            )
-
-        def natives() -> list[AnyCommand]:
-            from gshtui.fleet.native.commands import commands
-
-            return commands(self.bus)
-
-        def programs() -> list[AnyCommand]:
-            from gshtui.programs.commands import commands
-
-            return commands()
-
-        def skills() -> list[AnyCommand]:
-            from gshtui.agents.skills.commands import commands
-
-            return commands()
-
-        def help() -> list[AnyCommand]:
-            from gshtui.commands.help_command import commands
-
-            return commands(self.registry)
-
-        def config() -> list[AnyCommand]:
-            from gshtui.commands.config_commands import commands
-
-            return commands(self.options.loaded, publish=self.bus.publish)
-
-        def guard() -> list[AnyCommand]:
-            from gshtui.guard.commands import commands
-
-            return commands()
-
-        for names, make in (
-            (("read", "glob", "grep", "write", "edit", "bash", "git_worktree"), tools),
-            (("agents", "who", "status", "info", "clear", "new", "interrupt", "quit", "exit"), agents),
-            (("spawn_agent", "personas"), natives),
-            (("profiles", "hooks"), programs),
-            (("skills",), skills),
-            (("help", "?"), help),
-            (("config",), config),
-            (("guard",), guard),
-        ):
-            self.registry.offer(names, make)
-
-    def _change_model(self, provider: str, model: str) -> None:
-        from gshtui.bus.events.agent_events import ModelChangeRequested
-
-        self.bus.publish(ModelChangeRequested(agent=self.options.agent, provider=provider, model=model))
+        agents = AgentSources(
+            self.agent_states,
+            lambda: self.fleet.rows(everywhere=False) if self.fleet is not None else [],
+            self._context_facts,
+            lambda row: self.fleet.attach_words(row) if self.fleet is not None else [],
+        )
+        self.offers.offer_general(agents, Spawner())
 
     async def _start_agents(self) -> None:
         from gshtui.hub.agents_part import start_agents
@@ -405,15 +314,7 @@ class Hub:
             lambda name: self.roster.get(name) if self.roster is not None else None,
             str(self.options.cwd), self.telemetry.redactor.redact,
         )  # fmt: skip
-        find = self.store.agents.find
-
-        def cuts() -> list[AnyCommand]:
-            from gshtui.context.commands.context_commands import commands
-
-            return list(commands(contexts, find, self._agent_names))
-
-        names = "context timeline whatif carry compact prune forget clear_context pin unpin restore undo tune"
-        self.registry.offer(tuple(names.split()), cuts)
+        self.offers.offer_contexts(contexts, self.store, self._agent_names)
 
     async def _context_facts(self, agent: str) -> dict[str, Any] | None:
         if self.contexts is None:

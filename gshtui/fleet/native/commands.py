@@ -200,11 +200,6 @@ class ListPersonas(Parameters, Returns[Personas]):
     COMMAND: ClassVar[str] = "personas"
 
 
-def commands(bus: Bus) -> list[AnyCommand]:
-    """The family, for a window."""
-    return [*spawn_commands(bus, SpawnAuthority()), personas_command()]
-
-
 def personas_command() -> AnyCommand:
     """`personas`: those that an agent can be started with, and what is wrong with files that should be some."""
 
