@@ -22,6 +22,9 @@ from gshtui.context.system_section import system_sections
 from gshtui.providers.port import ProviderError
 
 if TYPE_CHECKING:
+    from gshtui.agents.model_pool import ModelPool
+    from gshtui.agents.ports import Record
+    from gshtui.guard.approval import Gate
     from gshtui.hub.hub import Hub
 
 _WARM_AFTER = 1.0
@@ -30,26 +33,30 @@ _WARM_AFTER = 1.0
 
 async def start_agents(hub: Hub) -> None:
     """Open the conversation and let its agent live. Raises `ProviderError`, `StoreError`."""
-    if hub.gate is None or hub.models is None:
+    gate, models = hub.gate, hub.models
+    if gate is None or models is None:
         raise ProviderError("missing", "Agents need the guard and the providers.")
-    hub.sessions = OpenSessions(hub.bus, hub.store, hub.options.where or f"process {os.getpid()}")
+    sessions = OpenSessions(hub.bus, hub.store, hub.options.where or f"process {os.getpid()}")
     if hub.journal is not None:
-        hub.journal.sessions = hub.sessions
-    hub.skills = await asyncio.to_thread(lambda: skills_section(read_skills(hub.options.cwd)))
-    hub.roster = LocalRoster(hub.bus, hub.sessions, str(hub.options.cwd))
+        hub.journal.sessions = sessions
+    skills = await asyncio.to_thread(lambda: skills_section(read_skills(hub.options.cwd)))
+    hub.roster = LocalRoster(hub.bus, sessions, str(hub.options.cwd))
     hub.parts.stops_with("agents", hub.roster.stop)
-    agent = await hub.roster.add(hub.options.agent, lambda: _make_agent(hub), hub.options.session)
+
+    def make() -> Agent:
+        return _make_agent(hub, gate, models, sessions.record, skills)
+
+    agent = await hub.roster.add(hub.options.agent, make, hub.options.session)
     try:
         await agent.think_with(hub.options.provider, hub.options.model)
     except ProviderError as error:
         hub.parts.fail("providers", error.message, error.hint)
     else:
         if agent.model_handle is not None:
-            hub.models.warm_soon(agent.model_handle, _WARM_AFTER)
+            models.warm_soon(agent.model_handle, _WARM_AFTER)
 
 
-def _make_agent(hub: Hub) -> Agent:
-    assert hub.gate is not None and hub.models is not None and hub.sessions is not None
+def _make_agent(hub: Hub, gate: Gate, models: ModelPool, record: Record, skills: str) -> Agent:
     name, options = hub.options.agent, hub.options
 
     async def ran_here(_new: bool) -> Contribution:
@@ -62,18 +69,18 @@ def _make_agent(hub: Hub) -> Agent:
         hub.bus,
         hub.settings,
         hub.registry,
-        hub.gate,
-        hub.models.choose,
-        hub.sessions.record,
+        gate,
+        models.choose,
+        record,
         None if hub.store is None else hub.store.contexts,
         WorkDirs(options.cwd, hub.project),
     )
     character = AgentCharacter(
         name,
-        lambda: system_sections(name, options.cwd, hub.branch.name, date.today(), hub.skills),
+        lambda: system_sections(name, options.cwd, hub.branch.name, date.today(), skills),
         attended=lambda: options.approvals == "ask",
         more=(*ran_elsewhere, ran_here, *options.more),
         max_iterations=options.max_iterations,
-        limit=hub.telemetry.limit(name, hub.store, hub.gate, hub.session_of) if hub.telemetry else unlimited,
+        limit=hub.telemetry.limit(name, hub.store, gate, hub.session_of) if hub.telemetry else unlimited,
     )
     return make_agent(around, character)

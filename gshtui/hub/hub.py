@@ -30,7 +30,6 @@ from gshtui.system.tasks import end_all
 if TYPE_CHECKING:
     from gshtui.agents.agent import LocalRoster
     from gshtui.agents.model_pool import ModelPool
-    from gshtui.agents.sessions import OpenSessions
     from gshtui.agents.telemetry import Journal, Telemetry
     from gshtui.context.commands.context_router import ContextRouter
     from gshtui.fleet.fleet import Fleet
@@ -85,9 +84,7 @@ class Hub:
         self.gate: Gate | None = None
         self.relay: Relay | None = None
         self.models: ModelPool | None = None
-        self.sessions: OpenSessions | None = None
         self.roster: LocalRoster | None = None
-        self.skills = ""
         self.telemetry: Telemetry | None = None
         self.fleet: Fleet | None = None
         self.contexts: ContextRouter | None = None
