@@ -107,6 +107,10 @@ class UsageError(CommandError):
     """The line was no valid use of a command: unknown name, wrong or missing parameter."""
 
 
+class UnknownCommand(UsageError):
+    """There is no command of this name; its package may not have started."""
+
+
 class Unconfirmed(CommandError):
     """The command does this only once a person has agreed to what it costs: ask, and run what the question gives."""
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gshtui.commands.declaration import Access, Action, AnyAction, Caller, Command, R, Returns, UsageError, Where
+from gshtui.commands.declaration import Access, Action, AnyAction, Caller, Command, R, Returns, UnknownCommand, Where
 
 AnyCommand = Command[Any]
 
@@ -110,7 +110,7 @@ class Registry:
         """The command of this name or alias.
 
         Raises:
-            UsageError: there is none; the text names the nearest ones.
+            UnknownCommand: there is none; the text names the nearest ones.
         """
         owner = self._names.get(name)
         if isinstance(owner, _Offer):
@@ -120,10 +120,10 @@ class Registry:
             return self._commands[owner]
         near = self._doing(name) or difflib.get_close_matches(name, self._names, n=3, cutoff=0.6)
         hint = f"Did you mean {' or '.join(near)}?" if near else "`help` lists all commands."
-        raise UsageError(f"There is no command {name!r}.", hint=hint)
+        raise UnknownCommand(f"There is no command {name!r}.", hint=hint)
 
     def action(self, parameters: Returns[R]) -> Action[Any, R]:
-        """What these parameters call. Raises `UsageError` where the command is not there."""
+        """What these parameters call. Raises `UnknownCommand`."""
         self.get(parameters.COMMAND)
         return self._actions[type(parameters)]
 

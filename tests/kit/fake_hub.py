@@ -16,7 +16,7 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub_events import HubStarted
 from gshtui.commands import execution
-from gshtui.commands.declaration import Caller, CommandError, Invocation, Question, Returns, View
+from gshtui.commands.declaration import Caller, Invocation, Question, Returns, UnknownCommand, View
 from gshtui.commands.registry import Registry
 from gshtui.context.commands import context_commands, view_calls, view_commands
 from gshtui.fleet import commands as fleet_commands
@@ -155,8 +155,8 @@ class FakeHub:
             self.ran.append(parameters)
         if self._knows(parameters):
             return await execution.call(self._commands, parameters, self._invocation())
-        told = self.answers.get(parameters.words(), CommandError("There is no answer."))
-        result = _of(self.results, parameters, told)
+        missing = UnknownCommand(f"There is no command {parameters.COMMAND!r}.")
+        result = _of(self.results, parameters, self.answers.get(parameters.words(), missing))
         if isinstance(result, Answer):
             return result.data
         if isinstance(result, Exception):

@@ -94,11 +94,13 @@ class ContextFeature(Feature):
             NotReady: there is no hub.
             CommandError: it could not do it, or the hub has no contexts, since its record did not start.
         """
-        if parameters.COMMAND not in (await self._app.bridge.running()).registry:
-            from gshtui.commands.declaration import CommandError
+        from gshtui.commands.declaration import CommandError, UnknownCommand
 
-            raise CommandError("What is sent cannot be looked at: the record did not start.", hint=_DOCTOR)
-        return await self._app.bridge.call(parameters)
+        try:
+            return await self._app.bridge.call(parameters)
+        except UnknownCommand as error:
+            what = "What is sent cannot be looked at: the record did not start."
+            raise CommandError(what, hint=_DOCTOR) from error
 
     @property
     def actions(self) -> ContextActions:
