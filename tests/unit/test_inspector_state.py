@@ -15,6 +15,7 @@ from gshtui.bus.messages import Message, Text
 from gshtui.context.block_diff import differences
 from gshtui.ui.context import inspector_state as states
 from gshtui.ui.context.inspector_lines import (
+    SectionLine,
     compared_text,
     inspector_entries,
     inspector_title,
@@ -53,7 +54,7 @@ async def test_six_sections_in_order_with_tokens_and_shares() -> None:
     assert [one.blocks for one in found] == [1, 0, 1, 3, 4, 1]
     assert found[0].read == found[0].tokens and found[5].fresh == found[5].tokens
     entries = inspector_entries(state)
-    assert [entry.kind for entry in entries] == ["section"] * 6
+    assert [type(entry.data) for entry in entries] == [SectionLine] * 6
     assert entries[1].opened is None, "an empty section opens to nothing"
     assert "nothing" in lines(state)[1] and "3 blocks" in lines(state)[3]
 
@@ -61,7 +62,7 @@ async def test_six_sections_in_order_with_tokens_and_shares() -> None:
 async def test_a_section_opens_to_blocks_and_a_block_to_its_exact_text() -> None:
     service = RecordedContexts()
     state = states.toggled(await shown(service), "s:history")
-    blocks = [entry for entry in inspector_entries(state) if entry.kind == "block"]
+    blocks = [entry for entry in inspector_entries(state) if entry.id.startswith("b:")]
     assert [entry.data.source for entry in blocks] == [
         "you",
         "read src/parse.py",
@@ -185,7 +186,7 @@ def test_rows_hold_every_character_once(parts: list[str], width: int) -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.none() | st.text(alphabet="ab\n", max_size=60)), max_size=20))
 def test_an_outline_knows_which_row_is_whose(parts: list[tuple[int, str | None]]) -> None:
-    entries = [OutlineEntry(str(at), "x", meter_level, text=text) for at, (meter_level, text) in enumerate(parts)]
+    entries = [OutlineEntry(str(at), meter_level, text=text) for at, (meter_level, text) in enumerate(parts)]
     made = Outline(entries, 30)
     rows = [made.at(row) for row in range(made.height)]
     assert made.at(made.height) is None and made.at(-1) is None
@@ -218,6 +219,6 @@ async def test_a_request_that_is_not_exact_says_so() -> None:
 
 def test_a_pinned_block_has_a_mark_and_its_changes_have_letters() -> None:
     block = Block("b", "history", "tool_result", "bash ls", 12, "h", pinned=True, cache="read")
-    made = inspector_words(OutlineEntry("b:b", "block", 1, block, False), 80, NOW, lambda _: "a.py b.py")
+    made = inspector_words(OutlineEntry("b:b", 1, block, False), 80, NOW, lambda _: "a.py b.py")
     said = "".join(part[1] for part in (*made.left, *made.right))
     assert said.startswith("⚑ bash ls result") and "a.py b.py" in said and "●" in said

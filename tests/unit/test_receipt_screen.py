@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from gshtui.bus.events.context_events import ContextCut, CutFailed, SummaryAnswered, SummaryProposed
-from gshtui.ui.context.receipt_screen import missing_texts, receipt_entries, receipt_title, receipt_words
+from gshtui.ui.context.receipt_screen import FateGroup, missing_texts, receipt_entries, receipt_title, receipt_words
 from gshtui.ui.context.summaries import SummariesState, overdue, reduce
 from gshtui.ui.context.tune_dialog import Tuning, parse_tuning
 from tests.kit.recorded import NOW, S
@@ -40,7 +40,7 @@ def test_every_item_is_listed_with_its_lot() -> None:
     for item in COMPACTED.items:
         assert any(item.source in line for line in said), item
     assert any("your words" in line for line in said)
-    assert [entry.id for entry in receipt_entries(COMPACTED, frozenset(), {}) if entry.kind == "group"] == [
+    assert [entry.id for entry in receipt_entries(COMPACTED, frozenset(), {}) if isinstance(entry.data, FateGroup)] == [
         "g:summarised", "g:dropped", "g:carried", "g:kept",
     ]  # fmt: skip
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import difflib
 import time
 from collections.abc import Callable, Iterator
-from typing import cast
 
 import msgspec
 from textual.content import Content
@@ -44,6 +43,18 @@ class ChangeLine(msgspec.Struct, frozen=True):
     change: Change
 
 
+class BlockFacts(msgspec.Struct, frozen=True):
+    """A block's own line of facts."""
+
+    block: Block
+    carry: Carry | None
+    """What its source has cost so far, once that is known."""
+
+
+InspectorLine = SectionLine | Block | BlockFacts | ChangeLine | Difference | str
+"""What an entry is about; a `str` is a note."""
+
+
 def sections(blocks: tuple[Block, ...]) -> list[SectionLine]:
     """The six sections in the order in which they are sent, also the empty ones."""
     whole = sum(block.tokens for block in blocks)
@@ -59,68 +70,68 @@ def sections(blocks: tuple[Block, ...]) -> list[SectionLine]:
 _CACHE = ("read", "written", "fresh")
 
 
-def inspector_entries(state: InspectorState) -> list[OutlineEntry]:
+def inspector_entries(state: InspectorState) -> list[OutlineEntry[InspectorLine]]:
     """All lines."""
     if state.mode == "request":
         said = state.request
         if said is None:
-            return [OutlineEntry("note", "note", data="Reading …")]
+            return [OutlineEntry("note", data="Reading …")]
         notes = [said.note] if said.note else []
         if not said.exact:
             notes.insert(0, "This is not byte for byte what was sent.")
         return [
-            *(OutlineEntry(f"note:{at}", "note", data=note) for at, note in enumerate(notes)),
-            OutlineEntry("request", "request", text=displayed(said.text)),
+            *(OutlineEntry(f"note:{at}", data=note) for at, note in enumerate(notes)),
+            OutlineEntry("request", text=displayed(said.text)),
         ]
     if state.mode == "difference":
         return list(_differences(state))
     return list(_blocks(state))
 
 
-def _blocks(state: InspectorState) -> Iterator[OutlineEntry]:
+def _blocks(state: InspectorState) -> Iterator[OutlineEntry[InspectorLine]]:
     if state.view is None:
         return
     if state.view.note:
-        yield OutlineEntry("note", "note", data=state.view.note)
+        yield OutlineEntry("note", data=state.view.note)
     for section in sections(state.blocks):
         id = f"s:{section.name}"
         opened = id in state.opened and section.blocks > 0
-        yield OutlineEntry(id, "section", data=section, opened=opened if section.blocks else None)
+        yield OutlineEntry(id, data=section, opened=opened if section.blocks else None)
         if opened:
             for block in state.blocks:
                 if block.section == section.name:
                     yield from _block(state, block)
 
 
-def _block(state: InspectorState, block: Block) -> Iterator[OutlineEntry]:
+def _block(state: InspectorState, block: Block) -> Iterator[OutlineEntry[InspectorLine]]:
     id = f"b:{block.id}"
     opened = id in state.opened
-    yield OutlineEntry(id, "block", 1, block, opened)
+    yield OutlineEntry(id, 1, block, opened)
     if not opened:
         return
-    yield OutlineEntry(f"f:{block.id}", "facts", 2, (block, state.carry.get(block.source)))
+    yield OutlineEntry(f"f:{block.id}", 2, BlockFacts(block, state.carry.get(block.source)))
     for number, change in enumerate(block.changes):
-        yield OutlineEntry(f"c:{block.id}:{number}", "change", 2, ChangeLine(change))
+        yield OutlineEntry(f"c:{block.id}:{number}", 2, ChangeLine(change))
     text = state.texts.get(block.hash)
     if text is None:
-        yield OutlineEntry(f"w:{block.id}", "note", 2, "Reading …")
+        yield OutlineEntry(f"w:{block.id}", 2, "Reading …")
     else:
-        yield OutlineEntry(f"t:{block.id}", "text", 2, block, text=displayed(text))
+        yield OutlineEntry(f"t:{block.id}", 2, block, text=displayed(text))
 
 
-def _differences(state: InspectorState) -> Iterator[OutlineEntry]:
+def _differences(state: InspectorState) -> Iterator[OutlineEntry[InspectorLine]]:
     if not state.differences:
-        yield OutlineEntry("note", "note", data="Both are the same, block by block.")
+        yield OutlineEntry("note", data="Both are the same, block by block.")
     for number, one in enumerate(state.differences):
         id = f"d:{number}"
         opened = id in state.opened
-        yield OutlineEntry(id, "difference", 0, one, opened)
+        yield OutlineEntry(id, 0, one, opened)
         if opened:
             text = compared_text(one, state.texts)
             if text is None:
-                yield OutlineEntry(f"dw:{number}", "note", 1, "Reading …")
+                yield OutlineEntry(f"dw:{number}", 1, "Reading …")
             else:
-                yield OutlineEntry(f"dt:{number}", "text", 1, one, text=text, look="diff")
+                yield OutlineEntry(f"dt:{number}", 1, one, text=text, look="diff")
 
 
 def compared_text(one: Difference, texts: dict[str, str]) -> str | None:
@@ -163,21 +174,21 @@ Peek = Callable[[Block], str]
 """The beginning of a block's text, empty while it is not here."""
 
 
-def inspector_words(entry: OutlineEntry, width: int, now: float, peek: Peek) -> EntryWords:
+def inspector_words(entry: OutlineEntry[InspectorLine], width: int, now: float, peek: Peek) -> EntryWords:
     """An entry's line at a width in cells."""
-    match entry.kind:
-        case "section":
-            return _section(cast("SectionLine", entry.data), width)
-        case "block":
-            return _block_words(cast("Block", entry.data), width, now, peek)
-        case "facts":
-            return _facts(*cast("tuple[Block, Carry | None]", entry.data), width, now)
-        case "change":
-            return _change(cast("ChangeLine", entry.data).change)
-        case "difference":
-            return _difference(cast("Difference", entry.data))
-        case _:
-            return EntryWords((("muted", one_line(str(entry.data), 400)),))
+    match entry.data:
+        case SectionLine() as section:
+            return _section(section, width)
+        case Block() as block:
+            return _block_words(block, width, now, peek)
+        case BlockFacts(block=block, carry=carry):
+            return _facts(block, carry, width, now)
+        case ChangeLine(change=change):
+            return _change(change)
+        case Difference() as difference:
+            return _difference(difference)
+        case note:
+            return EntryWords((("muted", one_line(note or "", 400)),))
 
 
 def _section(section: SectionLine, width: int) -> EntryWords:

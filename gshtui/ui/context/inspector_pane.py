@@ -7,7 +7,7 @@ words in it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from msgspec.structs import replace
 from textual import events, on
@@ -21,7 +21,14 @@ from gshtui.commands.declaration import Word
 from gshtui.context.commands.cut_commands import PinBlock, RestoreBlock, UnpinBlock
 from gshtui.context.commands.view_calls import ReadRequest, ReadText
 from gshtui.ui.context import inspector_state as states
-from gshtui.ui.context.inspector_lines import ChangeLine, inspector_entries, inspector_title, inspector_words
+from gshtui.ui.context.inspector_lines import (
+    BlockFacts,
+    ChangeLine,
+    InspectorLine,
+    inspector_entries,
+    inspector_title,
+    inspector_words,
+)
 from gshtui.ui.context.inspector_loader import BlockBeginnings, CommandCaller, InspectorLoader, beginning
 from gshtui.ui.context.inspector_search import InspectorSearch
 from gshtui.ui.context.inspector_state import InspectorState
@@ -110,7 +117,7 @@ class InspectorPane(TabPane):
     def _show_title(self) -> None:
         self._head.update(inspector_title(self.state, self._agent_name, self.size.width - 4))
 
-    def _words(self, entry: OutlineEntry, width: int) -> EntryWords:
+    def _words(self, entry: OutlineEntry[InspectorLine], width: int) -> EntryWords:
         return inspector_words(entry, width, self._clock(), self._beginning)
 
     def _beginning(self, block: Block) -> str:
@@ -177,16 +184,16 @@ class InspectorPane(TabPane):
         entry = self.view.entry
         if entry is None:
             return None
-        if entry.kind == "facts":
-            return cast("tuple[Block, object]", entry.data)[0]
-        if entry.kind == "change":
+        if isinstance(entry.data, BlockFacts):
+            return entry.data.block
+        if isinstance(entry.data, ChangeLine):
             return self.state.block(entry.id.removeprefix("c:").rpartition(":")[0])
         return entry.data if isinstance(entry.data, Block) else None
 
     @on(OutlineView.Chosen)
     def _chosen(self, event: OutlineView.Chosen) -> None:
         event.stop()
-        entry: OutlineEntry = event.entry
+        entry = event.entry
         if entry.opened is not None:
             self.loader.become(states.toggled(self.state, entry.id))
         elif isinstance(entry.data, ChangeLine) and entry.data.change.cut:

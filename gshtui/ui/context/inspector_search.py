@@ -14,6 +14,7 @@ from gshtui.bus.context_data import SECTIONS, Block
 from gshtui.commands.declaration import CommandError
 from gshtui.context.commands.view_calls import ReadRequest, ReadText
 from gshtui.ui.context import inspector_state as states
+from gshtui.ui.context.inspector_lines import InspectorLine
 from gshtui.ui.context.inspector_loader import InspectorLoader
 from gshtui.ui.context.outline import displayed
 from gshtui.ui.context.outline_view import OutlineView
@@ -81,7 +82,7 @@ class InspectorSearch:
         host: the widget that owns the workers and says what failed.
     """
 
-    def __init__(self, host: Widget, loader: InspectorLoader, view: OutlineView) -> None:
+    def __init__(self, host: Widget, loader: InspectorLoader, view: OutlineView[InspectorLine]) -> None:
         self.line = DownwardSearch("search all of the request, also what is folded")
         self._host = host
         self._loader = loader

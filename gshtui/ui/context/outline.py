@@ -10,7 +10,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import Any, Literal, NamedTuple
+from typing import Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 from rich.cells import cell_len, chop_cells
@@ -96,13 +96,17 @@ StyledPart = tuple[str, str]
 TextLook = Literal["text", "diff"]
 
 
-class OutlineEntry(msgspec.Struct, frozen=True):
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class OutlineEntry(msgspec.Struct, Generic[T_co], frozen=True):
     """One line, or, where it has a text, as many rows as that needs."""
 
     id: str
-    kind: str
     level: int = 0
-    data: Any = None
+    data: T_co | None = None
+    """What it is about; whoever draws the line tells by its type how."""
     opened: bool | None = None
     """`None`: there is nothing to open."""
     text: str | None = None
@@ -116,10 +120,10 @@ class EntryWords(msgspec.Struct, frozen=True):
     right: tuple[StyledPart, ...] = ()
 
 
-class Outline:
+class Outline(Generic[T]):
     """Entries with their rows at a width. `indent`: cells before a text, by the level of its entry."""
 
-    def __init__(self, entries: Sequence[OutlineEntry], width: int, before: Outline | None = None) -> None:
+    def __init__(self, entries: Sequence[OutlineEntry[T]], width: int, before: Outline[T] | None = None) -> None:
         self.entries = list(entries)
         self.width = width
         self._texts: dict[str, TextRows] = {}
@@ -138,7 +142,7 @@ class Outline:
         """Rows of all entries."""
         return self._tops[-1]
 
-    def at(self, row: int) -> tuple[OutlineEntry, int] | None:
+    def at(self, row: int) -> tuple[OutlineEntry[T], int] | None:
         """The entry that a row belongs to, and which of its rows that is."""
         if not 0 <= row < self.height:
             return None
@@ -155,7 +159,7 @@ class Outline:
         place = self._places.get(id)
         return 0 if place is None else self._tops[place + 1] - self._tops[place]
 
-    def text_row(self, entry: OutlineEntry, inside: int) -> TextRow:
+    def text_row(self, entry: OutlineEntry[T], inside: int) -> TextRow:
         """A row of an entry's text."""
         return self._texts[entry.id].row(inside)
 
@@ -164,12 +168,12 @@ class Outline:
         top, text = self.top(id), self._texts.get(id)
         return None if top is None or text is None else top + text.row_of(offset)
 
-    def parent(self, entry: OutlineEntry) -> OutlineEntry | None:
+    def parent(self, entry: OutlineEntry[T]) -> OutlineEntry[T] | None:
         """The entry that it belongs to."""
         place = self._places[entry.id]
         return next((one for one in reversed(self.entries[:place]) if one.level < entry.level), None)
 
 
-def indent_of(entry: OutlineEntry) -> int:
+def indent_of(entry: OutlineEntry[object]) -> int:
     """Cells before an entry's words."""
     return 2 * entry.level + (2 if entry.text is not None else 0)

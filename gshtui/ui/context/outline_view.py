@@ -7,7 +7,7 @@ that is handed in says how a line looks.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar
+from typing import ClassVar, Generic, TypeVar
 
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
@@ -32,11 +32,12 @@ GUTTER = 2
 _DIFF = {"+": "added", "-": "removed", "@": "faint"}
 _MOST_COPIED = 50_000
 
-DrawEntry = Callable[[OutlineEntry, int], EntryWords]
+T = TypeVar("T")
+DrawEntry = Callable[[OutlineEntry[T], int], EntryWords]
 """An entry's words for a width in cells."""
 
 
-class OutlineView(ScrollView, inherit_bindings=False):
+class OutlineView(ScrollView, Generic[T], inherit_bindings=False):
     """See the module."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -54,7 +55,7 @@ class OutlineView(ScrollView, inherit_bindings=False):
     class Chosen(Message):
         """An entry shall open, fold, or do what it is for."""
 
-        def __init__(self, entry: OutlineEntry) -> None:
+        def __init__(self, entry: OutlineEntry[object]) -> None:
             super().__init__()
             self.entry = entry
 
@@ -63,10 +64,10 @@ class OutlineView(ScrollView, inherit_bindings=False):
 
     can_focus = True
 
-    def __init__(self, draw: DrawEntry, *, id: str | None = None) -> None:
+    def __init__(self, draw: DrawEntry[T], *, id: str | None = None) -> None:
         super().__init__(id=id, classes="outline")
         self._draw = draw
-        self._outline = Outline((), 80)
+        self._outline: Outline[T] = Outline((), 80)
         self._row = 0
         self._look = make_palette({}, Color(0, 0, 0))
         self._styled_for: tuple[object, ...] = ()
@@ -79,16 +80,16 @@ class OutlineView(ScrollView, inherit_bindings=False):
         return True
 
     @property
-    def entry(self) -> OutlineEntry | None:
+    def entry(self) -> OutlineEntry[T] | None:
         """The entry under the cursor."""
         found = self._outline.at(self._row)
         return found[0] if found else None
 
     @property
-    def entries(self) -> Sequence[OutlineEntry]:
+    def entries(self) -> Sequence[OutlineEntry[T]]:
         return self._outline.entries
 
-    def show(self, entries: Sequence[OutlineEntry]) -> None:
+    def show(self, entries: Sequence[OutlineEntry[T]]) -> None:
         """Show these entries, the cursor and the line under it where they were."""
         found = self._outline.at(self._row)
         above = self._row - self.scroll_offset.y
@@ -163,7 +164,7 @@ class OutlineView(ScrollView, inherit_bindings=False):
             segments = overlay_styles(segments, over)
         return Strip(segments).adjust_cell_length(self.size.width, look.text).apply_offsets(0, row)
 
-    def _text(self, entry: OutlineEntry, inside: int, look: Palette) -> list[Segment]:
+    def _text(self, entry: OutlineEntry[T], inside: int, look: Palette) -> list[Segment]:
         row = self._outline.text_row(entry, inside)
         style: Style = look.text
         if entry.look == "diff":
@@ -172,13 +173,13 @@ class OutlineView(ScrollView, inherit_bindings=False):
         lead = " " * (indent_of(entry) - 2) + ("│ " if row.first else "┊ ")
         return [Segment(lead, look.rule), Segment(row.text, style)]
 
-    def _sign(self, entry: OutlineEntry, inside: int) -> str:
+    def _sign(self, entry: OutlineEntry[T], inside: int) -> str:
         while inside > 0 and not (row := self._outline.text_row(entry, inside)).first:
             inside -= 1
         row = self._outline.text_row(entry, inside)
         return row.text[:1]
 
-    def _line(self, entry: OutlineEntry, width: int, look: Palette) -> list[Segment]:
+    def _line(self, entry: OutlineEntry[T], width: int, look: Palette) -> list[Segment]:
         words = self._draw(entry, width)
         fold = "" if entry.opened is None else "▾ " if entry.opened else "▸ "
         lead = " " * (indent_of(entry)) + (fold or ("  " if entry.level else ""))

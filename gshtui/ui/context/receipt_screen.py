@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from textwrap import wrap
-from typing import Literal, cast
+from typing import Literal
 
 import msgspec
 from textual import on
@@ -60,7 +60,17 @@ class FateGroup(msgspec.Struct, frozen=True):
     after: int
 
 
-def receipt_entries(receipt: Receipt, opened: frozenset[str], texts: dict[str, str]) -> list[OutlineEntry]:
+class ReceiptParts(msgspec.Struct, frozen=True):
+    """A line in parts."""
+
+    parts: tuple[StyledPart, ...]
+
+
+ReceiptLine = ReceiptParts | Receipt | FateGroup | Item | str
+"""What an entry is about: a receipt stands for its summary, and a `str` is a note."""
+
+
+def receipt_entries(receipt: Receipt, opened: frozenset[str], texts: dict[str, str]) -> list[OutlineEntry[ReceiptLine]]:
     """All lines."""
     return [*_head(receipt), *_summary(receipt, opened), *_items(receipt, opened, texts)]
 
@@ -86,9 +96,9 @@ def _who(by: str) -> str:
     return "you" if by in ("person", "") else one_line(by, 40)
 
 
-def _head(receipt: Receipt) -> Iterator[OutlineEntry]:
+def _head(receipt: Receipt) -> Iterator[OutlineEntry[ReceiptLine]]:
     for number, line in enumerate(wrap(one_line(receipt.why, 1_000), WRAPPED)):
-        yield OutlineEntry(f"why:{number}", "line", data=(("text", line),))
+        yield OutlineEntry(f"why:{number}", data=ReceiptParts((("text", line),)))
     saved = receipt.tokens_before - receipt.tokens_after
     sizes: list[StyledPart] = [
         ("strong", f"{figures.tokens(receipt.tokens_before)} → {figures.tokens(receipt.tokens_after)} tokens"),
@@ -97,16 +107,16 @@ def _head(receipt: Receipt) -> Iterator[OutlineEntry]:
     ]
     if receipt.messages_before:
         sizes.append(("muted", f" · {receipt.messages_before} → {receipt.messages_after} messages"))
-    yield OutlineEntry("sizes", "line", data=tuple(sizes))
+    yield OutlineEntry("sizes", data=ReceiptParts(tuple(sizes)))
     for number, cost in enumerate(_costs(receipt)):
-        yield OutlineEntry(f"cost:{number}", "note", data=cost)
+        yield OutlineEntry(f"cost:{number}", data=cost)
     for number, note in enumerate(receipt.notes):
         for part, line in enumerate(wrap(one_line(note, 1_000), WRAPPED)):
-            yield OutlineEntry(f"n:{number}:{part}", "note", data=line)
+            yield OutlineEntry(f"n:{number}:{part}", data=line)
     for number, step in enumerate(receipt.steps, 1):
         for part, line in enumerate(wrap(one_line(step, 1_000), WRAPPED)):
             lead = f"{number}. " if part == 0 else "   "
-            yield OutlineEntry(f"p:{number}:{part}", "line", data=(("faint", lead), ("muted", line)))
+            yield OutlineEntry(f"p:{number}:{part}", data=ReceiptParts((("faint", lead), ("muted", line))))
 
 
 def _costs(receipt: Receipt) -> list[str]:
@@ -123,64 +133,63 @@ def _costs(receipt: Receipt) -> list[str]:
     return [*costs, *filter(None, [" and ".join(filter(None, effort))])]
 
 
-def _summary(receipt: Receipt, opened: frozenset[str]) -> Iterator[OutlineEntry]:
+def _summary(receipt: Receipt, opened: frozenset[str]) -> Iterator[OutlineEntry[ReceiptLine]]:
     if receipt.summary and receipt.id:  # a preview has none yet
-        yield OutlineEntry("summary", "summary", data=receipt, opened="summary" in opened)
+        yield OutlineEntry("summary", data=receipt, opened="summary" in opened)
         if "summary" in opened:
-            yield OutlineEntry("summary:text", "text", 1, text=displayed(receipt.summary))
+            yield OutlineEntry("summary:text", 1, text=displayed(receipt.summary))
 
 
-def _items(receipt: Receipt, opened: frozenset[str], texts: dict[str, str]) -> Iterator[OutlineEntry]:
+def _items(receipt: Receipt, opened: frozenset[str], texts: dict[str, str]) -> Iterator[OutlineEntry[ReceiptLine]]:
     for fate in ORDER:
         inside = [(number, item) for number, item in enumerate(receipt.items) if item.fate == fate]
         if not inside:
             continue
         before, after = sum(item.before for _, item in inside), sum(item.after for _, item in inside)
         id = f"g:{fate}"
-        yield OutlineEntry(id, "group", data=FateGroup(fate, len(inside), before, after), opened=id in opened)
+        yield OutlineEntry(id, data=FateGroup(fate, len(inside), before, after), opened=id in opened)
         if id in opened:
             for number, item in inside:
                 yield from _item(number, item, opened, texts)
 
 
-def _item(number: int, item: Item, opened: frozenset[str], texts: dict[str, str]) -> Iterator[OutlineEntry]:
+def _item(
+    number: int, item: Item, opened: frozenset[str], texts: dict[str, str]
+) -> Iterator[OutlineEntry[ReceiptLine]]:
     id = f"i:{number}"
-    yield OutlineEntry(id, "item", 1, item, id in opened if item.hash else None)
+    yield OutlineEntry(id, 1, item, id in opened if item.hash else None)
     if id in opened and item.hash:
         text = texts.get(item.hash)
         if text is None:
-            yield OutlineEntry(f"w:{number}", "note", 2, "Reading …")
+            yield OutlineEntry(f"w:{number}", 2, "Reading …")
         else:
-            yield OutlineEntry(f"t:{number}", "text", 2, item, text=displayed(text))
+            yield OutlineEntry(f"t:{number}", 2, item, text=displayed(text))
 
 
-def receipt_words(entry: OutlineEntry, width: int) -> EntryWords:
+def receipt_words(entry: OutlineEntry[ReceiptLine], width: int) -> EntryWords:
     """An entry's line."""
-    match entry.kind:
-        case "line":
-            return EntryWords(cast("tuple[StyledPart, ...]", entry.data))
-        case "summary":
-            receipt = cast("Receipt", entry.data)
+    match entry.data:
+        case ReceiptParts(parts=parts):
+            return EntryWords(parts)
+        case Receipt() as receipt:
             lines = receipt.summary.count("\n") + 1
             return EntryWords((("strong", "the summary"), ("muted", f" {lines} lines" if lines > 1 else "")))
-        case "group":
-            group = cast("FateGroup", entry.data)
+        case FateGroup() as group:
             sign, style, said = FATES[group.fate]
             count = "1 block" if group.count == 1 else f"{group.count} blocks"
             return EntryWords(
                 ((style, f"{sign} "), ("strong", group.fate), ("muted", f" {count}, {said}")),
                 (("text", _change(group.before, group.after)),),
             )
-        case "item":
-            item = cast("Item", entry.data)
+        case Item() as item:
             why = f"  {one_line(item.why, 60)}" if item.why else ""
             fold = () if item.hash else (("text", "  "),)
             return EntryWords(
                 (*fold, ("strong", one_line(item.source, 80)), ("muted", why)),
                 (("text", _change(item.before, item.after)),),
             )
-        case _:
-            return EntryWords((("muted", one_line(str(entry.data), 400)),))
+        case note:
+            return EntryWords((("muted", one_line(note or "", 400)),))
 
 
 def _change(before: int, after: int) -> str:
@@ -279,7 +288,7 @@ class ReceiptScreen(ModalScreen[ReceiptDecision | None]):
     @on(OutlineView.Chosen)
     def _chosen(self, event: OutlineView.Chosen) -> None:
         event.stop()
-        entry: OutlineEntry = event.entry
+        entry = event.entry
         if entry.opened is None:
             return
         self._opened ^= {entry.id}
