@@ -48,7 +48,7 @@ What remains to be done, as clear next steps.
 Any critical data you need to continue: exact names, numbers, commands, error messages and code.
 
 Be thorough but concise: at most {words} words. Write “none” under a heading that has nothing. Do not call any tool: \
- only this text counts now.{focus}"""
+only this text counts now.{focus}"""
 _FOCUS = "\n\nPay particular attention to this, as {by} asked: {focus}"
 _REMIND = """\
 That was not a usable briefing: {why}. Answer once more, with nothing but the briefing as text, under the five \

@@ -48,7 +48,7 @@ from gshtui.system.tasks import end_all
 
 _TASK = """\
 You were started by {who} for one task, and work in a terminal of your own. Nobody watches while you work: your last \
- answer is your report, and all that {who} gets. So finish the task, or say plainly how far you got and what \
+answer is your report, and all that {who} gets. So finish the task, or say plainly how far you got and what \
 remains, and put your findings into the report itself, for example “src/login.py:42 compares hashes with ==”, not \
 “see above”."""
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 STARTER = """\
 # Settings of gsh-tui. `gsh-tui config schema` lists every key; `gsh-tui config show` shows the values in effect and \
- where they come from.
+where they come from.
 # Do not put API keys here: use environment variables such as ANTHROPIC_API_KEY.
 """
 

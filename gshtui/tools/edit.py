@@ -143,7 +143,7 @@ def _character(line: str, at: int) -> str:
 
 DESCRIPTION = """\
 Replace old_text with new_text in a file. old_text must match the file exactly, indentation included, and occur only \
- once: add neighbouring lines until it is unique, or set replace_all to change every occurrence. Leave out the line \
+once: add neighbouring lines until it is unique, or set replace_all to change every occurrence. Leave out the line \
 numbers and bars that `read` shows: for `    12│  return x`, old_text is `  return x`. Write \\n for line breaks in \
 CRLF files too; the file keeps its line ends. If old_text is not found, nothing changes and the answer shows the \
 closest lines."""

@@ -151,8 +151,8 @@ class Matches:
 DESCRIPTION = """\
 Search file contents for a regular expression. Results are grouped by file: matching lines as `number:text`, lines \
 around them as `number│text`. Case-sensitive; start the pattern with (?i) to ignore case. Escape literal characters: \
- `foo\\\\(`. Skips binary files, files with keys in them and whatever .gitignore names. Prefer this over grep and rg \
- in bash."""
+`foo\\\\(`. Skips binary files, files with keys in them and whatever .gitignore names. Prefer this over grep and rg \
+in bash."""
 _LONGEST_PIECE = 4 << 20
 _NOTE = 200
 """Bytes kept free for what is said about the matches; half of a very small answer at most."""

@@ -182,7 +182,7 @@ DESCRIPTION = """\
 Read a text file, or list a folder. Lines come as `number│text`; the number and the bar are not part of the file.
 Without a range it starts at line 1 and stops at 2,000 lines or when the answer is full, and then says which \
 start_line to continue from. Read a file before you edit or overwrite it. Prefer this over cat, head, tail or sed in \
- bash: it is exact about line numbers, encodings and line ends, and needs no approval inside the project. Binary \
+bash: it is exact about line numbers, encodings and line ends, and needs no approval inside the project. Binary \
 files and pictures are described, not shown. Control characters appear as symbols such as ␛ or ⟨U+200B⟩."""
 _MOST_LINES = 2_000
 _MOST_ENTRIES = 500

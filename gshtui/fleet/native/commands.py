@@ -40,8 +40,8 @@ START_WITHIN = 600.0
 """Seconds until it must have been started: a person may have to be asked first."""
 _DESCRIPTION = """\
 Start another agent in a terminal of its own, for a task that it can do alone: a search through much of the project, \
- tests to run and fix, work in a git worktree beside yours. It knows nothing of this conversation, so put everything \
- it needs into the prompt: files, constraints, and what to report. Its report is the result of this call or, in the \
+tests to run and fix, work in a git worktree beside yours. It knows nothing of this conversation, so put everything \
+it needs into the prompt: files, constraints, and what to report. Its report is the result of this call or, in the \
 background, arrives later as a message; background agents started in one answer work in parallel. It never has more \
 permissions than you."""
 

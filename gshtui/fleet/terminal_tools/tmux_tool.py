@@ -110,7 +110,7 @@ DESCRIPTION = """\
 Work in a terminal that persists between your calls: the shared shell or an agent's. For interactive programs: \
 REPLs, other agents' command lines (claude, codex, opencode …), anything that asks.
 send types text, only into an idle input. keys presses keys: use it to answer a question, a dialog or an editor once \
- you have read it. wait_ready waits until pattern matches one of the newest lines, or nothing has changed for \
+you have read it. wait_ready waits until pattern matches one of the newest lines, or nothing has changed for \
 idle_seconds (AI programs pause for long: give them more, and a pattern), and returns the new output. read returns \
 the screen. panes lists the panes.
 Always in this order: read, send, wait_ready, and check the result before you send again, for example `action=send \
