@@ -24,6 +24,17 @@ from tests.kit.tmux import DEADLINE
 from tests.kit.window import NOW, Window
 
 
+class OneServer:
+    """The servers of a fleet that has one, whatever its socket is called."""
+
+    def __init__(self, server: TmuxServer) -> None:
+        self._server = server
+
+    def server(self, socket: str) -> TmuxServer:
+        """The one server there is."""
+        return self._server
+
+
 class Yard:
     """Agents on one server; what the hub's fleet is to the window."""
 
@@ -34,13 +45,9 @@ class Yard:
         self.rows: dict[str, AgentRow] = {}
 
     @property
-    def terminals(self) -> Yard:
+    def terminals(self) -> OneServer:
         """The servers, by socket."""
-        return self
-
-    def of(self, socket: str) -> TmuxServer:
-        """The one server there is."""
-        return self.server
+        return OneServer(self.server)
 
     def get(self, id: str) -> AgentRow | None:
         """The row of an agent."""

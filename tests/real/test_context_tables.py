@@ -229,7 +229,7 @@ async def main():
     while True:
         number += 1
         words = f"words {number} " * 100
-        name = texts.hash_of(words)
+        name = sent_texts.hash_of(words)
         blocks.append(Block(f"m{number}/0", "history", "text", "you", 1, name))
         if number % 10 == 0:
             del blocks[:5]

@@ -31,13 +31,13 @@ class SlowIntake:
         self.asked = asyncio.Event()
         self.go = asyncio.Event()
 
-    def offer(self, said: PairedLine, done: Any = None) -> None:
+    def add_line(self, said: PairedLine, done: Any = None) -> None:
         self.offered.append(said)
 
-    async def pace(self) -> None:
+    async def wait_for_room(self) -> None:
         """There is always room."""
 
-    async def idle(self) -> None:
+    async def wait_until_stored(self) -> None:
         if not self.asked.is_set():
             self.asked.set()
             await self.go.wait()

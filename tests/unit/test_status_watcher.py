@@ -35,7 +35,7 @@ class SilentServer:
         callback(PaneChange(pane, frozenset({"first"}), self._info()))
         return lambda: None
 
-    async def look(self, pane: str) -> tuple[PaneInfo, tuple[str, ...]]:
+    async def capture_screen(self, pane: str) -> tuple[PaneInfo, tuple[str, ...]]:
         self.looks += 1
         shown = self.shown
         if self.looks == 2:
