@@ -21,6 +21,8 @@ _ANCHOR = 4
 """Lines above the place that have to be the same."""
 _MOST = 5000
 """Lines that are read back when the place itself is lost."""
+_TRIES = 3
+"""Times that a pane is read again whose output moved on while it was read."""
 
 
 class MarkerServer(Protocol):
@@ -88,6 +90,17 @@ async def text_since(server: MarkerServer, before: Marker, now: Marker | None = 
     it is all that is there.
     """
     now = now or await capture_marker(server, before.info)
+    for _ in range(_TRIES):
+        text = await _text_between(server, before, now)
+        # Lines are counted from the screen's top: output that came since `now` has moved them.
+        latest = await capture_marker(server, before.info)
+        if latest.info.history == now.info.history:
+            return text
+        now = latest
+    return await _text_between(server, before, now)
+
+
+async def _text_between(server: MarkerServer, before: Marker, now: Marker) -> str:
     if now.info.alternate:
         return _text(_added(before.rows, now.rows) if before.info.alternate else now.rows)
     if before.info.alternate:
