@@ -79,7 +79,7 @@ COMMANDS = (
     CommandForm('prune', 'gshtui.context.commands.cut_commands', 'PruneContext',
         FormValue('agent', 'agent', 'agent'),
         FormValue('preview', '--preview', 'flag', help='Only report what it would do'),
-        help="Replace AGENT's old tool outputs by placeholders, from its next request on. Costs nothing; can be undone.", summary="Replace an agent's old tool outputs by placeholders.", yes='Do not ask, also in a terminal.'),
+        help="Replace AGENT's old tool outputs with placeholders, from its next request on. Costs nothing; can be undone.", summary="Replace an agent's old tool outputs with placeholders.", yes='Do not ask, also in a terminal.'),
     CommandForm('search', 'gshtui.context.retrieval.search_commands', 'SearchPast',
         FormValue('source', 'source', 'choice', choices=('shell_history', 'sessions', 'logs'), synonyms=(('history', 'shell_history'), ('shell', 'shell_history')), required=True),
         FormValue('query', 'query', many=-1),

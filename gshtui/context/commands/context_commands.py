@@ -116,7 +116,7 @@ def _cutting(cutting: CutCommands, rights: ContextAccess, names: Names) -> list[
         command(
             "compact", "Replace the conversation so far by a summary", "focus", COMPACT, also=(cutting.edit_summary,)
         ),
-        command("prune", "Replace old tool outputs by placeholders", "agent", PRUNE),
+        command("prune", "Replace old tool outputs with placeholders", "agent", PRUNE),
         command(
             "forget", "Send nothing of the conversation so far any more, without a summary", "agent",
             aliases=("clear_context",),

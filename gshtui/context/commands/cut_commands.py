@@ -116,10 +116,10 @@ class CompactContext(CutParameters, Returns[Receipt]):
 
 
 class PruneContext(CutParameters, Returns[Receipt]):
-    """Replace AGENT's old tool outputs by placeholders, from its next request on. Costs nothing; can be undone."""
+    """Replace AGENT's old tool outputs with placeholders, from its next request on. Costs nothing; can be undone."""
 
     COMMAND: ClassVar[str] = "prune"
-    SHELL = ShellForm(("agent",), summary="Replace an agent's old tool outputs by placeholders.", parts=CONTEXT_PARTS)
+    SHELL = ShellForm(("agent",), summary="Replace an agent's old tool outputs with placeholders.", parts=CONTEXT_PARTS)
 
 
 class ClearContext(CutParameters, Returns[Receipt]):
